@@ -1,4 +1,4 @@
-//! Files of programs: they come back as they were, run, and say where they are wrong.
+//! Artifacts: programs survive a round trip, run, and invalid files are reported with their place.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,20 @@ use npukit_opu::{Addend, Board, Config, OPU, Op, Pool, Post, Program, Shape};
 use npukit_target::{ArtifactFile, ReadError, Unset, resealed};
 use proptest::prelude::*;
 
-/// The files of [`program`] with a change in one of them, and hashes that are of the changed ones.
+/// Returns the files of [`program`] with a change in one of them, and hashes that match the changed
+/// files.
 fn changed(file: usize, change: impl FnOnce(&mut Vec<u8>)) -> Vec<ArtifactFile> {
     let mut files = write(&program()).unwrap();
     let before = files[file].bytes.clone();
     change(&mut files[file].bytes);
-    // A manifest that is no text any more has no hashes.
+    // A manifest that is no longer text has no hashes.
     if let Ok(text) = std::str::from_utf8(&files[0].bytes) {
         files[0].bytes = resealed(text, &[(&before, &files[file].bytes)]).into_bytes();
     }
     files
 }
 
-/// A program that doubles 16 channels of 2 x 3 pixels: `y = clamp(2 * x)`, in eighths.
+/// Returns a program that doubles 16 channels of 2 x 3 pixels: `y = clamp(2 * x)`, in eighths.
 pub fn program() -> Program {
     let identity = (0..256u32).map(|i| u8::from(i / 16 == i % 16) * 2).collect();
     let instructions = vec![
@@ -79,7 +80,7 @@ pub fn program() -> Program {
     }
 }
 
-/// Gives the files of an artifact.
+/// Returns a resolver for the files of an artifact.
 pub fn resolve(files: &[ArtifactFile]) -> impl Fn(&str) -> Result<Vec<u8>, ReadError> + Sync {
     let files = files.to_vec();
     move |name| match files.iter().find(|file| file.name == name) {
@@ -106,7 +107,7 @@ fn a_program_comes_back_and_runs() {
     let result = compiled.run(&[("x".to_owned(), x)]).unwrap();
     let expected: Vec<i32> = (0..96).map(|i| (2 * (i - 32)).min(127)).collect();
     assert_eq!(result.outputs[0].raw, expected);
-    // Sums of exactly 127 and more: 2 * (i - 32) * 256 is beyond 32767 from i = 96 on, and never here.
+    // No sum saturates: 2 * (i - 32) * 256 exceeds 32767 from i = 96, which does not occur.
     assert_eq!((result.saturations.inputs, result.saturations.results), (0, 0));
     let sums: f32 = result.outputs[0].values.as_f32().unwrap().iter().sum();
     assert!((sums - 6.0).abs() < 1e-5, "a softmax over channels of 6 pixels: {sums}");
@@ -114,7 +115,7 @@ fn a_program_comes_back_and_runs() {
     assert_eq!(compiled.files().unwrap(), files);
 }
 
-/// The example of the README is this program, but for its host step.
+/// The example of the README is this program, except for its host step.
 #[test]
 fn the_example_is_up_to_date() {
     let mut example = program();
@@ -270,7 +271,7 @@ fn every_fault_of_a_file_has_its_place() {
     }
 }
 
-/// Files of two compilations that fit each other in every size.
+/// Files of two compilations that match in every size.
 #[test]
 fn files_of_two_compilations_are_refused() {
     let mut theirs = program();
@@ -289,7 +290,7 @@ fn files_of_two_compilations_are_refused() {
     assert!(error.starts_with("`double.words` is not the file"), "{error}");
 }
 
-/// What is said of a changed manifest does not depend on what it says.
+/// The message for a changed manifest does not depend on its contents.
 #[test]
 fn every_changed_byte_of_a_manifest_is_refused() {
     let files = write(&program()).unwrap();
@@ -329,7 +330,8 @@ fn files_stay_in_their_folder() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Any byte of any file may be anything: there is a program or an error, and what is read runs or is at fault.
+    /// Any byte of any file may have any value: reading gives a program or an error, and a program
+    /// runs or faults.
     #[test]
     fn no_byte_breaks_a_reader(file in 0..3usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let files = changed(file, |bytes| {

@@ -1,4 +1,4 @@
-//! What is refused at which size, and what is warned of.
+//! Rejected graphs at the limits of sizes, and warnings.
 
 use npukit_graph::op::{
     Binary, BinaryKind, Clip, Concat, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode,
@@ -15,7 +15,7 @@ use super::cases::{node, plain, pool};
 use super::runner::conv;
 use super::{graph, image, quantised};
 
-/// Why the nodes of a graph are refused.
+/// Returns the reasons why the nodes of a graph are rejected.
 fn reasons(graph: &Graph) -> Vec<String> {
     let config = Config::preset("reference").unwrap();
     let problems = npukit_opu::internals::lower::check(graph, &config, Options::default());
@@ -51,7 +51,7 @@ fn only_clipping_from_zero_has_a_form() {
         let expected = format!("it clips between {min} and {max}; the machine does between 0 and a number");
         assert_eq!(reasons(&clip(min, max)), [expected]);
     }
-    // In integers the bound is one of them.
+    // For integers, the bound must be an integer.
     let graph = clip(0.0, 0.3);
     let quantisation = quantised(&graph, &[image(&[1, 4, 4, 2], 7)]);
     let options = Options { quantisation: Some(&quantisation), ..Options::default() };
@@ -145,7 +145,8 @@ fn operands_that_no_instruction_takes_are_named() {
         let resized = graph(&[1, 3, 3, 2], |g, x| vec![node(g, resize(size, mode), &[x], "y")]);
         assert!(reasons(&resized)[0].starts_with("it resamples [3, 3] pixels to"), "{:?}", reasons(&resized));
     }
-    // Too many pixels are what is wrong where channels stay, and else that they do not.
+    // If the channels stay the same, too many pixels are the reason; otherwise the regrouped
+    // channels are.
     let shaped = |to: &[usize]| {
         graph(&[1, 40, 40, 3], |g, x| {
             let x = node(g, Relu, &[x], "relu");
@@ -179,7 +180,7 @@ fn operands_that_no_instruction_takes_are_named() {
     }
 }
 
-/// The host lays out an input in one way; what else is wanted of it, it cannot have.
+/// The host can lay out an input in one way only; a second layout is rejected.
 #[test]
 fn hints_tell_inputs_from_what_is_computed() {
     let hints = |first: bool| {
@@ -221,7 +222,7 @@ fn a_refusal_is_told_with_its_hint() {
 fn warnings_say_what_saturates_and_what_is_done_otherwise() {
     let warnings = |small: f32| {
         let graph = graph(&[1, 2, 2, 16], |g, x| {
-            // One weight is large; the others are finer than it leaves bits for, or not.
+            // One weight is large; it leaves enough bits for the others, or not.
             let weights = (0..256).map(|index| if index == 0 { 1.0 } else { small }).collect();
             let w = g.add_constant("w", Tensor::from_f32(vec![1, 1, 16, 16], weights).unwrap());
             let y = node(g, plain([1, 1], [0; 4]), &[x, w], "a");
