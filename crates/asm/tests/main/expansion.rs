@@ -1,4 +1,4 @@
-//! `.include`, `.macro`, `.rept` and `.if`: what they make, and what is said of wrong ones.
+//! `.include`, `.macro`, `.rept` and `.if`: generated lines, and errors.
 
 use npukit_asm::{
     MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES, assemble_with, list,
@@ -24,7 +24,7 @@ fn files(path: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The values of the `wide` instructions of a text.
+/// Returns the values of the `wide` instructions of a text.
 fn values(text: &str) -> Vec<u32> {
     let bytes = assemble_with(&toy(), "p.s", text, &files).unwrap().bytes;
     let words = bytes.chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap()) & 0xff_ffff);
@@ -36,7 +36,7 @@ fn errors(text: &str) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// What is said of the only fault of a text: message and help.
+/// Returns message and help of the only fault of a text.
 fn fault(text: &str) -> (String, String) {
     let errors = assemble_with(&toy(), "p.s", text, &files).unwrap_err().errors;
     assert_eq!(errors.len(), 1, "{text}: {errors:?}");
@@ -51,7 +51,7 @@ fn macros_have_parameters() {
     assert_eq!(values(".macro w x\n.equ s_\\x\\()_t, \\x\nwide s_\\x\\()_t\n.endm\nw 3\nw 4"), [3, 4]);
     assert_eq!(values(".macro w\n.equ s\\@, 8+\\@\nwide s\\@\n.endm\nw\nw"), [8, 9]);
     assert_eq!(values(".macro w a\nwide \\a\n.endm\nw \"3 + 4\" ; seven"), [7]);
-    // A macro may have the name of an instruction, and may make another macro.
+    // A macro may have the name of an instruction, and may define another macro.
     assert_eq!(values(".macro mode a\nwide \\a\n.endm\nmode 3"), [3]);
     assert_eq!(values(".macro twice\n.macro once a\nwide \\a\n.endm\n.endm\ntwice\nonce 4"), [4]);
 }
@@ -77,7 +77,7 @@ fn conditions_choose() {
         values(".equ a, 0\n.ifdef a\nwide 1\n.endif\n.ifndef a\nwide 2\n.else\nwide 3\n.endif"),
         [1, 3]
     );
-    // What is not read may be anything but a condition.
+    // Lines that are not read may contain anything except conditions.
     assert_eq!(values(".if 0\nnonsense\n.endm\n.if b\n.else\n.endif\n.else\nwide 5\n.endif"), [5]);
     let recursive = ".macro down n\n.if \\n\nwide \\n\ndown \"\\n - 1\"\n.endif\n.endm\ndown 3";
     assert_eq!(values(recursive), [3, 2, 1]);
@@ -106,7 +106,7 @@ fn faults_say_what_put_their_line_there() {
     );
     let (_, help) = fault("noop: mode on\n .include \"wrong.s\" ; x");
     assert_eq!(help, "did you mean `off`?\nincluded at p.s:2:2: `.include \"wrong.s\"`");
-    // The place of an argument is that of its parameter.
+    // An error in an argument is reported at the parameter's place.
     let error = assemble_with(&toy(), "p.s", ".macro m a\n mode 1+\\a\n.endm\nm 99", &files).unwrap_err();
     assert_eq!((error.errors[0].span().offset(), error.errors[0].span().len()), (17, 4));
 }
