@@ -1,4 +1,4 @@
-//! `npu demo`
+//! The verb `npu demo`.
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
@@ -15,7 +15,7 @@ use crate::text::comparison::quantisation;
 use crate::text::layers::{choices, cycles, decibels, latency, layers, saturations, share_of_range};
 use crate::text::remarks;
 
-/// `npu demo`
+/// Arguments of `npu demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE

@@ -1,4 +1,4 @@
-//! `npu isa`
+//! The verb `npu isa`.
 
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::requests::context;
 use crate::text::remarks;
 
-/// `npu isa`
+/// Arguments of `npu isa`.
 #[derive(Debug, Args)]
 pub struct IsaArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
@@ -20,15 +20,15 @@ pub struct IsaArgs {
     /// `,NAME=VALUE` a parameter of its own.
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
-    /// Only this one
+    /// Print only this instruction
     #[arg(add = ArgValueCandidates::new(instructions))]
     pub instruction: Option<String>,
-    /// Form of the page
+    /// Format of the page
     #[arg(long, help_heading = OUTPUT, value_enum, default_value_t)]
     pub format: PageFormat,
 }
 
-/// Form of a reference page.
+/// Format of a reference page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PageFormat {
     /// For a terminal
