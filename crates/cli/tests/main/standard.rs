@@ -1,4 +1,4 @@
-//! `-` in place of a file: standard input and output.
+//! `-` as a file: standard input and output.
 
 use std::fs;
 use std::io::Write;
@@ -102,7 +102,7 @@ fn standard_output_takes_one_file() {
     for (arguments, reason) in [
         (&["run", DIGITS, "--target", "tcu", "-o", "-", "--dump", "-"][..], "are the same file"),
         (&["compile", "-", "--target", "tcu", "-o", "-"][..], "`-` is standard output, which takes one file"),
-        (&["diff", "-", "-"][..], "standard input is read once"),
+        (&["diff", "-", "-"][..], "standard input can only be read once"),
     ] {
         let output = piped(&npu, arguments, &model);
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");

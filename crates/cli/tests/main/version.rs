@@ -1,4 +1,4 @@
-//! What the command says of itself.
+//! Version information of the command.
 
 use std::process::Command;
 
@@ -35,7 +35,7 @@ fn a_build_says_what_it_is_made_of() {
     }
 }
 
-/// The commit is known in a checkout, and only there.
+/// The commit is only known in a checkout.
 #[test]
 fn a_build_of_a_checkout_knows_its_commit() {
     let git = Command::new("git")
