@@ -67,14 +67,14 @@ pub enum MarkKind {
     Key {
         /// Row of the instruction.
         row: usize,
-        /// The field, by its place in the row.
+        /// Index of the field in the row.
         field: usize,
     },
     /// Value of a field.
     Value {
         /// Row of the instruction.
         row: usize,
-        /// The field, by its place in the row.
+        /// Index of the field in the row.
         field: usize,
         /// Value; `None` if it is not legal for the field.
         value: Option<u64>,

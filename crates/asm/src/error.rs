@@ -31,7 +31,7 @@ pub enum AsmError {
     #[error("expected {expected}, found {found}")]
     #[diagnostic(code(asm::syntax))]
     Syntax {
-        /// What would do.
+/// Legal continuations.
         expected: String,
         /// Token that was found, or the end of the line.
         found: String,
@@ -89,7 +89,7 @@ pub enum AsmError {
     #[error("there is no directive `.{found}`")]
     #[diagnostic(code(asm::directive))]
     Directive {
-        /// As written.
+        /// Text as written.
         found: String,
         /// Location of the directive.
         #[label("not a directive")]
@@ -129,7 +129,7 @@ pub enum AsmError {
     #[error("`{text}` {reason}")]
     #[diagnostic(code(asm::expression))]
     Expression {
-        /// As written.
+        /// Text as written.
         text: String,
         /// Reason why it has no value.
         reason: String,
@@ -156,7 +156,7 @@ pub enum AsmError {
     #[error("there is no context `{found}`")]
     #[diagnostic(code(asm::context))]
     Context {
-        /// As written.
+        /// Text as written.
         found: String,
         /// Location of the name.
         #[label("not a context")]
@@ -198,7 +198,7 @@ pub enum AsmError {
     #[error("macro `{name}` {reason}")]
     #[diagnostic(code(asm::call))]
     Call {
-        /// The macro.
+        /// Name of the macro.
         name: String,
         /// Description of the error.
         reason: String,

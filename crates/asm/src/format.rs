@@ -61,9 +61,9 @@ struct Page<'a> {
     rows: Vec<Row>,
     /// Number of blocks around the line.
     depth: usize,
-    /// Statements that are laid out together.
+    /// Statements that are formatted together.
     run: String,
-    /// Parentheses that are open in them.
+    /// Number of open parentheses in these statements.
     open: usize,
 }
 

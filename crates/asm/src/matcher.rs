@@ -34,7 +34,7 @@ pub(crate) struct Said {
 
 /// Result of reading a line according to a form.
 pub(crate) enum Outcome<'a> {
-    /// All of it fits the form.
+    /// The line fits the form.
     Matched {
         /// Value of each field of the instruction.
         values: Vec<u64>,

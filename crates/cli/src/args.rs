@@ -235,7 +235,7 @@ pub struct AccuracyArgs {
     /// A label is correct for top-K if it is among the K largest scores.
     #[arg(long, value_name = "K", default_value_t = 5, requires = "labels", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
-    /// Worst samples to name
+    /// Number of worst samples to list
     #[arg(long, value_name = "N", default_value_t = 5, requires = "labels", hide_short_help = true)]
     pub worst: u32,
     /// Minimum accuracy, as `0.9` or `90%`

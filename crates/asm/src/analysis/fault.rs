@@ -17,7 +17,7 @@ pub struct TextFault {
     pub help: Option<String>,
     /// Location of the fault.
     pub place: Place,
-    /// Other bytes of the same text that it is about, and what of them.
+    /// Other related bytes of the text, with labels.
     pub others: Vec<(Span, String)>,
     /// Change that would correct the fault.
     pub fix: Option<Fix>,

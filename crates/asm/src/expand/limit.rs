@@ -39,6 +39,6 @@ impl Limit {
         what: "included files have too many bytes", limit: MAX_INCLUDED_BYTES, help: "divide the program",
     };
     pub const FILES: Self = Self {
-        what: "files include each other too deep", limit: MAX_FILES, help: "include the files from one place",
+        what: "included files are nested too deeply", limit: MAX_FILES, help: "include the files from one place",
     };
 }

@@ -6,7 +6,7 @@ use npukit_base::Span;
 
 /// Values of the names after `\`.
 pub(crate) struct Substitutions<'a> {
-    /// The value of a name, `@` or `+`; none leaves it as it is.
+    /// Returns the value of a name, `@` or `+`; `None` keeps the text.
     pub value_of: &'a dyn Fn(&str) -> Option<String>,
     /// Whether `\()` is nothing.
     pub separates: bool,

@@ -52,9 +52,9 @@ pub struct CosimArgs {
     /// latency.
     #[arg(long, value_name = "SEED", help_heading = TARGET)]
     pub stalls: Option<u64>,
-    /// Circuit to take instead: a folder as `npu rtl` writes it
+    /// Other circuit: a folder in the format of `npu rtl`
     ///
-    /// Its list of files, `NAME.f`, says what is read. A bench in it (`*_bench.sv`, `harness.cpp`) counts, too.
+    /// Its file list, `NAME.f`, determines the files that are read. A testbench in it (`*_bench.sv`, `harness.cpp`) is used, too.
     #[arg(long, value_name = "DIR", help_heading = TARGET)]
     pub rtl: Option<String>,
     /// Write waveforms around the first difference, or of the start if there is none

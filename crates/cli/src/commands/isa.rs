@@ -34,9 +34,9 @@ pub enum PageFormat {
     /// For a terminal
     #[default]
     Text,
-    /// For a book
+    /// Markdown, for a book
     Markdown,
-    /// For programs
+    /// JSON, for programs
     Json,
 }
 

@@ -28,9 +28,9 @@ pub struct Column<'a> {
     pub rank: u8,
     /// Formats the sum of the column; `None` if a sum is meaningless.
     pub sum: Option<fn(f64) -> String>,
-    /// Whether its figures are drawn, too.
+    /// Whether its figures are also drawn as bars.
     pub has_bar: bool,
-    /// Whether rows are of interest for how much they have of it.
+    /// Whether rows with large figures in this column are the interesting ones.
     pub leads: bool,
     name: &'a str,
 }

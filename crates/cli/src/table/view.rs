@@ -138,7 +138,7 @@ fn summary(columns: &[Column<'_>], rows: &[Row]) -> String {
     };
     let sums: Vec<String> = columns.iter().enumerate().filter_map(sum).collect();
     let colon = if sums.is_empty() { "" } else { ": " };
-    format!("and {} more{colon}{}", counted(rows.len() as u64, "row"), sums.join(", "))
+    format!("and {}{colon}{}", counted(rows.len() as u64, "more row"), sums.join(", "))
 }
 
 #[cfg(test)]

@@ -41,9 +41,9 @@ pub(super) enum BoundsError {
         "node `{node}` has slope {alpha}, but the machine uses 0.125: errors cannot be bounded"
     )]
     Slope {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The model's slope.
+        /// Slope in the model.
         alpha: f32,
     },
     /// A clip is implemented by saturation.

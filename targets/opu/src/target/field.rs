@@ -31,7 +31,7 @@ pub(super) enum FieldError {
     /// The model has no such input, or one of another shape.
     #[error("input `{name}` has shape {expected:?} in the program, but {found:?} in the model")]
     Input {
-        /// Its name.
+        /// Name of the input.
         name: String,
         /// Shape in the program.
         expected: Vec<usize>,

@@ -244,7 +244,7 @@ impl npukit_target::Machine for OpuMachine {
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         match self.program.parts[memory] {
-            // Before the first step nothing is in them.
+            // Before the first step the buffers are empty.
             part @ Part::Buffer(_) if self.position == 0 => Err(part.not_writable()),
             part => part.write((&mut self.machine, &self.loaded), address, numbers),
         }

@@ -57,7 +57,7 @@ fn text(report: &HandReport) -> String {
         text += &memory(held);
     }
     text += &remarks(&report.notes, &[]);
-    // A warning has its line of the program below it.
+    // A warning is followed by its line of the program.
     let warnings = report.warnings.iter().filter(|_| !is_quiet());
     text.extend(
         warnings.flat_map(|warning| format!("warning: {warning}").lines().map(line).collect::<Vec<_>>()),
