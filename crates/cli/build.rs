@@ -21,7 +21,8 @@ fn main() {
     }
 }
 
-/// Rebuilds when another commit is checked out. Git is asked for its paths, which differ in a worktree.
+/// Rebuilds when another commit is checked out. Git is asked for its paths, which differ in a
+/// worktree.
 fn watch() {
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
     let names = ["HEAD".to_owned(), "packed-refs".to_owned()].into_iter().chain(branch);

@@ -1,4 +1,5 @@
-//! [`Analysis`]: information about a text for editors: the kind of each part, the names that it defines and uses, its instructions, and its faults. Incomplete programs can be analyzed, too.
+//! [`Analysis`]: information about a text for editors: the kind of each part, the names that it
+//! defines and uses, its instructions, and its faults. Incomplete programs can be analyzed, too.
 //!
 //! A [`Language`] computes the analysis. [`Recorder`] collects it while a text is read.
 

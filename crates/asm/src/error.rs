@@ -31,7 +31,7 @@ pub enum AsmError {
     #[error("expected {expected}, found {found}")]
     #[diagnostic(code(asm::syntax))]
     Syntax {
-/// Legal continuations.
+        /// Legal continuations.
         expected: String,
         /// Token that was found, or the end of the line.
         found: String,

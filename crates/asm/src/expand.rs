@@ -1,4 +1,5 @@
-//! [`Expander`]: yields the lines of a program one by one, including the lines that `.include`, `.macro`, `.rept` and `.if` generate.
+//! [`Expander`]: yields the lines of a program one by one, including the lines that `.include`,
+//! `.macro`, `.rept` and `.if` generate.
 //!
 //! It does not know instructions: a [`Line`] that is not `taken` must be read by the caller. Errors
 //! refer to the text from which a line comes ([`Origin`]) and name the directives that generated

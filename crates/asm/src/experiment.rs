@@ -1,4 +1,6 @@
-//! [`Experiment`]: declarations in a program about its run: memory contents before and after it in lines with `.data`, `.input`, `.output` and `.expect`, and points where the host waits in lines with `.wait`.
+//! [`Experiment`]: declarations in a program about its run: memory contents before and after it in
+//! lines with `.data`, `.input`, `.output` and `.expect`, and points where the host waits in lines
+//! with `.wait`.
 //!
 //! So a single file can describe a whole experiment. Memories are not checked here: names and
 //! addresses are kept as written.

@@ -1,4 +1,5 @@
-//! [`evaluate`]: evaluates a number, or an expression of numbers and names, in operands and directives.
+//! [`evaluate`]: evaluates a number, or an expression of numbers and names, in operands and
+//! directives.
 //!
 //! Operators and their precedence are those of C: `|`, `^`, `&`, `<< >>`, `+ -`, `* / %`, then `- +
 //! ~` before a value. Conditions also have `||`, `&&`, `== !=`, `< > <= >=` and `!`, where 1 is
@@ -136,8 +137,7 @@ impl<'a> Parser<'a> {
     fn nested(&mut self, sign: &str, start: usize) -> Result<i128, Fault> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self
-                .fault(start, format!("has more than {MAX_DEPTH} nested signs and parentheses")));
+            return Err(self.fault(start, format!("has more than {MAX_DEPTH} nested signs and parentheses")));
         }
         let value = if sign == "(" { self.binary(0)? } else { self.unary()? };
         self.depth -= 1;

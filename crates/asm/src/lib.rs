@@ -17,7 +17,8 @@
 //! - `.include`, `.macro`, `.rept` and `.if` generate lines. An assembler with its own syntax gets
 //!   them from [`expand`].
 //!
-//! [`analysis`] has information about a text for editors. [`format()`] formats a text, [`list`] shows the result of each line. `docs/assembly.md` describes the whole language.
+//! [`analysis`] has information about a text for editors. [`format()`] formats a text, [`list`]
+//! shows the result of each line. `docs/assembly.md` describes the whole language.
 
 pub mod analysis;
 mod assemble;

@@ -291,7 +291,9 @@ for people.
         let text = |through: &[&str], new: &[&str]| Aftermath::new(&paths(through), &paths(new)).to_string();
         assert_eq!(text(&[], &[]), "nothing was written");
         assert_eq!(text(&["d"], &[]), "nothing was written except `d`, which cannot be undone");
-        assert!(text(&[], &["a", "b"]).starts_with("the previous file at `a`, `b` could not be restored yet"));
+        assert!(
+            text(&[], &["a", "b"]).starts_with("the previous file at `a`, `b` could not be restored yet")
+        );
         assert!(text(&["d"], &["a"]).ends_with("; `d` was written"));
     }
 }

@@ -1,4 +1,5 @@
-//! [`Parts`]: services for editors and terminals. `npu` is built without them, and starts [`PROGRAM`] when they are needed.
+//! [`Parts`]: services for editors and terminals. `npu` is built without them, and starts
+//! [`PROGRAM`] when they are needed.
 
 use std::error::Error;
 use std::path::PathBuf;

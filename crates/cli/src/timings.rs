@@ -91,7 +91,7 @@ mod tests {
         let compile = add("compile", None, 250);
         add("lower", Some(compile), 50);
         add("clock", None, 100);
-        // The same phase again, after others.
+        // This phase was already added before.
         add("compile", None, 250);
         add("schedule", Some(compile), 400);
         add("lower", Some(compile), 50);

@@ -223,7 +223,8 @@ impl<'a> Walk<'a> {
                 self.known.as_mut()?.read(address, (group.channels * size).into(), &self.stored)
             });
             if let Some(address) = unwritten {
-                let message = format!("output `{}`: no instruction writes the byte at {address:#x}", output.name);
+                let message =
+                    format!("output `{}`: no instruction writes the byte at {address:#x}", output.name);
                 self.note(None, UNWRITTEN_OUTPUT, Severity::Error, message);
             }
         }

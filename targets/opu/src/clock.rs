@@ -135,7 +135,9 @@ impl Clock {
     ///
     /// # Errors
     ///
-    /// [`FaultKind`] if fields are not legal ([`Op::check`]), or [`FaultKind::UndefinedRegister`] if a register that the instruction needs was never set. The contents of the buffers are not checked.
+    /// [`FaultKind`] if fields are not legal ([`Op::check`]), or [`FaultKind::UndefinedRegister`]
+    /// if a register that the instruction needs was never set. The contents of the buffers are not
+    /// checked.
     pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
         op.check()?;
         self.registers.set(op);

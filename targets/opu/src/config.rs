@@ -71,7 +71,7 @@ pub enum ConfigError {
     Range {
         /// Key in `[timing]`.
         key: &'static str,
-        /// Its value.
+        /// Value that was found.
         value: String,
         /// Legal values.
         legal: &'static str,
@@ -95,7 +95,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Toml`] if the text is not TOML or has other keys; the errors of [`Config::check`].
+    /// [`ConfigError::Toml`] if the text is not TOML or has other keys; the errors of
+    /// [`Config::check`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(error.to_string()))?;
         config.check()?;

@@ -1,6 +1,7 @@
 //! UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantized networks.
 //!
-//! [`Config`] is an instance; [`Op`] an instruction; [`Program`] is made by the compiler and loaded by drivers; [`Machine`] computes its results; [`Clock`] computes its cycles.
+//! [`Config`] is an instance; [`Op`] an instruction; [`Program`] is made by the compiler and loaded
+//! by drivers; [`Machine`] computes its results; [`Clock`] computes its cycles.
 
 mod check;
 mod clock;

@@ -185,7 +185,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-/// [`FaultKind`] of the instruction; the machine is unchanged.
+    /// [`FaultKind`] of the instruction; the machine is unchanged.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
         let Self { types, arithmetic, validity, .. } = self;
         let numerics = Numerics { types, arithmetic: *arithmetic, validity: *validity };
@@ -223,7 +223,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`AccessError::Alignment`] if `address` is not a multiple of [`PROGRAM_ALIGNMENT`]; [`AccessError::Range`] if the words extend beyond the end of memory.
+    /// [`AccessError::Alignment`] if `address` is not a multiple of [`PROGRAM_ALIGNMENT`];
+    /// [`AccessError::Range`] if the words extend beyond the end of memory.
     pub fn load(&mut self, address: u64, words: &[u32]) -> Result<Loaded, AccessError> {
         if !address.is_multiple_of(u64::from(PROGRAM_ALIGNMENT)) {
             return Err(AccessError::Alignment { address });

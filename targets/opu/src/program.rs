@@ -1,4 +1,5 @@
-//! [`Program`]: the in-memory form of a program, from which artifacts are written and into which they are read.
+//! [`Program`]: the in-memory form of a program, from which artifacts are written and into which
+//! they are read.
 
 pub(crate) mod any_run;
 pub(crate) mod artifact;

@@ -1,4 +1,5 @@
-//! [`substitute`]: replaces the `\` names of a line by their values; [`Layer`] maps each part to its origin.
+//! [`substitute`]: replaces the `\` names of a line by their values; [`Layer`] maps each part to
+//! its origin.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use npukit_base::Span;
 pub(crate) struct Substitutions<'a> {
     /// Returns the value of a name, `@` or `+`; `None` keeps the text.
     pub value_of: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether `\()` is nothing.
+    /// Whether `\()` is replaced by nothing.
     pub separates: bool,
 }
 

@@ -199,7 +199,9 @@ fn example(directive: &str) -> &'static str {
         "data" => {
             "for example `.data dram0[4], 1, -2, 0x30` for a memory's own integers, `.data dram0[4], 0.5, 2.0` for real values or `.data dram0[4], \"weights.npy\"`"
         }
-        "input" => "for example `.input x, dram0[0:16]`, followed by values or a file if the input is optional",
+        "input" => {
+            "for example `.input x, dram0[0:16]`, followed by values or a file if the input is optional"
+        }
         "output" => "as `.output y, dram0[16:32]`",
         WAIT => "for example `.wait`: the host waits until all instructions above are complete",
         _ => {

@@ -56,7 +56,7 @@ fn symbols_are_numbers_other_symbols_and_sums() {
     let large = errors(".equ a, 99999999999999999999");
     assert_eq!(
         large,
-        ["`99999999999999999999` is no number of at most 64 bits: write 64, 0x40 or 0b100_0000"]
+        ["`99999999999999999999` is not a number of at most 64 bits: write 64, 0x40 or 0b100_0000"]
     );
     let tail = errors(".equ a, 1\n.equ b, a c");
     assert_eq!(tail, ["`.equ` needs a name, a comma and a value, not the value `ac`"]);
@@ -79,7 +79,7 @@ fn operands_are_expressions() {
 fn variables_change_and_other_symbols_do_not() {
     assert_eq!(bytes(".set i, 1\ngo i\n.set i, i*2\ngo i\ni = i + 5\ngo i"), [0x10, 1, 0x10, 2, 0x10, 7]);
     for wrong in [".equ i, 1\n.set i, 2", ".set i, 1\n.equ i, 2", "i = 1\ni: go 1", "i: go 1\ni = 1"] {
-        assert_eq!(errors(wrong), ["`i` is defined already"], "{wrong}");
+        assert_eq!(errors(wrong), ["`i` is already defined"], "{wrong}");
     }
     assert_eq!(errors(".set i"), ["`.set` needs a name, a comma and a value, not the end of the line"]);
     assert_eq!(errors("i = 1 2"), ["`.set` needs a name, a comma and a value, not the value `12`"]);
@@ -100,7 +100,7 @@ fn reserved_bits_are_said_by_their_operand() {
     for wrong in ["go 7, rsv = 0x80", "go 7, rsv = 0x1100", "go 7, rsv = x"] {
         let found = errors(wrong);
         assert!(
-            found.len() == 1 && found[0].ends_with("has bits that are not reserved: those are 11:8"),
+            found.len() == 1 && found[0].ends_with("sets bits that are not reserved: reserved are 11:8"),
             "{found:?}"
         );
     }

@@ -115,7 +115,7 @@ fn faults_say_what_put_their_line_there() {
 fn wrong_directives_are_told() {
     let cases = [
         (".include \"none.s\"", "cannot include `none.s`: there is no such file"),
-        (".include \"wide.s\"", "cannot include `wide.s`: it is UTF-16 text, which is to be saved as UTF-8"),
+        (".include \"wide.s\"", "cannot include `wide.s`: it is UTF-16 text; save it as UTF-8"),
         (".include \"bytes.s\"", "cannot include `bytes.s`: byte 1 of it is not UTF-8 text"),
         (
             ".include \"cycle.s\"",
@@ -123,12 +123,12 @@ fn wrong_directives_are_told() {
         ),
         (".include", "`.include` needs a file's name in quotation marks, not the end of the line"),
         (".include tiles.s", "`.include` needs a file's name in quotation marks, not `tiles.s`"),
-        (".include \"chain.s\"", "files include each other too deep: the limit is 16"),
+        (".include \"chain.s\"", "included files are nested too deeply: the limit is 16"),
         (".macro", "`.macro` needs a name, not the end of the line"),
         (".macro 1", "`.macro` needs a name, not `1`"),
         (".macro m a b\n.endm", "`.macro` needs names with commas between them, not `a b`"),
         (".macro m a, a\n.endm", "`.macro` needs each parameter once, not `a`"),
-        (".macro m\n.endm\n.macro M\n.endm", "`M` is defined already"),
+        (".macro m\n.endm\n.macro M\n.endm", "`M` is already defined"),
         (".macro m\nmode on", "`.macro` has no `.endm`"),
         (".macro m\n.rept 2\n.endm\nm", "`.rept` has no `.endr`"),
         (".rept 2\nmode on", "`.rept` has no `.endr`"),
@@ -147,22 +147,22 @@ fn wrong_directives_are_told() {
         (".if\n.endif", "`.if` needs a condition, not the end of the line"),
         (".ifdef 1\n.endif", "`.ifdef` needs a name, not `1`"),
         (".if 1\n.endif 1", "`.endif` needs the end of the line, not `1`"),
-        ("a: .rept 2", "a label stands before an instruction, not before `.rept`"),
-        (".macro m\n.endm\na: m", "a label stands before an instruction, not before macro `m`"),
+        ("a: .rept 2", "a label must be before an instruction, not before `.rept`"),
+        (".macro m\n.endm\na: m", "a label must be before an instruction, not before macro `m`"),
         (".macro m a\n.endm\nm", "macro `m` needs a value for `a`"),
-        (".macro m a\n.endm\nm 1, 2", "macro `m` takes 1 argument, this is one more"),
+        (".macro m a\n.endm\nm 1, 2", "macro `m` takes 1 argument, but more are given"),
         (
             ".macro m size\n.endm\nm 1, sise=2",
-            "macro `m` takes 1 argument, this is one more (did you mean `size=`?)",
+            "macro `m` takes 1 argument, but more are given (did you mean `size=`?)",
         ),
         (".macro m a\n.endm\nm 1, a=2", "macro `m` has two values for `a`"),
-        ("mode \\a", "`\\a` is no parameter here"),
-        (".macro m\nm\n.endm\nm", "macros and repetitions are too deep: the limit is 64"),
+        ("mode \\a", "`\\a` is not a parameter here"),
+        (".macro m\nm\n.endm\nm", "macros and repetitions are nested too deeply: the limit is 64"),
         (
             ".include \"large.s\"\n.include \"large.s\"",
             "included files have too many bytes: the limit is 67108864",
         ),
-        (".rept 100001\n;\n.endr", "macros and repetitions make too many lines: the limit is 100000"),
+        (".rept 100001\n;\n.endr", "macros and repetitions generate too many lines: the limit is 100000"),
         (".macro m a\nm \\a\\a\n.endm\nm 0123456789012345", "a line has too many bytes: the limit is 65536"),
     ];
     for (text, message) in cases {

@@ -25,9 +25,9 @@ pub struct AsmArgs {
     pub file: String,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own. Without the option
-    /// `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them. `@SYSTEM` after a preset or a file selects one of its systems,
+    /// `,NAME=VALUE` sets a parameter. Without the option, `NPU_TARGET` or npu.toml selects the
+    /// target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
@@ -59,9 +59,9 @@ pub struct DisasmArgs {
     pub path: String,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own.
-    /// Without the option `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them; an artifact specifies its own. `@SYSTEM` after a preset or a file
+    /// selects one of its systems, `,NAME=VALUE` sets a parameter. Without the option, `NPU_TARGET`
+    /// or npu.toml selects the target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     /// Format of the listing: `npukit` (default, can be assembled again) or `upstream`
@@ -175,7 +175,11 @@ pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
         None => report.text.clone(),
     };
     let success = report.unchanged || !args.check;
-    let notes = if success { String::new() } else { format!("{0} is not formatted: run `npu format {0} -o {0}`\n", args.file) };
+    let notes = if success {
+        String::new()
+    } else {
+        format!("{0} is not formatted: run `npu format {0} -o {0}`\n", args.file)
+    };
     let notes = remarks(&[], &report.warnings) + &notes;
     Ok(Answer::new(text, &report).with_data(args.output.is_none()).with_notes(notes).with_success(success))
 }

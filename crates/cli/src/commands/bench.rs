@@ -124,8 +124,8 @@ const PROGRAMS: [Column<'_>; 11] = [
     Column::right("ours"),
     Column::right("of published"),
     Column::right("ms").minor(3),
-    Column::right("frames per second").minor(4),
-    Column::right("vs roofline").minor(6),
+    Column::right("frames a second").minor(4),
+    Column::right("above its bound").minor(6),
     Column::right("compiled in s").minor(7),
 ];
 

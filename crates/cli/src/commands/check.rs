@@ -79,7 +79,8 @@ fn verdict(report: &Report) -> Vec<(String, String)> {
 /// Formats that the model fits, with a warning if the accelerator is idle.
 fn fitting(report: &Report, is_idle: bool) -> String {
     let fits = on_chip("fits", &report.on_chip);
-    let idle = if is_idle { ", but nothing runs on the accelerator: the host computes everything" } else { "" };
+    let idle =
+        if is_idle { ", but nothing runs on the accelerator: the host computes everything" } else { "" };
     format!("{fits}{idle}")
 }
 

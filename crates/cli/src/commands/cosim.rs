@@ -54,7 +54,8 @@ pub struct CosimArgs {
     pub stalls: Option<u64>,
     /// Other circuit: a folder in the format of `npu rtl`
     ///
-    /// Its file list, `NAME.f`, determines the files that are read. A testbench in it (`*_bench.sv`, `harness.cpp`) is used, too.
+    /// Its file list, `NAME.f`, determines the files that are read. A testbench in it
+    /// (`*_bench.sv`, `harness.cpp`) is used, too.
     #[arg(long, value_name = "DIR", help_heading = TARGET)]
     pub rtl: Option<String>,
     /// Write waveforms around the first difference, or of the start if there is none

@@ -106,9 +106,7 @@ pub fn run(args: &DebugArgs, in_json: bool, parts: Option<&Parts>, watch: &Watch
     let (debugger, mut notes) = opened(&request(args, path)?)?;
     match &args.script {
         Some(script) => scripted(debugger, notes, script),
-        None if in_json => {
-            Err(Failure::Debugger { reason: "`--json` needs --script FILE".to_owned() })
-        }
+        None if in_json => Err(Failure::Debugger { reason: "`--json` needs --script FILE".to_owned() }),
         None => {
             // From here, the debugger uses the screen.
             watch.end();
@@ -134,8 +132,9 @@ fn has_terminal(args: &DebugArgs) -> bool {
 fn on_screen(parts: &Parts, debugger: Debugger, notes: &[String]) -> Result<Answer, Failure> {
     let has_unicode = supports_unicode::on(supports_unicode::Stream::Stdout);
     let terminal = Terminal { has_colors: colour::is_on(&io::stdout()), has_unicode };
-    (parts.screen)(debugger, notes, terminal)
-        .map_err(|error| Failure::Debugger { reason: format!("lost the connection to the terminal: {error}") })?;
+    (parts.screen)(debugger, notes, terminal).map_err(|error| Failure::Debugger {
+        reason: format!("lost the connection to the terminal: {error}"),
+    })?;
     Ok(nothing().with_data(true))
 }
 
@@ -195,8 +194,9 @@ fn served(args: &DebugArgs, parts: Option<&Parts>) -> Result<Answer, Failure> {
             error.diagnostics().iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; ")
         })
     };
-    (parts.dap)(&opens)
-        .map_err(|error| Failure::Debugger { reason: format!("lost the connection to the editor: {error}") })?;
+    (parts.dap)(&opens).map_err(|error| Failure::Debugger {
+        reason: format!("lost the connection to the editor: {error}"),
+    })?;
     Ok(nothing().with_data(true))
 }
 

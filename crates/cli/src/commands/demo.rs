@@ -20,9 +20,9 @@ use crate::text::remarks;
 pub struct DemoArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own. Without the option
-    /// `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them. `@SYSTEM` after a preset or a file selects one of its systems,
+    /// `,NAME=VALUE` sets a parameter. Without the option, `NPU_TARGET` or npu.toml selects the
+    /// target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
@@ -46,7 +46,7 @@ fn text(report: &Report) -> String {
         ("images", format!("{}, none of them seen in training", report.images)),
         ("accuracy, float", accuracy(report.accuracy_float)),
         ("accuracy, fixed point", accuracy(report.accuracy)),
-        ("argmax as in float", comparison.argmax_agree.map_or_else(String::new, percent)),
+        ("argmax agrees with float", comparison.argmax_agree.map_or_else(String::new, percent)),
         ("largest difference", format!("{:.4}", comparison.max_abs_error)),
         ("of the range", share_of_range(comparison)),
         ("RMS difference", format!("{:.4}", comparison.rms_error)),

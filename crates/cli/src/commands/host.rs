@@ -163,7 +163,7 @@ fn completions(all: &[HostCompletion]) -> String {
         Column::right("start"),
         Column::right("end"),
         Column::right("access"),
-        Column::text("told by"),
+        Column::text("shown by"),
     ];
     of_rows(&columns, all, |one| {
         vec![

@@ -25,7 +25,8 @@ pub struct LintArgs {
     pub explain: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them; an artifact knows its own. Without the option `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them; an artifact specifies its own. Without the option, `NPU_TARGET` or
+    /// npu.toml selects the target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]

@@ -91,10 +91,12 @@ fn files(args: &ReportArgs, reported: &Reported) -> Vec<(PathBuf, String)> {
 }
 
 fn text(reported: &Reported, written: &[&PathBuf]) -> String {
-    let verdict = if reported.success { "compiled and timed" } else { "the target does not support the model" };
+    let verdict =
+        if reported.success { "compiled and timed" } else { "the target does not support the model" };
     let mut text = facts([("report", reported.report.title.clone()), ("program", verdict.to_owned())]);
     text.extend(written.iter().map(|path| format!("wrote {}\n", path.display())));
-    let nothing = "no file was written: use `-o FILE.html` for the page, `--svg DIR` for the figures".to_owned();
+    let nothing =
+        "no file was written: use `-o FILE.html` for the page, `--svg DIR` for the figures".to_owned();
     let notes = if written.is_empty() { vec![nothing] } else { Vec::new() };
     text + &remarks(&notes, &reported.warnings)
 }

@@ -20,8 +20,8 @@ use crate::text::remarks;
 pub struct RtlArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own.
+    /// `npu targets` lists them. `@SYSTEM` after a preset or a file selects one of its systems,
+    /// `,NAME=VALUE` sets a parameter.
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Folder for the files

@@ -199,7 +199,7 @@ fn units(units: &[UnitTime]) -> String {
         Column::left("unit"),
         Column::right("busy cycles"),
         Column::right("share").bars(),
-        Column::text("waits with work to do, in cycles"),
+        Column::text("waited with work to do, cycles for"),
     ];
     format!("\n{}", table(&columns, units.iter().map(row)))
 }

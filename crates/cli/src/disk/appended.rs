@@ -1,4 +1,5 @@
-//! [`Appended`]: a file that grows by whole lines while a command works, and remains if the command is stopped.
+//! [`Appended`]: a file that grows by whole lines while a command works, and remains if the command
+//! is stopped.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -129,11 +130,11 @@ mod tests {
         }
         assert!(!at("later").exists());
         for device in ["/dev/zero", "/dev/null"] {
-            assert!(told(Path::new(device)).contains("no regular file"), "{device}");
+            assert!(told(Path::new(device)).contains("not a regular file"), "{device}");
         }
         let pipe = at("pipe");
         if std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
-            assert!(told(&pipe).contains("no regular file"));
+            assert!(told(&pipe).contains("not a regular file"));
         }
         assert_ne!(told(folder.path()), "nothing");
     }

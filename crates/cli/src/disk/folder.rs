@@ -1,4 +1,5 @@
-//! [`Folder`]: a locked folder into which only this process writes sets of files; leftovers of ended processes are removed.
+//! [`Folder`]: a locked folder into which only this process writes sets of files; leftovers of
+//! ended processes are removed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,4 +1,5 @@
-//! [`Disk`]: reads files and folders for the library. Only regular files are read: a pipe may block, a device may never end.
+//! [`Disk`]: reads files and folders for the library. Only regular files are read: a pipe may
+//! block, a device may never end.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};

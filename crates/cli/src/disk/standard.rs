@@ -50,7 +50,8 @@ pub fn take() {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !is_text(bytes) && io::stdout().is_terminal() {
-            let reason = "standard output is a terminal, but the output is not text: redirect it to a file or a pipe";
+            let reason =
+                "standard output is a terminal, but the output is not text: redirect it to a file or a pipe";
             return Err(io::Error::other(reason));
         }
         IS_TAKEN.store(true, Ordering::Relaxed);

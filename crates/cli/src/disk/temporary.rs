@@ -1,4 +1,5 @@
-//! [`Temporary`]: a file that is not yet in its place. It is removed when it is dropped, at a signal, or at the next write into its folder.
+//! [`Temporary`]: a file that is not yet in its place. It is removed when it is dropped, at a
+//! signal, or at the next write into its folder.
 
 use std::fs;
 use std::io::{self, Write};

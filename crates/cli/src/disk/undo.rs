@@ -1,4 +1,6 @@
-//! [`Undo`]: data that restores a folder to its state before a set of files was renamed into it. It is stored as a file in the folder meanwhile, so that another process can undo the set if this one is killed.
+//! [`Undo`]: data that restores a folder to its state before a set of files was renamed into it. It
+//! is stored as a file in the folder meanwhile, so that another process can undo the set if this
+//! one is killed.
 
 use std::fs;
 use std::io::{self, Write};
@@ -160,7 +162,8 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 fn name(path: &Path) -> io::Result<String> {
     let name = path.file_name().and_then(|name| name.to_str());
-    let unfit = || io::Error::new(io::ErrorKind::InvalidInput, "the names of a set of files must be UTF-8 text");
+    let unfit =
+        || io::Error::new(io::ErrorKind::InvalidInput, "the names of a set of files must be UTF-8 text");
     name.map(str::to_owned).ok_or_else(unfit)
 }
 

@@ -1,4 +1,5 @@
-//! [`TableArgs`]: the requested columns and rows of a table, and their order; [`View`]: the same, resolved for a table.
+//! [`TableArgs`]: the requested columns and rows of a table, and their order; [`View`]: the same,
+//! resolved for a table.
 
 use std::cmp::Ordering;
 

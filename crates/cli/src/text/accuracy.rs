@@ -95,7 +95,7 @@ fn worst(worst: &[Worst]) -> String {
         Column::right("worst sample"),
         Column::right("label"),
         Column::right("predicted"),
-        Column::right("margin of the label's score"),
+        Column::right("label's score above the others"),
     ];
     format!("\n{}", table(&columns, worst.iter().map(row)))
 }

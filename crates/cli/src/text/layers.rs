@@ -19,7 +19,7 @@ pub const LAYERS: [Column<'_>; 7] = [
     Column::right("share").shares(),
     Column::right("MACs").adds().minor(2),
     Column::right("utilisation"),
-    Column::right("vs roofline"),
+    Column::right("above its bound"),
 ];
 
 /// Formats the cycles by layer; empty if no layers are known.
@@ -98,8 +98,9 @@ pub fn on_chip(name: &str, found: &OnChip) -> String {
         0 | 1 => String::new(),
         count => format!(", in {}", counted(count as u64, "segment")),
     };
-    let share =
-        found.macs_on_chip.map(|share| format!(", {} of its MACs on the accelerator{segments}", percent(share)));
+    let share = found
+        .macs_on_chip
+        .map(|share| format!(", {} of its MACs on the accelerator{segments}", percent(share)));
     name.to_owned() + &share.unwrap_or_default() // Default: omitted if unknown.
 }
 

@@ -99,7 +99,10 @@ fn digits_are_equal_on_the_circuit_in_bits_and_cycles() {
     }
     let report = cosim_json(&npu, 0, &[&arguments[..], &["--stalls", "7"]].concat());
     assert_eq!(report["cycles"]["compared"], false);
-    assert!(report["cycles"]["rtl"].as_u64() > report["cycles"]["model"].as_u64(), "a circuit that waits is slower");
+    assert!(
+        report["cycles"]["rtl"].as_u64() > report["cycles"]["model"].as_u64(),
+        "a circuit that waits is slower"
+    );
     let report = cosim_json(&npu, 0, &[&arguments[..], &["--released"]].concat());
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
 }

@@ -319,11 +319,7 @@ fn schemas() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(
-        files,
-        VERBS.iter().map(|(verb, _)| name(verb)).collect(),
-        "one schema for each verb"
-    );
+    assert_eq!(files, VERBS.iter().map(|(verb, _)| name(verb)).collect(), "one schema for each verb");
 }
 
 /// A command line for each form of each verb, which [`Npu::json`] checks, and its exit status.

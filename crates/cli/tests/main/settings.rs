@@ -111,7 +111,10 @@ fn wrong_settings_are_told_with_their_place() {
         ("[compile]\nstratgy = \"x\"", "line 2: there is no option `stratgy`: `strategy` is meant, perhaps"),
         ("[compile]\noutput = \"x\"", "line 2: there is no option `output`"),
         ("[options]\nstrategy = \"fast\"", "line 2: `strategy` must be local-isolated,"),
-        ("[run]\nrescale = \"sometimes\"", "line 2: `rescale` is not legal: legal values are auto, always, never"),
+        (
+            "[run]\nrescale = \"sometimes\"",
+            "line 2: `rescale` is not legal: legal values are auto, always, never",
+        ),
         ("[run]\nbatch = 0", "line 2: `batch` is not legal: 0 is not in 1.."),
         ("[run]\nquantise = \"best\"", "line 2: `quantise` is not legal: must be `least-squares`,"),
     ] {

@@ -1,4 +1,5 @@
-//! A program of each target, whose numbers are known from elsewhere: its views, and what steps show.
+//! A program of each target, whose numbers are known from elsewhere: its views, and what steps
+//! show.
 
 use std::collections::BTreeMap;
 
@@ -129,7 +130,7 @@ fn opu_shows_its_feature_maps() {
     }
     screen.has("feature maps (4 of 7)");
     screen.has("store 0");
-    screen.has("ifm      2048 x 64  input, a pixel of 64 channels an address");
+    screen.has("ifm      2048 x 64  input, one pixel of 64 channels per address");
     screen.has("    0    256  1536     0");
     screen.has("    1   1024   256     0");
     screen.keys("s");
@@ -166,7 +167,8 @@ fn drra_shows_cells_with_slots_and_ports() {
     screen.has("   0   5  2 10 10");
 }
 
-/// Layers stand in the listing, and with a model there are floats: the file test of `npu debug` has the same numbers.
+/// Layers stand in the listing, and with a model there are floats: the file test of `npu debug` has
+/// the same numbers.
 #[test]
 fn a_model_is_shown_with_layers_and_floats() {
     const MODEL: &[u8] = include_bytes!("../../../npukit/assets/digits.onnx");

@@ -1,4 +1,5 @@
-//! [`Stored`]: the bytes that were written, the instruction that wrote them, and whether they have been read since.
+//! [`Stored`]: the bytes that were written, the instruction that wrote them, and whether they have
+//! been read since.
 
 use npukit_target::sim::Paged;
 

@@ -66,9 +66,7 @@ fn refilled(buffer: Buffer, before: usize, index: usize) -> Idle {
         ),
         _ => (
             UNUSED_LOAD,
-            format!(
-                "instruction {index} fills the {name} buffer again before it is used; remove it"
-            ),
+            format!("instruction {index} fills the {name} buffer again before it is used; remove it"),
         ),
     };
     Idle { instruction: before, lint, message }

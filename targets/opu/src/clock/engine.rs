@@ -1,4 +1,5 @@
-//! [`Engine`]: a part of the machine that works independently; [`Cause`]: the reasons for which it waits.
+//! [`Engine`]: a part of the machine that works independently; [`Cause`]: the reasons for which it
+//! waits.
 
 use crate::isa::op::Class;
 

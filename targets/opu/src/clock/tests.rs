@@ -98,7 +98,8 @@ fn a_load_fills_the_other_bank_and_waits_for_readers_of_its_own() {
 #[test]
 fn a_residual_is_read_from_the_tile_of_its_store() {
     // The residual's tile comes during the convolution. The store reads it from 564 to 664, so that
-    // the tile after the next, which takes its bank, waits for that; the next one takes the first's.
+    // the tile after the next, which takes its bank, waits for that; the next one takes the
+    // first's.
     let (found, totals) = times(&ideal(), &[IFM, KER, CONV, RES, IFM, STORE, IFM, IFM]);
     let loads = [(164, 264), (564, 664), (664, 764), (764, 864)];
     assert_eq!(found[..3], [(0, 100), (100, 164), (164, 564)]);
@@ -108,14 +109,16 @@ fn a_residual_is_read_from_the_tile_of_its_store() {
     let mut config = ideal();
     config.timing.ifm_row_latency = 100;
     let (found, totals) = times(&config, &[IFM, KER, CONV, RES, IFM, STORE]);
-    // Rows of 110 cycles: 1100; kernel to 1164; convolution to 1564; the residual from 1164 to 2264.
+    // Rows of 110 cycles: 1100; kernel to 1164; convolution to 1564; the residual from 1164 to
+    // 2264.
     assert_eq!(found[4], (2264, 2364));
     assert_eq!(totals.wait(Engine::Store, Cause::Ifm), 2264);
 }
 
 #[test]
 fn sums_are_overwritten_and_added_to_when_stores_have_read_them() {
-    // The store reads from 564 to 664 and takes 20 cycles more, which the next one does not wait for.
+    // The store reads from 564 to 664 and takes 20 cycles more, which the next one does not wait
+    // for.
     let mut config = ideal();
     config.timing.store_latency = 20;
     for next in [CONV, ACC] {
@@ -186,7 +189,8 @@ fn who_can_start_first_has_the_port_and_of_two_the_older() {
 
 #[test]
 fn the_front_end_waits_for_room_in_a_queue() {
-    // A cycle a word: 11 registers, ifm at 12, kernel at 13. One load works from 12 to 112, one waits.
+    // A cycle a word: 11 registers, ifm at 12, kernel at 13. One load works from 12 to 112, one
+    // waits.
     let mut config = ideal();
     config.timing.fetch_cycles = 1;
     config.timing.queue = 1;
@@ -201,7 +205,8 @@ fn the_front_end_waits_for_room_in_a_queue() {
 
 #[test]
 fn registers_count_as_they_are_when_the_instruction_is_issued() {
-    // The second shape is set long before the first convolution starts, and concerns the third load only.
+    // The second shape is set long before the first convolution starts, and concerns the third load
+    // only.
     let small = Op::ShapeIfm(Shape { h: 5, w: 10, c: 64 });
     let (found, _) = times(&ideal(), &[IFM, KER, CONV, small, IFM]);
     assert_eq!(found, [(0, 100), (100, 164), (164, 564), (164, 214)]);

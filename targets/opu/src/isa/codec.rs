@@ -120,7 +120,8 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
 ///
 /// # Errors
 ///
-/// [`ProgramError::Truncated`] if the last word is cut short; [`ProgramError::Word`] for the first word that cannot be executed.
+/// [`ProgramError::Truncated`] if the last word is cut short; [`ProgramError::Word`] for the first
+/// word that cannot be executed.
 pub fn decode_program(bytes: &[u8], validity: Validity) -> Result<Vec<Op>, ProgramError> {
     let decoded = words(bytes)?
         .into_iter()

@@ -144,7 +144,7 @@ pub enum FaultKind {
         /// Number of columns.
         w: u32,
     },
-    /// The fields of `@post` form none of the eleven legal combinations.
+    /// The fields of `@post` are not one of the eleven legal combinations.
     #[error("act {act}, order {order}, res {res} is not one of the eleven forms of `@post`")]
     PostInvalid {
         /// Field `act`.

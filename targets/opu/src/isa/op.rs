@@ -405,7 +405,8 @@ impl Op {
     ///
     /// # Errors
     ///
-    /// [`FaultKind`] for the first field that is illegal in any state: a shape, stride or pool of 0, a kernel of more than 36 slices, a post-processing that does not exist.
+    /// [`FaultKind`] for the first field that is illegal in any state: a shape, stride or pool of
+    /// 0, a kernel of more than 36 slices, a post-processing that does not exist.
     pub fn check(&self) -> Result<(), FaultKind> {
         match *self {
             Self::ShapeIfm(shape) => shape_fits("ifm", shape, 16),

@@ -41,9 +41,7 @@ pub enum LowerError {
         shift: i64,
     },
     /// No tile of a layer fits the buffers.
-    #[error(
-        "layer `{layer}` does not fit the buffers of 2048 pixels in any tiling; use smaller windows"
-    )]
+    #[error("layer `{layer}` does not fit the buffers of 2048 pixels in any tiling; use smaller windows")]
     Tile {
         /// Name of the layer.
         layer: String,

@@ -99,7 +99,8 @@ mod tests {
         assert_eq!(banks([3, 5], 0, 0, 2), Ok([15 * 128, BANK, 2 * BANK]));
         assert_eq!(banks([3, 5], 64, 64, 1), Ok([15 * 64, BANK, 2 * BANK]));
         assert_eq!(banks([3, 5], BANK + 1, 64, 1), Ok([15 * 64, BANK, 3 * BANK]));
-        // 2^22 slots of bytes are a bank: 13 of them, and one for each of the constants, reach the program.
+        // 2^22 slots of bytes are a bank: 13 of them, and one for each of the constants, reach the
+        // program.
         assert_eq!(banks([13, 1 << 22], 0, BANK, 1), Ok([13 * BANK, 13 * BANK, 14 * BANK]));
         let error = planned([13, 1 << 22], 0, BANK + 1, 1);
         assert_eq!(error, Err(LowerError::Memory { needed: 15 * BANK + 1, available: 15 * BANK }));

@@ -70,7 +70,10 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bo
 fn constant(builder: &Builder, value: ValueId, what: &str) -> Result<Arc<Tensor>, Reject> {
     let Some(tensor) = builder.graph.constant(value) else {
         let reason = format!("its {what} are computed, but the machine only multiplies by constants");
-        return Err(Reject::new(reason, "export the model with constant weights, or cut the model before this node"));
+        return Err(Reject::new(
+            reason,
+            "export the model with constant weights, or cut the model before this node",
+        ));
     };
     if tensor.as_f32().is_none() {
         let reason = format!("its {what} have type {:?}", tensor.element());

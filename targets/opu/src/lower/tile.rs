@@ -354,7 +354,8 @@ mod tests {
             costs_of(layer, &planes, [&cuts(rows), &cuts(&[5])], outside, costs)
         };
         let longer = |compute: usize, load: usize| compute.max(load);
-        // A tile of 4 x 5: 3 taps of 20 pixels, 4 rows of 7 words, 3 slices of 16 words, or of 4; a store of 20.
+        // A tile of 4 x 5: 3 taps of 20 pixels, 4 rows of 7 words, 3 slices of 16 words, or of 4; a
+        // store of 20.
         let first = longer(60, 4 * (7 + 3) + 48 + 5) + longer(60, 12 + 5) + 2 * (20 + 7);
         // One of 3 x 5.
         let second = longer(45, 3 * (7 + 3) + 48 + 5) + longer(45, 12 + 5) + 2 * (15 + 7);

@@ -47,7 +47,8 @@ impl Exact {
         let word = |index: usize| self.0.get(index).copied().unwrap_or(fill);
         let low = u128::from(word(first)) | u128::from(word(first + 1)) << 64;
         let value = ((low >> offset) as u64).cast_signed();
-        // With a bit offset, 64 bits take part of the second word; all above must be copies of the sign.
+        // With a bit offset, 64 bits take part of the second word; all above must be copies of the
+        // sign.
         let rest = (u128::from(word(first + 1)) | u128::from(word(first + 2)) << 64) >> offset;
         let above = rest as u64 == fill && self.0.iter().skip(first + 2).all(|&word| word == fill);
         match above && (value < 0) == self.is_negative() {

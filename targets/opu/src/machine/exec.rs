@@ -33,7 +33,8 @@ pub struct Numerics<'a> {
 ///
 /// # Errors
 ///
-/// [`FaultKind`]: a field is not legal; a register or a buffer is undefined, or does not match the registers.
+/// [`FaultKind`]: a field is not legal; a register or a buffer is undefined, or does not match the
+/// registers.
 pub fn step(
     state: &mut State,
     memory: &mut Memory,
@@ -57,7 +58,8 @@ pub fn store_result(state: &State, numerics: Numerics<'_>) -> Result<Array, Faul
 ///
 /// # Errors
 ///
-/// [`FaultKind`]: a field is not legal ([`Op::check`]); a register or a buffer is undefined, or does not match the registers (specification, sections 2.3 and 4). Nothing has changed then.
+/// [`FaultKind`]: a field is not legal ([`Op::check`]); a register or a buffer is undefined, or
+/// does not match the registers (specification, sections 2.3 and 4). Nothing has changed then.
 pub(crate) fn execute<V: Values>(
     state: &mut State<V>,
     memory: &mut V::Memory,

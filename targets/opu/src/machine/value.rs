@@ -1,7 +1,8 @@
 //! Meaning of raw values, and rounding of results to raw values: rho and kappa of the
 //! specification's section 5.
 //!
-//! [`DataType::real`] is rho, [`DataType::kappa`] is kappa. A raw value is the sign-extended integer of a fixed-point type, or the bits of a float.
+//! [`DataType::real`] is rho, [`DataType::kappa`] is kappa. A raw value is the sign-extended
+//! integer of a fixed-point type, or the bits of a float.
 
 use npukit_numeric::{Quantised, Ties, quantised};
 

@@ -85,7 +85,9 @@ struct Place {
 ///
 /// # Errors
 ///
-/// [`ArtifactError::Program`] for an instruction that does not fit its word; [`ArtifactError::Invalid`] and [`ArtifactError::Memory`] for a program that [`read`] would reject.
+/// [`ArtifactError::Program`] for an instruction that does not fit its word;
+/// [`ArtifactError::Invalid`] and [`ArtifactError::Memory`] for a program that [`read`] would
+/// reject.
 pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let name = &program.name;
     let (manifest_name, words_name, image_name) =
@@ -132,7 +134,9 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
 ///
 /// # Errors
 ///
-/// [`ArtifactError`], with the file and the place in it: a file cannot be read or belongs to another compilation, the manifest is invalid, words cannot be executed, or segments and bindings are outside the files or memory.
+/// [`ArtifactError`], with the file and the place in it: a file cannot be read or belongs to
+/// another compilation, the manifest is invalid, words cannot be executed, or segments and bindings
+/// are outside the files or memory.
 pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Program, ArtifactError> {
     let manifest = |message: String| ArtifactError::Manifest { file: file.to_owned(), message };
     let text = std::str::from_utf8(bytes)
@@ -214,7 +218,7 @@ fn check(file: &str, program: &Program) -> Result<(), ArtifactError> {
     let invalid = |key: String, reason: String| ArtifactError::Invalid { file: file.to_owned(), key, reason };
     if !program.address.is_multiple_of(PROGRAM_ALIGNMENT) {
         let reason =
-            format!("is {:#x}: programs must begin at multiples of {}", program.address, PROGRAM_ALIGNMENT);
+            format!("is {:#x}: programs begin at multiples of {}", program.address, PROGRAM_ALIGNMENT);
         return Err(invalid("program.address".to_owned(), reason));
     }
     if !program.instructions.contains(&Op::End) {
@@ -240,7 +244,10 @@ fn check(file: &str, program: &Program) -> Result<(), ArtifactError> {
     for (index, layer) in program.layers.iter().enumerate() {
         let total = program.instructions.len();
         if layer.first.checked_add(layer.count).is_none_or(|end| end > total) {
-            let reason = format!("has {} instructions starting at {}, but the program has {total}", layer.count, layer.first);
+            let reason = format!(
+                "has {} instructions starting at {}, but the program has {total}",
+                layer.count, layer.first
+            );
             return Err(invalid(format!("layer[{index}]"), reason));
         }
     }
@@ -255,7 +262,10 @@ fn check_host_steps(program: &Program) -> Result<(), (String, String)> {
         };
         let rank = output.shape.len();
         if let Some((axis, end)) = step.op.axes().filter(|&(axis, end)| axis >= end || end > rank) {
-            return Err((key("axis_end"), format!("is {end} with axis {axis}, but the output has {rank} axes")));
+            return Err((
+                key("axis_end"),
+                format!("is {end} with axis {axis}, but the output has {rank} axes"),
+            ));
         }
     }
     Ok(())
@@ -272,7 +282,9 @@ fn check_memory(file: &str, program: &Program) -> Result<(), ArtifactError> {
     let error = |reason: String| ArtifactError::Memory { file: file.to_owned(), reason };
     for (address, size, what) in &places {
         if address + size > MEMORY_BYTES {
-            return Err(error(format!("{what}, {size} bytes at {address:#x}, ends beyond the memory of 2^32 bytes")));
+            return Err(error(format!(
+                "{what}, {size} bytes at {address:#x}, ends beyond the memory of 2^32 bytes"
+            )));
         }
     }
     for pair in places.windows(2) {

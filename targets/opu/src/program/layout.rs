@@ -195,7 +195,8 @@ impl Planes {
     ///
     /// # Errors
     ///
-    /// [`LayoutError`] for the first violated rule: no element, a pitch shorter than a row, a group with too many channels or lanes, a plane that is not inside memory.
+    /// [`LayoutError`] for the first violated rule: no element, a pitch shorter than a row, a group
+    /// with too many channels or lanes, a plane that is not inside memory.
     pub fn check(&self, size: u32) -> Result<(), LayoutError> {
         let (height, width, channels) = (self.height, self.width, self.channels());
         if height == 0 || width == 0 || channels == 0 {

@@ -62,7 +62,8 @@ impl<'a> Board<'a> {
     ///
     /// # Errors
     ///
-    /// [`RunError::Access`] if a segment or the program is not inside memory; [`RunError::Encode`] for an instruction that does not fit its word.
+    /// [`RunError::Access`] if a segment or the program is not inside memory; [`RunError::Encode`]
+    /// for an instruction that does not fit its word.
     pub fn new(program: &'a Program, unset: Unset) -> Result<Self, RunError> {
         let mut machine =
             Machine::with_memory(program.config.types, unset).with_validity(program.config.validity);
@@ -86,7 +87,8 @@ impl<'a> Board<'a> {
     ///
     /// # Errors
     ///
-    /// [`RunError::Access`] if an input is not inside memory; [`RunError::Fault`] with the location of the faulting instruction.
+    /// [`RunError::Access`] if an input is not inside memory; [`RunError::Fault`] with the location
+    /// of the faulting instruction.
     pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<Vec<u64>, RunError> {
         self.set_inputs(inputs)?;
         let program = self.program;
@@ -131,7 +133,8 @@ impl<'a> Board<'a> {
     ///
     /// # Errors
     ///
-    /// [`RunError::Unwritten`] if the program has not written all of it; [`RunError::Access`] if it is not inside memory.
+    /// [`RunError::Unwritten`] if the program has not written all of it; [`RunError::Access`] if it
+    /// is not inside memory.
     pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
         let size = self.program.config.types.itype.size_bytes();
         let unwritten = |(address, group): (u64, &Group)| {

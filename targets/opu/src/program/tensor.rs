@@ -88,7 +88,9 @@ impl Binding {
     ///
     /// # Errors
     ///
-    /// [`BindingError`] for the first violated rule: axes that are not a permutation, a fraction beyond 256 bits, planes that [`Planes::check`] rejects, too many elements, a shape that does not fit the map, or patches that do not belong to an input (`is_input`).
+    /// [`BindingError`] for the first violated rule: axes that are not a permutation, a fraction
+    /// beyond 256 bits, planes that [`Planes::check`] rejects, too many elements, a shape that does
+    /// not fit the map, or patches that do not belong to an input (`is_input`).
     pub fn check(&self, itype: DataType, is_input: bool) -> Result<(), BindingError> {
         let mut axes = self.perm.clone();
         axes.sort_unstable();
@@ -208,7 +210,7 @@ impl Binding {
 }
 
 impl Planes {
-    /// Writes a map's raw values, row-major; there must be as many as the map has elements. Lanes
+    /// Writes a map's raw values, row-major; their number must be that of the map's elements. Lanes
     /// after the channels of a group become 0.
     ///
     /// # Errors

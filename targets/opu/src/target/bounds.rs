@@ -37,9 +37,7 @@ pub(super) enum BoundsError {
     )]
     OtherProgram,
     /// The slope of leaky ReLU in the model differs from the machine's.
-    #[error(
-        "node `{node}` has slope {alpha}, but the machine uses 0.125: errors cannot be bounded"
-    )]
+    #[error("node `{node}` has slope {alpha}, but the machine uses 0.125: errors cannot be bounded")]
     Slope {
         /// Name of the node.
         node: String,

@@ -189,7 +189,7 @@ fn pixels_follow_each_other_row_by_row() {
     for (shape, planes) in [(&[3, 7, 4][..], [1, 20, 4]), (&[3, 7, 4], [1, 28, 3]), (&[3, 7, 4], [1, 42, 2])]
     {
         let error = binding(shape, planes).check(itype, false).unwrap_err().to_string();
-        assert!(error.contains("is a map of [3, 7, 4], and the planes are one of"), "{error}");
+        assert!(error.contains("is a map of [3, 7, 4], but the planes are a map of"), "{error}");
     }
 }
 
@@ -203,7 +203,7 @@ fn every_fault_of_a_program_has_its_place() {
     };
     let cases: [(Change<'_>, &str); 14] = [
         (&|p| p.address = 32, "`program.address`: is 0x20: programs begin at multiples of 64"),
-        (&|p| p.instructions.truncate(3), "`program`: has 3 instructions and no `end`"),
+        (&|p| p.instructions.truncate(3), "`program`: has 3 instructions, but no `end`"),
         (
             &|p| p.instructions[0] = Op::ShapeKer { n: 37 },
             "instruction 0: @shape.ker: the ker buffer cannot have 37",
@@ -214,27 +214,30 @@ fn every_fault_of_a_program_has_its_place() {
         ),
         (
             &|p| p.segments[0].address = u32::MAX - 7,
-            "segment 0, 256 bytes from 0xfffffff8 on, ends beyond 2^32",
+            "segment 0, 256 bytes at 0xfffffff8, ends beyond the memory of 2^32",
         ),
         (&|p| p.segments[0].address = Program::ADDRESS, "overlaps"),
         (&|p| p.inputs[0].perm = vec![0, 1, 1, 2], "`input[0]`: `x`: perm [0, 1, 1, 2] is not a permutation"),
         (&|p| p.inputs[0].shape = vec![1, 16, 2, 4], "`input[0]`: `x`: a tensor of shape [1, 16, 2, 4]"),
-        (&|p| p.outputs[0].planes.pitch = 4, "`output[0]`: `y`: rows are 4 slots apart, and 5 slots long"),
+        (&|p| p.outputs[0].planes.pitch = 4, "`output[0]`: `y`: rows are 4 slots apart, but 5 slots long"),
         (&|p| p.outputs[0].fraction = 300, "a fraction of 300 bits"),
         (
             &|p| p.outputs[0].planes.groups = vec![Group { address: 0, channels: 65, lanes: 0 }],
             "group 0 has 65 channels",
         ),
-        (&|p| p.inputs.push(p.inputs[0].clone()), "`input[1].name`: there are two called `x`"),
-        (&|p| p.host_steps[0].output = "z".to_owned(), "`host_step[0].output`: there is no output `z`"),
-        (&|p| p.layers[0].count = 16, "`layer[0]`: 16 instructions from 0 on, of 15"),
+        (&|p| p.inputs.push(p.inputs[0].clone()), "`input[1].name`: there are two named `x`"),
+        (&|p| p.host_steps[0].output = "z".to_owned(), "`host_step[0].output`: output `z` does not exist"),
+        (
+            &|p| p.layers[0].count = 16,
+            "`layer[0]`: has 16 instructions starting at 0, but the program has 15",
+        ),
     ];
     for (change, message) in cases {
         let error = refused(change);
         assert!(error.contains(message), "{error}\n  lacks {message}");
     }
     let axes = refused(&|p| p.host_steps[0].op = HostOp::Softmax(Softmax { axis: 1, axis_end: 5 }));
-    assert!(axes.contains("`host_step[0].axis_end`: is 5 with axis 1, of an output of 4 axes"), "{axes}");
+    assert!(axes.contains("`host_step[0].axis_end`: is 5 with axis 1, but the output has 4 axes"), "{axes}");
 }
 
 #[test]
@@ -250,10 +253,19 @@ fn every_fault_of_a_file_has_its_place() {
         })
     };
     let cases = [
-        (refused(1, &|bytes| bytes.truncate(21)), "double.words: byte 0x14: 1 bytes are left of a word of 4"),
+        (
+            refused(1, &|bytes| bytes.truncate(21)),
+            "double.words: byte 0x14: only 1 of 4 bytes of a word are present",
+        ),
         (refused(1, &|bytes| bytes[8] = 0x3F), "word 2 (byte 0x8), 0x0000003f: opcode 63 has no meaning"),
-        (refused(1, &|bytes| bytes.extend([0; 4])), "double.words has 16 words, the manifest says 15"),
-        (refused(2, &|bytes| bytes.truncate(255)), "`segment[0]`: `double.image` has 255 bytes, not the 256"),
+        (
+            refused(1, &|bytes| bytes.extend([0; 4])),
+            "double.words has 16 words, but the manifest specifies 15",
+        ),
+        (
+            refused(2, &|bytes| bytes.truncate(255)),
+            "`segment[0]`: `double.image` has 255 bytes, but 256 bytes at offset 0 are needed",
+        ),
         (refused(0, &|bytes| bytes[3] = 0xFF), "byte 3 is not UTF-8 text"),
         (refused(0, &|bytes| bytes.truncate(40)), "double.opu.toml: "),
         (replaced("npukit-opu-1", "npukit-opu-9"), "this npukit reads `npukit-opu-1`"),

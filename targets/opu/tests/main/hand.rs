@@ -154,7 +154,7 @@ fn words_buffers_and_registers_are_not_written_over() {
     assert!(told("memory", 0xFFFF_0007, &[1]).contains("the program's own words"));
     assert!(told("ofm", 0, &[1; 64]).contains("`conv`"));
     assert!(told("ker", 0, &[1; 64]).contains("`ld.ker`, from `weights.B`"));
-    assert!(told("pool_h", 0, &[1]).contains("by instructions alone: `@pool`"));
+    assert!(told("pool_h", 0, &[1]).contains("is only written by instructions: `@pool`"));
     fill(&mut *machine, "memory", 0xFFFF_0008, &[1]);
 }
 
@@ -166,7 +166,7 @@ fn reads_of_the_unwritten_are_told_with_their_line() {
     let ran = machine.run(NO_LIMITS).unwrap();
     let remarks: Vec<String> = ran.remarks.iter().map(|remark| program.text().remark(remark)).collect();
     let [ifm, ker] = &remarks[..] else { panic!("{remarks:?}") };
-    assert!(ifm.contains("0x14f was never written, which is `features.0[5]`; it reads as 0"), "{ifm}");
+    assert!(ifm.contains("0x14f was never written, which is `features.0[5]`; it is read as 0"), "{ifm}");
     assert!(ifm.contains("line 11") && ifm.contains("ld.ifm 5"), "{ifm}");
     assert!(ker.contains("`weights.1[64]`") && ker.contains("ld.ker 1"), "{ker}");
     let (message, at) = stopped(&*program, NO_LIMITS, &STRICT);
@@ -322,7 +322,7 @@ fn the_drafts_condition_of_conv_bias_has_h_for_columns() {
     assert_eq!(corrected, None);
     let draft = draft.unwrap();
     assert!(draft.contains("5 + 1 * (1 - 1) = 5, which is not below the 4 columns"), "{draft}");
-    assert!(draft.contains("with h as it stands there"), "{draft}");
+    assert!(draft.contains("with h as printed there"), "{draft}");
     assert_eq!(bounds([8, 4], [1, 1], [1, 1], "conv ifm:[5,0]"), [None, None]);
 }
 

@@ -179,7 +179,10 @@ fn words_written_over_are_fetched_as_they_are_then() {
 fn programs_begin_at_multiples_of_64_and_end_in_memory() {
     let mut machine = loaded();
     let error = |result: Result<_, AccessError>| result.map(|_: Loaded| ()).unwrap_err().to_string();
-    assert_eq!(error(machine.load(1020, &[0])), "a program begins at 0x3fc: legal are multiples of 64");
+    assert_eq!(
+        error(machine.load(1020, &[0])),
+        "a program begins at 0x3fc: legal addresses are multiples of 64"
+    );
     assert!(error(machine.load((1 << 32) - 64, &[0; 17])).contains("beyond the memory"));
     let mut program = machine.load(64, &[]).unwrap();
     let fault = machine.run(&mut program, &mut |_, _, _| ()).unwrap_err();

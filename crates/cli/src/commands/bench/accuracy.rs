@@ -28,13 +28,13 @@ const COLUMNS: [Column<'_>; 13] = [
     Column::right("top-1"),
     Column::right("own top-1").minor(1),
     Column::right("same class"),
-    Column::right("agrees with float"),
+    Column::right("as in float"),
     Column::right("reconstruction off by"),
-    Column::right("difference to float"),
+    Column::right("from float by"),
     Column::right("signal to noise"),
     Column::right("saturated").minor(2),
     Column::right("cycles"),
-    Column::right("frames per second").minor(3),
+    Column::right("frames a second").minor(3),
 ];
 
 fn text(report: &Report, view: &View) -> String {

@@ -25,7 +25,8 @@ pub fn run(request: &Request, name: &str) -> Result<Answer, Failure> {
 ///
 /// The reason why it cannot be started, or its error message.
 pub fn start(request: &Request, task: &Task) -> Result<Taken, String> {
-    let command = env::current_exe().map_err(|error| format!("cannot find the path of this command: {error}"))?;
+    let command =
+        env::current_exe().map_err(|error| format!("cannot find the path of this command: {error}"))?;
     let (runs, seed) = (request.runs.to_string(), request.seed.to_string());
     let output = Command::new(command)
         .args(["bench", "compile", "--runs", &runs, "--seed", &seed, "--quiet", "--alone", &task.name()])

@@ -145,10 +145,7 @@ fn parting(parting: Option<&Parting>, tensor: &TensorReport, report: &Report) ->
             format!("{} {of} do not fit the number format", thousands(tensor.saturations))
         }
         _ if tensor.layer.is_none() => {
-            format!(
-                "{} elements differ by more than rounding explains",
-                thousands(tensor.beyond_rounding)
-            )
+            format!("{} elements differ by more than rounding explains", thousands(tensor.beyond_rounding))
         }
         _ => format!(
             "{} elements differ from the layer in float on the same operands by more than rounding explains",

@@ -1,4 +1,5 @@
-//! [`Validator`]: checks a value against a JSON Schema (draft 2020-12), for the keywords that our schemas use.
+//! [`Validator`]: checks a value against a JSON Schema (draft 2020-12), for the keywords that our
+//! schemas use.
 //!
 //! An unknown keyword is an error of the schema, so that nothing is unchecked.
 

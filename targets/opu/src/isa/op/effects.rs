@@ -1,4 +1,5 @@
-//! [`Effects`]: the data that an instruction reads and writes. Hazards, lints and poisoned memory are derived from it.
+//! [`Effects`]: the data that an instruction reads and writes. Hazards, lints and poisoned memory
+//! are derived from it.
 
 use std::ops::Range;
 

@@ -70,7 +70,8 @@ pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lower
     let matrix = constant(builder, node.inputs[1], "weights")?;
     let bias = optional(builder, node.inputs.get(2), "bias")?;
     let &[rows, columns, group_in, channels] = matrix.shape() else {
-        let reason = format!("its weights have shape {:?}, which is not that of a 2-D convolution", matrix.shape());
+        let reason =
+            format!("its weights have shape {:?}, which is not that of a 2-D convolution", matrix.shape());
         return Err(Reject::new(reason, "use a 2-D convolution"));
     };
     let view = builder.view(node.inputs[0])?;

@@ -76,10 +76,7 @@ pub fn arithmetic(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> 
         Op::Binary(Binary { kind: BinaryKind::Sub }) => -1.0,
         op => {
             let reason = format!("{} of feature maps is not supported", op.name());
-            return Err(Reject::new(
-                reason,
-                "use sums, differences or per-channel factors",
-            ));
+            return Err(Reject::new(reason, "use sums, differences or per-channel factors"));
         }
     };
     alike(builder, left, right)?;

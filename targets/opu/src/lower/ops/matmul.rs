@@ -25,8 +25,10 @@ pub fn gemm(builder: &mut Builder, id: NodeId, op: &op::Gemm) -> Result<Lowered,
             let tensor = constant(builder, value, "addends")?;
             let values = floats(&tensor);
             if values.len() != channels && values.len() != 1 {
-                let reason =
-                    format!("its addend has shape {:?}, but must have one element per column", tensor.shape());
+                let reason = format!(
+                    "its addend has shape {:?}, but must have one element per column",
+                    tensor.shape()
+                );
                 return Err(Reject::new(reason, "add one bias to all rows"));
             }
             let spread = values.iter().cycle().take(channels);
@@ -71,7 +73,8 @@ fn product(
     let [rows, columns, channels] = builder.extent(node.outputs[0])?;
     let [_, _, operand] = builder.extent(node.inputs[0])?;
     if view.size != [rows, columns] || view.channels() != operand {
-        let reason = format!("its operand is stored as {:?} pixels of {} channels", view.size, view.channels());
+        let reason =
+            format!("its operand is stored as {:?} pixels of {} channels", view.size, view.channels());
         return Err(Reject::new(reason, "multiply images per pixel, or flatten them"));
     }
     let parts = vec![Part::new(weights, [1, 1], identity(&view, 1.0).terms)];

@@ -156,7 +156,10 @@ pub fn slice(builder: &mut Builder, id: NodeId, op: &op::Slice) -> Result<Lowere
                 (Some(axis), Ok(step)) => strides[axis] = step,
                 _ => {
                     let reason = format!("it slices axis {} with steps of {}", range.axis, range.step);
-                    return Err(Reject::new(reason, "use positive steps for rows and columns, and step 1 for channels"));
+                    return Err(Reject::new(
+                        reason,
+                        "use positive steps for rows and columns, and step 1 for channels",
+                    ));
                 }
             }
         }

@@ -20,7 +20,9 @@ pub(super) fn of(graph: &Graph, program: &Program) -> Vec<String> {
     }
     let has = |is: fn(&Op) -> bool| graph.nodes.iter().any(|node| is(&node.op));
     if has(|op| matches!(op, Op::MaxPool(_))) && has(|op| matches!(op, Op::Relu(_) | Op::LeakyRelu(_))) {
-        told.push("an activation after a maximum has the same result before it, as it is monotone".to_owned());
+        told.push(
+            "an activation after a maximum has the same result before it, as it is monotone".to_owned(),
+        );
     }
     if has(|op| matches!(op, Op::Clip(_))) {
         told.push(

@@ -1,4 +1,5 @@
-//! [`Beside`]: a float reference that executes the same instructions with the model's own constants.
+//! [`Beside`]: a float reference that executes the same instructions with the model's own
+//! constants.
 
 use std::sync::Arc;
 

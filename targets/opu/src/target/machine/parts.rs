@@ -158,7 +158,9 @@ impl Part {
             Self::Bank(View::Weights, _) => ("weights", "elements"),
             Self::Bank(View::Biases, _) => ("biases", "elements"),
             Self::Buffer(Buffer::Ifm) => ("feature maps", "input, one pixel of 64 channels per address"),
-            Self::Buffer(Buffer::Ofm) => ("feature maps", "partial sums, one pixel of 64 channels per address"),
+            Self::Buffer(Buffer::Ofm) => {
+                ("feature maps", "partial sums, one pixel of 64 channels per address")
+            }
             Self::Buffer(Buffer::Ker) => ("kernels", "64 output channels per address"),
             Self::Buffer(Buffer::Bias) => ("kernels", "biases of 64 output channels"),
             Self::Register(_) => ("registers", ""),

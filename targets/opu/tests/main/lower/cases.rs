@@ -456,7 +456,7 @@ fn a_cause_is_said_once() {
         let layer = |g: &mut Graph, x, i| conv(g, x, &format!("c{i}"), [3, 3, 16, 16], plain([1, 1], [1; 4]));
         vec![(0..20).fold(x, |x, i| layer(g, x, i))]
     });
-    assert_eq!(problems(&images), ["x (input): it works on 2 images at once"]);
+    assert_eq!(problems(&images), ["x (input): it processes 2 images at once"]);
 }
 
 /// Pixels of axes other than rows and columns are contiguous: along the first of these axes, cuts
@@ -486,7 +486,7 @@ fn reasons_name_no_values() {
         vec![node(g, MatMul, &[q, k], "scores")]
     });
     let found = problems(&attention);
-    let product = "scores (MatMul): its second operand's elements are computed, and the machine multiplies by constants alone";
+    let product = "scores (MatMul): its second operand's elements are computed, but the machine only multiplies by constants";
     assert!(found.iter().any(|problem| problem == product), "{found:?}");
 }
 
@@ -500,5 +500,5 @@ fn what_passes_through_is_told_truly() {
     for value in &mut integers.values {
         value.info.element = npukit_numeric::ElementType::I64;
     }
-    assert!(problems(&integers)[0].starts_with("x (input): it is not of floats but of I64"));
+    assert!(problems(&integers)[0].starts_with("x (input): its element type is I64, but must be float"));
 }
