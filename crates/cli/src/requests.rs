@@ -90,7 +90,7 @@ pub fn model_source(
     })
 }
 
-/// Returns the target; with the suffix for its literal specification if requested.
+/// Returns the target; with the suffix that follows its specification to the letter, if requested.
 pub fn strictly(target: &Option<String>, strict: &StrictArgs) -> Result<Option<String>, npukit::Error> {
     match target {
         Some(spec) if strict.strict_draft => npukit::strict(spec).map(Some),

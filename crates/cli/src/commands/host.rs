@@ -22,7 +22,7 @@ pub struct HostArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
-    /// Question to answer
+    /// Question about the host's side
     #[arg(value_enum)]
     pub what: HostQuestion,
     /// Commands in text or words, status words, or a program

@@ -29,7 +29,7 @@ fn a_build_says_what_it_is_made_of() {
     for (feature, target) in report["cpu_features"].as_array().unwrap().iter().zip(npukit::targets()) {
         assert!(is_line("processor", feature.as_str().unwrap()), "{text}");
         assert!(
-            is_line("targets", &format!("{} ({} presets)", target.name, target.presets().len())),
+            is_line("targets", &format!("{} ({} instances)", target.name, target.presets().len())),
             "{text}"
         );
     }
