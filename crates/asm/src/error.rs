@@ -62,7 +62,7 @@ pub enum AsmError {
     /// Values cannot be combined, or a form leaves a field at a value that it cannot have (an error
     /// in the table).
     #[error("{reason}")]
-    #[diagnostic(code(asm::encode), help("if it is meant, write the word with `.word`"))]
+    #[diagnostic(code(asm::encode), help("if this is intended, write the word with `.word`"))]
     Unencodable {
         /// Description with the field and its value.
         reason: String,
@@ -74,7 +74,7 @@ pub enum AsmError {
     #[error("`.word` needs {expected}, not {found}")]
     #[diagnostic(
         code(asm::word),
-        help("the bytes of one instruction in file order, as `.word 0500070000000010`")
+        help("give the bytes of one instruction in file order, as `.word 0500070000000010`")
     )]
     Word {
         /// Legal sizes.
@@ -113,7 +113,7 @@ pub enum AsmError {
     #[diagnostic(
         code(asm::equ),
         help(
-            "as `.{directive} act, 0x100` or `.{directive} next, act+4`; `next = act+4` is `.set next, act+4`"
+            "for example `.{directive} act, 0x100` or `.{directive} next, act+4`; `next = act+4` is `.set next, act+4`"
         )
     )]
     Equ {

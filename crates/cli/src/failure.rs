@@ -26,7 +26,7 @@ pub enum Failure {
         source: io::Error,
     },
     /// An output is a file that the command reads.
-    #[error("`{path}` is an input of this command, read as `{input}`: it would be lost")]
+    #[error("`{path}` is an input of this command, read as `{input}`, and would be overwritten")]
     #[diagnostic(help("name another file for the output; nothing was written"))]
     SameFile {
         /// Path of the output.

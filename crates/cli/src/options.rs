@@ -92,7 +92,7 @@ fn flags(command: Command, stages: &[Stage]) -> Command {
     flags.into_iter().fold(command, |command, (key, specs)| command.arg(flag(key, &specs)))
 }
 
-/// The flag of an option. What samples are written by is of no use without samples.
+/// Returns the flag of an option. An option for samples requires the argument that writes them.
 fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg {
     let aliases: BTreeSet<&str> = specs.iter().flat_map(|(_, spec)| spec.aliases.keys).copied().collect();
     let arg = Arg::new(key)

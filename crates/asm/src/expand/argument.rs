@@ -89,9 +89,9 @@ fn wrong(
 pub(super) fn example(directive: &str) -> &'static str {
     match directive {
         "rept" => "for example `.rept 4` or `.rept rows / 2`, with names that are defined before",
-        "ifdef" | "ifndef" => "as `.ifdef rows`",
+        "ifdef" | "ifndef" => "for example `.ifdef rows`",
         "macro" => "for example `.macro load row, size=4`",
-        "include" => "as `.include \"tiles.s\"`",
+        "include" => "for example `.include \"tiles.s\"`",
         "else" | "endif" => "it has no operands",
         _ => "for example `.if rows > 4 && rows != 8`, with names that are defined before",
     }

@@ -109,7 +109,7 @@ impl Line<'_> {
         let end = end.filter(|(end, _)| !end.trim().is_empty());
         let end = end.map(|(end, at)| self.address(end, at, part)).transpose()?;
         if end.is_some_and(|end| end < start) {
-            return Err(self.wrong("a range that does not end before it begins", Some(part)));
+            return Err(self.wrong("a range whose end is not before its start", Some(part)));
         }
         Ok(MemoryRange { memory, start, end, is_one })
     }
@@ -202,10 +202,10 @@ fn example(directive: &str) -> &'static str {
         "input" => {
             "for example `.input x, dram0[0:16]`, followed by values or a file if the input is optional"
         }
-        "output" => "as `.output y, dram0[16:32]`",
+        "output" => "for example `.output y, dram0[16:32]`",
         WAIT => "for example `.wait`: the host waits until all instructions above are complete",
         _ => {
-            "as `.expect acc[0], 1, -2`, `.expect acc[0], 0.5, tolerance=0.01` or `.expect acc[0:4], \"expected.npy\"`"
+            "for example `.expect acc[0], 1, -2`, `.expect acc[0], 0.5, tolerance=0.01` or `.expect acc[0:4], \"expected.npy\"`"
         }
     }
 }

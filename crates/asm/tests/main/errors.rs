@@ -89,7 +89,7 @@ fn every_fault_of_a_file_is_drawn() {
         "   ·        ╰── here",
         " 7 │ wide",
         "   ╰────",
-        "  help: the bytes of one instruction in file order, as `.word 0500070000000010`",
+        "  help: give the bytes of one instruction in file order, as `.word 0500070000000010`",
         "",
         "Error: asm::syntax",
         "",

@@ -54,7 +54,7 @@ fn text(report: &Report, view: &View) -> String {
     let mut text = viewed(&FILES, rows, view);
     text.push('\n');
     text += &skips(report);
-    text.extend(report.unrecognised.iter().map(|file| format!("not recognised: {file}\n")));
+    text.extend(report.unrecognised.iter().map(|file| format!("not recognized: {file}\n")));
     for failure in &report.failures {
         let (expected, got) = (&failure.expected, &failure.got);
         text +=

@@ -101,7 +101,7 @@ fn text(report: &Report) -> String {
         format!("{} by the circuit, not compared with the {} by the clock", thousands(rtl), thousands(model))
     };
     let speed = format!(
-        "{} cycles in {:.1} s, {} a second",
+        "{} cycles in {:.1} s, {} per second",
         thousands(report.simulated_cycles),
         report.seconds,
         thousands(report.cycles_per_second as u64)

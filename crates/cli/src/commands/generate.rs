@@ -118,7 +118,7 @@ pub(super) fn accuracy_text(report: &Accuracy) -> String {
         ("exactly right, float", Some(percent(report.exact_float))),
         ("target", report.target.clone()),
         ("exactly right, target", report.exact.map(percent)),
-        ("answered as in float", report.alike.map(percent)),
+        ("answers agree with float", report.alike.map(percent)),
         ("seconds", Some(format!("{:.2}", report.seconds))),
     ];
     facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))

@@ -70,7 +70,7 @@ fn option_table(specs: &[OptionSpec]) -> String {
         Column::left("stage").minor(2),
         Column::text("values"),
         Column::left("default").minor(1),
-        Column::text("what it chooses"),
+        Column::text("effect"),
     ];
     table(&columns, specs.iter().map(row))
 }

@@ -151,7 +151,7 @@ fn bounds(args: &VerifyArgs) -> BoundsRequest {
 fn certificate(request: &Request, path: &Path) -> Result<(Report, String), Failure> {
     let (mut report, certificate) = certify(request, context())?;
     let Some(certificate) = certificate else {
-        return Ok((report, "no certificate is written: the program is not proved\n".to_owned()));
+        return Ok((report, "no certificate was written: the program is not proved\n".to_owned()));
     };
     write_all(&[(path.to_owned(), certificate.to_json().as_bytes())])?;
     let name = path.display().to_string();
@@ -283,7 +283,7 @@ fn counterexample(found: &Counterexample) -> String {
     if let (Some(memory), Some(address), Some(lane)) = (&found.memory, found.address, found.lane) {
         lines.push(("at", format!("{memory} {address}, lane {lane}")));
     }
-    lines.extend(found.wrote.as_ref().map(|place| ("where it wrote", element(place))));
+    lines.extend(found.wrote.as_ref().map(|place| ("written to", element(place))));
     facts(lines)
 }
 

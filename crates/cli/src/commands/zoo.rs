@@ -60,7 +60,7 @@ fn text(entries: &[Entry]) -> String {
         Column::right("parameters").minor(1),
         Column::right("MACs"),
         Column::right("layers").minor(2),
-        Column::text("what it is"),
+        Column::text("description"),
     ];
     table(&columns, entries.iter().map(row))
 }

@@ -33,7 +33,7 @@ impl Place {
         if path.parent().is_some_and(is_standard) {
             return Err(io::Error::new(
                 io::ErrorKind::NotADirectory,
-                "`-` is standard output, which takes one file",
+                "`-` is standard output, which accepts only one file",
             ));
         }
         let found = fs::metadata(path);

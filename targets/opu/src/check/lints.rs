@@ -26,7 +26,7 @@ npukit_target::lints! {
     KER_CAPACITY = "ker-capacity", [Error]: "kernels do not fit the ker buffer";
         "The number of slices of `@shape.ker` and the channels of both feature maps determine the size of a kernel. Load larger \
          kernels in parts: fewer slices, or fewer channels, at a time.";
-    KER_INDEX = "ker-index", [Error]: "a convolution takes a slice that is not in the ker buffer";
+    KER_INDEX = "ker-index", [Error]: "a convolution uses a slice that is not in the ker buffer";
         "`@shape.ker` sets the number of slices that are loaded, and a convolution numbers them from 0. Raise the number, or correct the \
          index.";
     KER_N_INVALID = "ker-n-invalid", [Error]: "`@shape.ker` has a number of slices that the buffer cannot have";

@@ -14,7 +14,7 @@ pub(super) fn of(graph: &Graph, program: &Program) -> Vec<String> {
     ];
     if program.config.types.itype.fixed().is_some() {
         told.push(
-            "the fraction lengths of the values are those of the artifact: constants are rounded for them"
+            "the fraction lengths of the values are taken from the artifact: constants are rounded for them"
                 .to_owned(),
         );
     }
