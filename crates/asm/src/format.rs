@@ -244,7 +244,7 @@ fn spaced(code: &str, is_instruction: bool) -> String {
                 spaced += if listed > 0 { "," } else { ", " };
             }
             ")" | "]" => {
-                // The empty text `\(` `)` must stay as it is.
+                // White space between `\(` and `)` decides whether it is the empty separator.
                 if !spaced.trim_end().ends_with("\\(") {
                     spaced.truncate(spaced.trim_end().len());
                 }

@@ -55,7 +55,7 @@ pub struct ModelArgs {
     /// only on it, such as the branch that an If takes, are evaluated when the model is read.
     #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = fixed)]
     pub values: Vec<(String, String)>,
-    /// Values to compute instead of the model's outputs
+    /// Values to compute instead of the outputs
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub outputs: Vec<String>,
     /// Interpretation of Resize at opset 10: by default `asymmetric`, with a warning
@@ -151,10 +151,10 @@ pub struct PreprocessArgs {
     /// Each value x becomes (x * scale - mean) / std, also in the samples of --calibrate.
     #[arg(long, value_name = "S", value_parser = number, allow_hyphen_values = true)]
     pub scale: Option<f64>,
-    /// Subtract after --scale: one number, or one per channel
+    /// Subtract after --scale: one or per channel
     #[arg(long, value_name = "M[,M..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub mean: Vec<f64>,
-    /// Divide after --mean: one number, or one per channel
+    /// Divide after --mean: one or per channel
     #[arg(long, value_name = "D[,D..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub std: Vec<f64>,
 }
@@ -225,7 +225,7 @@ pub struct SourceArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = ACCURACY)]
 pub struct AccuracyArgs {
-    /// Labels of the samples, as an array or a text file
+    /// Labels of the samples: an array or a text
     ///
     /// A text file has one label per line; arrays are `.npy` or `.npz` files.
     #[arg(long, value_name = "[OUTPUT=]FILE")]
@@ -248,11 +248,11 @@ pub struct AccuracyArgs {
 /// Options for assembly and binary programs.
 #[derive(Debug, Args)]
 pub struct HandArgs {
-    /// Fill a memory of an assembly or binary program
+    /// Fill a memory of an assembly program
     ///
-    /// The values start at address A, by default 0. In `.npy`, `.npz` and `.csv` files, integers
-    /// have the memory's own format and floats are rounded to it; each row starts at a new address.
-    /// `.hex` files contain bits in hexadecimal.
+    /// Also of a binary program. The values start at address A, by default 0. In `.npy`, `.npz` and
+    /// `.csv` files, integers have the memory's own format and floats are rounded to it; each row
+    /// starts at a new address. `.hex` files contain bits in hexadecimal.
     #[arg(long, value_name = "NAME[@A]=FILE", help_heading = INPUTS, value_parser = mem_file)]
     pub mem: Vec<MemFile>,
     /// Maximum number of instructions that an assembly or binary program may execute

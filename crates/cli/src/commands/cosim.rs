@@ -37,7 +37,7 @@ pub struct CosimArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
-    /// Use the circuit as it was released, with its defects, and a machine with the same defects
+    /// Use the circuit as it was released, with its defects, and a machine with them
     #[arg(long, help_heading = TARGET)]
     pub released: bool,
     /// Cycles from the address of a read to its data; by default the board's

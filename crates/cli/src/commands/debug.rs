@@ -56,9 +56,9 @@ pub struct DebugArgs {
     /// Arrays, images or audio files, of which the first sample is used; by default zeros
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
-    /// Fill a memory of an assembly or binary program
+    /// Fill a memory of an assembly program
     ///
-    /// As for `npu run`.
+    /// Also of a binary program, as for `npu run`.
     #[arg(long, value_name = "NAME[@A]=FILE", help_heading = INPUTS, value_parser = mem_file)]
     pub mem: Vec<MemFile>,
     #[command(flatten)]
@@ -76,7 +76,7 @@ pub struct DebugArgs {
     /// Speak the Debug Adapter Protocol on standard input and output, for an editor
     #[arg(long, help_heading = OUTPUT)]
     pub dap: bool,
-    /// Read commands line by line, even on a terminal
+    /// Read commands by line, even on a terminal
     #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["dap", "script"])]
     pub plain: bool,
     #[command(flatten)]

@@ -54,7 +54,7 @@ pub struct DiffArgs {
     /// It gives the names of the layers' results. Not needed if the other side is the model.
     #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
     pub of: Option<String>,
-    /// Program to which the memory in `MEMORY=FILE` belongs
+    /// Program whose memory is in `MEMORY=FILE`
     ///
     /// An artifact, or MODEL@TARGET. Not needed if the other side is the program.
     #[arg(long, value_name = "ARTIFACT", help_heading = INPUTS)]

@@ -33,7 +33,7 @@ pub struct ExploreArgs {
     /// Seed of the random points
     #[arg(long, default_value_t = 0, hide_short_help = true)]
     pub seed: u64,
-    /// Also compile points that a lower bound rules out
+    /// Also compile points that a bound rules out
     #[arg(long)]
     pub exhaustive: bool,
     /// Compile all layers only for points whose first layers do best

@@ -26,7 +26,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Samples to run, with each layer compared with float
+    /// Samples to run; compares layers with float
     ///
     /// As for `npu run`. Without them, values are unknown.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]

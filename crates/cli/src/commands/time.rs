@@ -55,7 +55,7 @@ pub struct TimeArgs {
     /// A pattern contains a `*`; A and B are the first and the last layer.
     #[arg(long, value_name = "LAYER", help_heading = OUTPUT, requires = "trace")]
     pub trace_range: Option<String>,
-    /// Write the activity of every part in each cycle
+    /// Write what every part does in each cycle
     #[arg(long, value_name = "OUT.txt", help_heading = OUTPUT)]
     pub cycles: Option<PathBuf>,
     /// Write the cycles of each instruction

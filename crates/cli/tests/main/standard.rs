@@ -101,7 +101,10 @@ fn standard_output_takes_one_file() {
     let model = fs::read(DIGITS).unwrap();
     for (arguments, reason) in [
         (&["run", DIGITS, "--target", "tcu", "-o", "-", "--dump", "-"][..], "are the same file"),
-        (&["compile", "-", "--target", "tcu", "-o", "-"][..], "`-` is standard output, which accepts only one file"),
+        (
+            &["compile", "-", "--target", "tcu", "-o", "-"][..],
+            "`-` is standard output, which accepts only one file",
+        ),
         (&["diff", "-", "-"][..], "standard input can only be read once"),
     ] {
         let output = piped(&npu, arguments, &model);

@@ -390,8 +390,8 @@ fn fitting(data_type: DataType, largest: f64) -> i32 {
 /// before rounding, and as in the model.
 ///
 /// If a single weight scales each channel, and operands can be so large that the sum is 0, the
-/// addend is scaled by the rounding error of the weight. A sum that cancels, such as the mask `(1 -
-/// m) * -10000`, then still cancels.
+/// addend is scaled by the same factor by which rounding changes the weight. A sum that cancels,
+/// such as the mask `(1 - m) * -10000`, then still cancels.
 fn addends(
     product: &Product,
     columns: &Range<usize>,

@@ -22,11 +22,11 @@ const BANK: u64 = BANK_BYTES / UNIT;
 /// Returns the accesses to the places of the buffers and of memory over time. `moments` has a step
 /// for each instruction, and one more for the driver, which reads the outputs.
 ///
-/// Each buffer has the banks that the clock gives it, one after the other; each fill uses the next bank
-/// in turn. Places are pixels of the feature and the partial-sum buffer, slices of 1024 weights,
-/// biases, and 64 bytes of memory, which are regarded as written if one of the bytes is. Each bank
-/// of memory has its own map. Instructions after a fault are not executed. The program's words are
-/// not included, since a fetch is not among an instruction's effects.
+/// Each buffer has the banks that the clock gives it, one after the other; each fill uses the next
+/// bank in turn. Places are pixels of the feature and the partial-sum buffer, slices of 1024
+/// weights, biases, and 64 bytes of memory, which are regarded as written if one of the bytes is.
+/// Each bank of memory has its own map. Instructions after a fault are not executed. The program's
+/// words are not included, since a fetch is not among an instruction's effects.
 pub fn maps(program: &Program, timing: &Timing, moments: &Moments) -> Vec<MemoryMap> {
     let executed = executed(program);
     let buffers = [Buffer::Ifm, Buffer::Ker, Buffer::Bias, Buffer::Ofm].map(|buffer| {

@@ -144,8 +144,8 @@ impl Access {
         })
     }
 
-    /// Returns the slots of a row that are touched, as a left and a right range; the right one is
-    /// empty if the ranges are adjacent.
+    /// Returns the slots of a row that are touched, as two ranges: the left and the right border,
+    /// or all slots and an empty range.
     fn slots_of(&self, row: u32) -> [Range<u32>; 2] {
         match self.border {
             Some(p) if p <= row && row < self.rows - p && 2 * p < self.slots => {

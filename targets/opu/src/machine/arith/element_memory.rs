@@ -90,11 +90,12 @@ pub(crate) trait Source {
     /// Returns the element times two to an exponent.
     fn scaled(&self, element: Self::Element, exponent: i32) -> Self::Element;
 
-    /// Returns the value of bytes of which only the elements they belong to are known.
+    /// Returns a value for bytes that are not one whole element. It only depends on the address and
+    /// on the elements that the bytes overlap.
     fn mixed(&self, address: u64, elements: impl Iterator<Item = Self::Element>) -> Self::Element;
 }
 
-/// Adjacent pages.
+/// Pages of a table, in address order.
 type Table<E> = Box<[Page<E>]>;
 
 /// Elements by byte address, on top of the bytes that the driver wrote.
@@ -283,7 +284,7 @@ impl<S: Source> ElementMemory<S> {
         self.source.of_bits(address, u32::from_le_bytes(word), data_type)
     }
 
-    /// Returns the value of bytes of which only the cells are known.
+    /// Returns a value for bytes that are not one whole element; it depends on their cells.
     fn mixed(&self, address: u64, size: u64) -> S::Element {
         let cells = (0..size).map(|byte| match self.cell(address + byte) {
             Cell::Start(_, element) => element,
