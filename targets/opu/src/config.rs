@@ -104,6 +104,10 @@ impl Config {
     }
 
     /// Checks that every number is in its range.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Range`] for the first number out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.timing.check()
     }

@@ -223,7 +223,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`AccessError::Alignment`] if `address` is not a multiple of [`PROGRAM_ALIGNMENT`];
+    /// [`AccessError::Alignment`] if `address` is not a multiple of 64;
     /// [`AccessError::Range`] if the words extend beyond the end of memory.
     pub fn load(&mut self, address: u64, words: &[u32]) -> Result<Loaded, AccessError> {
         if !address.is_multiple_of(u64::from(PROGRAM_ALIGNMENT)) {

@@ -107,6 +107,10 @@ pub enum ProgramError {
 }
 
 /// Returns the words of a program file: little-endian, without a header.
+///
+/// # Errors
+///
+/// [`ProgramError::Truncated`] if the last word is cut short.
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
     let (words, rest) = bytes.as_chunks::<WORD_BYTES>();
     if !rest.is_empty() {
