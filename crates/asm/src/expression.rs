@@ -1,7 +1,7 @@
 //! [`evaluate`]: evaluates a number, or an expression of numbers and names, in operands and
 //! directives.
 //!
-//! Operators and their precedence are those of C: `|`, `^`, `&`, `<< >>`, `+ -`, `* / %`, then `- +
+//! Operators and their precedence follow C: `|`, `^`, `&`, `<< >>`, `+ -`, `* / %`, then `- +
 //! ~` before a value. Conditions also have `||`, `&&`, `== !=`, `< > <= >=` and `!`, where 1 is
 //! true and 0 is false. These are not allowed in operands, whose forms may contain such characters.
 //! All computations use signed 128-bit numbers; overflow is a fault and never wraps.

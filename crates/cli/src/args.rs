@@ -117,7 +117,7 @@ pub struct CalibrationArgs {
     ///
     /// Inputs, weights and values between layers are scaled by powers of two so that the values for
     /// these inputs fit the number format. Without this option, scales follow from the ranges that
-    /// the model declares. If there are none, they follow from the first 32 samples of --input if
+    /// the model declares. Otherwise they follow from the first 32 samples of --input if
     /// values do not fit, or from generated inputs if the range of the inputs is known.
     #[arg(long, value_name = "[NAME=]FILE", num_args = 1..)]
     pub calibrate: Vec<String>,

@@ -30,7 +30,7 @@ pub fn watch(cli: &Cli) -> Watch {
 
 /// Passes events to the log, and phases to the watch.
 struct Observer {
-    /// Levels that are logged; `None` for nothing.
+    /// Levels that are logged; `None` if logging is off.
     levels: Option<Levels>,
     /// Whether phases are used.
     has_phases: bool,

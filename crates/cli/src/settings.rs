@@ -23,7 +23,7 @@ use crate::options::ANY;
 const VARIABLE: &str = "NPU_TARGET";
 /// Verbs that work without a target, in float.
 const IN_FLOAT: &[&str] = &["generate", "trace"];
-/// Options that a file may set in addition to those of targets, and whether they only apply to
+/// Options that a file may set in addition to target options, and whether they only apply to
 /// models.
 #[rustfmt::skip] // A table.
 const SETTABLE: &[(&str, bool)] = &[

@@ -40,7 +40,7 @@ pub fn print(error: &clap::Error) -> io::Result<()> {
 }
 
 /// Formats an error of an [`uncoloured`] command for a terminal. Removing color codes from a
-/// colored text would also remove those of the arguments.
+/// colored text would also remove the control characters in arguments.
 fn escaped(error: &clap::Error) -> String {
     printable(&error.render().ansi().to_string()).into_owned()
 }

@@ -1,7 +1,7 @@
 //! Checks of a whole program before it runs: [`program`] for artifacts, [`words`] for words alone.
 //!
 //! There are no branches, so a single walk sees every instruction with the registers and the valid
-//! buffers that it will have. This finds every fault except those that depend on values. For an
+//! buffers that it will have. This finds every fault that does not depend on values. For an
 //! artifact, the bytes that drivers and the program itself write are also known; no other byte may
 //! be read. `SOURCES.md` lists the orders that the specification guarantees, and the ones that a
 //! program relies on.

@@ -117,7 +117,7 @@ pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<L
     Ok(Lowered { model, constants, blocks, tilings, plan, ops, spans })
 }
 
-/// Returns the nodes that prevent compiling `graph`; empty if there are none.
+/// Returns the nodes that prevent compiling `graph`; empty if nothing prevents it.
 ///
 /// A graph without problems here can still fail in [`compile`] for lack of memory.
 pub fn check(graph: &Graph, config: &Config, options: Options<'_>) -> Vec<Problem> {

@@ -7,8 +7,8 @@ use crate::symbols::Symbols;
 /// Directives whose first words are names of memories, with the number of these words.
 const OF_MEMORIES: [(&str, usize); 4] = [("data", 1), ("expect", 1), ("input", 2), ("output", 2)];
 
-/// Returns the words after a directive that may be names, or those of a line in which every word
-/// may be a name.
+/// Returns the words after a directive that may be names. Without a directive, every word of the
+/// line may be one.
 pub(super) fn candidates<'a, 'b>(directive: Option<&str>, tokens: &'b [Token<'a>]) -> Vec<&'b Token<'a>> {
     let of = |directive: &str| OF_MEMORIES.iter().find(|(name, _)| directive.eq_ignore_ascii_case(name));
     let memories = directive.and_then(of).map_or(0, |(_, count)| *count);

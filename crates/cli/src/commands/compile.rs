@@ -39,7 +39,7 @@ pub struct CompileArgs {
     pub output: Option<PathBuf>,
     /// Print the result of a compiler stage
     ///
-    /// Stages are `graph` and those of the target; for an unknown name, the message lists them.
+    /// Stages are `graph` and the target's own stages; for an unknown name, the message lists them.
     #[arg(long, value_name = "STAGE", help_heading = OUTPUT, conflicts_with_all = ["output", "timings"])]
     #[arg(add = ArgValueCandidates::new(stages))]
     pub emit: Option<String>,

@@ -1,6 +1,6 @@
 //! The verb `npu completions`: prints a script with which a shell asks the command for completions.
 //!
-//! The script calls `npu` with [`VARIABLE`] set, so the completions are always those of this
+//! The script calls `npu` with [`VARIABLE`] set, so the completions always match this
 //! version: its flags, the targets and the reference networks.
 
 use clap::{Args, Command, ValueEnum};

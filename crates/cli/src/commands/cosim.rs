@@ -58,7 +58,7 @@ pub struct CosimArgs {
     /// (`*_bench.sv`, `harness.cpp`) is used, too.
     #[arg(long, value_name = "DIR", help_heading = TARGET)]
     pub rtl: Option<String>,
-    /// Write waveforms around the first difference, or of the start if there is none
+    /// Write waveforms around the first difference, or of the start without one
     #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]))]
     pub waves: Option<PathBuf>,
     #[command(flatten)]

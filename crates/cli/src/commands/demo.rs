@@ -43,7 +43,7 @@ fn text(report: &Report) -> String {
         ("network", format!("{}: handwritten digits, 8x8 pixels", report.model)),
         ("target", report.target.clone()),
         ("compiled to", compiled),
-        ("images", format!("{}, none of them seen in training", report.images)),
+        ("images", format!("{}, not seen in training", report.images)),
         ("accuracy, float", accuracy(report.accuracy_float)),
         ("accuracy, fixed point", accuracy(report.accuracy)),
         ("argmax agrees with float", comparison.argmax_agree.map_or_else(String::new, percent)),

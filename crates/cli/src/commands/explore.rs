@@ -194,7 +194,7 @@ fn text(report: &Report) -> String {
         ("compiled", count(report.layers, "layer")),
         ("seconds", format!("{:.2}", report.seconds)),
         ("objectives", report.objectives.join(", ")),
-        ("front", format!("{}, none of them dominated", count(front.len(), "point"))),
+        ("front", format!("{} that are not dominated", count(front.len(), "point"))),
     ]);
     text += &points(&front, report.best);
     text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));

@@ -52,7 +52,7 @@ pub struct GenerateArgs {
     /// Use held-out texts instead, and report how many answers are exactly right
     #[arg(long, help_heading = ACCURACY)]
     pub accuracy: bool,
-    /// Held-out texts; by default those of the embedded model
+    /// Held-out texts; by default the embedded model's
     ///
     /// Each line has a prompt, a tab and the answer.
     #[arg(long, value_name = "FILE", help_heading = ACCURACY, requires = "accuracy")]

@@ -37,7 +37,7 @@ pub struct VerifyArgs {
     /// Certificate to check, by repeating its proof
     ///
     /// Model and program must be the files that the certificate lists by their hashes. The proof
-    /// uses its seeds, and those of `--seed`. The exit status is 0 only if everything in the
+    /// uses its seeds, and the seeds of `--seed`. The exit status is 0 only if everything in the
     /// certificate holds.
     #[arg(long, value_name = "FILE", help_heading = INPUTS, conflicts_with = "output")]
     pub certificate: Option<String>,
@@ -82,8 +82,8 @@ pub struct BoundsArgs {
     /// Maximum distance of each number from a sample's; `half` is half a step of the machine's
     /// numbers
     ///
-    /// With `half`, inputs are those that the machine cannot distinguish from a sample: it rounds
-    /// them to the same numbers.
+    /// With `half`, inputs are the values that the machine cannot distinguish from a sample's: it
+    /// rounds them to the same numbers.
     #[arg(long, value_name = "R|half", help_heading = INPUTS, requires = "inputs", value_parser = radius)]
     pub radius: Option<Radius>,
     /// One range for all samples: each number is between its minimum and maximum in them

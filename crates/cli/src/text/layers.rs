@@ -104,7 +104,7 @@ pub fn on_chip(name: &str, found: &OnChip) -> String {
     name.to_owned() + &share.unwrap_or_default() // Default: omitted if unknown.
 }
 
-/// Formats the host's steps, by operator and reason; empty if there are none.
+/// Formats the host's steps, by operator and reason; empty without steps.
 pub fn host_steps(steps: &[HostStepReport]) -> String {
     let mut groups: Vec<(&HostStepReport, Vec<String>)> = Vec::new();
     let mut places = HashMap::new();
@@ -141,7 +141,7 @@ pub fn listing(names: &[String]) -> String {
     }
 }
 
-/// Formats saturated results by layer; empty if there are none.
+/// Formats saturated results by layer; empty if nothing saturated.
 pub fn saturations(layers: &[Saturation]) -> String {
     if layers.is_empty() {
         return String::new();
@@ -182,7 +182,7 @@ pub fn decibels(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "no noise".to_owned(), |decibels| format!("{decibels:.1} dB"))
 }
 
-/// Formats tensors that the number format rounds to zero, or nearly; empty if there are none.
+/// Formats tensors that the number format rounds to zero, or nearly; empty without such tensors.
 pub fn underflow(report: Option<&UnderflowReport>) -> String {
     let Some(report) = report else { return String::new() };
     let worth = report.inputs.iter().map(|used| (used, "input"));

@@ -65,7 +65,7 @@ fn is_told(output: &OutputReport) -> bool {
     output.argmax.is_some() || output.values.is_some()
 }
 
-/// Formats the class at each position of a sample, with `NaN` if there is none.
+/// Formats the class at each position of a sample, with `NaN` for positions without a class.
 fn classes(output: &OutputReport, sample: usize, samples: usize) -> String {
     // Default: an output that does not look like classes has none.
     let all = output.argmax.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Assembly and binary programs: those of `examples/`, and messages of `npu run` for others.
+//! Assembly and binary programs: the programs of `examples/`, and messages of `npu run` for others.
 
 use std::fs;
 use std::path::{Path, PathBuf};

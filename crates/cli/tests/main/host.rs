@@ -4,8 +4,8 @@ use super::npu::Npu;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pccx/add.host");
 
-/// The embedded adder: tokens of `123+456=` as numbered in its alphabet, then those of ` 579` and
-/// the end.
+/// The embedded adder: tokens of `123+456=` as numbered in its alphabet, then the tokens of ` 579`
+/// and the end.
 #[test]
 fn commands_make_the_device_add() {
     let npu = Npu::new();

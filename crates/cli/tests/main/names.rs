@@ -305,7 +305,7 @@ fn names_are_nothing_else_in_figures_pages_and_tables() {
             assert_eq!(tags(file), tags(plain), "{name:?}");
             assert!(is_plain(file) && !file.contains("<forged"), "{name:?}");
         }
-        // The names of layers are made from those of nodes; the rest is unchanged.
+        // The names of layers are made from the names of nodes; the rest is unchanged.
         let others = |records: &[Vec<String>]| {
             records.iter().map(|record| [&record[..1], &record[2..]].concat()).collect::<Vec<_>>()
         };

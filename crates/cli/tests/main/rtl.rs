@@ -178,8 +178,8 @@ fn programs_of_a_person_are_equal_on_the_circuit() {
     assert_eq!((&report["cycles"]["compared"], &report["samples"]), (&Value::Bool(true), &1.into()));
     let report = cosim_json(&npu, 0, &[&arguments[..], &["--stalls", "5"]].concat());
     assert_eq!(report["equal"], true);
-    // The same program as words, on zeroed memories: nothing is fetched before, and cycles equal
-    // those of `npu time`.
+    // This program as words, on zeroed memories: nothing is fetched before, and cycles equal
+    // the cycles of `npu time`.
     npu.text(0, &["asm", "p.s", "--target", "tcu:pynqz1+lut", "-o", "p.tprog"]);
     let words = ["p.tprog", "--target", "tcu:pynqz1+lut"];
     let report = cosim_json(&npu, 0, &words);

@@ -120,7 +120,7 @@ fn row(line: &str) -> Row {
     let prints = quoted(prints);
     let command = quoted(command).into_iter().next();
     assert_eq!(command.is_none(), prints.is_empty(), "{id}: a command prints something");
-    assert!(prints.iter().all(|wanted| !wanted.is_empty()), "{id}: `` stands for nothing");
+    assert!(prints.iter().all(|wanted| !wanted.is_empty()), "{id}: `` has no meaning");
     Row { id: id.clone(), lines: ranges(lines), command, prints, status, holds: holds.clone() }
 }
 

@@ -37,7 +37,7 @@ fn an_option_counts_more_than_the_environment_and_that_more_than_a_file() {
     };
     assert_eq!(target("", None, &[]), "tcu:ultra96v2");
     assert_eq!(target("a/b", None, &[]), "tcu:ultra96v2", "found above");
-    assert_eq!(target("a/b", Some(""), &[]), "tcu:ultra96v2", "an empty variable is none");
+    assert_eq!(target("a/b", Some(""), &[]), "tcu:ultra96v2", "an empty variable is ignored");
     assert_eq!(target("a/b", Some("opu"), &[]), "opu:reference");
     assert_eq!(target("a/b", Some("opu"), &["--target", "tcu:zcu104"]), "tcu:zcu104");
     npu.write("a/npu.toml", "target = \"tcu:zcu104\"\n");

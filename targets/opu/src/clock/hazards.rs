@@ -56,7 +56,7 @@ struct Transfers(VecDeque<Transfer>);
 
 impl Transfers {
     /// Returns the last task that moves some of the same bytes as `new`, where one of the two
-    /// writes; 0 if there is none.
+    /// writes; 0 without such a task.
     fn last_against(&self, new: &Transfer) -> Sequence {
         let meets = |old: &&Transfer| {
             let writes = [old.direction, new.direction].contains(&Direction::Write);

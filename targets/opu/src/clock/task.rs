@@ -13,7 +13,7 @@ pub(super) type Sequence = u64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dep {
     pub engine: Engine,
-    /// Task to wait for; 0 if there is none.
+    /// Task to wait for; 0 means no task.
     pub task: Sequence,
     pub cause: Cause,
     /// Whether it suffices that the task has read the partial sums.

@@ -127,7 +127,7 @@ fn sums_are_overwritten_and_added_to_when_stores_have_read_them() {
         assert_eq!(totals.wait(Engine::Multiply, Cause::Ker), 164);
         assert_eq!(totals.wait(Engine::Multiply, Cause::SumsStored), 100);
     }
-    // A second bank of sums is free for convolutions that overwrite sums, not for those that add.
+    // A second bank of sums is free for convolutions that overwrite sums, but not if they add.
     config.timing.ofm_banks = 2;
     assert_eq!(times(&config, &[IFM, KER, CONV, STORE, CONV]).0[4], (564, 964));
     assert_eq!(times(&config, &[IFM, KER, CONV, STORE, ACC]).0[4], (664, 1064));

@@ -1,4 +1,4 @@
-//! [`System`]: clock and memory of a board, which take precedence over those of the timing model.
+//! [`System`]: clock and memory of a board, which take precedence over the timing model.
 
 use npukit_target::{SystemFigure, system_of};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -15,7 +15,7 @@ pub enum Validity {
     /// (S10 to S12, S27).
     Draft,
     /// In addition, the fields of `@post` as in the appendix and the printed strides of `ld.ker`
-    /// and `pad` (S13, S17, S20): words and programs differ from those of the published compiler.
+    /// and `pad` (S13, S17, S20): words and programs differ from the published compiler's.
     Seed,
 }
 

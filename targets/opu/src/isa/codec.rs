@@ -1,7 +1,7 @@
 //! Conversion between words and [`Op`]: [`decode`] and [`encode`]. Source: specification, 2.1.
 //!
-//! Reserved bits are written as 0 and ignored when read (R9); [`reserved_bits`] returns those that
-//! a word sets.
+//! Reserved bits are written as 0 and ignored when read (R9); [`reserved_bits`] returns the
+//! reserved bits that a word sets.
 
 use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;

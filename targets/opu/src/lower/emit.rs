@@ -11,7 +11,7 @@ use super::tile::Tiling;
 use super::windows::{Stored, Tile};
 use crate::isa::op::{Addend, Op, Pool, Post, Shape};
 
-/// Emits instructions, without those that would change nothing.
+/// Emits instructions, except instructions that would change nothing.
 #[derive(Clone)]
 pub struct Emitter<'a> {
     /// Instructions emitted so far.

@@ -122,7 +122,7 @@ pub struct Part {
     pub weights: Weights,
     /// Rows and columns of the operand between adjacent pixels of the result.
     pub strides: [usize; 2],
-    /// Terms; those of one plane follow each other.
+    /// Terms; the terms of one plane follow each other.
     pub terms: Vec<Term>,
 }
 

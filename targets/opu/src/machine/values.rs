@@ -19,8 +19,8 @@ pub enum Arithmetic {
     Fast,
     /// One exact sum for each result: the reference for all other implementations.
     Literal,
-    /// No arithmetic: all faults except those of values are checked, buffers become valid without
-    /// elements, and memory is unchanged.
+    /// No arithmetic: all faults that do not depend on values are checked, buffers become valid
+    /// without elements, and memory is unchanged.
     Absent,
 }
 

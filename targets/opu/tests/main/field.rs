@@ -1,4 +1,4 @@
-//! Programs over a prime field: those of the compiler are proved for all operators, and cases that
+//! Programs over a prime field: compiled programs are proved for all operators, and cases that
 //! a proof cannot cover are rejected.
 
 use std::collections::HashMap;

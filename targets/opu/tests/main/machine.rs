@@ -327,7 +327,7 @@ fn memory_keeps_the_order_of_the_program() {
     }
 }
 
-/// Engines report their waits, longest first, and only those that took cycles.
+/// Engines report their waits, longest first, and only waits that took cycles.
 #[test]
 fn waits_are_those_that_took_cycles() {
     let mut clock = Clock::new(&Config::preset("reference").unwrap());

@@ -67,7 +67,7 @@ fn text(report: &HandReport) -> String {
     text
 }
 
-/// Formats the number of expectations that are met; `None` if there are none.
+/// Formats the number of expectations that are met; `None` without expectations.
 fn expectations(found: &Expectations) -> Option<(&'static str, String)> {
     let all = found.passed + found.failed.len();
     let text = match (all, found.failed.len()) {

@@ -1,8 +1,8 @@
 //! Changes that make the statements of `docs/seeds.md` false: their rows must then fail.
 //!
 //! Words of a listing, expectations of a program, arrays to compare with and rejections of a value
-//! yield mutations automatically; `docs/seeds/mutations.toml` has those of every other row, and
-//! more.
+//! yield mutations automatically; `docs/seeds/mutations.toml` has the mutations of every
+//! other row, and more.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -55,8 +55,8 @@ fn pooling(builder: &Builder, id: NodeId, op: &op::MaxPool) -> Result<Pooling, R
         Windows { size, window, stride, before: pads[axis], count }
     };
     let pooling = Pooling([axis(0, rows, height), axis(1, columns, width)]);
-    // Default: windows that do not fit the image at all are rejected like those that only cover
-    // padding.
+    // Default: windows that do not fit the image at all are rejected like windows that only
+    // cover padding.
     if !op.window.always_on_image([rows, columns]).unwrap_or(false) {
         let reason = format!("some windows of {kernel:?} cover only padding {pads:?}");
         return Err(Reject::new(reason, "pad by less than a window"));

@@ -85,8 +85,8 @@ impl Stepped {
         Some(vec![self.element("loaded", buffer, byte, size)])
     }
 
-    /// Returns the operands of a stored number in memory: those of all elements that share a byte
-    /// with it.
+    /// Returns the operands of a stored number in memory: the operands of all elements
+    /// that share a byte with it.
     fn of_bytes(
         &self,
         effects: &Effects,

@@ -155,7 +155,7 @@ fn clipping_is_two_rectifications() {
         }),
         1.0,
     );
-    assert_eq!(lowered.model.layers.len(), 2, "the sum is on the way to memory");
+    assert_eq!(lowered.model.layers.len(), 2, "the sum is not in memory yet");
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn drivers_rewrite_pixels_only() {
     );
     let pads: Vec<usize> =
         (0..lowered.ops.len()).filter(|&i| matches!(lowered.ops[i], Op::Pad { .. })).collect();
-    assert_eq!(pads.len(), 2, "the border of the input, and that of what lies between");
+    assert_eq!(pads.len(), 2, "the border of the input, and the border in between");
     // Cycles for clearing the input's border, and for separate planes: `SOURCES.md` has the
     // figures.
     let cycles = |ops: &[Op]| Clock::cycles(&Config::preset("reference").unwrap(), ops).unwrap();

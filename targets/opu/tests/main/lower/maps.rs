@@ -94,7 +94,7 @@ fn banks_of(timing: &Timing) -> [u32; 4] {
     [timing.ifm_banks, timing.ker_banks, timing.bias_banks, timing.ofm_banks]
 }
 
-/// Returns those of the places that are in one bank, relative to its first place.
+/// Returns the places that are in one bank, relative to its first place.
 fn in_bank(places: &[u64], depth: u64, bank: u64) -> Vec<u64> {
     places.iter().filter(|place| *place / depth == bank).map(|place| place % depth).collect()
 }
