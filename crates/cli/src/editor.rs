@@ -1,4 +1,4 @@
-//! [`Editor`]: the data that an editor is served from.
+//! [`Editor`]: lookup of targets, files and settings for an editor.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use npukit::{Instance, Reader};
 use crate::disk::Disk;
 use crate::settings;
 
-/// Data that an editor is served from: targets by name, files on the disk, and the nearest
+/// Lookup for an editor: targets by name, files on the disk, and the nearest
 /// `npu.toml` in or above a file's folder.
 pub struct Editor {
     fallback: Option<String>,

@@ -225,7 +225,7 @@ fn models_of_any_name_become_artifacts() {
             npu.json(0, &["lint", manifest]);
         }
     }
-    // An option's separator makes the rest a name.
+    // After the separator `--`, `-o.onnx` is a file name.
     npu.text(0, &["compile", "--target", "tcu", "-o", "out", "--", "-o.onnx"]);
     npu.text(0, &["run", "--target", "tcu", "--input", "x.npy", "--", "--json.onnx"]);
 }
