@@ -1,4 +1,4 @@
-//! `npu targets`
+//! The verb `npu targets`.
 
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ use crate::printable::line;
 use crate::requests::context;
 use crate::table::{Column, table};
 
-/// `npu targets`
+/// Arguments of `npu targets`.
 #[derive(Debug, Args)]
 pub struct TargetsArgs {
-    /// Only this one; of an instance, the parameters that may be set behind its name
+    /// Only this target; for an instance, the parameters that its name may set
     #[arg(value_name = "TARGET", add = ArgValueCandidates::new(target_names))]
     pub target: Option<String>,
     /// List its options instead of its instances
@@ -53,14 +53,14 @@ pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(instances(&target), &json!({ "targets": [target] })))
 }
 
-/// A target and its instances.
+/// Formats a target and its instances.
 fn instances(target: &TargetReport) -> String {
     let rows = target.instances().map(|(name, summary)| vec![name, summary.to_owned()]);
     let presets = table(&[Column::left("--target"), Column::text("instance")], rows);
     line(&format!("{}: {}", target.name, target.summary)) + "\n" + &presets
 }
 
-/// A line for each parameter.
+/// Formats one line per parameter.
 fn parameter_table(parameters: &[Parameter]) -> String {
     let value = |value: &Value| match value {
         Value::Null => "-".to_owned(),
@@ -71,7 +71,7 @@ fn parameter_table(parameters: &[Parameter]) -> String {
     table(&[Column::left("parameter"), Column::text("value")], rows)
 }
 
-/// A line for each option.
+/// Formats one line per option.
 fn option_table(specs: &[OptionSpec]) -> String {
     let row = |spec: &OptionSpec| {
         let cells = [spec.key, spec.stage.name(), &spec.values.to_string(), spec.default, spec.doc];
@@ -82,7 +82,7 @@ fn option_table(specs: &[OptionSpec]) -> String {
         Column::left("stage").minor(2),
         Column::text("values"),
         Column::left("default").minor(1),
-        Column::text("what it chooses"),
+        Column::text("effect"),
     ];
     table(&columns, specs.iter().map(row))
 }

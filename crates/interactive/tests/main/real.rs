@@ -129,7 +129,7 @@ fn opu_shows_its_feature_maps() {
     }
     screen.has("feature maps (4 of 7)");
     screen.has("store 0");
-    screen.has("ifm      2048 x 64  input, a pixel of 64 channels an address");
+    screen.has("ifm      2048 x 64  input, one pixel of 64 channels per address");
     screen.has("    0    256  1536     0");
     screen.has("    1   1024   256     0");
     screen.keys("s");

@@ -79,10 +79,10 @@ fn wrong_text_is_named() {
         error("cvo exp, src=0, dst=0, len=1, flags=accm|findemax"),
         "expected `sub_emax`, `recip_scale` or `accm`, found `findemax`"
     );
-    assert_eq!(error("a: kick\na: kick"), "`a` is defined already");
+    assert_eq!(error("a: kick\na: kick"), "`a` is already defined");
     assert_eq!(
         error("gemv dst=1, src=0, size=1, shape=1, rsv=0x8"),
-        "0x8 has bits that are not reserved: those are 2:0, 22:20"
+        "0x8 sets bits that are not reserved: reserved are 2:0, 22:20"
     );
     assert!(error(".equ 3, 4").starts_with("`.equ` needs a name"));
     assert!(

@@ -1,21 +1,21 @@
 //! Rows of the fault suite: every verb that writes, with every file that it can write.
 //!
-//! A verb is a row. The unit test in `src/main.rs` finds the outputs of all verbs on the command line, and fails when one of
-//! them is in no row.
+//! Each verb has a row. The unit test in `src/main.rs` finds the outputs of all verbs on the
+//! command line, and fails if one of them is not in a row.
 
-/// A verb that writes into the folder `out`. Words of commands are separated by spaces.
+/// Verb that writes into the folder `out`. Words of commands are separated by spaces.
 pub struct Row {
-    /// How many files it writes.
+    /// Number of files that it writes.
     pub files: usize,
-    /// Every how many-th of its operations on files is tried.
+    /// Step between the operations on files that are tried.
     pub step: usize,
-    /// Beginning of the command that makes the old files.
+    /// Start of the command that makes the old files.
     pub old: &'static str,
-    /// That of the one that replaces them.
+    /// Start of the command that replaces them.
     pub new: &'static str,
-    /// End of both.
+    /// End of both commands.
     pub both: &'static str,
-    /// A command that reads the files, and ends well whichever set they are.
+    /// Command that reads the files, and succeeds for both sets.
     pub reads: &'static str,
 }
 
@@ -25,12 +25,12 @@ impl Row {
         self.files > 1 && self.reads.contains("out/")
     }
 
-    /// The command that makes the old files.
+    /// Returns the command that makes the old files.
     pub fn makes(&self) -> Vec<&'static str> {
         self.old.split(' ').chain(self.both.split(' ')).collect()
     }
 
-    /// The command that replaces them.
+    /// Returns the command that replaces them.
     pub fn replaces(&self) -> Vec<&'static str> {
         self.new.split(' ').chain(self.both.split(' ')).collect()
     }
