@@ -119,7 +119,9 @@ pub fn check_quantised(
 
 /// Size of a sum of products with the weights of [`kernel`]. An output of few numbers may be much smaller: then its
 /// parts cancel, and neither their rounding nor their largest partial sum is in proportion to it.
-const SUM: f32 = 1.0;/// Compiles for another instance and compares its results on zeroed memory with those on other
+const SUM: f32 = 1.0;
+
+/// Compiles for another instance and compares its results on zeroed memory with those on other
 /// memory, and with float.
 pub fn check_instance(graph: &Graph, preset: &str) {
     let config = Config::preset(preset).unwrap();
