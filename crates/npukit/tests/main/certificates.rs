@@ -212,7 +212,7 @@ fn what_is_no_certificate_is_refused() {
     let mut files = Memory::with_digits();
     let text = made(&of_artifact(), &files).to_json();
     for (told, text) in [
-        ("it is no certificate", "{".to_owned()),
+        ("not a certificate", "{".to_owned()),
         ("key `schema`", text.replace("certificate/1", "certificate/9")),
         ("changed after it was written", text.replace("bias first", "bias last")),
         ("unknown field", text.replacen("\"npukit\"", "\"more\": 1, \"npukit\"", 1)),
