@@ -1,4 +1,4 @@
-//! Reduction of axes to one element each.
+//! Reduction of axes to one element.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::{gather_strided, strides};
 
-/// What becomes of the elements.
+/// Reduction of a group of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReduceKind {
     /// Their sum divided by their number; integers truncate towards zero.
@@ -17,9 +17,9 @@ pub enum ReduceKind {
     Sum,
     /// Their product.
     Prod,
-    /// The largest; of truth values, whether any holds.
+    /// The largest element; for booleans, whether any is true.
     Max,
-    /// The smallest; of truth values, whether all hold.
+    /// The smallest element; for booleans, whether all are true.
     Min,
     /// The sum of their magnitudes.
     L1,
@@ -33,18 +33,18 @@ pub enum ReduceKind {
     SumSquare,
 }
 
-/// Reduces some axes to one element each. They keep size 1 in the result, or are left out.
+/// Reduces some axes to one element. They keep size 1 in the result, or are removed.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reduce {
-    /// What becomes of the elements.
+    /// Reduction to apply.
     pub kind: ReduceKind,
-    /// The axes, from 0, in ascending order. With none, each element is reduced by itself.
+    /// The axes, counted from 0, in ascending order. If empty, each element is reduced separately.
     pub axes: Vec<usize>,
     /// Whether the axes stay, with size 1.
     pub keep_dims: bool,
 }
 
-/// The name says the kind: `ReduceMean { axes: [1, 2], keep_dims: true }`.
+/// The name tells the kind: `ReduceMean { axes: [1, 2], keep_dims: true }`.
 impl std::fmt::Debug for Reduce {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct(self.name()).field("axes", &self.axes).field("keep_dims", &self.keep_dims).finish()
@@ -128,12 +128,12 @@ impl Operator for Reduce {
 }
 
 impl Reduce {
-    /// The shape of what becomes of `shape`.
+    /// Returns the shape of the result for an operand of `shape`.
     pub(crate) fn result_shape(&self, shape: &[usize]) -> Vec<usize> {
         reduced(shape, &self.axes, self.keep_dims)
     }
 
-    /// The elements with those of a group beside each other.
+    /// Rearranges the elements so that those of a group are contiguous.
     pub(crate) fn grouped<T: Copy + Send + Sync>(&self, values: &[T], shape: &[usize]) -> Vec<T> {
         let kept = (0..shape.len()).filter(|axis| !self.axes.contains(axis));
         let order: Vec<usize> = kept.chain(self.axes.iter().copied()).collect();
@@ -168,7 +168,7 @@ impl Reduce {
         let values = &mut x.iter().copied();
         match self.kind {
             ReduceKind::Sum => sum(values),
-            // Default: an integer has no NaN that the mean of none could be.
+            // Default: integers have no NaN for the mean of no elements.
             ReduceKind::Mean => sum(values).checked_div(x.len() as i64).unwrap_or(0),
             ReduceKind::Prod => values.fold(1, i64::wrapping_mul),
             ReduceKind::Max => values.fold(i64::MIN, i64::max),
@@ -186,7 +186,7 @@ impl Reduce {
     }
 }
 
-/// The shape with the axes reduced.
+/// Returns the shape with the axes reduced.
 pub(super) fn reduced(shape: &[usize], axes: &[usize], keep_dims: bool) -> Vec<usize> {
     let size = |(axis, &size): (usize, &usize)| match axes.contains(&axis) {
         true => keep_dims.then_some(1),
@@ -195,7 +195,7 @@ pub(super) fn reduced(shape: &[usize], axes: &[usize], keep_dims: bool) -> Vec<u
     shape.iter().enumerate().filter_map(size).collect()
 }
 
-/// One result per group of `count` elements, of which there may be none.
+/// Applies `function` to each group of `count` elements, which may be 0.
 fn fold<T, R>(values: &[T], groups: usize, count: usize, function: impl Fn(&[T]) -> R) -> Vec<R> {
     (0..groups).map(|group| function(&values[group * count..][..count])).collect()
 }
@@ -205,12 +205,12 @@ fn sum(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(0.0, |sum, x| sum + x)
 }
 
-/// Minus infinity for no elements; a NaN stays one.
+/// Minus infinity for no elements; a NaN stays a NaN.
 fn maximum(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(f32::NEG_INFINITY, |max, x| if x > max || x.is_nan() { x } else { max })
 }
 
-/// Written so that no exponential overflows.
+/// This form avoids overflow of the exponential.
 fn log_sum_exp(values: impl Iterator<Item = f32> + Clone) -> f32 {
     let max = maximum(values.clone());
     if max.is_infinite() { max } else { max + sum(values.map(|x| (x - max).exp())).ln() }

@@ -123,7 +123,7 @@ fn operands_that_do_not_fit_are_refused_with_the_numbers() {
     let (x, weights) = (noise(&[1, 4, 4, 6], 1), noise(&[1, 1, 6, 4], 2));
     let refused = refuse(ConvTranspose { pads: [3, 0, 2, 0], ..plain() }, &[&x, &weights]);
     let message = "ConvTranspose: padding by -3 and -2 is not possible on axis 1 of size 4: \
-                   that crops more than there is";
+                   that crops more than the whole axis";
     assert_eq!(refused.to_string(), message);
     let refused = refuse(ConvTranspose { group: 4, ..plain() }, &[&x, &weights]);
     assert_eq!(refused.to_string(), "ConvTranspose: input channels 6 must be a positive multiple of 4");
