@@ -239,7 +239,7 @@ impl<F: Fn(f32) -> f32> Kernel<F> {
     /// with `scale` at most 1.
     fn sample(&self, coordinate: f32, scale: f32, input: usize) -> Sample {
         let (reach, size) = (self.reach / scale, input as isize);
-        // Beyond that there is the border alone.
+        // Farther outside, all taps are the border element.
         let coordinate = coordinate.clamp(-reach - 1.0, input as f32 + reach);
         let (first, last) = ((coordinate - reach).ceil() as isize, (coordinate + reach).floor() as isize);
         let mut taps: Vec<(usize, f32)> = Vec::new();
@@ -265,15 +265,15 @@ impl<F: Fn(f32) -> f32> Kernel<F> {
     }
 }
 
-/// The weighted sum of the pixels that `row` and `column` name, in an image of `width` columns;
-/// `out` stays as it is when they name none.
+/// Adds up the weighted pixels at the taps of `row` and `column`, in an image of `width` columns.
+/// Leaves `out` unchanged if there are no taps.
 fn blend(image: &[f32], width: usize, (row, column): (&Sample, &Sample), out: &mut [f32]) {
     let mut first = true;
     for &(y, down) in &row.taps {
         for &(x, right) in &column.taps {
             let (pixel, weight) = (&image[(y * width + x) * out.len()..][..out.len()], down * right);
-            // The first tap replaces what is there: where it is the only one, with the weight 1,
-            // the element stays what it is to the bit.
+            // The first tap overwrites `out`: a single tap of weight 1 keeps the element bit for
+            // bit.
             if std::mem::take(&mut first) {
                 out.iter_mut().zip(pixel).for_each(|(out, x)| *out = weight * x);
             } else {

@@ -7,7 +7,7 @@ use crate::op::{Op, Transpose};
 
 pub(super) const PASS: Pass = Pass {
     name: "transpose-fusion",
-    description: "makes one transposition of two that follow each other",
+    description: "merges two consecutive transpositions",
     run,
 };
 

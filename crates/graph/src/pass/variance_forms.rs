@@ -1,7 +1,8 @@
-//! Means written as sums times one over their number, and variances as the mean of squares less the square of the mean.
+//! Means written as sums times the reciprocal of their number, and variances written as the mean of
+//! squares minus the square of the mean.
 //!
-//! Where formats are narrow, the sum of many is beyond their end, and what is left of two large means that are nearly
-//! alike is rounding alone.
+//! In narrow formats, a sum of many elements overflows, and the difference of two large, nearly
+//! equal means is only rounding noise.
 
 use super::edit::{has_single_use, insert_nodes, make_node};
 use super::matching::{Pattern, is_near};
@@ -11,7 +12,7 @@ use crate::op::{Binary, BinaryKind, Op, Reduce, ReduceKind};
 
 pub(super) const PASS: Pass = Pass {
     name: "variance-forms",
-    description: "writes sums over their number as means, and variances by differences to the mean",
+    description: "rewrites sums divided by their number as means, and computes variances from differences to the mean",
     run,
 };
 
