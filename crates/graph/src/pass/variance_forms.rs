@@ -25,19 +25,19 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
         if let Some((sum, mean)) = mean(&pattern, result)
             && has_single_use(graph, &consumers, sum)
         {
-            let operand = graph.node(producers[sum.0 as usize].expect("it has one")).inputs.clone();
+            let operand = graph.node(producers[sum.0 as usize].expect("every sum has a producer")).inputs.clone();
             (graph.nodes[index].op, graph.nodes[index].inputs) = (mean.into(), operand);
             changed = true;
         } else if let Some((x, mean)) = variance(&pattern, result) {
             put(graph, index, x, &mean)?;
-            // Nodes before it have moved.
+            // The nodes before it have moved.
             return Ok(true);
         }
     }
     Ok(changed)
 }
 
-/// The sum that the value is one over its number of, and the mean that it is.
+/// Returns the sum that the value divides by its number of elements, and the equivalent mean.
 fn mean(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> {
     let (sum, factor) = match pattern.with_scalar(value, BinaryKind::Div) {
         Some((sum, divisor)) => (sum, 1.0 / divisor),
@@ -53,7 +53,7 @@ fn mean(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> {
     fits.then(|| (sum, Reduce { kind: ReduceKind::Mean, ..reduce.clone() }))
 }
 
-/// What the value is the variance of, and the means it is made with.
+/// Returns the operand of the variance that the value is, and the mean used in it.
 fn variance(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> {
     let [of_squares, squared] = pattern.binary(value, BinaryKind::Sub)?;
     let mean = |value: ValueId| {
@@ -68,7 +68,7 @@ fn variance(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> 
     (same && found == (x, reduce)).then_some(found)
 }
 
-/// Makes the node at `index` the mean of the squared differences to the mean.
+/// Turns the node at `index` into the mean of the squared differences from the mean.
 fn put(graph: &mut Graph, index: usize, x: ValueId, mean: &Reduce) -> Result<(), PassError> {
     let base = graph.nodes[index].name.clone();
     let mut before = |what: &str, op: Op, inputs: Vec<ValueId>| {
