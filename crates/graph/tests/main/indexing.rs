@@ -1,4 +1,4 @@
-//! Operators that pick, put, order and add up elements by where they are.
+//! Operators that select, write, sort and add up elements by position.
 
 use npukit_graph::op::{
     BitCast, Bitwise, BitwiseKind, Cumulative, Det, GatherElements, GatherNd, ScatterElements, ScatterKind,
@@ -49,7 +49,7 @@ fn elements_are_put_and_combined() {
     assert_eq!(
         floats(&elements(0, ScatterKind::Replace)),
         [0.0, 1.0, 20.0, 3.0],
-        "the last one stays on top"
+        "the last update wins"
     );
     assert_eq!(floats(&elements(0, ScatterKind::Add)), [0.0, 1.0, 32.0, 3.0]);
     assert_eq!(floats(&elements(0, ScatterKind::Mul)), [0.0, 1.0, 400.0, 3.0]);
