@@ -52,7 +52,7 @@ codes!(NpyError: Code {
 #[non_exhaustive]
 pub enum NpyErrorKind {
     /// Not a NumPy file.
-    #[error("no NumPy file: it must begin with \\x93NUMPY")]
+    #[error("not a NumPy file: it must begin with \\x93NUMPY")]
     Magic,
     /// An unsupported version of the format.
     #[error("version {major}.{minor} of the format is not known; 1.0, 2.0 and 3.0 are")]
