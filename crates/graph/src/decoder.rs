@@ -32,7 +32,7 @@ pub enum DecoderError {
         legal: String,
     },
     /// A tensor does not have the shape that the configuration requires.
-    #[error("tensor `{name}` has shape {found:?}; the configuration asks for {expected:?}")]
+    #[error("tensor `{name}` has shape {found:?}; the configuration requires {expected:?}")]
     Shape {
         /// Name of the tensor.
         name: String,
@@ -48,7 +48,7 @@ pub enum DecoderError {
         name: String,
     },
     /// The tokens exceed the model's maximum number of positions.
-    #[error("{found} tokens at position {position} are more than the {limit} that the model takes")]
+    #[error("{found} tokens at position {position} exceed the limit of {limit} tokens")]
     TooLong {
         /// Position of the first token.
         position: usize,
@@ -58,7 +58,7 @@ pub enum DecoderError {
         limit: usize,
     },
     /// A token is not in the vocabulary.
-    #[error("token {token} is not one of the {vocabulary} of the vocabulary")]
+    #[error("token {token} is not in the vocabulary of {vocabulary} tokens")]
     Token {
         /// Number of the token.
         token: usize,
@@ -66,7 +66,7 @@ pub enum DecoderError {
         vocabulary: usize,
     },
     /// No token was given.
-    #[error("there is nothing to compute: no token is given")]
+    #[error("nothing to compute: no tokens were given")]
     NoTokens,
     /// An operator rejects its operands; this is a bug in npukit.
     #[error(transparent)]

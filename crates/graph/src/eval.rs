@@ -1,6 +1,7 @@
 //! The reference evaluator: computes a graph node by node in `f32`.
 //!
-//! [`evaluate`] returns the outputs, [`evaluate_with`] also reports each node's results as they are computed, and [`evaluate_all`] keeps them. Tensors are dropped after their last use.
+//! [`evaluate`] returns the outputs, [`evaluate_with`] also reports each node's results as they are
+//! computed, and [`evaluate_all`] keeps them. Tensors are dropped after their last use.
 
 use std::sync::Arc;
 
@@ -98,7 +99,8 @@ pub fn evaluate_all(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Option<Arc<T
 ///
 /// # Errors
 ///
-/// [`EvalError::InputCount`] for a wrong number of tensors; [`EvalError::InputShape`] or [`EvalError::InputElement`] for the first tensor with a wrong shape or type.
+/// [`EvalError::InputCount`] for a wrong number of tensors; [`EvalError::InputShape`] or
+/// [`EvalError::InputElement`] for the first tensor with a wrong shape or type.
 pub fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EvalError> {
     let values: Vec<_> = graph.inputs.iter().filter_map(|id| graph.values.get(id.0 as usize)).collect();
     if values.len() != inputs.len() {

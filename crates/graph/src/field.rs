@@ -102,19 +102,19 @@ pub enum Operand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoImage {
     /// There is no rule for the operator.
-    #[error("its operator has no image in the field")]
+    #[error("its operator has no rule in the field")]
     Operator,
     /// An operand must be a constant, but is not.
-    #[error("it needs an operand that is a constant")]
+    #[error("it needs a constant operand")]
     Variable,
     /// A constant contains a number without an image.
-    #[error("it has a constant that has no image in the field: an infinite one, for instance")]
+    #[error("it has a constant without a value in the field, such as infinity")]
     Constant,
     /// The machine uses a lookup table instead.
-    #[error("the machine looks its function up in tables, which are not compared with it")]
+    #[error("the machine computes it with lookup tables, which are not compared")]
     Table,
     /// The operator computes with types other than floats.
-    #[error("it computes with what are no floats")]
+    #[error("it computes with types other than floats")]
     Element,
 }
 

@@ -42,7 +42,7 @@ pub enum GraphError {
         value: String,
     },
     /// The nodes have a cyclic dependency.
-    #[error("nodes depend on each other in a circle; node `{node}` is part of it")]
+    #[error("the nodes have a cyclic dependency, which includes node `{node}`")]
     Cycle {
         /// Name of one node of the cycle.
         node: String,
@@ -57,7 +57,7 @@ pub enum GraphError {
         error: OpError,
     },
     /// The recorded result of a node differs from what its operator infers.
-    #[error("node `{node}`: result `{value}` is recorded as {recorded}, inferred is {inferred}")]
+    #[error("node `{node}`: result `{value}` is recorded as {recorded}, but inferred as {inferred}")]
     Result {
         /// Name of the node.
         node: String,

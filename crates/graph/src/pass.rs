@@ -55,7 +55,7 @@ pub enum PassError {
         error: OpError,
     },
     /// The passes undo each other's work; this is a bug in npukit.
-    #[error("pass `{pass}` still finds something to do after {runs} runs that changed the graph")]
+    #[error("pass `{pass}` still changes the graph after {runs} runs")]
     NoFixedPoint {
         /// Name of the pass that ran last.
         pass: &'static str,
@@ -116,7 +116,8 @@ passes! {
 ///
 /// # Errors
 ///
-/// [`PassError::Graph`] for an invalid graph. [`PassError::Op`] and [`PassError::NoFixedPoint`] are bugs of a pass: an operator rejects an operand, or the passes do not terminate.
+/// [`PassError::Graph`] for an invalid graph. [`PassError::Op`] and [`PassError::NoFixedPoint`] are
+/// bugs of a pass: an operator rejects an operand, or the passes do not terminate.
 pub fn simplify(graph: &mut Graph) -> Result<(), PassError> {
     simplify_counting(graph).map(|_| ())
 }

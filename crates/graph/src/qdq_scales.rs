@@ -57,7 +57,7 @@ impl std::fmt::Display for QdqScales {
         let Self { scales: [least, largest], zero_points: [first, last], element, .. } = self;
         match least == largest {
             true => write!(f, "scale {least} ({element}")?,
-            false => write!(f, "scales {least} to {largest} by channel ({element}")?,
+            false => write!(f, "scales {least} to {largest} per channel ({element}")?,
         }
         match first == last {
             true => write!(f, ", zero point {first})"),
@@ -96,6 +96,6 @@ mod tests {
         assert!(stated([0.5; 2], 0, ElementType::U8).is_rectified());
         assert!(!stated([0.5; 2], 128, ElementType::U8).is_rectified());
         let text = stated([0.5, 2.0], 3, ElementType::U8).to_string();
-        assert_eq!(text, "scales 0.5 to 2 by channel (uint8, zero point 3)");
+        assert_eq!(text, "scales 0.5 to 2 per channel (uint8, zero point 3)");
     }
 }

@@ -99,7 +99,7 @@ impl HostOp {
                 let known = PLAIN.iter().chain(WITH_ATTRIBUTES);
                 let named = known.copied().find(|&kind| Self::from(kind).name() == name);
                 let kind = named.ok_or_else(|| {
-                    let told = "which is not a host step of this npukit; compile the model again";
+                    let told = "which is not a host step of this version of npukit; compile the model again";
                     attributes.error("op", format!("is `{name}`, {told}"))
                 })?;
                 with_attributes(attributes, kind).map(Self::from)

@@ -2,7 +2,10 @@
 //! branches (LAuReL), per-layer inputs, sparse gates, and layers that read other layers' keys and
 //! values.
 //!
-//! [`Layer::step`] is the graph of one layer, [`Gemma3n::decode`] that of a whole model; both compute one token. Formulas: 5.1 of the specification of the accelerator that was made for it. Where its documents and its runtime disagree (C37, C38), options of [`Gemma3nConfig`] select one of them.
+//! [`Layer::step`] is the graph of one layer, [`Gemma3n::decode`] that of a whole model; both
+//! compute one token. Formulas: 5.1 of the specification of the accelerator that was made for it.
+//! Where its documents and its runtime disagree (C37, C38), options of [`Gemma3nConfig`] select one
+//! of them.
 
 mod config;
 mod net;

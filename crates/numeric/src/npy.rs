@@ -1,6 +1,8 @@
 //! NumPy files: one array (`.npy`) or a zip of several (`.npz`), to and from [`Tensor`]s.
 //!
-//! [`read_npy`] and [`read_npz`] accept any bytes. An error is an [`NpyError`] with the array's name and the offset. Memory is bounded by the number of bytes present, unpacked up to a limit. The header is parsed here, since the `npyz` crate does not promise that.
+//! [`read_npy`] and [`read_npz`] accept any bytes. An error is an [`NpyError`] with the array's
+//! name and the offset. Memory is bounded by the number of bytes present, unpacked up to a limit.
+//! The header is parsed here, since the `npyz` crate does not promise that.
 //!
 //! Elements keep their type: `b1`, `i1` to `i8`, `u1` to `u8`, `f2` to `f8` (see [`ElementType`]
 //! for the storage of `f8` and `u8`). Both byte orders and both orders of axes are supported. Types
@@ -55,7 +57,7 @@ pub enum NpyErrorKind {
     #[error("not a NumPy file: it must begin with \\x93NUMPY")]
     Magic,
     /// An unsupported version of the format.
-    #[error("version {major}.{minor} of the format is not known; 1.0, 2.0 and 3.0 are")]
+    #[error("unsupported format version {major}.{minor}; supported are 1.0, 2.0 and 3.0")]
     Version {
         /// Major version.
         major: u8,
@@ -63,7 +65,7 @@ pub enum NpyErrorKind {
         minor: u8,
     },
     /// The bytes end inside the header.
-    #[error("the header needs {needed} bytes, {present} are there: the file is cut short")]
+    #[error("the header needs {needed} bytes, but only {present} are present: the file is truncated")]
     HeaderCut {
         /// Number of bytes needed.
         needed: usize,
@@ -78,7 +80,7 @@ pub enum NpyErrorKind {
     },
     /// An unsupported element type.
     #[error(
-        "element type {descr:?} is not read; legal are b1, i1 to i8, u1 to u8 and f2 to f8. \
+        "element type {descr:?} is not supported; supported are b1, i1 to i8, u1 to u8 and f2 to f8. \
          Convert with numpy.ndarray.astype, bfloat16 and narrower floats to float32"
     )]
     Descr {
@@ -111,7 +113,7 @@ pub enum NpyErrorKind {
     #[error("an .npz holds .npy files only")]
     NotAnArray,
     /// The archive unpacks to far more bytes than it has.
-    #[error("unpacks to more than {limit} bytes, from an archive of {packed}; store it unpacked")]
+    #[error("unpacks to more than {limit} bytes, from an archive of {packed} bytes; store it uncompressed")]
     Unpacked {
         /// Maximum number of unpacked bytes of all arrays.
         limit: u64,
@@ -130,7 +132,8 @@ impl NpyErrorKind {
 ///
 /// # Errors
 ///
-/// [`NpyError`] with the offset of the error: wrong magic or version, unsupported header or type, or a number of values that does not match the shape.
+/// [`NpyError`] with the offset of the error: wrong magic or version, unsupported header or type,
+/// or a number of values that does not match the shape.
 pub fn read_npy(name: &str, bytes: &[u8]) -> Result<Tensor, NpyError> {
     let (header, values) = Header::parse(bytes).map_err(|(offset, kind)| kind.at(name, offset))?;
     let start = bytes.len() - values.len();

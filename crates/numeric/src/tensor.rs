@@ -59,7 +59,7 @@ impl TensorData {
 #[non_exhaustive]
 pub enum ElementError {
     /// The type has another storage.
-    #[error("{element} is held as {:?}, the elements are {found:?}", element.storage())]
+    #[error("{element} needs {:?} storage, but the elements are stored as {found:?}", element.storage())]
     Storage {
         /// Requested type.
         element: ElementType,
@@ -67,7 +67,7 @@ pub enum ElementError {
         found: Storage,
     },
     /// An unsigned 64-bit integer of 2^63 or more.
-    #[error("element {position} is {value} as uint64, beyond the largest value held, 9223372036854775807")]
+    #[error("element {position} is {value} as uint64; the largest supported value is 9223372036854775807")]
     TooBig {
         /// Position of the element, row-major.
         position: usize,
@@ -124,7 +124,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`ElementError::Storage`] if `element` has another storage than the data; [`ElementError::TooBig`] for an unsigned 64-bit integer of 2^63 or more.
+    /// [`ElementError::Storage`] if `element` has another storage than the data;
+    /// [`ElementError::TooBig`] for an unsigned 64-bit integer of 2^63 or more.
     pub fn with_element(mut self, element: ElementType) -> Result<Self, ElementError> {
         match (&mut self.data, element.integer_range()) {
             (data, _) if data.storage() != element.storage() => {

@@ -19,7 +19,9 @@ pub const SCHEMA: &str = "npukit.certificate/1";
 
 /// Statement that a program computes its model, for all inputs.
 ///
-/// [`Certificate::new`] and [`Certificate::parse`] ensure that the digest matches the content. The digest detects damage; it is not a signature, as anyone can compute it. Only repeating the proof confirms the statement ([`Subject::check`], [`Claim::check`]).
+/// [`Certificate::new`] and [`Certificate::parse`] ensure that the digest matches the content. The
+/// digest detects damage; it is not a signature, as anyone can compute it. Only repeating the proof
+/// confirms the statement ([`Subject::check`], [`Claim::check`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -136,7 +138,7 @@ impl Certificate {
     }
 
     fn value(&self) -> Value {
-        serde_json::to_value(self).expect("strings, numbers, lists and maps of strings always serialise")
+        serde_json::to_value(self).expect("strings, numbers, lists and maps of strings always serialize")
     }
 
     /// Parses a JSON file.
@@ -190,7 +192,7 @@ impl Subject {
     /// The first difference.
     pub fn check(&self, here: &Self) -> Result<(), CertificateError> {
         self.model.check("model", &here.model, true)?;
-        differs("how the model is read", &self.reading.join(" "), &here.reading.join(" "))?;
+        differs("the reading of the model", &self.reading.join(" "), &here.reading.join(" "))?;
         self.artifact.check("artifact", &here.artifact, false)?;
         differs("the program's name", &self.program, &here.program)?;
         differs("the instance", &self.instance.name, &here.instance.name)?;
@@ -233,7 +235,7 @@ impl Claim {
     /// The first difference.
     pub fn check(&self, here: &Self) -> Result<(), CertificateError> {
         differs("the field", &self.field, &here.field)?;
-        differs("what the program is compared with", &self.order, &here.order)?;
+        differs("the reference of the comparison", &self.order, &here.order)?;
         let output = |output: &CoveredOutput| format!("`{}` of {} elements", output.name, output.elements);
         all("output", self.outputs.iter().map(output), here.outputs.iter().map(output))?;
         let node = |gap: &UncoveredNode| format!("node `{}` ({}): {}", gap.node, gap.op, gap.reason);

@@ -5,7 +5,8 @@
 //! of the inputs, the results are equal. If it is not, they differ, except with a probability of at
 //! most the polynomials' degree over 2^61 for each run.
 //!
-//! [`Bounding`] holds what a program may compute on ranges of inputs: its largest errors, and the results that may saturate.
+//! [`Bounding`] holds what a program may compute on ranges of inputs: its largest errors, and the
+//! results that may saturate.
 //!
 //! Passes that change constants make the compared graph differ from the model. [`agreement`]
 //! compares the two in floats. A [`Certificate`] records what was proved, and is checked by

@@ -111,7 +111,8 @@ impl DecoderConfig {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] with the first number that is out of range or does not fit another. Examples: query heads that are not a multiple of key heads, a head that cannot be rotated.
+    /// [`DecoderError::Config`] with the first number that is out of range or does not fit another.
+    /// Examples: query heads that are not a multiple of key heads, a head that cannot be rotated.
     pub fn check(&self) -> Result<(), DecoderError> {
         for (key, found, most) in [
             ("vocabulary", self.vocabulary, MAX),
@@ -142,7 +143,8 @@ impl DecoderConfig {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::TooLong`] if they exceed the limit; [`DecoderError::Token`] for one that is not in the vocabulary. An empty list is not an error.
+    /// [`DecoderError::TooLong`] if they exceed the limit; [`DecoderError::Token`] for one that is
+    /// not in the vocabulary. An empty list is not an error.
     pub fn check_tokens(&self, position: usize, limit: usize, tokens: &[usize]) -> Result<(), DecoderError> {
         let (found, vocabulary) = (tokens.len(), self.vocabulary);
         if position.saturating_add(found) > limit {

@@ -36,7 +36,8 @@ impl DecoderModel {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::NoTokens`] for a `length` of 0; [`DecoderError::TooLong`] beyond 8192 or the model's context; [`DecoderError::Op`] if weights do not fit together.
+    /// [`DecoderError::NoTokens`] for a `length` of 0; [`DecoderError::TooLong`] beyond 8192 or the
+    /// model's context; [`DecoderError::Op`] if weights do not fit together.
     pub fn extend(&self, cache: usize, length: usize) -> Result<Graph, DecoderError> {
         let config = self.config();
         self.check_length(cache, length, config.context)?;
@@ -84,7 +85,8 @@ impl DecoderModel {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::TooLong`] if a token after `cache` others is beyond the model's context; [`DecoderError::Op`] if weights do not fit together.
+    /// [`DecoderError::TooLong`] if a token after `cache` others is beyond the model's context;
+    /// [`DecoderError::Op`] if weights do not fit together.
     pub fn decode(&self, cache: usize) -> Result<Graph, DecoderError> {
         self.check_length(cache, 1, self.config().context)?;
         let config = self.config();

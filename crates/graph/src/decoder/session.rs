@@ -24,7 +24,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::NoTokens`] for a capacity of 0; the errors of [`DecoderModel::decode`] for one beyond the context.
+    /// [`DecoderError::NoTokens`] for a capacity of 0; the errors of [`DecoderModel::decode`] for
+    /// one beyond the context.
     pub fn new(model: &DecoderModel, capacity: usize) -> Result<Self, DecoderError> {
         let config = model.config().clone();
         let cache = capacity.checked_sub(1).ok_or(DecoderError::NoTokens)?;
@@ -48,7 +49,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::NoTokens`] for an empty list, [`DecoderError::Token`] for a token that is not in the vocabulary, [`DecoderError::TooLong`] if the capacity is exceeded. On an error, no token is evaluated.
+    /// [`DecoderError::NoTokens`] for an empty list, [`DecoderError::Token`] for a token that is
+    /// not in the vocabulary, [`DecoderError::TooLong`] if the capacity is exceeded. On an error,
+    /// no token is evaluated.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Vec<f32>, DecoderError> {
         self.config.check_tokens(self.position, self.capacity, tokens)?;
         let mut logits = Err(DecoderError::NoTokens);

@@ -65,7 +65,8 @@ impl Matrix {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Shape`] for another shape; [`DecoderError::NotFloats`] for another element type.
+    /// [`DecoderError::Shape`] for another shape; [`DecoderError::NotFloats`] for another element
+    /// type.
     pub fn new(
         name: String,
         tensor: impl Into<Arc<Tensor>>,
@@ -113,7 +114,9 @@ impl DecoderModel {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] for an illegal configuration; the errors of `get`; [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or type.
+    /// [`DecoderError::Config`] for an illegal configuration; the errors of `get`;
+    /// [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or
+    /// type.
     pub fn new<E: From<DecoderError>>(
         config: DecoderConfig,
         mut get: impl FnMut(&str, &[usize]) -> Result<Tensor, E>,

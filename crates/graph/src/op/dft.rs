@@ -68,7 +68,7 @@ impl Operator for Dft {
             return Err(OpError::Axis { op: self.name(), axis: self.axis, rank: last });
         }
         if !matches!(shape[last], 1 | 2) {
-            operands.size("parts of the operand's numbers, 1 or 2", 2, shape[last])?;
+            operands.size("size of the last axis, if not 1,", 2, shape[last])?;
         }
         let refused = |attribute, found: String, legal| {
             Err(OpError::Attribute { op: self.name(), attribute, found, legal })

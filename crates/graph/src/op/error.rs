@@ -33,7 +33,7 @@ pub enum OpError {
         found: usize,
     },
     /// An operand has an element type that the operator does not support.
-    #[error("{op}: elements of the {operand} are {found:?}, legal are {legal:?}")]
+    #[error("{op}: elements of the {operand} are {found:?}, but must be one of {legal:?}")]
     ElementType {
         /// Name of the operator.
         op: &'static str,
@@ -113,7 +113,7 @@ pub enum OpError {
         rank: usize,
     },
     /// An attribute is outside its legal range.
-    #[error("{op}: {attribute} is {found}, legal is {legal}")]
+    #[error("{op}: {attribute} is {found}, must be {legal}")]
     Attribute {
         /// Name of the operator.
         op: &'static str,
@@ -126,7 +126,7 @@ pub enum OpError {
     },
     /// A window does not fit into the padded image.
     #[error(
-        "a window reaching over {reach} {} does not fit into {padded} (padding included)",
+        "a window over {reach} {} does not fit into {padded} (including padding)",
         if *axis == 0 { "rows" } else { "columns" }
     )]
     WindowTooLarge {
@@ -138,7 +138,7 @@ pub enum OpError {
         padded: usize,
     },
     /// A range extends beyond its axis.
-    #[error("{op}: {length} elements from {start} in steps of {step} leave axis {axis} of size {size}")]
+    #[error("{op}: {length} elements from {start} in steps of {step} exceed axis {axis} of size {size}")]
     Range {
         /// Name of the operator.
         op: &'static str,
@@ -170,7 +170,7 @@ pub enum OpError {
         reason: &'static str,
     },
     /// An index is outside its axis.
-    #[error("{op}: index {index} is outside axis {axis}, legal is -{size} to {size} exclusive")]
+    #[error("{op}: index {index} is outside axis {axis}; the legal range is -{size} to {size} exclusive")]
     Index {
         /// Name of the operator.
         op: &'static str,
@@ -206,7 +206,7 @@ pub enum OpError {
         error: Box<EvalError>,
     },
     /// A value has another shape inside a body than outside it, or after an iteration than before.
-    #[error("{op}: operand {index} has shape {expected:?} and {found:?} in a round")]
+    #[error("{op}: operand {index} has shape {expected:?}, but {found:?} in an iteration")]
     Carried {
         /// Name of the operator.
         op: &'static str,
@@ -218,7 +218,7 @@ pub enum OpError {
         found: Vec<usize>,
     },
     /// A loop does not end.
-    #[error("{op}: it goes on after {limit} rounds")]
+    #[error("{op}: still running after {limit} iterations")]
     Endless {
         /// Name of the operator.
         op: &'static str,
@@ -226,7 +226,7 @@ pub enum OpError {
         limit: i64,
     },
     /// A tensor is too large.
-    #[error("shape {shape:?} is beyond the {limit} elements a tensor may have")]
+    #[error("shape {shape:?} exceeds the limit of {limit} elements")]
     TooLarge {
         /// The shape.
         shape: Vec<usize>,

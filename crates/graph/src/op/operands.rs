@@ -170,7 +170,7 @@ impl<'a> Operands<'a> {
     pub(super) fn tuple_width(&self, most: usize, indices: &[usize]) -> Result<usize, OpError> {
         // Default: no axes mean no tuples; the caller checked the number of axes.
         let width = indices.last().copied().unwrap_or_default();
-        let (attribute, legal) = ("size of the last axis of the indices", "at most the axes that are left");
+        let (attribute, legal) = ("size of the last axis of the indices", "at most the number of remaining axes");
         let error = || OpError::Attribute { op: self.op, attribute, found: width.to_string(), legal };
         if width <= most { Ok(width) } else { Err(error()) }
     }

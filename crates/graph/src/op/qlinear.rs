@@ -315,7 +315,7 @@ impl QLinear {
         let spread = |integers: &Integers<'_>| match spread(integers.tensor, shape) {
             TensorData::I32(values) => values,
             // Inference ensures bytes, which are stored as i32.
-            _ => unreachable!("bytes are held as i32"),
+            _ => unreachable!("bytes are stored as i32"),
         };
         let pairs = spread(a).into_iter().zip(spread(b));
         let (sa, sb, zero) = (a.scale(0), b.scale(0), result.zero as f32);

@@ -81,14 +81,14 @@ impl Operator for Reduce {
                 op,
                 attribute: "axes",
                 found,
-                legal: "each once, in ascending order",
+                legal: "distinct and in ascending order",
             });
         }
         let extreme = matches!(self.kind, ReduceKind::Max | ReduceKind::Min);
         let integer = element.is_integer();
         if extreme && integer && self.axes.iter().any(|&axis| operands.shape(0)[axis] == 0) {
             let (op, found) = (self.name(), format!("{:?} of no elements", self.axes));
-            return Err(OpError::Attribute { op, attribute: "axes", found, legal: "some integers" });
+            return Err(OpError::Attribute { op, attribute: "axes", found, legal: "at least one integer" });
         }
         result(self.result_shape(operands.shape(0)), element)
     }

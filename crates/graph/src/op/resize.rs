@@ -163,7 +163,7 @@ impl Resize {
             return Ok(());
         }
         let found = format!("{:?} for {input:?} to {:?}", self.scales, self.size);
-        Err(OpError::Attribute { op: self.name(), attribute: "scales", found, legal: "result over operand" })
+        Err(OpError::Attribute { op: self.name(), attribute: "scales", found, legal: "the result size divided by the operand size" })
     }
 
     /// Returns the source coordinate of an output index, by the formulas of the ONNX standard.

@@ -44,7 +44,7 @@ impl Operator for Slice {
                     op: self.name(),
                     attribute: "axes",
                     found,
-                    legal: "each once",
+                    legal: "distinct",
                 });
             }
             range.check(self.name(), shape[range.axis])?;

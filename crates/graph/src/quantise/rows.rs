@@ -18,7 +18,7 @@ const LARGEST: f32 = 7.0;
 #[non_exhaustive]
 pub enum RowsError {
     /// The number of weights does not match the shape.
-    #[error("{rows} rows of {columns} weights need {expected} of them, but there are {found}")]
+    #[error("{rows} rows of {columns} weights need {expected} values, but there are {found}")]
     Length {
         /// Number of rows.
         rows: usize,
@@ -30,7 +30,7 @@ pub enum RowsError {
         found: usize,
     },
     /// A weight is infinite or NaN.
-    #[error("the weight in row {row}, column {column} is {value}: quantisation needs finite weights")]
+    #[error("the weight in row {row}, column {column} is {value}: quantization needs finite weights")]
     NotFinite {
         /// Row, from 0.
         row: usize,
@@ -70,7 +70,8 @@ impl Int4Rows {
     ///
     /// # Errors
     ///
-    /// [`RowsError::Length`] if there are not `rows * columns` values; [`RowsError::NotFinite`] for the first value that is infinite or NaN.
+    /// [`RowsError::Length`] if there are not `rows * columns` values; [`RowsError::NotFinite`] for
+    /// the first value that is infinite or NaN.
     pub fn new(rows: usize, columns: usize, values: &[f32]) -> Result<Self, RowsError> {
         Self::of_rows(rows, columns, values, |row| (row_scale(row), LARGEST))
     }

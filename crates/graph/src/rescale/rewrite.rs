@@ -71,7 +71,7 @@ impl<'a> Rewriter<'a> {
     fn name(&mut self, base: &str) -> String {
         let numbered = (2u32..).map(|number| format!("{base}_{number}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
-        let name = names.find(|name| !self.names.contains(name)).expect("there are more numbers than names");
+        let name = names.find(|name| !self.names.contains(name)).expect("there is always an unused number");
         self.names.insert(name.clone());
         name
     }

@@ -59,7 +59,7 @@ fn validation_names_the_fault() {
     let error = graph.validate().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "node `conv`: result `y` is recorded as f32[1,4,4,6], inferred is f32[1,4,4,5]"
+        "node `conv`: result `y` is recorded as f32[1,4,4,6], but inferred as f32[1,4,4,5]"
     );
     let mut graph = image();
     graph.outputs = vec![ValueId(9)];

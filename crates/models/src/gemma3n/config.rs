@@ -134,7 +134,7 @@ impl Gemma3nConfig {
         }
         let groups = || format!("a multiple of `kv_heads`, which is {}", self.kv_heads);
         refuse(!self.heads.is_multiple_of(self.kv_heads), "heads", &self.heads, groups)?;
-        refuse(!self.head.is_multiple_of(2), "head", &self.head, || "even, for rotation".to_owned())?;
+        refuse(!self.head.is_multiple_of(2), "head", &self.head, || "even, for the rotation".to_owned())?;
         for (key, found) in [
             ("local_theta", self.local_theta),
             ("global_theta", self.global_theta),

@@ -57,7 +57,8 @@ impl Gemma3n {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::TooLong`] for a position or cache of at least the largest context; [`DecoderError::Op`] if weights do not fit together.
+    /// [`DecoderError::TooLong`] for a position or cache of at least the largest context;
+    /// [`DecoderError::Op`] if weights do not fit together.
     pub fn decode(&self, position: usize, cache: usize) -> Result<Graph, DecoderError> {
         check_length(position, cache)?;
         let config = &self.config;

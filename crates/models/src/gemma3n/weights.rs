@@ -97,7 +97,9 @@ impl Gemma3n {
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] rejects; the errors of `get`; [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or type.
+    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] rejects; the
+    /// errors of `get`; [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of
+    /// another shape or type.
     pub fn new<E: From<DecoderError>>(
         config: Gemma3nConfig,
         mut get: impl FnMut(&str, &[usize]) -> Result<Arc<Tensor>, E>,

@@ -21,7 +21,8 @@ const UNPACKED_TIMES: u64 = 64;
 ///
 /// # Errors
 ///
-/// [`NpyError`] for the first array that cannot be read; [`NpyErrorKind::Unpacked`] if all arrays together unpack to more than 256 MiB and more than 64 times the archive's size.
+/// [`NpyError`] for the first array that cannot be read; [`NpyErrorKind::Unpacked`] if all arrays
+/// together unpack to more than 256 MiB and more than 64 times the archive's size.
 pub fn read_npz(file: &str, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, NpyError> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(file, &error))?;
     let limit = UNPACKED_BYTES.max(UNPACKED_TIMES.saturating_mul(bytes.len() as u64));

@@ -1,4 +1,5 @@
-//! [`block_product`](super::block_product) of several rows of activations, for processors with dot products of four bytes.
+//! [`block_product`](super::block_product) of several rows of activations, for processors with dot
+//! products of four bytes.
 //!
 //! Weights are packed in panels: 16 rows, one per lane, with one byte per weight. A panel is packed
 //! once for all rows of activations, whose bytes are broadcast to its lanes.

@@ -1,4 +1,5 @@
-//! [`block_product`](super::block_product) for processors with AVX2 or AVX-512: four weight rows at a time, and two or four blocks of each.
+//! [`block_product`](super::block_product) for processors with AVX2 or AVX-512: four weight rows at
+//! a time, and two or four blocks of each.
 //!
 //! A register lane of 128 bits holds one block. Nibbles get an offset of 8, so that they are the
 //! unsigned factor of the byte products; its known contribution per block is subtracted. Sums of
@@ -31,7 +32,8 @@ pub(super) fn avx2(weights: &[u8], x: &BlockRow, out: &mut [f32]) -> bool {
     can
 }
 
-/// Returns the bytes of row `row` starting at byte `at`. If they extend past the row's end, they are
+/// Returns the bytes of row `row` starting at byte `at`. If they extend past the row's end, they
+/// are
 /// copied to `rest`, which must be zero.
 fn blocks_of<'a, const BYTES: usize>(
     weights: &'a [u8],

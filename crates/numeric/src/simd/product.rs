@@ -46,7 +46,8 @@ pub fn array_product<F: Number>(
     array_product_on::<F>(Path::fastest(), weights, x, y, saturations);
 }
 
-/// [`array_product`] in FP16BP8, compiled with this crate's options. A generic function is compiled with its caller's options, which may optimize for size.
+/// [`array_product`] in FP16BP8, compiled with this crate's options. A generic function is compiled
+/// with its caller's options, which may optimize for size.
 pub fn fp16bp8_product(
     weights: &ArrayWeights<Fixed<i16, 16, 8>>,
     x: Rows<'_, i16>,

@@ -95,11 +95,11 @@ fn errors_name_the_place() {
     assert_eq!(error(b"PK"), "x.npy, byte 0: not a NumPy file: it must begin with \\x93NUMPY");
     assert_eq!(
         error(b"\x93NUMPY\x09\x00"),
-        "x.npy, byte 6: version 9.0 of the format is not known; 1.0, 2.0 and 3.0 are"
+        "x.npy, byte 6: unsupported format version 9.0; supported are 1.0, 2.0 and 3.0"
     );
     assert_eq!(
         error(b"\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF{"),
-        "x.npy, byte 13: the header needs 4294967307 bytes, 13 are there: the file is cut short"
+        "x.npy, byte 13: the header needs 4294967307 bytes, but only 13 are present: the file is truncated"
     );
     let huge =
         array("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", &[0; 8]);
