@@ -60,7 +60,7 @@ pub(crate) fn good(letter: u8) -> &'static dyn Compiled {
         SETS.iter().map(|set| (set.letter, load(set))).collect()
     });
     good.iter().find(|(known, _)| *known == letter).map(|(_, compiled)| &**compiled).unwrap_or_else(|| {
-        panic!("there is no artifact {}", letter.escape_ascii());
+        panic!("unknown artifact {}", letter.escape_ascii());
     })
 }
 

@@ -10,7 +10,7 @@ use crate::words::listed;
 /// drra's PASM.
 ///
 /// A text that assembles must be formatted to a text that assembles to the same words, as must its
-/// listing. There are no files to include.
+/// listing. Included files are absent.
 pub fn assembly(input: &[u8]) {
     let Some((known, bytes)) = of(input) else { return };
     let Ok(text) = std::str::from_utf8(bytes) else { return };

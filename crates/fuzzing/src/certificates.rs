@@ -9,11 +9,7 @@ pub fn certificates(input: &[u8]) {
     match Certificate::parse(input) {
         Ok(certificate) => {
             let again = Certificate::parse(certificate.to_json().as_bytes());
-            assert_eq!(
-                again.ok().as_ref(),
-                Some(&certificate),
-                "the written certificate differs"
-            );
+            assert_eq!(again.ok().as_ref(), Some(&certificate), "the written certificate differs");
         }
         Err(error) => drop(told(&error)),
     }

@@ -64,5 +64,5 @@ fn outputs(folder: &Path) -> Result<Vec<u8>, Error> {
 /// Returns the input of the network.
 fn ones() -> Vec<u8> {
     let array = NpyArray::new(&SHAPE, NpyData::F32(&[1.0; SHAPE[0] * SHAPE[1]]));
-    array.map(write_npy).unwrap_or_else(|| panic!("the shape has as many elements"))
+    array.map(write_npy).unwrap_or_else(|| panic!("the number of elements matches the shape"))
 }

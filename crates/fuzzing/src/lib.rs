@@ -69,7 +69,7 @@ fn told_of(file: &str, error: &dyn Error) {
 fn told(error: &dyn Error) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let text = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    assert!(!text.is_empty(), "an error says nothing");
+    assert!(!text.is_empty(), "an error has no message");
     text
 }
 

@@ -22,7 +22,7 @@ static COUNTING: Once = Once::new();
 
 /// Readers: `b`: all bytes of a session; `s`: the messages of an open session, one per line.
 ///
-/// A session must end, with one answer to each request, none of which reports a failure of the
+/// A session must end, with one answer to each request, and no answer may report a failure of the
 /// server.
 pub fn messages(input: &[u8]) {
     match input.split_first() {

@@ -47,7 +47,10 @@ fn condition(text: &str) {
     let names = condition.names();
     let number = |name: &str| names.contains(&name).then(|| (name.len() as u64).into());
     assert_eq!(condition.holds(&number), condition.holds(&number));
-    assert!(!names.is_empty() || condition.holds(&|_| None).is_some(), "a condition without variables must have a value");
+    assert!(
+        !names.is_empty() || condition.holds(&|_| None).is_some(),
+        "a condition without variables must have a value"
+    );
 }
 
 fn journal(bytes: &[u8]) {

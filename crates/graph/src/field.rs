@@ -39,7 +39,7 @@ pub struct FieldTensor {
 
 /// Mapping of numbers and functions to the field.
 pub trait Images {
-    /// Returns the image of a model constant as a machine stores it; `None` if there is no image.
+    /// Returns the image of a model constant as a machine stores it; `None` without an image.
     fn constant(&self, value: f32) -> Option<Element>;
 
     /// Returns the images of a non-polynomial elementwise function `op` for each of `arguments`.
@@ -101,7 +101,7 @@ pub enum Operand {
 /// Reason why an operator has no image in the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoImage {
-    /// There is no rule for the operator.
+    /// The operator has no rule.
     #[error("its operator has no rule in the field")]
     Operator,
     /// An operand must be a constant, but is not.
@@ -223,12 +223,12 @@ fn results(
     Ok(results.into_iter().map(Value::Known).collect())
 }
 
-/// Returns the results of a node of a graph. If there is no rule and both sides use the evaluator,
-/// they are an uninterpreted function of all operands.
+/// Returns the results of a node of a graph. If the operator has no rule and both sides use the
+/// evaluator, they are an uninterpreted function of all operands.
 ///
 /// # Errors
 ///
-/// The reason why there is no result in the field.
+/// The reason why the result is unknown in the field.
 pub fn apply_node(
     graph: &Graph,
     node: &Node,
@@ -267,7 +267,7 @@ const NO_NUMBER: u64 = 0x4e61;
 ///
 /// # Errors
 ///
-/// The reason why there is no result in the field.
+/// The reason why the result is unknown in the field.
 pub fn apply(op: &Op, operands: &[Operand], images: &dyn Images) -> Result<Vec<Operand>, NoImage> {
     let constants: Option<Vec<&Tensor>> = operands.iter().map(Operand::tensor).collect();
     if let Some(constants) = constants.filter(|constants| !constants.is_empty()) {
@@ -343,7 +343,7 @@ impl Operands<'_> {
     ///
     /// # Errors
     ///
-    /// The reason why there is no result in the field.
+    /// The reason why the result is unknown in the field.
     pub fn applied(&self, op: &Op) -> Result<Vec<FieldTensor>, NoImage> {
         let found = moved::apply(op, self)
             .or_else(|| pointwise::apply(op, self))

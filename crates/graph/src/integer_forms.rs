@@ -201,7 +201,7 @@ impl<'a> Forms<'a> {
 
     /// Returns the number of zero points, 0 if omitted; `None` if they are not constant.
     fn zeros(&self, operand: &Operand<'_>) -> Option<usize> {
-        // Default: omitted zero points are all 0, none is stored.
+        // Default: omitted zero points are all 0 and not stored.
         operand.zero.map_or(Some(0), |id| self.graph.constant(id).map(|zero| zero.data().len()))
     }
 

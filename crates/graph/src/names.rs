@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(graph.fresh_name("b"), "b_2");
         assert!(graph.remove_dead());
         assert_eq!(graph.fresh_name("b"), "b");
-        // The new values are seen although there are only as many as before.
+        // The new values are seen although their number is the same as before.
         graph.add_input("c", ValueInfo { shape: Vec::new(), element: ElementType::F32 });
         assert_eq!(graph.fresh_name("c"), "c_2");
     }

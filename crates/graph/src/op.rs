@@ -118,7 +118,7 @@ pub trait Operator: std::fmt::Debug {
 
     /// Returns the operator that computes the same on operands with permuted axes, with results
     /// permuted in the same way. Axis `i` is the former axis `perm[i]`; all operands and results
-    /// have the same number of axes. `None` if there is no such operator. Passes use it to move a
+    /// have the same number of axes. `None` if no operator does. Passes use it to move a
     /// [`Transpose`] across an operator.
     fn permuted(&self, _perm: &[usize]) -> Option<Op> {
         None

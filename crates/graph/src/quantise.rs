@@ -143,7 +143,7 @@ impl Scheme {
 struct Held {
     kind: Kind,
     fraction: i32,
-    /// Whether values outside the integer range are masks, for which saturation is no loss.
+    /// Whether values outside the integer range are masks, which may saturate without loss.
     is_masked: bool,
 }
 

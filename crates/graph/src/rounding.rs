@@ -85,7 +85,8 @@ impl Bounds {
     /// Returns the largest number of elements of an image `[n, h, w, c]` that one element of a
     /// resized image is computed from.
     fn taps(&self, resize: &Resize, node: &Node) -> f32 {
-        let image = self.values[node.inputs[0].0 as usize].as_deref().expect("the evaluation computed every value");
+        let image =
+            self.values[node.inputs[0].0 as usize].as_deref().expect("the evaluation computed every value");
         let along = |axis: usize| {
             // Default: an image without rows or columns contributes no elements.
             resize

@@ -25,7 +25,7 @@ pub fn elements(shape: &[usize]) -> Result<usize, OpError> {
 
 /// Returns the distance between neighbors along each axis of a row-major tensor, in elements.
 ///
-/// Saturates only if another size is 0, so that there is no element to reach.
+/// Saturates only if another size is 0, so that the tensor is empty.
 pub fn strides(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1isize; shape.len()];
     for axis in (1..shape.len()).rev() {

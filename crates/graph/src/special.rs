@@ -12,7 +12,7 @@ const NEGLIGIBLE: f64 = 5.5e-17;
 ///
 /// Accuracy: within 2e-15 of the true value for every `x`. Source: the series `2 / sqrt(pi) *
 /// exp(-x^2) * sum(2^n * x^(2n+1) / (1 * 3 * .. * (2n+1)))` (Abramowitz and Stegun 7.1.6). Its
-/// terms have the same sign, so there is no cancellation.
+/// terms have the same sign, so nothing cancels.
 pub(crate) fn erf(x: f64) -> f64 {
     if (ERF_IS_ONE..).contains(&x.abs()) {
         return x.signum();

@@ -30,7 +30,7 @@ impl QdqScales {
     }
 }
 
-/// Returns the smallest and the largest element; NaN if there is no element.
+/// Returns the smallest and the largest element; NaN for an empty tensor.
 fn extremes(tensor: &Tensor) -> [f64; 2] {
     let fold = |of: fn(f64, f64) -> f64| tensor.reals().into_iter().fold(f64::NAN, of);
     [fold(f64::min), fold(f64::max)]

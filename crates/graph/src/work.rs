@@ -15,7 +15,7 @@ use crate::op::{Loop, Op, RoiAlign, Window};
 pub struct Work {
     /// Number of computed elements plus, for products and windows, the summed terms.
     pub operations: u64,
-    /// Node with the most operations; `None` if there is no node.
+    /// Node with the most operations; `None` for an empty graph.
     pub costliest: Option<NodeId>,
     /// Peak number of bytes of the live results.
     pub peak_bytes: u64,

@@ -185,7 +185,10 @@ mod tests {
         for text in
             [r#"{"one": "infinity", "four": [[0, 0], [0, 0]]}"#, r#"{"one": null, "four": [[0, 0], [0, 0]]}"#]
         {
-            let error = serde_json::from_str::<Fields>(text).err().expect("the text does not name a float").to_string();
+            let error = serde_json::from_str::<Fields>(text)
+                .err()
+                .expect("the text does not name a float")
+                .to_string();
             assert!(error.contains("`inf`, `-inf` or `nan`"), "{error}");
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::quantised::{Ties, quantised};
 
-/// A signed fixed-point format of `width` bits, of which `binary_point` are fraction bits.
+/// A signed fixed-point format of `width` bits, `binary_point` of them fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedFormat {
     /// Bits of a value, including the sign; at most 32.

@@ -1,6 +1,7 @@
 //! Number formats fixed at compile time, for fast code: [`Number`].
 //!
-//! [`Fixed`] and [`Float`] are zero-sized; they select how a raw value is stored and computed with. Their arithmetic must equal that of [`NumberFormat`]: `tests/main/number.rs` compares them.
+//! [`Fixed`] and [`Float`] are zero-sized; they select how a raw value is stored and computed with.
+//! Their arithmetic must equal that of [`NumberFormat`]: `tests/main/number.rs` compares them.
 
 use std::marker::PhantomData;
 
@@ -59,7 +60,7 @@ pub trait Number: Copy + Send + Sync + 'static {
     fn sum_end(sum: Self::Sum) -> Self::Raw;
 }
 
-/// A fixed-point format of `WIDTH` bits, of which `POINT` are fraction bits, stored in `S`.
+/// A fixed-point format of `WIDTH` bits, `POINT` of them fraction bits, stored in `S`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fixed<S, const WIDTH: u32, const POINT: u32>(PhantomData<S>);
 

@@ -28,7 +28,7 @@ impl TensorData {
         }
     }
 
-    /// Whether there are no elements.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

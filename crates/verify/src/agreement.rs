@@ -116,7 +116,8 @@ fn typed(info: &ValueInfo, random: impl Iterator<Item = Element>) -> Tensor {
         Storage::I64 => TensorData::I64(random.map(integer).collect()),
         Storage::Bool => TensorData::Bool(random.map(|element| element.bits() >> 60 & 1 == 1).collect()),
     };
-    let tensor = Tensor::new(info.shape.clone(), data).expect("the number of elements follows from the shape");
+    let tensor =
+        Tensor::new(info.shape.clone(), data).expect("the number of elements follows from the shape");
     // Narrow floats cannot represent all of these values. They are generated as halves, which all
     // but the narrowest formats contain.
     let narrow = |tensor: &Tensor| tensor.clone().with_element(info.element);

@@ -221,7 +221,7 @@ impl Files {
     }
 
     fn hash(&self, name: &str) -> &str {
-        self.sha256.get(name).map_or("no such file", String::as_str) // Default: reported as a missing file.
+        self.sha256.get(name).map_or("missing", String::as_str) // Default: reported as a missing file.
     }
 }
 

@@ -169,11 +169,14 @@ impl Runs {
         graph.outputs.iter().zip(&self.walked.outputs).map(|(&id, value)| {
             let name = graph.value(id).name.as_str();
             let found = self.outputs.iter().find(|(other, _)| other == name);
-            let (_, found) = found.ok_or_else(|| ProofError::Unfit(format!("the program has no output `{name}`")))?;
+            let (_, found) =
+                found.ok_or_else(|| ProofError::Unfit(format!("the program has no output `{name}`")))?;
             let shape = graph.shape(id);
             if found.elements.len() != shape.iter().product::<usize>() {
-                let told =
-                    format!("output `{name}` has shape {shape:?} in the model and {:?} in the program", found.shape);
+                let told = format!(
+                    "output `{name}` has shape {shape:?} in the model and {:?} in the program",
+                    found.shape
+                );
                 return Err(ProofError::Unfit(told));
             }
             Ok((name, expected(value, images), found))

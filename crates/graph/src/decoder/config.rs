@@ -162,7 +162,7 @@ impl DecoderConfig {
     }
 
     /// Returns cosines and sines of the rotation at `count` positions starting at `first`, `[count,
-    /// head / 2]` each. `None` if there is no rotation.
+    /// head / 2]` each. `None` without rotation.
     pub fn rotations(&self, first: usize, count: usize) -> Option<[Vec<f32>; 2]> {
         let Positions::Rotary { theta, .. } = self.positions else { return None };
         Some(rotations(theta, self.head, first, count))

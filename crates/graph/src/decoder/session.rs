@@ -69,7 +69,8 @@ impl Session {
             inputs.push(tensor("cache", shape, TensorData::F32(held.clone()))?);
         }
         let results = evaluate(&self.step, &inputs)?;
-        let floats = |tensor: &Tensor| tensor.as_f32().expect("the outputs of a decoder graph are floats").to_vec();
+        let floats =
+            |tensor: &Tensor| tensor.as_f32().expect("the outputs of a decoder graph are floats").to_vec();
         let logits = floats(&results[0]);
         let (position, head) = (self.position, self.config.head);
         // The entries of the last position are never read.

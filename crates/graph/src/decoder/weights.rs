@@ -182,7 +182,7 @@ impl DecoderModel {
     /// Returns the decoder with the values of every matrix of [`DecoderModel::products`] replaced.
     /// In a tied model, the embedding keeps its values, and the logits get a separate matrix.
     ///
-    /// `replace` must return as many values as the matrix has.
+    /// `replace` must return the same number of values.
     ///
     /// # Errors
     ///

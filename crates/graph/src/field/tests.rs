@@ -12,7 +12,7 @@ use crate::op::{Binary, BinaryKind, PadMode, ReduceKind, Unary, UnaryKind, Windo
 fn integers(shape: &[usize], seed: usize) -> Tensor {
     let count: usize = shape.iter().product();
     let number = |i: usize| ((i * 7 + i / 3 * 5 + seed * 11) % 9) as f32 - 4.0;
-    Tensor::from_f32(shape.to_vec(), (0..count).map(number).collect()).expect("as many")
+    Tensor::from_f32(shape.to_vec(), (0..count).map(number).collect()).expect("the number matches")
 }
 
 fn image(tensor: &Tensor) -> FieldTensor {

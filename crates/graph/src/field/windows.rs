@@ -105,7 +105,7 @@ fn hashed(op: &Op, axes: std::ops::Range<usize>, operands: &Operands<'_>) -> Res
     let sizes = |axes: &[usize]| axes.iter().product::<usize>();
     let (outer, inner) = (sizes(&x.shape[..axes.start]), sizes(&x.shape[axes.end..]));
     let count = sizes(&x.shape[axes]);
-    // The key omits the axes, which are those of the operand.
+    // The key omits the axes, which depend on the operand.
     let key = key(op.name());
     let mut elements = x.elements.clone();
     for group in 0..outer * inner {

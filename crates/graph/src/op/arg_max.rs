@@ -22,7 +22,7 @@ pub struct ArgMax {
     pub select_last: bool,
 }
 
-/// The name tells which element: `ArgMin { axis: 1, keep_dims: true, select_last: false }`.
+/// Formats with the operator name: `ArgMin { axis: 1, keep_dims: true, select_last: false }`.
 impl std::fmt::Debug for ArgMax {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct(self.name());

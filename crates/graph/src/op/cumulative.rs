@@ -20,7 +20,7 @@ pub struct Cumulative {
     pub reverse: bool,
 }
 
-/// The name tells the operation: `CumSum { axis: 1, exclusive: false, reverse: false }`.
+/// Formats with the operator name: `CumSum { axis: 1, exclusive: false, reverse: false }`.
 impl std::fmt::Debug for Cumulative {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct(self.name());

@@ -9,8 +9,8 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// Selects one element of the first operand for each integer of the second. The integer is the
-/// position along `axis`; the other coordinates are those of the integer itself. Negative integers
-/// count from the end of the axis.
+/// position along `axis`; the other coordinates are the same as for the integer itself. Negative
+/// integers count from the end of the axis.
 ///
 /// Both operands have the same number of axes; the second may be smaller along axes other than
 /// `axis`.

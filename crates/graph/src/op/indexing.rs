@@ -46,7 +46,7 @@ pub(super) fn pick(data: &TensorData, starts: &[usize], length: usize) -> Tensor
 }
 
 /// Returns the position in the data of the element that each index along `axis` selects. Its other
-/// coordinates are those of the index.
+/// coordinates are the same as for the index.
 pub(super) fn along_axis(
     op: &dyn Operator,
     axis: usize,

@@ -116,7 +116,7 @@ fn holds(condition: &Tensor) -> bool {
     matches!(condition.data(), TensorData::Bool(values) if values.first() == Some(&true))
 }
 
-/// Appends elements to those of earlier iterations.
+/// Appends elements to the elements of earlier iterations.
 fn push(stack: &mut Option<TensorData>, data: &TensorData) {
     match (stack, data) {
         (stack @ None, data) => *stack = Some(data.clone()),

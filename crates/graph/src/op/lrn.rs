@@ -42,7 +42,7 @@ impl Operator for Lrn {
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         let infos = infer_tensors(self, inputs)?;
         let data = floats(self, inputs, 0, "operand")?;
-        // Without channels there are no rows, but the chunk size must not be 0.
+        // Without channels the tensor is empty, but the chunk size must not be 0.
         let channels = infos[0].shape[infos[0].shape.len() - 1].max(1);
         let row = |row: &[f32]| (0..row.len()).map(|c| self.element(row, c)).collect::<Vec<f32>>();
         let result = data.chunks(channels).flat_map(row).collect();

@@ -170,7 +170,8 @@ impl<'a> Operands<'a> {
     pub(super) fn tuple_width(&self, most: usize, indices: &[usize]) -> Result<usize, OpError> {
         // Default: no axes mean no tuples; the caller checked the number of axes.
         let width = indices.last().copied().unwrap_or_default();
-        let (attribute, legal) = ("size of the last axis of the indices", "at most the number of remaining axes");
+        let (attribute, legal) =
+            ("size of the last axis of the indices", "at most the number of remaining axes");
         let error = || OpError::Attribute { op: self.op, attribute, found: width.to_string(), legal };
         if width <= most { Ok(width) } else { Err(error()) }
     }
@@ -195,7 +196,7 @@ pub(super) fn infer_tensors(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Vec
     op.infer(&values.iter().collect::<Vec<_>>())
 }
 
-/// Returns the inferred results if none of them has an element.
+/// Returns the inferred results if all of them are empty.
 pub(super) fn empty_results(op: &dyn Operator, infos: &[ValueInfo]) -> Result<Vec<Tensor>, OpError> {
     let empty = |info: &ValueInfo| build(op, &info.shape, TensorData::empty(info.element.storage()));
     of_inferred_types(op, infos, infos.iter().map(empty).collect::<Result<_, _>>()?)

@@ -58,8 +58,8 @@ impl Operator for Pow {
 }
 
 impl Pow {
-    /// Returns the common value of a constant exponent tensor; `None` if elements differ or there
-    /// are none.
+    /// Returns the common value of a constant exponent tensor; `None` if elements differ or the
+    /// tensor is empty.
     pub fn shared_exponent(exponents: &Tensor) -> Option<f32> {
         let all = as_floats(exponents.data());
         let (&first, others) = all.split_first()?;
@@ -110,7 +110,7 @@ fn rounded(base: i64, exponent: f32) -> i64 {
 }
 
 /// Returns an integer to an integer power, wrapping around. Negative powers are truncated: only
-/// those of 1 and -1 are nonzero.
+/// powers of 1 and -1 are nonzero.
 fn integer(base: i64, exponent: i64) -> i64 {
     match (base, u64::try_from(exponent)) {
         (_, Ok(exponent)) => wrapping_power(base, exponent),

@@ -269,7 +269,7 @@ impl QLinear {
     }
 
     /// Returns the means of windows of integers with ties away from 0, as in TensorFlow Lite. If
-    /// the result has another scale, the means are those of the real numbers.
+    /// the result has another scale, the means are taken over the real numbers.
     fn means(&self, pool: &AveragePool, x: &Integers<'_>, result: &Scale) -> Result<Vec<i32>, OpError> {
         let is_same = (x.scale(0), x.zero(0)) == (result.scale, result.zero);
         let numbers = if is_same { x.numbers() } else { x.reals() };

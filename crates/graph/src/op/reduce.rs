@@ -44,7 +44,7 @@ pub struct Reduce {
     pub keep_dims: bool,
 }
 
-/// The name tells the kind: `ReduceMean { axes: [1, 2], keep_dims: true }`.
+/// Formats with the operator name: `ReduceMean { axes: [1, 2], keep_dims: true }`.
 impl std::fmt::Debug for Reduce {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct(self.name()).field("axes", &self.axes).field("keep_dims", &self.keep_dims).finish()
@@ -133,7 +133,7 @@ impl Reduce {
         reduced(shape, &self.axes, self.keep_dims)
     }
 
-    /// Rearranges the elements so that those of a group are contiguous.
+    /// Rearranges the elements so that each group is contiguous.
     pub(crate) fn grouped<T: Copy + Send + Sync>(&self, values: &[T], shape: &[usize]) -> Vec<T> {
         let kept = (0..shape.len()).filter(|axis| !self.axes.contains(axis));
         let order: Vec<usize> = kept.chain(self.axes.iter().copied()).collect();

@@ -38,7 +38,7 @@ pub struct Cubic {
 
 /// Choice of the nearest element for a source coordinate between two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names are those of the ONNX attribute nearest_mode")]
+#[allow(missing_docs, reason = "the names come from the ONNX attribute nearest_mode")]
 pub enum NearestMode {
     RoundPreferFloor,
     RoundPreferCeil,
@@ -48,7 +48,7 @@ pub enum NearestMode {
 
 /// Mapping from output index to source coordinate (ONNX `coordinate_transformation_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names are those of the ONNX attribute")]
+#[allow(missing_docs, reason = "the names come from the ONNX attribute")]
 pub enum Coordinates {
     HalfPixel,
     HalfPixelSymmetric,
@@ -163,7 +163,12 @@ impl Resize {
             return Ok(());
         }
         let found = format!("{:?} for {input:?} to {:?}", self.scales, self.size);
-        Err(OpError::Attribute { op: self.name(), attribute: "scales", found, legal: "the result size divided by the operand size" })
+        Err(OpError::Attribute {
+            op: self.name(),
+            attribute: "scales",
+            found,
+            legal: "the result size divided by the operand size",
+        })
     }
 
     /// Returns the source coordinate of an output index, by the formulas of the ONNX standard.
@@ -219,7 +224,7 @@ impl Resize {
         // The cast rounds down. For sizes beyond 2^24, `last` may be above the last index.
         let low = (coordinate as usize).min(input - 1);
         let fraction = coordinate - low as f32;
-        // Fractions occur only before the last index: beyond 2^23 there are none.
+        // Fractions occur only before the last index: a float beyond 2^23 has no fraction.
         if fraction > 0.0 {
             return Sample { taps: vec![(low, 1.0 - fraction), (low + 1, fraction)] };
         }
@@ -266,7 +271,7 @@ impl<F: Fn(f32) -> f32> Kernel<F> {
 }
 
 /// Adds up the weighted pixels at the taps of `row` and `column`, in an image of `width` columns.
-/// Leaves `out` unchanged if there are no taps.
+/// Leaves `out` unchanged without taps.
 fn blend(image: &[f32], width: usize, (row, column): (&Sample, &Sample), out: &mut [f32]) {
     let mut first = true;
     for &(y, down) in &row.taps {

@@ -32,7 +32,12 @@ impl Operator for RotaryEmbedding {
         let layout = self.layout(operands.floats(0, "operand", 3, 4)?)?;
         if !self.size.is_multiple_of(2) || self.size > layout.head {
             let (op, found) = (self.name(), format!("{} of {} features", self.size, layout.head));
-            return Err(OpError::Attribute { op, attribute: "size", found, legal: "an even number of features" });
+            return Err(OpError::Attribute {
+                op,
+                attribute: "size",
+                found,
+                legal: "an even number of features",
+            });
         }
         for (i, operand) in [(1, "cosines"), (2, "sines")] {
             let shape = operands.floats(i, operand, 3, 3)?;

@@ -9,7 +9,7 @@ use super::scattering::{ScatterKind, scatter};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The first operand with some elements replaced by, or combined with, those of the third. The
+/// The first operand with some elements replaced by, or combined with, elements of the third. The
 /// integers of the second operand, with the shape of the third, are the target positions along
 /// `axis`; the other coordinates are unchanged. Negative integers count from the end of the axis.
 /// Later elements overwrite earlier ones.

@@ -9,7 +9,7 @@ use super::scattering::{ScatterKind, scatter};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The first operand with some blocks replaced by, or combined with, those of the third. The
+/// The first operand with some blocks replaced by, or combined with, blocks of the third. The
 /// integer tuples along the last axis of the second operand are the target positions along the
 /// first axes. Negative integers count from the end of the axis. Later blocks overwrite earlier
 /// ones.

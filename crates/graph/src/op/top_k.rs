@@ -35,7 +35,12 @@ impl Operator for TopK {
         let mut shape = operands.shape(0).to_vec();
         if self.k > shape[self.axis] {
             let (op, found) = (self.name(), format!("{} of {} elements", self.k, shape[self.axis]));
-            return Err(OpError::Attribute { op, attribute: "k", found, legal: "at most the size of the axis" });
+            return Err(OpError::Attribute {
+                op,
+                attribute: "k",
+                found,
+                legal: "at most the size of the axis",
+            });
         }
         shape[self.axis] = self.k;
         Ok(vec![ValueInfo { shape: shape.clone(), element }, ValueInfo { shape, element: ElementType::I64 }])

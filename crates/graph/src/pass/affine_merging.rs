@@ -29,7 +29,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
             false
         };
         if done {
-            // Nothing else uses them: they are not visited again.
+            // They have no other users, and are not visited again.
             chain.before.iter().for_each(|&NodeId(node)| dead[node as usize] = true);
             changed = true;
         }

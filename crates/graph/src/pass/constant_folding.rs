@@ -17,7 +17,7 @@ pub(super) const PASS: Pass = Pass {
 };
 
 /// Maximum number of elements of the graph's constants: a small file must not expand without limit.
-/// The largest networks in use have half as many weights.
+/// The largest networks in use have half that number of weights.
 const ROOM: usize = 1 << 28;
 
 /// Maximum number of operations of folding: the product of large constants is left to the

@@ -5,11 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, ValueId};
 
-pub(super) const PASS: Pass = Pass {
-    name: "duplicates",
-    description: "merges nodes with equal operators and operands",
-    run,
-};
+pub(super) const PASS: Pass =
+    Pass { name: "duplicates", description: "merges nodes with equal operators and operands", run };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let outputs: HashSet<ValueId> = graph.outputs.iter().copied().collect();

@@ -92,7 +92,7 @@ fn products_behind(graph: &Graph, consumers: &[Vec<NodeId>], reshape: NodeId) ->
     (absorbed && !products.is_empty()).then_some(products)
 }
 
-/// Collects the products; returns whether nothing else uses `rows`. Uses a worklist, since a model
+/// Collects the products; returns false if `rows` has other users. Uses a worklist, since a model
 /// may have more consecutive pointwise operators than recursive calls fit on the stack.
 fn find_products(
     graph: &Graph,

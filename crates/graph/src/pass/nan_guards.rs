@@ -38,7 +38,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(bypasses.apply(graph, Vec::new()))
 }
 
-/// Analysis of which values of a graph are finite.
+/// Finite values of a graph.
 struct Finite<'a> {
     pattern: Pattern<'a>,
     /// Whether all elements of each value are finite.
@@ -229,7 +229,7 @@ fn is_float(element: ElementType) -> bool {
     matches!(element, ElementType::F32 | ElementType::F64 | ElementType::F16 | ElementType::BF16)
 }
 
-/// Whether the function is defined for every finite number, and its result is no larger in
+/// Whether the function is defined for every finite number, and its result is not larger in
 /// magnitude than its operand or a small constant.
 fn stays_finite(kind: UnaryKind) -> bool {
     !matches!(

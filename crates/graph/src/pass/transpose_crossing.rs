@@ -115,7 +115,7 @@ impl Chain {
 }
 
 /// Cuts two shapes with the same number of elements into the shortest runs of axes with equal
-/// products. Axes of size 1 join the run before them. `None` if there are no elements.
+/// products. Axes of size 1 join the run before them. `None` for empty tensors.
 fn groups(from: &[usize], to: &[usize]) -> Option<Vec<[Range<usize>; 2]>> {
     let mut groups: Vec<[Range<usize>; 2]> = Vec::new();
     let (mut i, mut j) = (0, 0);

@@ -25,7 +25,8 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
         if let Some((sum, mean)) = mean(&pattern, result)
             && has_single_use(graph, &consumers, sum)
         {
-            let operand = graph.node(producers[sum.0 as usize].expect("every sum has a producer")).inputs.clone();
+            let operand =
+                graph.node(producers[sum.0 as usize].expect("every sum has a producer")).inputs.clone();
             (graph.nodes[index].op, graph.nodes[index].inputs) = (mean.into(), operand);
             changed = true;
         } else if let Some((x, mean)) = variance(&pattern, result) {

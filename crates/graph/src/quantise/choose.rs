@@ -192,7 +192,7 @@ mod tests {
     }
 
     /// Returns the largest fraction length with which at most `allowed` numbers saturate; the
-    /// smallest one if there is no such length.
+    /// smallest one if no length does.
     fn finest(values: &[f64], allowed: usize) -> i32 {
         let saturated = |fraction: i32| {
             let scaled = values.iter().map(|x| (x * 2f64.powi(fraction) + 0.5).floor());

@@ -152,7 +152,7 @@ impl Distributions {
 
     /// Returns the distributions of values `2^bits` times as large: fraction lengths chosen from
     /// them leave `bits` bits of headroom for values beyond the samples. A value with `bounds`, by
-    /// [`ValueId`], gets only as many bits as its bounds need.
+    /// [`ValueId`], gets only the bits that its bounds need.
     pub fn with_headroom(self, bits: u32, bounds: &[Option<[f64; 2]>]) -> Self {
         self.map(|id, seen| {
             let bounds = bounds.get(id.0 as usize).copied().flatten();

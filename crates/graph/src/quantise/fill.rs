@@ -10,8 +10,8 @@ use crate::rescale::channels::{Group, groups};
 const LEAST: f64 = 1.0001;
 
 /// Returns a graph whose values between layers are multiplied by 1 to 2, so that the largest value
-/// becomes the largest integer. The largest value is the one that the model specifies, or else the
-/// largest observed one. The weights of the layers before and after compensate the factor.
+/// becomes the largest integer. The largest value is the one that the model specifies, otherwise
+/// the largest observed one. The weights of the layers before and after compensate the factor.
 ///
 /// The new graph has the same nodes, and computes the same function except for rounding; scaled
 /// values are named `NAME/filled`. `None` if no value changes.
@@ -44,11 +44,11 @@ fn most(graph: &Graph, seen: &Distributions, values: &[ValueId]) -> f64 {
     let largest = |ranges: Vec<[f64; 2]>| ranges.into_iter().flatten().map(f64::abs).reduce(f64::max);
     let stated = values.iter().filter_map(|id| Some(graph.scales.get(id)?.range())).collect();
     let observed = || values.iter().filter_map(|&id| Some(seen.get(id)?.extremes())).collect();
-    // Default: 0 if there are no values.
+    // Default: 0 for an empty list.
     largest(stated).or_else(|| largest(observed())).unwrap_or(0.0)
 }
 
-/// Multiplies the scales that the model specifies for the values, and drops those of the weights,
+/// Multiplies the scales that the model specifies for the values, and drops the scales of weights,
 /// which have changed.
 fn restate(graph: &mut Graph, group: &Group, factor: f32) {
     for weights in group.gives.iter().chain(&group.adds).chain(&group.takes) {

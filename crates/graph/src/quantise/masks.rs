@@ -132,7 +132,7 @@ impl Flows<'_> {
         let is_subtracted = kinds.contains(&(BinaryKind::Sub, true));
         let distribution = self.seen.get(id).filter(|_| self.graph.constant(id).is_none());
         let constants = self.graph.constant(id).and_then(|constant| constant.as_f32());
-        // Default: a value without observations is no larger than the others.
+        // Default: a value without observations is not larger than the others.
         let seen = distribution.map_or(0.0, |found| found.extremes()[1]);
         let largest = constants.map_or(seen, |all| {
             all.iter().copied().filter(|x| x.is_finite()).fold(0.0, |most, x| f64::from(x).max(most))

@@ -7,8 +7,8 @@ use super::{Quantisation, Scheme};
 use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};
 
-/// Quantization error of each value over samples, each value separately: the values are those of
-/// the float network.
+/// Quantization error of each value over samples, each value separately: the values come from the
+/// float network.
 pub type Losses = Observations<Loss>;
 
 /// Quantization error of a tensor. For a tensor that is not quantized, it only has the range.

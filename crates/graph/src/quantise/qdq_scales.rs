@@ -106,7 +106,7 @@ impl std::fmt::Display for Restated {
     }
 }
 
-/// Returns the tensors whose scales differ from those that the model specifies, in the order of the
+/// Returns the tensors whose scales differ from the model's, in the order of the
 /// values.
 pub fn restated(graph: &Graph, quantisation: &Quantisation) -> Vec<Restated> {
     let changed = |(&id, stated): (&ValueId, &QdqScales)| {

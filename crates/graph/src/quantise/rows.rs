@@ -180,8 +180,8 @@ fn row_scale(row: &[f32]) -> f32 {
     if scale > 0.0 { scale } else { 1.0 }
 }
 
-/// Returns the scale of which all weights of a row are multiples by -8 to 7, up to rounding; `None`
-/// if there is no such scale.
+/// Returns the scale that divides all weights of a row into integers from -8 to 7, up to rounding;
+/// `None` if no scale fits.
 fn kept_scale(row: &[f32]) -> Option<f32> {
     let largest = row.iter().fold(0f32, |largest, value| largest.max(value.abs()));
     let is_code = |value: &f32, scale: f32| {
@@ -269,7 +269,7 @@ pub fn dequantise_weights(graph: &Graph) -> Result<Graph, (String, RowsError)> {
 }
 
 /// Returns a constant matrix by output channels: their number, the number of weights of each, and
-/// the weights. `transposed` tells whether the constant already has that layout.
+/// the weights. With `transposed`, the constant already has that layout.
 fn output_rows(graph: &Graph, value: ValueId, transposed: bool) -> Option<(usize, usize, Vec<f32>)> {
     let values = graph.constant(value)?.as_f32()?;
     let &[first, second] = graph.shape(value) else { return None };

@@ -19,12 +19,12 @@ pub(crate) enum Role {
         /// Index of the operand that is not a constant.
         x: usize,
     },
-    /// The result's exponent is the sum of those of the two operands.
+    /// The result's exponent is the sum of the two operands' exponents.
     Product,
     /// Takes an operand with any exponent, which its parameters compensate, and returns unscaled
     /// values: see [`absorbed`].
     Absorbing,
-    /// Its operand times [`gate`] of the operand: the result has the operand's exponent.
+    /// The operand times [`gate`] of the operand: the result has the operand's exponent.
     Gated,
     /// A function of one element. Operand and result may have any exponents if multiplications next
     /// to it are free; otherwise it takes and returns unscaled values.

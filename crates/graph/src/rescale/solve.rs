@@ -7,7 +7,7 @@ use crate::classes::Classes;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op, Reduce, ReduceKind};
 
-/// Returns the exponent of each value by [`ValueId`]; `None` if there is no solution up to [`MAX`].
+/// Returns the exponent of each value by [`ValueId`]; `None` without a solution up to [`MAX`].
 pub(super) fn exponents(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
     let problem = Problem::new(graph, roles, ranges, limits);
     // If a product's operands belong to its own class, its exponent cannot be their sum: its result

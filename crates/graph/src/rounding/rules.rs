@@ -16,7 +16,7 @@ pub(super) struct Operand<'a> {
     pub error: Option<&'a Tensor>,
 }
 
-/// Error bounds of the results of a node; `None` if there is no rule.
+/// Error bounds of the results of a node; `None` without a rule.
 pub(super) type Results = Result<Option<Vec<Tensor>>, OpError>;
 
 /// Applies a function to each element; `None` for integers.

@@ -185,7 +185,7 @@ fn transforms_are_sums_of_turns() {
         (8, true, false),
         (5, false, true),
     ] {
-        // A real operand has half as many parts.
+        // A real operand has half the number of parts.
         let (x, parts) = if onesided { (&real, 1) } else { (&complex, 2) };
         let y = run(Dft { axis: 0, length, inverse, onesided }, &[x]);
         let results = if onesided { length / 2 + 1 } else { length };

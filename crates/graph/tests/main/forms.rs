@@ -252,7 +252,7 @@ fn chains_of_arithmetic_become_one_product_and_one_sum() {
     let y = s.binary(BinaryKind::Mul, y, scale);
     let y = s.with(BinaryKind::Add, y, 0.5);
     assert_eq!(s.simplified(y, 2e-6), ["Relu", "Mul", "Add"]);
-    // Two steps stay if the alternative is no shorter.
+    // Two steps stay if the alternative is not shorter.
     let mut s = Sketch::new();
     let centred = s.with(BinaryKind::Sub, s.x, 127.5);
     let y = s.with(BinaryKind::Mul, centred, 0.0078125);

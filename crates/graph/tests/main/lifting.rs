@@ -224,7 +224,7 @@ fn what_moves_integers_moves_floats() {
     through(Unary { kind: UnaryKind::Abs }.into(), true);
 }
 
-/// Two values concatenated as integers; `same` tells whether their scales are equal.
+/// Two values concatenated as integers; `same` is true if their scales are equal.
 #[test]
 fn what_is_joined_has_one_scale() {
     for (other, same) in [(Form(I8, 0.5, 0), true), (Form(I8, 0.25, 0), false)] {

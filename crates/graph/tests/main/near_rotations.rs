@@ -308,7 +308,7 @@ fn tables_are_alike_by_how_they_are_made() {
             },
             [false; 2],
         ),
-        // The same row twice.
+        // One row, used twice.
         (
             |net, seed| {
                 let row = net.input(noise(&[1, 4], seed));

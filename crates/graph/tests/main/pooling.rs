@@ -70,7 +70,7 @@ fn maxima_lie_where_the_standard_counts_them() {
     let strided = Window::plain([2, 2], [2, 2]);
     let indices = run(MaxPoolIndices { window: strided, column_major: true }, &[&x]);
     assert_eq!(indices, i64s(&[1, 2, 2, 1], &[6, 16, 8, 18]));
-    // Two images of two channels: equal elements, of which the first wins, and elements below every
+    // Two images of two channels: equal elements (the first wins), and elements below every
     // other float.
     let x = f32s(&[2, 1, 2, 2], &[1.0, 2.0, 1.0, 3.0, 4.0, f32::NEG_INFINITY, 5.0, f32::NEG_INFINITY]);
     let window = Window::plain([1, 2], [1, 1]);

@@ -22,7 +22,7 @@ pub struct Builder {
     count: usize,
 }
 
-/// A graph with about as many layers as there are choices.
+/// A graph with about one layer per choice.
 pub fn random_graph(choices: Vec<u32>) -> Graph {
     let mut builder =
         Builder { graph: Graph::default(), choices: choices.into_iter(), images: Vec::new(), count: 0 };

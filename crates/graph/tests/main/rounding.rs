@@ -125,7 +125,7 @@ fn gemm(alpha: f32, beta: f32, trans_a: bool, off: bool) {
         let after = |factor: f64, x: f64, draw: Draw<'_>| {
             if factor > 1.0 { (x + draw()) * factor } else { x * factor + draw() }
         };
-        // The first of the result's columns; the errors of the other one are no worse.
+        // The first of the result's columns; the errors of the other one are not worse.
         let w: Vec<f64> = reals(&w).into_iter().step_by(2).map(|w| after(alpha, w, draw)).collect();
         let c = after(beta, reals(&c)[0], draw);
         product(&x, off, &w, 3, draw).into_iter().map(|y| y + c).collect()

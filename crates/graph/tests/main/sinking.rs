@@ -1,4 +1,4 @@
-//! Movement of transpositions: to where they cancel or cost least, and nowhere else.
+//! Movement of transpositions: only to where they cancel or cost least.
 
 use npukit_graph::op::{
     BinaryKind, Cast, DequantizeLinear, Gemm, MatMul, QuantizeLinear, Relu, Reshape, Softmax, Transpose,

@@ -68,7 +68,7 @@ pub struct Gemma3nConfig {
     pub top_k: TopK,
     /// Operand of the attention.
     pub attention_input: AttentionInput,
-    /// Number format of cached keys and values, also used for those of the current token.
+    /// Number format of cached keys and values, also used for the current token.
     pub cache: Cache,
     /// Bound on the logits, `softcap * tanh(x / softcap)`; `None` for unbounded logits.
     pub softcap: Option<f32>,

@@ -51,7 +51,7 @@ impl<'a> Net<'a> {
 
     /// Adds a layer on `streams [streams, hidden]` with its per-layer input `[1, per_layer]`.
     /// `cache` holds keys and values of other tokens; in layers that do not compute them, also
-    /// those of this token.
+    /// keys and values of this token.
     pub(super) fn layer(
         &mut self,
         layer: &Layer,

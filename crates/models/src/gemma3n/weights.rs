@@ -50,7 +50,7 @@ pub struct Layer {
     pub query: Matrix,
     /// `[head]`
     pub query_norm: Matrix,
-    /// Key and value projections; `None` for layers that read those of another layer.
+    /// Key and value projections; `None` for layers that read another layer's keys and values.
     pub key_value: Option<KeyValue>,
     /// `[hidden, heads * head]`
     pub output: Matrix,

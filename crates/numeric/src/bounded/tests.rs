@@ -207,7 +207,7 @@ fn a_rounding_is_half_a_step() {
     assert!(half.error() < 1e-12, "{half:?}");
 }
 
-/// The error of the larger of two numbers is no larger than the errors of the two.
+/// The error of the larger of two numbers is at most the larger error of the two.
 #[test]
 fn the_error_of_a_maximum_is_no_more_than_that_of_its_operands() {
     let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Machine);

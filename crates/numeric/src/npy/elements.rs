@@ -65,7 +65,7 @@ fn row_major<T: Copy>(shape: &[usize], values: Vec<T>) -> Vec<T> {
     let mut step = 1;
     for &size in shape {
         steps.push(step);
-        // With a size of 0 there are no values, and the wrapped product is not used.
+        // With a size of 0 the array is empty, and the wrapped product is not used.
         step = usize::wrapping_mul(step, size);
     }
     let mut at = 0;

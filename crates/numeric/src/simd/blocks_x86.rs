@@ -33,8 +33,7 @@ pub(super) fn avx2(weights: &[u8], x: &BlockRow, out: &mut [f32]) -> bool {
 }
 
 /// Returns the bytes of row `row` starting at byte `at`. If they extend past the row's end, they
-/// are
-/// copied to `rest`, which must be zero.
+/// are copied to `rest`, which must be zero.
 fn blocks_of<'a, const BYTES: usize>(
     weights: &'a [u8],
     row_bytes: usize,

@@ -24,7 +24,7 @@ pub struct Panel<'a> {
 /// Adds `left` times `panel` to `out`. `out[i * pitch + j]` accumulates the products of row `i` and
 /// column `j` one after the other, with each product and each sum rounded.
 ///
-/// Shapes: rows of `left` have as many elements as the panel has rows; `out` has the same number of
+/// Shapes: rows of `left` are as long as the panel has rows; `out` has the same number of
 /// rows as `left`, `pitch` apart. Panics if one is too short.
 pub fn float_product(left: Rows<'_, f32>, panel: Panel<'_>, out: &mut [f32], pitch: usize) {
     float_product_on(Path::fastest(), left, panel, out, pitch);

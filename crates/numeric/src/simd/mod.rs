@@ -3,12 +3,10 @@
 //! Kernels are compiled once for each set of processor features. A portable build always exists.
 //! [`array_product`] is the way in, `fused` the kernel of processors with a fused multiply-add,
 //! `portable` that of all others, and `literal` the judge of both. [`pointwise`] is another way in,
-//! with
-//! its own literal and portable code, and `bytes` for processors with dot products of bytes;
+//! with its own literal and portable code, and `bytes` for processors with dot products of bytes;
 //! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks; [`float_product`]
-//! another, for matrices
-//! of floats as they are; [`small_products`] for elements of the prime field and small integers;
-//! [`sha256_blocks`] for hashes.
+//! another, for matrices of floats as they are; [`small_products`] for elements of the prime field
+//! and small integers; [`sha256_blocks`] for hashes.
 
 mod block_row;
 mod blocks;

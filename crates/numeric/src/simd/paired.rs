@@ -1,7 +1,7 @@
 //! The array product for arrays that fill half a vector: two rows in one vector, side by side.
 //!
-//! Like `fused`, except that the inputs of a pair of rows stay in a register, from which those of
-//! each step are broadcast within the halves.
+//! Like `fused`, except that the inputs of a pair of rows stay in a register, from which the inputs
+//! of each step are broadcast within the halves.
 
 use super::vector::{Halves, Vector};
 use super::weights::Size;

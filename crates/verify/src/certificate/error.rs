@@ -9,7 +9,7 @@ pub enum CertificateError {
     /// The file is not JSON, lacks a key, or has an unknown key.
     #[error("not a certificate: {reason}")]
     Json {
-        /// What is wrong, and where.
+        /// Description of the error, with its place.
         reason: String,
     },
     /// The certificate has another version, or the file is not a certificate.

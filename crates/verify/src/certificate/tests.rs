@@ -154,8 +154,14 @@ fn a_proof_of_nothing_is_none() {
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(told(Claim { seeds: Vec::new(), ..claim() }), "the certificate has no seeds: nothing was compared");
-    assert_eq!(told(Claim { outputs: Vec::new(), ..claim() }), "the certificate has no outputs: nothing was compared");
+    assert_eq!(
+        told(Claim { seeds: Vec::new(), ..claim() }),
+        "the certificate has no seeds: nothing was compared"
+    );
+    assert_eq!(
+        told(Claim { outputs: Vec::new(), ..claim() }),
+        "the certificate has no outputs: nothing was compared"
+    );
 }
 
 #[test]
@@ -182,9 +188,7 @@ fn the_first_that_differs_is_named() {
     let hash = sha256(b"weights.bin");
     assert_eq!(
         told,
-        format!(
-            "the SHA-256 of file `weights.bin` of the model is no such file, but the certificate has {hash}"
-        )
+        format!("the SHA-256 of file `weights.bin` of the model is missing, but the certificate has {hash}")
     );
     let mut less = claim();
     less.assumptions.pop();

@@ -81,7 +81,7 @@ impl Rewrite<'_> {
     }
 
     /// Makes the transpositions that use the old value use the new one. The pass identities removes
-    /// those that now change nothing.
+    /// the ones without effect.
     fn users(&self, graph: &mut Graph, survey: &Survey, old: ValueId) {
         // If the old value stays anyway, only transpositions that return the new value benefit.
         let stays = matches!(survey.source(graph, old), Source::Fixed);

@@ -50,7 +50,7 @@ pub fn transpose_fusion() -> Vec<Example> {
     ]
 }
 
-/// A transposition, a reshape and a transposition, none at the border of the graph.
+/// A transposition, a reshape and a transposition, not at the border of the graph.
 fn reshape_between(net: &mut Net, first: &[usize], shape: &[usize], second: &[usize]) -> ValueId {
     let x = net.ones(&[1, 2, 3, 4]);
     let x = net.node(Relu, &[x]);

@@ -151,6 +151,8 @@ pub fn normalisation_forms() -> Vec<Example> {
             let factors = net.count(&[2]);
             net.binary(Mul, x, factors)
         }),
-        stays("divided by the root of the mean square of another value", |net| layer_normalisation(net, false)),
+        stays("divided by the root of the mean square of another value", |net| {
+            layer_normalisation(net, false)
+        }),
     ]
 }

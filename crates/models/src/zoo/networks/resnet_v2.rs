@@ -67,7 +67,7 @@ fn build_50(net: &mut Builder, x: Value) -> Vec<Value> {
     classified(net, &x, EPSILON_50, IMAGENET_CLASSES)
 }
 
-/// A block; `projects` tells whether the shortcut is a convolution. Strided convolutions are padded
+/// A block; with `projects`, the shortcut is a convolution. Strided convolutions are padded
 /// by a separate operator, so their zeros count as multiplied, as they do in the specification.
 fn block_50(net: &mut Builder, x: &Value, filters: usize, stride: usize, projects: bool) -> Value {
     let before = normalised(net, x, EPSILON_50);

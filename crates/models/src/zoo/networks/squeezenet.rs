@@ -9,7 +9,7 @@ pub(super) const SQUEEZENET: Network =
     Network { name: "squeezenet", summary: "SqueezeNet 1.1", input: IMAGENET, build };
 
 /// Filters of the squeezing convolutions between poolings; each expanding convolution has four
-/// times as many.
+/// times that number.
 const STAGES: [&[usize]; 3] = [&[16, 16], &[32, 32], &[48, 48, 64, 64]];
 
 fn build(net: &mut Builder, x: Value) -> Vec<Value> {
