@@ -22,7 +22,7 @@ pub enum GraphError {
     /// Two values have the same name.
     #[error("two values are named `{name}`")]
     DuplicateName {
-        /// The name.
+        /// Name of both values.
         name: String,
     },
     /// A value is produced twice, or is produced although it is an input or a constant.

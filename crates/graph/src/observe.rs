@@ -47,7 +47,7 @@ impl<S: Statistic> Observations<S> {
         Ok(())
     }
 
-    /// Adds a tensor of value `id`.
+    /// Adds a tensor of value `id` to its statistic.
     pub fn note(&mut self, id: ValueId, tensor: &Tensor) {
         if let Some(statistic) = self.0.get_mut(id.0 as usize) {
             statistic.note(tensor);

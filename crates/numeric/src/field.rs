@@ -27,7 +27,7 @@ pub use factors::Factors;
 /// Bits of an element. The prime is two to this power minus one, so a multiplication by two is a
 /// rotation.
 pub(crate) const BITS: u32 = 61;
-/// The prime.
+/// The prime, 2^61 - 1.
 pub(crate) const PRIME: u64 = (1 << BITS) - 1;
 /// Hash key of the factors of [`Element::relu`].
 const RELU: u64 = 0x7265_6c75;

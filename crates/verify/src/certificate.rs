@@ -27,7 +27,7 @@ pub const SCHEMA: &str = "npukit.certificate/1";
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Certificate {
-    /// [`SCHEMA`]
+    /// Version of the format: [`SCHEMA`].
     pub schema: String,
     /// Version of npukit that made the proof.
     pub npukit: String,

@@ -1,4 +1,4 @@
-//! [`DecoderConfig`]: what a decoder is before its weights.
+//! [`DecoderConfig`]: configuration of a decoder, without its weights.
 
 use super::DecoderError;
 use crate::op::{GeluForm, Op, Relu, Unary, UnaryKind};

@@ -1,4 +1,4 @@
-//! Operators of one element, or of one of each operand.
+//! Elementwise operators of one or more operands.
 
 use npukit_numeric::Element;
 
@@ -6,7 +6,7 @@ use super::{FieldTensor, NoImage, Operands, key};
 use crate::op::{BinaryKind, Clip, Op, Pow, UnaryKind};
 use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
-/// The highest power that is a product.
+/// Largest exponent for which a power is computed as a product.
 const MOST: usize = 8;
 
 /// Returns the results of an elementwise operator; `None` for any other operator.

@@ -11,11 +11,11 @@ use crate::ir::{Value, ValueInfo};
 /// Function of a pair of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BinaryKind {
-    /// Sum.
+    /// Sum of the pair.
     Add,
-    /// Difference.
+    /// First element minus the second.
     Sub,
-    /// Product.
+    /// Product of the pair.
     Mul,
     /// Quotient; integers truncate towards zero.
     Div,

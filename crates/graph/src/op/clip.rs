@@ -1,4 +1,4 @@
-//! Clamping.
+//! Clamping of elements to a range.
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};

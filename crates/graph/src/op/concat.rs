@@ -1,4 +1,4 @@
-//! Concatenation.
+//! Concatenation along an axis.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

@@ -97,7 +97,7 @@ pub enum OpError {
     Axis {
         /// Name of the operator.
         op: &'static str,
-        /// The axis.
+        /// Number of the axis, from 0.
         axis: usize,
         /// Number of axes of the operand.
         rank: usize,
@@ -107,7 +107,7 @@ pub enum OpError {
     Permutation {
         /// Name of the operator.
         op: &'static str,
-        /// The list.
+        /// List of axes.
         perm: Vec<usize>,
         /// Number of axes of the operand.
         rank: usize,
@@ -142,7 +142,7 @@ pub enum OpError {
     Range {
         /// Name of the operator.
         op: &'static str,
-        /// The axis.
+        /// Number of the axis, from 0.
         axis: usize,
         /// Size of the axis.
         size: usize,
@@ -158,7 +158,7 @@ pub enum OpError {
     Padding {
         /// Name of the operator.
         op: &'static str,
-        /// The axis.
+        /// Number of the axis, from 0.
         axis: usize,
         /// Size of the axis.
         size: usize,
@@ -174,9 +174,9 @@ pub enum OpError {
     Index {
         /// Name of the operator.
         op: &'static str,
-        /// The axis.
+        /// Number of the axis, from 0.
         axis: usize,
-        /// The index.
+        /// Value of the index.
         index: i64,
         /// Size of the axis.
         size: usize,
@@ -186,7 +186,7 @@ pub enum OpError {
     Element {
         /// Name of the operator.
         op: &'static str,
-        /// The error of the elements.
+        /// Error of the elements.
         error: ElementError,
     },
     /// An integer is divided by zero.
@@ -202,7 +202,7 @@ pub enum OpError {
     Body {
         /// Name of the operator.
         op: &'static str,
-        /// The error inside the body.
+        /// Error inside the body.
         error: Box<EvalError>,
     },
     /// A value has another shape inside a body than outside it, or after an iteration than before.
@@ -228,7 +228,7 @@ pub enum OpError {
     /// A tensor is too large.
     #[error("shape {shape:?} exceeds the limit of {limit} elements")]
     TooLarge {
-        /// The shape.
+        /// Shape of the tensor.
         shape: Vec<usize>,
         /// Maximum number of elements.
         limit: usize,

@@ -1,4 +1,4 @@
-//! Padding.
+//! Padding and cropping along all axes.
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};

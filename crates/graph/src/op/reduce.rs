@@ -11,25 +11,25 @@ use crate::shape::{gather_strided, strides};
 /// Reduction of a group of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReduceKind {
-    /// Their sum divided by their number; integers truncate towards zero.
+    /// Sum of the elements divided by their number; integers truncate towards zero.
     Mean,
-    /// Their sum.
+    /// Sum of the elements.
     Sum,
-    /// Their product.
+    /// Product of the elements.
     Prod,
     /// The largest element; for booleans, whether any is true.
     Max,
     /// The smallest element; for booleans, whether all are true.
     Min,
-    /// The sum of their magnitudes.
+    /// Sum of the magnitudes.
     L1,
-    /// The square root of the sum of their squares.
+    /// Square root of the sum of squares.
     L2,
-    /// The logarithm of their sum.
+    /// Logarithm of the sum.
     LogSum,
-    /// The logarithm of the sum of their exponentials.
+    /// Logarithm of the sum of exponentials.
     LogSumExp,
-    /// The sum of their squares.
+    /// Sum of squares.
     SumSquare,
 }
 
@@ -162,7 +162,7 @@ impl Reduce {
         }
     }
 
-    /// Integers wrap around; roots and logarithms truncate towards zero.
+    /// Reduces integers: sums wrap around; roots and logarithms truncate towards zero.
     fn integer(&self, x: &[i64]) -> i64 {
         let sum = |x: &mut dyn Iterator<Item = i64>| x.fold(0i64, i64::wrapping_add);
         let values = &mut x.iter().copied();
@@ -200,17 +200,17 @@ fn fold<T, R>(values: &[T], groups: usize, count: usize, function: impl Fn(&[T])
     (0..groups).map(|group| function(&values[group * count..][..count])).collect()
 }
 
-/// In order, from the first.
+/// Returns the sum, added in order from the first element.
 fn sum(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(0.0, |sum, x| sum + x)
 }
 
-/// Minus infinity for no elements; a NaN stays a NaN.
+/// Returns the maximum; minus infinity for no elements, NaN if any element is.
 fn maximum(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(f32::NEG_INFINITY, |max, x| if x > max || x.is_nan() { x } else { max })
 }
 
-/// This form avoids overflow of the exponential.
+/// Returns the logarithm of the sum of exponentials, in a form without overflow.
 fn log_sum_exp(values: impl Iterator<Item = f32> + Clone) -> f32 {
     let max = maximum(values.clone());
     if max.is_infinite() { max } else { max + sum(values.map(|x| (x - max).exp())).ln() }

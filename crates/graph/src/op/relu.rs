@@ -1,4 +1,4 @@
-//! Rectification.
+//! Rectification (ReLU).
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};

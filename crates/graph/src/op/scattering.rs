@@ -12,9 +12,9 @@ use crate::ir::ValueInfo;
 pub enum ScatterKind {
     /// The update replaces the element.
     Replace,
-    /// Their sum.
+    /// Sum of both.
     Add,
-    /// Their product.
+    /// Product of both.
     Mul,
     /// The larger one; NaN if either is NaN.
     Max,

@@ -1,4 +1,4 @@
-//! Softmax.
+//! Softmax over adjacent axes.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

@@ -63,7 +63,7 @@ pub enum UnaryKind {
     Sigmoid,
     /// `min(max(alpha * x + beta, 0), 1)`.
     HardSigmoid {
-        /// Slope.
+        /// Slope of the middle part.
         #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
         /// Value at 0.

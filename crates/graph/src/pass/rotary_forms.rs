@@ -141,7 +141,7 @@ fn part(pattern: &Pattern<'_>, value: ValueId, interleaved: bool) -> Option<(Val
     }
 }
 
-/// Whether a table has equal entries for both features of a pair, judged by how it is computed.
+/// Whether a table has equal entries for both features of a pair, according to how it is computed.
 fn is_by_pair(pattern: &Pattern<'_>, table: ValueId, interleaved: bool) -> bool {
     let shape = pattern.graph.shape(table);
     let Some(&features) = shape.last() else { return false };

@@ -216,7 +216,7 @@ fn constants_inputs_and_results_are_rounded() {
     quantisation.set(x, Kind::Activation, 1);
     quantisation.set(w, Kind::Weight, 2);
     quantisation.set(graph.outputs[0], Kind::Activation, 0);
-    // 0.3 and 100 are 0.5 and, the largest, 63.5; 0.4 and -1.1 are 0.5 and -1: -63.25.
+    // 0.3 and 100 become 0.5 and 63.5 (the maximum); 0.4 and -1.1 become 0.5 and -1: -63.25.
     let found = simulate(&graph, &quantisation, &[f32s(&[1, 2], &[0.3, 100.0])]).unwrap();
     assert_eq!(floats(&found[0]), [-63.0]);
 }

@@ -489,7 +489,7 @@ fn inputs_and_outputs_are_scaled_by_the_host() {
     assert_eq!((border.graph.nodes.len(), &border.scales), (1, &found.scales));
     assert_eq!(border.renamed, [("y".to_owned(), "y/2^4".to_owned())].into());
     same_at_the_border(&found, &sample).unwrap();
-    // Where the inner value is given, too, there is one of it.
+    // If the inner value is also an output, it is stored once.
     let mut both = found.clone();
     both.graph.outputs.push(both.graph.find_value("y/2^4").unwrap());
     let border = Border::take_off(&both.graph, &both.scales);

@@ -34,60 +34,60 @@ pub struct Gemma3n {
 pub struct Layer {
     /// Index of the layer, from 0.
     pub index: usize,
-    /// `[hidden]`
+    /// Gain of the normalization before the AltUp router, `[hidden]`.
     pub altup_norm: Matrix,
-    /// `[streams, hidden]`
+    /// Router of AltUp, `[streams, hidden]`.
     pub altup_router: Matrix,
-    /// `[streams * streams, streams]`
+    /// Coefficients of the prediction, `[streams * streams, streams]`.
     pub altup_predict: Matrix,
-    /// `[streams, streams]`
+    /// Coefficients of the correction, `[streams, streams]`.
     pub altup_correct: Matrix,
-    /// Factors of the layer's result, `[hidden]`
+    /// Factors of the layer's result, `[hidden]`.
     pub altup_scale: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization before attention, `[hidden]`.
     pub attention_norm: Matrix,
-    /// `[heads * head, hidden]`
+    /// Query projection, `[heads * head, hidden]`.
     pub query: Matrix,
-    /// `[head]`
+    /// Gain of the queries' normalization, `[head]`.
     pub query_norm: Matrix,
     /// Key and value projections; `None` for layers that read another layer's keys and values.
     pub key_value: Option<KeyValue>,
-    /// `[hidden, heads * head]`
+    /// Output projection of attention, `[hidden, heads * head]`.
     pub output: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization after attention, `[hidden]`.
     pub after_attention_norm: Matrix,
-    /// `[laurel, hidden]`
+    /// First factor of the low-rank branch, `[laurel, hidden]`.
     pub laurel_left: Matrix,
-    /// `[hidden, laurel]`
+    /// Second factor of the low-rank branch, `[hidden, laurel]`.
     pub laurel_right: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization after the low-rank branch, `[hidden]`.
     pub laurel_norm: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization before the feed-forward part, `[hidden]`.
     pub feed_forward_norm: Matrix,
-    /// `[feed_forward, hidden]`
+    /// Gate projection, `[feed_forward, hidden]`.
     pub gate: Matrix,
-    /// `[feed_forward, hidden]`
+    /// Projection into the feed-forward part, `[feed_forward, hidden]`.
     pub up: Matrix,
-    /// `[hidden, feed_forward]`
+    /// Projection out of the feed-forward part, `[hidden, feed_forward]`.
     pub down: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization after the feed-forward part, `[hidden]`.
     pub after_feed_forward_norm: Matrix,
-    /// `[per_layer, hidden]`
+    /// Gate projection of the per-layer input, `[per_layer, hidden]`.
     pub per_layer_gate: Matrix,
-    /// `[hidden, per_layer]`
+    /// Projection of the gated per-layer input, `[hidden, per_layer]`.
     pub per_layer_projection: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization after that projection, `[hidden]`.
     pub per_layer_norm: Matrix,
 }
 
 /// Projections to keys and values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValue {
-    /// `[kv_heads * head, hidden]`
+    /// Key projection, `[kv_heads * head, hidden]`.
     pub key: Matrix,
-    /// `[head]`
+    /// Gain of the keys' normalization, `[head]`.
     pub key_norm: Matrix,
-    /// `[kv_heads * head, hidden]`
+    /// Value projection, `[kv_heads * head, hidden]`.
     pub value: Matrix,
 }
 

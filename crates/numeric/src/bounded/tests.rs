@@ -42,7 +42,7 @@ impl Trial {
         Self { random: SplitMix64::new(seed), bounds, numbers: Vec::new() }
     }
 
-    /// From 0 to 1.
+    /// Returns a random number from 0 to 1.
     fn unit(&mut self) -> f64 {
         self.random.between(0.0, 1.0)
     }

@@ -8,15 +8,15 @@ use crate::tensor::{Tensor, TensorData};
 /// Elements to write, row-major.
 #[derive(Clone, Copy, Debug)]
 pub enum NpyData<'a> {
-    /// `f4`
+    /// 32-bit floats, `f4`.
     F32(&'a [f32]),
-    /// `i2`
+    /// 16-bit integers, `i2`.
     I16(&'a [i16]),
-    /// `i4`
+    /// 32-bit integers, `i4`.
     I32(&'a [i32]),
-    /// `i8`
+    /// 64-bit integers, `i8`.
     I64(&'a [i64]),
-    /// `b1`
+    /// Booleans, `b1`.
     Bool(&'a [bool]),
     /// Elements of a tensor, in its type or the narrowest NumPy type that holds it.
     Tensor(&'a Tensor),

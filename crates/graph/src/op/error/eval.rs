@@ -45,7 +45,7 @@ pub enum EvalError {
         node: String,
         /// Operator of the node.
         op: &'static str,
-        /// The error.
+        /// Error of the operator.
         #[source]
         error: OpError,
     },

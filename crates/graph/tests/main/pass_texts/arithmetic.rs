@@ -140,7 +140,7 @@ fn convolution(net: &mut Net) -> ValueId {
     net.node(Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group: 1 }, &[x, weights])
 }
 
-/// A batch normalisation of 2 channels.
+/// A batch normalization of 2 channels.
 fn normalised(net: &mut Net, x: ValueId) -> ValueId {
     let parameters = [[2.0, 4.0], [0.5, 0.25], [1.0, 2.0], [4.0, 1.0]];
     let parameters = parameters.map(|values| net.constant(f32s(&[2], &values)));
