@@ -102,9 +102,9 @@ pub struct Rescaled {
     /// Name and exponent of each value that is stored divided by `2^exponent`; exponents of 0 are
     /// left out.
     pub exponents: Vec<(String, i32)>,
-    /// Exponents of stored inputs and outputs by name, and the scales of the host's steps in
-    /// between. The graph multiplies by these powers of two at its inputs and outputs; [`Border`]
-    /// removes those multiplications.
+    /// Exponents with which inputs, outputs and values computed by the host must be stored, by
+    /// name. The graph multiplies by these powers of two where such values enter and leave the
+    /// machine; [`Border`] removes those multiplications.
     pub scales: Scales,
 }
 

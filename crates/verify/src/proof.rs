@@ -127,8 +127,8 @@ fn judged(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Ju
     best.ok_or_else(|| ProofError::Unfit("the program does not compute a graph".to_owned()))
 }
 
-/// Node number that selects the images of outputs that are constants. Any number works: a program in
-/// segments has no such outputs.
+/// Node number that selects the images of outputs that are constants. Any number works: a program
+/// in segments has no such outputs.
 const OF_CONSTANTS: usize = 0;
 
 /// Returns pseudorandom inputs of a graph.

@@ -75,7 +75,7 @@ struct Flows<'a> {
     consumers: &'a [Vec<NodeId>],
 }
 
-/// Facts about values that share a fraction length.
+/// Role and magnitudes of values that share a fraction length.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     /// Whether all of them only flow into a Softmax.

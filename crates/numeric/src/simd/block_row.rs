@@ -1,4 +1,5 @@
-//! [`BlockRow`]: a row of 8-bit values in blocks, the operand of [`block_product`](super::block_product).
+//! [`BlockRow`]: a row of 8-bit values in blocks, the operand of
+//! [`block_product`](super::block_product).
 
 /// Number of values in a block.
 pub const BLOCK: usize = 32;

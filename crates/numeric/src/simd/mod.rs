@@ -3,8 +3,8 @@
 //! Kernels are compiled once for each set of processor features. A portable version always exists.
 //! The entry points are:
 //!
-//! - [`array_product`]: the product of a systolic array. `fused` is the kernel for processors with a
-//!   fused multiply-add, `portable` for all others, and `literal` the reference for both.
+//! - [`array_product`]: the product of a systolic array. `fused` is the kernel for processors with
+//!   a fused multiply-add, `portable` for all others, and `literal` the reference for both.
 //! - [`pointwise`]: products of bytes, with its own reference and portable code, and `bytes` for
 //!   processors with dot products of bytes.
 //! - [`block_product`]: products of 4-bit weights and 8-bit activations in blocks.
