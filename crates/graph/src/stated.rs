@@ -42,8 +42,8 @@ pub(crate) fn moves(op: &Op) -> bool {
 }
 
 impl Graph {
-    /// Copies the parameters of operands to `results`, the results of `op`, which replace those of
-    /// a node.
+    /// Copies the parameters of operands to `results`, the results of `op`, which replace the
+    /// results of a node.
     pub fn state_results(&mut self, op: &Op, inputs: &[ValueId], results: &[ValueId]) {
         let stated = match op {
             Op::DequantizeLinear(_) => QdqScales::of(self, op, inputs, results),

@@ -1,7 +1,8 @@
 //! The prime field of 2^61 - 1: [`Element`], in which programs are compared with networks.
 //!
-//! Sums and products of a fixed-point machine, without rounding and saturation, are those of
-//! rational numbers with powers of two as denominators. Each such number has an image in the field.
+//! Sums and products of a fixed-point machine, without rounding and saturation, equal sums and
+//! products of rational numbers with powers of two as denominators. Each such number has an image
+//! in the field.
 //! Two polynomials that agree at random points of the field are equal, except with a probability of
 //! at most their degree over 2^61.
 //!

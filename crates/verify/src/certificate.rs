@@ -1,5 +1,5 @@
-//! [`Certificate`]: record of a proof and of the bytes that it covers. It is stored with an artifact
-//! and can be checked again.
+//! [`Certificate`]: record of a proof and of the bytes that it covers. It is stored with an
+//! artifact and can be checked again.
 
 mod digest;
 mod error;

@@ -94,8 +94,7 @@ impl Pad {
     }
 
     /// Returns, for each element of a padded axis, the index of the operand element that it copies;
-    /// `None` for the constant. `size` and pads must be those of an axis that [`Operator::infer`]
-    /// accepts.
+    /// `None` for the constant. [`Operator::infer`] must accept `size` and pads.
     pub fn sources(&self, size: usize, [before, after]: [isize; 2]) -> Vec<Option<usize>> {
         let (first, kept) = (crop(before), size - crop(before) - crop(after));
         let last = kept.saturating_sub(1);

@@ -327,7 +327,8 @@ fn triangles_of_any_matrix() {
             }
         }
     }
-    // For one matrix, both orders of axes are possible; for stacked ones, those that keep matrices.
+    // For one matrix, both orders of axes are possible; for stacked ones, only orders that keep
+    // matrices.
     for (perm, expected) in [
         (&[0, 1][..], Some((true, 1))),
         (&[1, 0], Some((false, -1))),

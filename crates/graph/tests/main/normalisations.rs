@@ -117,8 +117,8 @@ fn rotations() {
     assert!(matches!(refuse(rotary(2, true), &[&iota(&[1, 2, 7]), &cos, &sin]), OpError::Multiple { .. }));
 }
 
-/// Deviations far below the mean: their squares are exact, unlike those of the numbers and of the
-/// mean.
+/// Deviations far below the mean: their squares are exact, unlike the squares of the numbers and of
+/// the mean.
 #[test]
 fn variances_are_of_differences_from_the_mean() {
     let x = [-1.0, 1.0].map(|count| 4096.0 + count / 2048.0);

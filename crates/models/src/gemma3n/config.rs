@@ -33,8 +33,8 @@ pub struct Gemma3nConfig {
     pub vocabulary: usize,
     /// Number of layers, each with attention and a feed-forward part.
     pub layers: usize,
-    /// Number of layers, from the first, that compute keys and values. Later layers read those of
-    /// the last such layer of their kind, local or global.
+    /// Number of layers, from the first, that compute keys and values. Later layers use the last
+    /// such layer of their kind, local or global.
     pub kv_layers: usize,
     /// Features of a stream.
     pub hidden: usize,

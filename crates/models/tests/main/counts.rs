@@ -31,7 +31,7 @@ fn tiny_yolo_is_the_opus() {
     assert_eq!((padded_macs, layers), (3_500_931_072, 9));
 }
 
-/// Keras prints them as trainable, torchvision as all; those of LeNet-5 follow from the paper's
+/// Keras prints them as trainable, torchvision as all; LeNet-5's numbers follow from the paper's
 /// layers.
 #[test]
 fn parameters_are_those_published() {
