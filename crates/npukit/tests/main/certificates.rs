@@ -155,7 +155,7 @@ fn how_the_model_is_read_belongs_to_it() {
     let certificate = made(&request, &files);
     assert_eq!(certificate.subject.reading, ["--batch 1"]);
     checked(&certificate, request, &files).unwrap();
-    assert_eq!(difference(checked(&certificate, of_target(), &files)), "how the model is read");
+    assert_eq!(difference(checked(&certificate, of_target(), &files)), "the reading of the model");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn what_is_no_certificate_is_refused() {
     let mut files = Memory::with_digits();
     let text = made(&of_artifact(), &files).to_json();
     for (told, text) in [
-        ("it is no certificate", "{".to_owned()),
+        ("not a certificate", "{".to_owned()),
         ("key `schema`", text.replace("certificate/1", "certificate/9")),
         ("changed after it was written", text.replace("bias first", "bias last")),
         ("unknown field", text.replacen("\"npukit\"", "\"more\": 1, \"npukit\"", 1)),
@@ -242,7 +242,7 @@ fn a_model_that_samples_scale_needs_them() {
     files.0.extend(written.into_iter().map(|file| (file.name, file.bytes)));
     assert_eq!(certificate.subject.reading, ["--calibrate"]);
     checked(&certificate, request.clone(), &files).unwrap();
-    assert_eq!(difference(checked(&certificate, of_artifact(), &files)), "how the model is read");
+    assert_eq!(difference(checked(&certificate, of_artifact(), &files)), "the reading of the model");
     let mut beside = of_artifact();
     beside.source.calibration = request.source.calibration;
     let report = checked(&certificate, beside, &files).unwrap();

@@ -274,7 +274,7 @@ fn every_fault_of_a_file_has_its_place() {
         (replaced("queue = 4", "queue = 0"), "config: `timing.queue` is 0"),
         (
             replaced("\"Softmax\"", "\"Maxsoft\""),
-            "`op` is `Maxsoft`, which is not a host step of this npukit",
+            "`op` is `Maxsoft`, which is not a host step of this version of npukit",
         ),
         (replaced("file = \"double.image\"", "file = \"../../etc/passwd\""), "there is no such file"),
     ];
