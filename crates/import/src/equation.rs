@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(mistake("ij,jk->ik", &[2]), "a term for each of 1 operands, not 2");
         assert_eq!(mistake("ij->k", &[2]), "'k' once in the result and in an operand");
         assert_eq!(mistake("ij->ii", &[2]), "'i' once in the result and in an operand");
-        assert_eq!(mistake("ij", &[3]), "a letter for each axis: \"ij\" names 2 of 3");
+        assert_eq!(mistake("ij", &[3]), "one letter per axis: \"ij\" names 2 of 3");
         assert_eq!(mistake("...i->i", &[2]), "an ellipsis in the result, as the operands have one");
         assert_eq!(mistake("i2->i", &[2]), "letters, commas, \"->\" and one ellipsis per term, not '2'");
     }

@@ -1,4 +1,4 @@
-//! [`Context`]: what a handler sees of its node, and how it adds to the graph.
+//! [`Context`]: the view of a node that its handler gets, and functions that add to the graph.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::shape::{MAX_ELEMENTS, MAX_RANK, tensor};
 
 /// A node being translated: a [`NodeBuilder`] with the attributes of TensorFlow.
 pub(super) struct Context<'a> {
-    /// The node's attributes.
+    /// Attributes of the node.
     pub(super) attributes: Attributes<'a>,
     /// Values cut into blocks, for convolutions that are dilated that way.
     pub(super) blocks: &'a mut Blocks,
@@ -46,7 +46,7 @@ impl DerefMut for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// The node `node`, whose operands are already values.
+    /// Creates the context of `node`. Its operands are already values.
     pub(super) fn new(
         builder: &'a mut Builder,
         node: &'a NodeDef,
@@ -58,12 +58,12 @@ impl<'a> Context<'a> {
         Self { attributes: Attributes::new(node), blocks, shape, value, node, builder }
     }
 
-    /// The operator's name.
+    /// Name of the operator.
     pub(super) fn op(&self) -> &'a str {
         &self.node.op
     }
 
-    /// All operands, of which the node must have one at least.
+    /// Returns all operands. The node must have at least one.
     pub(super) fn inputs(&mut self, operand: &'static str) -> Result<Vec<ValueId>, Reason> {
         (0..self.operands().max(1)).map(|index| self.input(index, operand)).collect()
     }

@@ -76,7 +76,7 @@ use super::context::Context;
 use super::error::Reason;
 use super::proto::NodeDef;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
 
 macro_rules! operators {

@@ -11,7 +11,7 @@ use super::super::tensor::element_type;
 use crate::node::{NodeBuilder, unsupported};
 use crate::onnx::Given;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     if context.op() == "Where" {

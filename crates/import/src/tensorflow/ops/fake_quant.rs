@@ -18,7 +18,7 @@ struct Range {
     zero: f32,
 }
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "inputs")?;
     let bits = context.attributes.int_or("num_bits", 8)?;

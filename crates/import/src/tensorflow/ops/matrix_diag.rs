@@ -10,7 +10,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::shape::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     context.attributes.without_effect("align"); // of several diagonals
     let is_set = context.op().starts_with("MatrixSetDiag");

@@ -9,7 +9,7 @@ use super::super::tensor::{element_type, sizes};
 use crate::given;
 use crate::shape::check_shape;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let default = context.optional(0);
     let code = context.attributes.element_type("dtype")?;

@@ -27,7 +27,7 @@ struct Axis {
     half_pixel: bool,
 }
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "images")?;
     require_rank_4(context, x, "images")?;

@@ -10,7 +10,7 @@ use super::super::error::Reason;
 use super::super::image::require_rank_4;
 use crate::shape::MAX_ELEMENTS;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut x = context.input(0, "images")?;
     require_rank_4(context, x, "images")?;

@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::shape::{MAX_ELEMENTS, shape};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     if context.op() == "ScatterNd" { scatter(context) } else { segments(context) }
 }

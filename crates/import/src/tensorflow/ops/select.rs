@@ -6,7 +6,7 @@ use npukit_graph::op::Where;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut condition = context.input(0, "condition")?;
     let (yes, no) = (context.input(1, "t")?, context.input(2, "e")?);

@@ -9,7 +9,7 @@ use super::super::error::Reason;
 use super::super::tensor::element_type;
 use crate::shape::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     context.attributes.without_effect("N"); // as many as there are operands
     let element = match context.attributes.element_type("out_type")? {

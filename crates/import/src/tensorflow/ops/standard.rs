@@ -44,7 +44,7 @@ const ROWS: &[Row] = &[
     Row { name: "TensorScatterUpdate", standard: "ScatterND", ..PLAIN },
 ];
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let unknown = || Reason::Operator { operator: context.op().to_owned() };
     let row = ROWS.iter().find(|row| row.name == context.op()).ok_or_else(unknown)?;

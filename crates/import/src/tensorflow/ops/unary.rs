@@ -10,7 +10,7 @@ use crate::function;
 /// The limit and the slope of Selu (Klambauer and others, 2017), as TensorFlow rounds them.
 const SELU: UnaryKind = UnaryKind::Selu { alpha: 1.673_263_2, gamma: 1.050_701 };
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let kind = match context.op() {
         "Elu" => UnaryKind::Elu { alpha: 1.0 },

@@ -16,7 +16,7 @@ const MAX_WINDOW: i64 = 1 << 24;
 /// Weights `[kd, kh, kw, in, out]`, or with the last two the other way round, as ONNX has them.
 const WEIGHTS: [usize; 5] = [4, 3, 0, 1, 2];
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let is_last = match context.attributes.string("data_format")?.as_deref() {
         None | Some("NDHWC") => true,
