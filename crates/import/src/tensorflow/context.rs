@@ -77,7 +77,7 @@ impl<'a> Context<'a> {
         self.integers(index, operand)?.ok_or(Reason::OperandMissing { operand })
     }
 
-    /// A constant operand of one integer, which must be present.
+    /// Returns a constant operand of one integer, which must be present.
     pub(super) fn integer(&mut self, index: usize, operand: &'static str) -> Result<i64, Reason> {
         match self.required_integers(index, operand)?[..] {
             [value] => Ok(value),
@@ -118,7 +118,7 @@ impl<'a> Context<'a> {
         NodeBuilder::axis(operand, axis, rank)
     }
 
-    /// A combination of two values under a name of its own.
+    /// Combines two values, under a separate name.
     pub(super) fn binary(
         &mut self,
         suffix: &str,
@@ -129,7 +129,7 @@ impl<'a> Context<'a> {
         self.helper(suffix, Binary { kind }, vec![left, right])
     }
 
-    /// A function of one value's elements under a name of its own.
+    /// Applies a function to the elements of one value, under a separate name.
     pub(super) fn unary(&mut self, suffix: &str, kind: UnaryKind, x: ValueId) -> Result<ValueId, Reason> {
         self.helper(suffix, Unary { kind }, vec![x])
     }
@@ -145,7 +145,7 @@ impl<'a> Context<'a> {
         first(&results, op)
     }
 
-    /// As [`Context::standard`], of several results.
+    /// Like [`Context::standard`], for several results.
     pub(super) fn standards(
         &mut self,
         (op, results): (&'static str, usize),
@@ -157,12 +157,12 @@ impl<'a> Context<'a> {
         onnx::translate(self.builder.builder(), (op, &name, results), attributes, operands)
     }
 
-    /// A value of which the shape of a result depends: a constant.
+    /// Returns a value that determines the shape of a result, and must be constant.
     pub(super) fn decides(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
         self.constant(id, operand).map_err(|_| Reason::ShapeByValue { operand })
     }
 
-    /// A constant without axes.
+    /// Adds a scalar constant.
     pub(super) fn scalar(&mut self, value: f32) -> Result<ValueId, Reason> {
         let tensor = tensor(Vec::new(), TensorData::F32(vec![value]))?;
         Ok(self.make_constant(tensor))
@@ -173,7 +173,8 @@ impl<'a> Context<'a> {
         self.builder.add_input(&self.node.name, info)
     }
 
-    /// What the handler left unread: a part of the node that would be ignored silently.
+    /// Returns an error if the handler left a part of the node unread, which would be ignored
+    /// silently.
     pub(super) fn finish(&self) -> Result<(), Reason> {
         if let Some(name) = self.attributes.unread() {
             return Err(Reason::AttributeUnknown { name: name.to_owned(), opset: None });

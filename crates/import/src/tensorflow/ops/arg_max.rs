@@ -1,4 +1,4 @@
-//! ArgMax and ArgMin: the position of the first such element.
+//! ArgMax and ArgMin: index of the first largest or smallest element.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{ArgMax, Cast};

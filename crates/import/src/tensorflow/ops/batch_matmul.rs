@@ -1,4 +1,4 @@
-//! BatchMatMul: products of the last two axes, the others broadcast.
+//! BatchMatMul: matrix products over the last two axes; the others are broadcast.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::MatMul;

@@ -1,4 +1,4 @@
-//! Cast.
+//! Cast: conversion to another element type.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Cast;

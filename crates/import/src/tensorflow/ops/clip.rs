@@ -1,4 +1,4 @@
-//! ClipByValue.
+//! ClipByValue: limits elements to a range.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};

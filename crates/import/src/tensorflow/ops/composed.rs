@@ -1,4 +1,4 @@
-//! Functions of one element that two or three of the graph's make up.
+//! Elementwise functions that are composed of two or three of the graph's functions.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Unary, UnaryKind};

@@ -1,4 +1,4 @@
-//! Const.
+//! Const: a constant tensor.
 
 use npukit_graph::ValueId;
 

@@ -10,6 +10,6 @@ use crate::einsum::einsum;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let equation = context.attributes.string("equation")?;
     let equation = equation.ok_or(Reason::AttributeMissing { name: "equation" })?;
-    context.attributes.without_effect("N"); // as many as there are operands
+    context.attributes.without_effect("N"); // equals the number of operands
     Ok(vec![einsum(context, &equation)?])
 }

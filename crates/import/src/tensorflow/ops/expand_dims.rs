@@ -10,7 +10,7 @@ use super::super::error::Reason;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let mut shape = context.shape(x).to_vec();
-    // The axis counts in the result.
+    // The axis refers to the result.
     let axis = context.axis_operand(1, "dim", shape.len() + 1)?;
     shape.insert(axis, 1);
     let y = context.emit(Reshape { shape }, vec![x])?;

@@ -1,4 +1,4 @@
-//! Gather and GatherV2.
+//! Gather and GatherV2: elements at indices along an axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Gather;
@@ -16,8 +16,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     if let Some(axes) = context.attributes.int("batch_dims")?.filter(|&axes| axes != 0) {
         return Err(unsupported("batch_dims", axes, "0"));
     }
-    // Inference looks at every constant index: a file that uses one long list again and again
-    // must not cost more than it could hold.
+    // Inference examines every constant index. A file that uses one long list many times must not
+    // cost more than its size.
     if context.is_constant(indices) {
         let shape = context.shape(indices).to_vec();
         context.reserve(&shape)?;

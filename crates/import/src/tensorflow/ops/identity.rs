@@ -1,4 +1,4 @@
-//! Identity and its kin: the operands under other names.
+//! Identity and similar operators: the operands under other names.
 
 use npukit_graph::ValueId;
 

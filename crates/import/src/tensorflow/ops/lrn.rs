@@ -1,4 +1,4 @@
-//! LRN: the channels next to each, `depth_radius` on both sides.
+//! LRN: normalization over the neighboring channels, `depth_radius` on both sides.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Lrn;

@@ -1,4 +1,4 @@
-//! NoOp: order among side effects, which inference has none of.
+//! NoOp: orders side effects, which inference does not have.
 
 use npukit_graph::ValueId;
 

@@ -1,5 +1,5 @@
-//! OneHot: one value where a position along a new axis is the index, another elsewhere; an index that is none of the
-//! positions is nowhere.
+//! OneHot: one value where a position along a new axis equals the index, another value elsewhere.
+//! An index outside the axis selects no position.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{CompareKind, Where};

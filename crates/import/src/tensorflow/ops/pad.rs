@@ -29,7 +29,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Pad { pads, mode }, vec![x])?])
 }
 
-/// Elements added before and after each axis, operand `paddings` of shape `[rank, 2]`.
+/// Reads operand `paddings` of shape `[rank, 2]`: the number of elements added before and after
+/// each axis.
 fn pads(context: &mut Context<'_>, x: ValueId) -> Result<Vec<[usize; 2]>, Reason> {
     let rank = context.shape(x).len();
     let stated = context.pairs(1, "paddings")?;

@@ -1,5 +1,6 @@
-//! Placeholder: an input of the graph; PlaceholderWithDefault: its default, unless the caller
-//! gives it a shape, which makes it an input. One that the caller fixes to a number is a constant.
+//! Placeholder: an input of the graph. PlaceholderWithDefault: its default, unless the caller gives
+//! its shape, which makes it an input. A placeholder that the caller sets to a number is a
+//! constant.
 
 use npukit_graph::{ValueId, ValueInfo};
 

@@ -1,4 +1,4 @@
-//! Reshape: -1 takes what is left.
+//! Reshape: -1 is the remaining size.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Reshape;

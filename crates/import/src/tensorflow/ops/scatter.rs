@@ -1,4 +1,5 @@
-//! ScatterNd, which adds to zeros, and the sums, products and extremes of segments, which rows belong to by number.
+//! ScatterNd, which adds to zeros; and sums, products and extremes of segments. A segment number
+//! assigns each row to a segment.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{ScatterKind, ScatterNd};

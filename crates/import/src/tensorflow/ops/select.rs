@@ -1,4 +1,4 @@
-//! SelectV2, with NumPy broadcasting, and Select, whose condition may be one of each row.
+//! SelectV2, with NumPy broadcasting; and Select, whose condition may be one per row.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Where;

@@ -17,7 +17,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![y])
 }
 
-/// What the operator says, step by step.
+/// Translates the operator literally.
 fn literal(
     context: &mut Context<'_>,
     source: ValueId,

@@ -35,12 +35,12 @@ fn equal(context: &mut Context<'_>, size: usize, count: i64) -> Result<Vec<usize
     }
 }
 
-/// Parts of given sizes; at most one is -1, which takes what is left.
+/// Parts of given sizes. At most one is -1, which is the remaining size.
 fn given(stated: &[i64], size: usize, count: i64) -> Result<Vec<usize>, Reason> {
     let wrong = || Reason::OperandValue {
         operand: "size_splits",
         found: format!("{stated:?}"),
-        legal: format!("{count} sizes with the sum {size}, of which one may be -1"),
+        legal: format!("{count} sizes with the sum {size}, one of them may be -1"),
     };
     let known: i64 = stated.iter().filter(|&&part| part != -1).fold(0, |sum, &part| sum.saturating_add(part));
     let rest = (size as i64).saturating_sub(known);

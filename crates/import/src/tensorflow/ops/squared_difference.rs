@@ -1,4 +1,4 @@
-//! SquaredDifference.
+//! SquaredDifference: `(x - y)^2`.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};

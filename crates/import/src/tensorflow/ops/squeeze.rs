@@ -1,4 +1,4 @@
-//! Squeeze: all axes of size 1, or those listed.
+//! Squeeze: removes all axes of size 1, or the listed ones.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Reshape;

@@ -1,4 +1,5 @@
-//! TopK, whose count is an attribute, and TopKV2: the largest elements along the last axis, and where they are.
+//! TopK, whose count is an attribute, and TopKV2: the largest elements along the last axis, and
+//! their indices.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Cast, TopK};
@@ -17,7 +18,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         _ => context.attributes.int("k")?.ok_or(Reason::AttributeMissing { name: "k" })?,
     };
     let k = usize::try_from(k).map_err(|_| unsupported("k", k, "0 or more"))?;
-    // What need not be sorted may be.
+    // Unsorted results may be sorted, so the flag has no effect.
     context.attributes.flag("sorted", true)?;
     let to = match context.attributes.element_type("index_type")? {
         Some(code) => element_type(code)?,

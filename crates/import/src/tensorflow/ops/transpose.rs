@@ -1,4 +1,4 @@
-//! Transpose.
+//! Transpose: permutation of axes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Transpose;

@@ -1,4 +1,4 @@
-//! Unpack: the parts along an axis, which goes.
+//! Unpack: the slices along an axis, which is removed.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Reshape, Split};
