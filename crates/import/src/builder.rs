@@ -1,4 +1,5 @@
-//! [`Builder`]: the graph under construction. It keeps names unique, checks every shape, and folds operations on constants.
+//! [`Builder`]: the graph under construction. It keeps names unique, checks every shape, and folds
+//! operations on constants.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

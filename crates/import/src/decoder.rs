@@ -63,7 +63,9 @@ pub struct Decoder {
 ///
 /// # Errors
 ///
-/// [`DecoderFileError`] if the description is not TOML, lacks a key or has an illegal value; if the file of weights is outside the folder or cannot be read; or if tensors are missing, superfluous, or of another shape or type.
+/// [`DecoderFileError`] if the description is not TOML, lacks a key or has an illegal value; if the
+/// file of weights is outside the folder or cannot be read; or if tensors are missing, superfluous,
+/// or of another shape or type.
 pub fn read(description: &[u8], files: &ReadFile<'_>) -> Result<Decoder, DecoderFileError> {
     let description::Description { config, text, weights: path } = description::read(description)?;
     let outside =

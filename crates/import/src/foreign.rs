@@ -1,4 +1,5 @@
-//! [`Foreign`]: model files of other tools, with the command that converts them to ONNX; and files that are named like a model but are not one: pointers, web pages, archives.
+//! [`Foreign`]: model files of other tools, with the command that converts them to ONNX; and files
+//! that are named like a model but are not one: pointers, web pages, archives.
 
 use std::io::Cursor;
 

@@ -1,4 +1,5 @@
-//! [`NodeBuilder`]: the operands of a node during its translation, and the functions that add to the graph. It holds the parts that all formats share; each format adds its attributes.
+//! [`NodeBuilder`]: the operands of a node during its translation, and the functions that add to
+//! the graph. It holds the parts that all formats share; each format adds its attributes.
 
 use std::sync::Arc;
 

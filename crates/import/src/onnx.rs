@@ -61,7 +61,9 @@ const TRANSLATED: i64 = 23;
 ///
 /// # Errors
 ///
-/// [`ImportError`] if the bytes are not a model, a version is not supported, a name in the options does not exist, sizes are open, or nodes cannot be imported. All problems of the nodes are reported together.
+/// [`ImportError`] if the bytes are not a model, a version is not supported, a name in the options
+/// does not exist, sizes are open, or nodes cannot be imported. All problems of the nodes are
+/// reported together.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     read_with_files(bytes, name, options, &|_, _| Err("files next to the model are not available".to_owned()))
 }

@@ -46,7 +46,9 @@ use proto::{GraphDef, NodeDef};
 ///
 /// # Errors
 ///
-/// [`ImportError`] if the bytes are not a graph, a name in the options does not exist (dimensions have no names here), sizes are open, or nodes cannot be imported. All problems of the nodes are reported together.
+/// [`ImportError`] if the bytes are not a graph, a name in the options does not exist (dimensions
+/// have no names here), sizes are open, or nodes cannot be imported. All problems of the nodes are
+/// reported together.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     if let Some(name) = options.sizes.keys().next() {
         return Err(ImportError::UnknownName {

@@ -41,7 +41,9 @@ use model::Model;
 ///
 /// # Errors
 ///
-/// [`ImportError`] if the bytes are not a model, a name in the options does not exist (dimensions have no names here), sizes are open, or operators cannot be imported. All problems of the operators are reported together.
+/// [`ImportError`] if the bytes are not a model, a name in the options does not exist (dimensions
+/// have no names here), sizes are open, or operators cannot be imported. All problems of the
+/// operators are reported together.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     if let Some(name) = options.sizes.keys().next() {
         let available = Vec::new();

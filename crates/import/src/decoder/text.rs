@@ -19,7 +19,9 @@ impl Text {
     ///
     /// # Errors
     ///
-    /// [`DecoderFileError::Key`] if the alphabet is empty or repeats a character, `number_width` is too large or needs a space that the alphabet does not have, or `stop` is not in the alphabet.
+    /// [`DecoderFileError::Key`] if the alphabet is empty or repeats a character, `number_width` is
+    /// too large or needs a space that the alphabet does not have, or `stop` is not in the
+    /// alphabet.
     pub fn new(alphabet: &str, stop: Option<char>, number_width: usize) -> Result<Self, DecoderFileError> {
         let key =
             |key, found: String, legal: &str| DecoderFileError::Key { key, found, legal: legal.to_owned() };

@@ -1,4 +1,5 @@
-//! [`Model`]: the supported fields of a TensorFlow Lite file, numbered as in `schema.fbs` (version 3).
+//! [`Model`]: the supported fields of a TensorFlow Lite file, numbered as in `schema.fbs` (version
+//! 3).
 
 use npukit_numeric::ElementType;
 
@@ -78,7 +79,8 @@ impl<'a> Model<'a> {
     ///
     /// # Errors
     ///
-    /// [`Damage`] if offsets are outside the file, or if there are far more numbers than the file has bytes.
+    /// [`Damage`] if offsets are outside the file, or if there are far more numbers than the file
+    /// has bytes.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Damage> {
         if bytes.get(4..8) != Some(IDENTIFIER) {
             return Err(Damage { offset: 4, reason: "the identifier TFL3 is missing" });

@@ -1,4 +1,5 @@
-//! [`Product`]: rows times the weights of a direction, in floats, or in bytes with a scale after each operand.
+//! [`Product`]: rows times the weights of a direction, in floats, or in bytes with a scale after
+//! each operand.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Cast, MatMul, Reshape, Slice, SliceRange, Transpose};
