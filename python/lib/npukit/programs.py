@@ -139,10 +139,11 @@ class Program:
         certificate: Path | None = None,
         progress: Progress = None,
     ) -> Proof:
-        """Proves that the program computes its model for all inputs. Returns the report of `npu verify`, true if all outputs are proved.
+        """Proves that the program computes its model for all inputs. Returns the report of `npu verify`, true if all
+        outputs are proved.
 
-        For an artifact, `model` is the model from which it was compiled. `seeds` are random seeds of inputs, with one run
-        per seed. `certificate` is a file to check; its seeds are used first.
+        For an artifact, `model` is the model from which it was compiled. `seeds` are random seeds of inputs, with
+        one run per seed. `certificate` is a file to check; its seeds are used first.
         """
         native = None if model is None else model._native
         file = None if certificate is None else arguments.path(certificate)
