@@ -29,7 +29,8 @@ fn tensor(array: &Bound<'_, PyUntypedArray>) -> PyResult<Tensor> {
         (b'i', 8) | (b'u', 4 | 8) => held::<i64>(array, "int64", TensorData::I64)?,
         (b'i' | b'u', _) => held::<i32>(array, "int32", TensorData::I32)?,
         _ => {
-            let told = format!("an array of {dtype} cannot be an input; legal: floats, integers and truth values");
+            let told =
+                format!("an array of {dtype} cannot be an input; legal: floats, integers and truth values");
             return Err(PyTypeError::new_err(told));
         }
     };
@@ -61,8 +62,9 @@ fn held<T: Element + Copy>(
         // The array is not contiguous in row-major order.
         _ => array.as_array().iter().copied().collect(),
     };
-    Tensor::new(array.shape().to_vec(), data(elements))
-        .map_err(|data| PyTypeError::new_err(format!("{} elements do not fit the shape of the array", data.len())))
+    Tensor::new(array.shape().to_vec(), data(elements)).map_err(|data| {
+        PyTypeError::new_err(format!("{} elements do not fit the shape of the array", data.len()))
+    })
 }
 
 /// Converts tensors to a dictionary of arrays, which take over the elements.

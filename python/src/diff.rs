@@ -112,8 +112,7 @@ impl Gathered {
             _ => known.model == source.model,
         };
         if !is_same {
-            let told =
-                "both sides must be read and compiled with the same settings; save one program, and compare the result of `read`";
+            let told = "both sides must be read and compiled with the same settings; save one program, and compare the result of `read`";
             return Err(PyValueError::new_err(told));
         }
         if !is_compiled(known) {

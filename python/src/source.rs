@@ -1,4 +1,4 @@
-//! Conversion of Python's arguments for models and compilations to those of the facade.
+//! Conversion of Python's arguments for models and compilations to the facade's types.
 
 use std::collections::BTreeMap;
 

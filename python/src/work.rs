@@ -1,4 +1,5 @@
-//! [`run`]: runs long work in a separate thread, while Python's thread handles signals and shows the progress.
+//! [`run`]: runs long work in a separate thread, while Python's thread handles signals and shows
+//! the progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +41,7 @@ struct Shared {
     is_cancelled: AtomicBool,
 }
 
-/// Panic payload that ends work which is no longer needed.
+/// Panic payload that ends canceled work.
 struct Cancelled;
 
 /// Returns the result of `work`, without blocking other Python threads. Ctrl-C raises the signal's

@@ -8,7 +8,7 @@ use crate::Error;
 pub const ABOUT: &str =
     "Rewrites expected outputs (NPUKIT_BLESS=1, INSTA_UPDATE=always); passes arguments to cargo test";
 
-/// Runs `cargo test` with `arguments`, or for the whole workspace if there are none.
+/// Runs `cargo test` with `arguments`, or for the whole workspace without arguments.
 ///
 /// Review the changes with `git diff`: blessed output is not necessarily right.
 pub fn run(arguments: &[String]) -> Result<(), Error> {

@@ -26,8 +26,7 @@ use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, files, root};
 
 /// Summary for the help.
-pub const ABOUT: &str =
-    "Compares figures of the code with xtask/budgets.toml; --lower stores lower ones";
+pub const ABOUT: &str = "Compares figures of the code with xtask/budgets.toml; --lower stores lower ones";
 
 /// A figure of the code, for example a number of lines.
 #[derive(Debug, PartialEq)]
@@ -145,7 +144,10 @@ mod tests {
         let problems = problems(&budgets("lines = 1"), &[Figure::new("packages", 1)]);
         assert_eq!(
             problems,
-            ["`packages` is 1, but has no budget in xtask/budgets.toml", "budget `lines` does not belong to a figure"]
+            [
+                "`packages` is 1, but has no budget in xtask/budgets.toml",
+                "budget `lines` does not belong to a figure"
+            ]
         );
     }
 

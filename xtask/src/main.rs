@@ -68,9 +68,7 @@ enum Error {
     Syntax { path: String, error: syn::Error },
     #[error("invalid target name `{0}`; legal: a new word of lowercase letters and digits")]
     TargetName(String),
-    #[error(
-        "`new-instruction` needs `--check` and targets with a patch in xtask/instructions, found `{0}`"
-    )]
+    #[error("`new-instruction` needs `--check` and targets with a patch in xtask/instructions, found `{0}`")]
     NewInstruction(String),
     #[error("{path} does not add an instruction: {reason}")]
     Patch { path: String, reason: &'static str },

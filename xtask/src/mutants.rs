@@ -104,7 +104,7 @@ fn within(arguments: &mut Vec<String>) -> Result<Duration, Error> {
 /// Number of mutants after which outcomes are stored.
 const KEPT_AT_ONCE: usize = 100;
 
-/// Builds a package with the mutants of `numbers`, except those that do not compile, and runs them.
+/// Builds a package with the mutants of `numbers` that compile, and runs them.
 /// `keep` receives outcomes as they arrive.
 fn outcomes(
     tree: &Tree,

@@ -49,8 +49,10 @@ fn sizes(context: &NodeBuilder<'_>, terms: &[Term]) -> Result<BTreeMap<Label, us
         for (&label, &size) in term.labels.iter().zip(context.shape(term.value)) {
             let known = sizes.entry(label).or_insert(size);
             if *known != size && *known != 1 && size != 1 {
-                let (found, legal) =
-                    (format!("an axis of {size}"), format!("{known}, the size of {label} in another operand"));
+                let (found, legal) = (
+                    format!("an axis of {size}"),
+                    format!("{known}, the size of {label} in another operand"),
+                );
                 return Err(Reason::OperandValue { operand: "Inputs", found, legal });
             }
             *known = if *known == 1 { size } else { *known };

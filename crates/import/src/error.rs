@@ -74,16 +74,15 @@ pub enum ImportError {
     },
     /// Sizes that neither the model nor the options state.
     #[error("the model leaves input sizes open: {}", open_dimensions(inputs))]
-    #[diagnostic(help("state the sizes of dimensions by name, or the shapes of whole inputs, in the options"))]
+    #[diagnostic(help(
+        "state the sizes of dimensions by name, or the shapes of whole inputs, in the options"
+    ))]
     OpenDimensions {
         /// All inputs, with their known dimensions.
         inputs: Vec<OpenInput>,
     },
     /// Another node consumes each result, or no node computes anything.
-    #[error(
-        "the graph has no outputs: another node consumes every result; nodes: {}",
-        listing(available)
-    )]
+    #[error("the graph has no outputs: another node consumes every result; nodes: {}", listing(available))]
     #[diagnostic(help("name the outputs with the outputs option"))]
     NoOutputs {
         /// Names that exist in the model.

@@ -396,10 +396,7 @@ mod tests {
         assert_eq!(what("m.pth", OLD_TORCH), Some("a PyTorch file"));
         assert_eq!(what("m.bin", b"\x89HDF\r\n\x1a\n..."), Some("a Keras file (HDF5)"));
         assert_eq!(what("m.bin", b"\x02\0\0\0\0\0\0\0{}"), Some("a file of weights only (safetensors)"));
-        assert_eq!(
-            what("m.bin", b"\x04\0\0\0\0\0\0\0{}  ..."),
-            Some("a file of weights only (safetensors)")
-        );
+        assert_eq!(what("m.bin", b"\x04\0\0\0\0\0\0\0{}  ..."), Some("a file of weights only (safetensors)"));
         assert_eq!(what("m.bin", b"\x03\0\0\0\0\0\0\0{}"), None);
         // A binary program: two zero words, then data.
         assert_eq!(what("m.tprog", b"\0\0\0\0\0\0\0\0{\x03\0\0\0"), None);

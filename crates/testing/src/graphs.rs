@@ -150,7 +150,8 @@ impl Net {
     /// Adds a constant of random numbers up to `size`.
     fn random(&mut self, shape: &[usize], size: f32) -> ValueId {
         let values = self.random.numbers(shape.iter().product()).into_iter().map(|x| x * size).collect();
-        let tensor = Tensor::from_f32(shape.to_vec(), values).expect("the number of elements matches the shape");
+        let tensor =
+            Tensor::from_f32(shape.to_vec(), values).expect("the number of elements matches the shape");
         self.graph.add_constant(format!("c{}", self.graph.values.len()), tensor)
     }
 

@@ -4,17 +4,17 @@
 //! | test | checks that |
 //! |---|---|
 //! | [`Suite::vectors`] | every golden vector passes, and none is missing |
-//! | [`Suite::tables`] | the instruction set is consistent; words with random operands survive their text form |
+//! | [`Suite::tables`] | the instruction set is consistent; random words survive their text form |
 //! | [`Suite::words`] | any bytes have a listing, which assembles to them |
-//! | [`Suite::programs`] | the text of compiled graphs assembles, and its words survive their listing |
-//! | [`Suite::lowering`] | programs compute the graph's results, on any initial memory, and after writing and reading; `check` and `compile` refuse the same graphs |
+//! | [`Suite::programs`] | the text of compiled graphs assembles; its words survive their listing |
+//! | [`Suite::lowering`] | programs compute the graph's results; `check` and `compile` agree |
 //! | [`Suite::bounds`] | observed errors stay below the error bounds, if the instance has bounds |
 //! | [`Suite::times`] | the parts of a time report add up |
 //! | [`Suite::writes`] | in the debugger, numbers only change in steps that report the write |
 //! | [`Suite::operands`] | a result changes only with the operands that its step reports |
 //! | [`Suite::floats`] | the machine's float values equal the graph's |
-//! | [`Suite::segments`] | the debugger runs through all segments of a model that the target supports in part |
-//! | [`Suite::damage`] | damaged configurations, vectors and artifacts are refused or read, without a panic |
+//! | [`Suite::segments`] | the debugger runs through all segments of a divided model |
+//! | [`Suite::damage`] | damaged configurations, vectors and artifacts never cause a panic |
 //!
 //! A function panics if its check fails.
 

@@ -17,7 +17,7 @@ use crate::{Random, Suite};
 const LOOKED: usize = 600;
 /// Largest memory that is compared as a whole, in numbers.
 const WHOLE: u64 = 1 << 15;
-/// Compared addresses around those that a program uses.
+/// Number of compared addresses around each used address.
 const AROUND: u64 = 16;
 /// Number of texts of a graph that are run as assembly programs.
 const TEXTS: usize = 2;

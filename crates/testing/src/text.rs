@@ -32,7 +32,12 @@ impl Suite {
                     row.encode(&values).ok()
                 });
                 let words: Vec<_> = words.take(WORDS).collect();
-                assert!(!words.is_empty(), "{}: no valid combination of operands found for {}", isa.name, row.name);
+                assert!(
+                    !words.is_empty(),
+                    "{}: no valid combination of operands found for {}",
+                    isa.name,
+                    row.name
+                );
                 words.iter().for_each(|&word| survives(&isa, row, &isa.bytes(word, row.size_bytes)));
             }
         }

@@ -37,7 +37,8 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<(), String> {
     let [path, name] = arguments else {
         return Err(
-            "usage: npukit-board-sim SOCKET BOARD, for example `npukit-board-sim board.socket tcu:pynqz1`".into()
+            "usage: npukit-board-sim SOCKET BOARD, for example `npukit-board-sim board.socket tcu:pynqz1`"
+                .into(),
         );
     };
     let board = board(name)?;

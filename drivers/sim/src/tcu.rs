@@ -1,6 +1,6 @@
 //! Board of TCU: its machine with two DMA engines, and one memory for everything.
 //!
-//! Registers of the instruction DMA are at [`INSTRUCTIONS`], and those of the sample DMA at
+//! Registers of the instruction DMA are at [`INSTRUCTIONS`], and registers of the sample DMA at
 //! [`SAMPLES`]. Memory is the first GiB. The machine's banks are windows of that memory at the
 //! offsets that the program configures; vectors are only in the machine's own DRAM while an
 //! instruction moves them. Instructions are executed one after the other. Samples come from the
@@ -251,7 +251,7 @@ impl Board {
         Some(())
     }
 
-    /// Gives a block of samples to a waiting transfer: of executed instructions or, if nothing else
+    /// Gives a block of samples to a waiting transfer: of executed instructions or, if nothing more
     /// arrives, of the idle time after them.
     fn stream_samples(&mut self, faults: &mut Faults) {
         let Some((transfer, looks)) = &mut self.wanted else { return };

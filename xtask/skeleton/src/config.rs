@@ -14,7 +14,7 @@ pub struct Config {
     pub memory_words: u32,
     /// Numbers processed per cycle.
     pub lanes: u32,
-    /// Cycles of an instruction in addition to those of its numbers.
+    /// Cycles of an instruction in addition to the cycles of its numbers.
     pub latency: u32,
     /// Clock frequency in MHz.
     pub clock_mhz: f64,

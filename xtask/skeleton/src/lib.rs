@@ -1,6 +1,7 @@
 //! Skeleton: an accelerator with three instructions, the starting point of a new target.
 //!
-//! [`Config`] is an instance, [`Op`] an instruction, and [`Program`] the compiler's result, which drivers load. [`Machine`] runs programs bit-exactly; [`clock`] computes their cycles.
+//! [`Config`] is an instance, [`Op`] an instruction, and [`Program`] the compiler's result, which
+//! drivers load. [`Machine`] runs programs bit-exactly; [`clock`] computes their cycles.
 
 pub mod clock;
 mod config;

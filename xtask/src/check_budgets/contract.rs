@@ -11,7 +11,7 @@ use crate::Error;
 /// Names of a trait and of a method.
 type Method = (String, String);
 
-/// Computes the number of methods of all public traits, and of those that only one target
+/// Computes the number of methods of all public traits, and of methods that only one target
 /// implements.
 pub fn figures(product: &[ProductFile<'_>]) -> Result<Vec<Figure>, Error> {
     let mut methods = BTreeSet::new();

@@ -12,7 +12,7 @@ use super::{Problem, SourceFile};
 const MAY_NAME: &[(&str, &str)] = &[
     ("crates/npukit/src/targets", "the list of the facade, and the names of its targets"),
     ("crates/cli/src/examples.rs", "examples of the help, which people copy as they are"),
-    ("crates/fuzzing/src/", "the readers to be fuzzed are those of each target, with bytes made for it"),
+    ("crates/fuzzing/src/", "the readers of all targets are fuzzed, with bytes made for each"),
 ];
 
 /// Checks the sources of shared crates and of targets.
@@ -49,9 +49,10 @@ fn check_file(file: &SourceFile, targets: &BTreeSet<&str>, options: &BTreeSet<&s
     let own = target_of(&file.path);
     let others: Vec<&str> = targets.iter().copied().filter(|name| Some(*name) != own).collect();
     let told = file.text.lines().enumerate().flat_map(|(index, line)| {
-        let accelerators = others.iter().filter(|name| names(line, name)).map(|name| {
-            format!("`{name}` is an accelerator; only targets/{name} may name it")
-        });
+        let accelerators = others
+            .iter()
+            .filter(|name| names(line, name))
+            .map(|name| format!("`{name}` is an accelerator; only targets/{name} may name it"));
         // A target may mention its own options.
         let keys = options.iter().filter(|key| own.is_none() && is_option(line, key));
         let keys = keys.map(|key| format!("`{key}` is an option that targets declare"));
@@ -102,8 +103,7 @@ mod tests {
 
     #[test]
     fn shared_crates_name_no_accelerator() {
-        let told =
-            "crates/x/src/a.rs:1: `ab` is an accelerator; only targets/ab may name it";
+        let told = "crates/x/src/a.rs:1: `ab` is an accelerator; only targets/ab may name it";
         for line in ["// as the AB does", "use npukit_ab::Ab;", "let x: AbProgram;", "`ab:preset`"] {
             assert_eq!(messages("crates/x/src/a.rs", line), [told], "{line}");
         }

@@ -1,7 +1,10 @@
 //! Rules of files for other programs: names in them must pass through the escape function of the
 //! format.
 //!
-//! [`WRITERS`] has one row per source that writes such files. Each value that its macros insert into a text must be escaped there, have a numeric precision, or be in the row's list of values that are not names. A source with a keyword of such a format, but without a row, is also reported.
+//! [`WRITERS`] has one row per source that writes such files. Each value that its macros insert
+//! into a text must be escaped there, have a numeric precision, or be in the row's list of values
+//! that are not names. A source with a keyword of such a format, but without a row, is also
+//! reported.
 
 mod macros;
 

@@ -1,4 +1,4 @@
-//! Builds a crate with its mutants, and removes those that do not compile.
+//! Builds a crate with its mutants, and removes mutants that do not compile.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

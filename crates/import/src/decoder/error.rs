@@ -88,7 +88,7 @@ pub enum DecoderFileError {
         /// Names of the unused tensors.
         names: String,
     },
-    /// The sizes or the shapes of tensors are not those of a decoder.
+    /// The sizes or the shapes of tensors do not fit a decoder.
     #[error(transparent)]
     Model(#[from] DecoderError),
 }

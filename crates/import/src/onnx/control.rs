@@ -54,7 +54,7 @@ impl<'a> Importer<'a, '_> {
         Ok(results)
     }
 
-    /// Returns the results of an If: those of the taken branch if the condition is constant,
+    /// Returns the results of an If: the results of the taken branch if the condition is constant,
     /// otherwise a selection between both branches.
     fn choose(
         &mut self,

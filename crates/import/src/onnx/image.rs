@@ -40,7 +40,7 @@ impl Image {
         }
     }
 
-    /// Returns an NHWC result in the layout of the model. The result of a signal must have as many
+    /// Returns an NHWC result in the layout of the model. The result of a signal must have the same number of
     /// rows as the operand.
     pub(super) fn restore(&self, context: &mut Context<'_>, y: ValueId) -> Result<ValueId, Reason> {
         if !self.is_signal {
@@ -58,7 +58,7 @@ impl Image {
 
 /// Sizes of the image axes of an operand `[n, c, ..]`; empty if it has no channels.
 pub(super) fn image_sizes(shape: &[usize]) -> &[usize] {
-    // Default: without channels there are no image axes.
+    // Default: an operand without channels has no image axes.
     shape.get(2..).unwrap_or_default()
 }
 

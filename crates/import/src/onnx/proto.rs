@@ -163,7 +163,7 @@ pub struct AttributeProto {
 }
 
 /// Codes of [`AttributeProto::type`](AttributeProto).
-#[allow(missing_docs, reason = "the names are those of the ONNX enumeration")]
+#[allow(missing_docs, reason = "the names are from the ONNX enumeration")]
 pub mod attribute_type {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
@@ -219,7 +219,7 @@ pub struct TensorProto {
 }
 
 /// Codes of [`TensorProto::data_type`].
-#[allow(missing_docs, reason = "the names are those of the ONNX enumeration")]
+#[allow(missing_docs, reason = "the names are from the ONNX enumeration")]
 pub mod data_type {
     pub const FLOAT: i32 = 1;
     pub const UINT8: i32 = 2;

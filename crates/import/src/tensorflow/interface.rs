@@ -133,7 +133,7 @@ impl Importer<'_> {
             })
             .map(|(index, _)| index)
             .collect();
-        // An unused result of a loop is an output only if there are no other outputs.
+        // An unused result of a loop is an output only without other outputs.
         let is_exit = |index: &usize| self.proto.node[*index].op == "Exit";
         let others: Vec<usize> = last.iter().copied().filter(|index| !is_exit(index)).collect();
         if others.is_empty() { last.into_iter() } else { others.into_iter() }

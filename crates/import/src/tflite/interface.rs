@@ -1,4 +1,4 @@
-//! Inputs and outputs of a file, which are those of its first graph.
+//! Inputs and outputs of a file: the inputs and outputs of its first graph.
 
 use std::collections::HashSet;
 

@@ -24,7 +24,7 @@ fn at_the_limit(op: &str, operands: &[&str], more: usize) -> Graph {
         let model = Model::new(13).ints("s", &[count as i64]).floats("c", &[1], &[1.0]);
         model.node(node(op, operands, &["y"])).output("y")
     };
-    // The number has as many digits as the slightly larger one.
+    // The number has the same number of digits as the slightly larger one.
     let room = ROOM + of(ROOM).bytes().len();
     imported(&of(room + more))
 }
@@ -116,7 +116,7 @@ fn layers_of_constants_are_left_to_passes() {
     }
 }
 
-/// A small file with external elements may have as many elements moved as it has.
+/// A small file with external elements may move all of its elements.
 #[test]
 fn elements_beside_the_model_make_room_for_themselves() {
     const COUNT: usize = ROOM + (ROOM >> 2);

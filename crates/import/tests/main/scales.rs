@@ -136,7 +136,7 @@ fn run(model: Model, a: (&[usize], &[f32]), b: (&[usize], &[f32])) -> Vec<f32> {
 /// Without a zero point, integers are used directly; with one, their distance from it is.
 #[test]
 fn sums_of_integers_count_from_the_zero_point() {
-    // The bytes of a are 4 and 5; those of b are 1, 2, 3 and 4.
+    // The bytes of a are 4 and 5; the bytes of b are 1, 2, 3 and 4.
     let matmul = |inputs: &[&str]| {
         let model = bytes([&[1, 2], &[2, 2]]).node(node("MatMulInteger", inputs, &["y"]));
         run(model, (&[1, 2], &[1.0, 2.0]), (&[2, 2], &[1.0, 2.0, 3.0, 4.0]))

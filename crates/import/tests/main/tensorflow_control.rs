@@ -13,7 +13,7 @@ fn constants() -> Graph {
     graph.integers("first", &[], &[0]).integers("step", &[], &[1]).integers("last", &[], &[3])
 }
 
-/// Nodes of a loop variable, except those that compute.
+/// Nodes of a loop variable, without the nodes that compute.
 fn variable(graph: Graph, name: &str, begin: &str, next: &str) -> Graph {
     let of = |kind: &str| format!("{kind}_{name}");
     let enter = node("Enter", &of("enter"), &[begin]).string("frame_name", "loop").flag("is_constant", false);

@@ -144,7 +144,10 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Program, ArtifactError> {
 /// Checks the invariants of a program from any source.
 fn check(program: &Program) -> Result<(), String> {
     if !program.instructions.contains(&Op::End) {
-        return Err(format!("the program of {} instructions does not end with `end`", program.instructions.len()));
+        return Err(format!(
+            "the program of {} instructions does not end with `end`",
+            program.instructions.len()
+        ));
     }
     let ports = program.inputs.iter().chain(&program.outputs);
     if let Some(port) = ports.into_iter().find(|port| !port.is_within(&program.config)) {

@@ -129,7 +129,7 @@ impl<'a> Importer<'a, '_> {
         Ok(Unrolled::Results([carried, stacked].concat()))
     }
 
-    /// Returns the stacked results of zero iterations. Their shapes are those of one iteration.
+    /// Returns the stacked results of zero iterations. Their shapes follow from one iteration.
     fn empty_stacks(
         &mut self,
         node: &'a NodeProto,

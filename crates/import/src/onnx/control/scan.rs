@@ -95,7 +95,8 @@ impl<'a> Importer<'a, '_> {
     ) -> Result<ValueId, Reason> {
         let mut shape = self.builder.graph.shape(value).to_vec();
         if shape[axis] != length {
-            let (found, legal) = (format!("{} elements along the scanned axis", shape[axis]), length.to_string());
+            let (found, legal) =
+                (format!("{} elements along the scanned axis", shape[axis]), length.to_string());
             return Err(Reason::OperandValue { operand: "scan_inputs", found, legal });
         }
         let ranges = vec![SliceRange { axis, start: place, length: 1, step: 1 }];

@@ -115,7 +115,7 @@ impl Attention {
             }
             (query, keys) => {
                 let (found, legal) =
-                    (format!("shape {keys:?}"), format!("heads that divide those of Q, {query:?}"));
+                    (format!("shape {keys:?}"), format!("heads that divide the heads of Q, {query:?}"));
                 Err(Reason::OperandValue { operand: "K", found, legal })
             }
         }
@@ -187,7 +187,7 @@ impl Attention {
         context.helper("scaled", Binary { kind: BinaryKind::Mul }, vec![x, factor])
     }
 
-    /// Returns `cap * tanh(x / cap)`, or `x` if there is no cap.
+    /// Returns `cap * tanh(x / cap)`, or `x` without a cap.
     fn capped(&self, context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
         let cap = context.attributes.float_or("softcap", 0.0)?;
         if cap == 0.0 { Ok(x) } else { self.capped_by(context, x, cap) }

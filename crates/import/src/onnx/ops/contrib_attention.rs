@@ -87,7 +87,7 @@ fn multi_head(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![seen, keys, values])
 }
 
-/// Returns keys and values appended to those of earlier tokens.
+/// Appends keys and values to the past.
 fn extended(
     context: &mut Context<'_>,
     past: Option<(ValueId, ValueId)>,
@@ -101,7 +101,7 @@ fn extended(
 
 /// How many tokens came before.
 fn before(context: &Context<'_>, past: Option<(ValueId, ValueId)>) -> usize {
-    // Default: without a past, there are no earlier tokens; a past without that axis is refused
+    // Default: without a past, the number of earlier tokens is 0; a past without that axis is refused
     // where it is joined.
     past.and_then(|(key, _)| context.shape(key).get(2).copied()).unwrap_or(0)
 }

@@ -128,7 +128,7 @@ fn hwio(context: &mut Context<'_>, weights: ValueId, group: usize) -> Result<Val
     let (channels, filters, kernel) = (shape[0], shape[1], image_sizes(shape));
     let [rows, columns] = if let &[rows, columns] = kernel { [rows, columns] } else { [1, kernel[0]] };
     let inner = channels / group;
-    // The output channels of each group follow those of the previous group.
+    // The output channels of the groups are concatenated.
     let split = Reshape { shape: vec![group, inner, filters, rows, columns] };
     let weights = context.helper("groups", split, vec![weights])?;
     let weights = context.helper("hwigo", Transpose { perm: vec![3, 4, 1, 0, 2] }, vec![weights])?;

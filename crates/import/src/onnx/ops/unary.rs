@@ -18,7 +18,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Unary { kind }, vec![x])?])
 }
 
-/// Functions with attributes. Defaults are those of the standard.
+/// Functions with attributes, with the defaults of the standard.
 fn with_attributes(context: &mut Context<'_>) -> Result<UnaryKind, Reason> {
     let operator = context.op_type();
     if operator == "Gelu" {

@@ -58,7 +58,7 @@ pub(super) fn cut(context: &mut Context<'_>, x: ValueId, ends: &'static str) -> 
     }
 }
 
-/// Returns the dilated convolution for which the blocks were split. `None` if there is none, or if
+/// Returns the dilated convolution for which the blocks were split. `None` without one, or if
 /// more is cropped than was padded.
 fn dilated(
     context: &mut Context<'_>,

@@ -1,5 +1,5 @@
 //! NON_MAX_SUPPRESSION_V4 and V5: selects the boxes with the highest scores one after the other,
-//! without those that overlap a better one. The number of results is the maximum number of boxes;
+//! without boxes that overlap a better one. The number of results is the maximum number of boxes;
 //! results after the last box are 0.
 
 use npukit_graph::ValueId;
@@ -110,7 +110,7 @@ fn times(context: &mut Context<'_>, product: Option<ValueId>, x: ValueId) -> Res
     product.map_or(Ok(x), |product| context.binary(BinaryKind::Mul, product, x))
 }
 
-/// Selects the boxes. After each, the box itself and those that overlap it lose their scores.
+/// Selects the boxes. After each, the box itself and the boxes that overlap it lose their scores.
 fn choose(
     context: &mut Context<'_>,
     scores: ValueId,
