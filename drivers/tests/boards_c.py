@@ -1,7 +1,8 @@
-"""The C drivers of opu, drra and pccx on simulated boards: results bit for bit, faults and damaged files with their codes.
+"""Tests the C drivers of opu, drra and pccx on simulated boards: bit-exact results, and the codes of faults and damaged
+files.
 
-Judges: of drra the golden programs, whose results upstream's circuit and simulator confirm; of opu `npu run`; of
-pccx sums and products that a person can do.
+References: for drra the golden programs, whose results upstream's circuit and simulator confirm; for opu `npu run`; for
+pccx sums and products that can be checked manually.
 """
 
 import json
@@ -39,7 +40,7 @@ class Folder(unittest.TestCase):
         return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
 
     def sweep(self, run, fault, *codes):
-        """The fault at one event after the other: one of its codes, until there are no such events."""
+        """Injects the fault at one event after the other, and expects one of its codes, until there are no more such events."""
         for after in (1, 2, 3, 5, 8, 13, 21, 34, 55, 100000):
             with self.subTest(f"{fault}@{after}"):
                 done, is_right = run(f"{fault}@{after}")
@@ -54,7 +55,7 @@ class Folder(unittest.TestCase):
     def sweep_all(self, run):
         for fault in ("read-register", "write-register", "read-memory", "write-memory"):
             self.sweep(run, fault, BUS)
-        # The clock of a board that is gone stands still, which may be noticed first.
+        # The clock of a lost board stands still, which may be detected first.
         self.sweep(run, "disconnect", BUS, TIMEOUT)
         self.sweep(run, "stall", TIMEOUT)
         self.sweep(run, "report", DATA)
@@ -153,7 +154,7 @@ class Drra(Folder):
             rows.append(f"{row} {''.join(words)}\n")
         image = self.folder / "image.bin"
         image.write_text("".join(rows))
-        # The board is the released circuit, whose own result stands there where it differs.
+        # The board is the released circuit; if it differs, its own result is listed.
         rows = golden["upstream"]["rtl"].get("output_rows", golden["expected_rows"])
         return program, image, {int(row): values for row, values in rows.items()}
 
@@ -206,7 +207,7 @@ class Drra(Folder):
 
 
 class Pccx(Folder):
-    """Programs of MEMSET, MEMCPY and CVO, put together word by word from the specification; results by hand."""
+    """Programs of MEMSET, MEMCPY and CVO, encoded word by word from the specification, with manually computed results."""
 
     @staticmethod
     def memset(entry, x, y, z):
@@ -222,7 +223,7 @@ class Pccx(Folder):
         return 0x4 << 60 | function << 56 | src << 39 | dst << 22 | length << 6
 
     def container(self, words, more=None, out_bytes=64):
-        """A container of these words, with windows `in` of 64 bytes and `out`."""
+        """Returns a container of these words, with windows `in` of 64 bytes and `out`."""
         names = b"in\0out\0"
         windows = struct.pack("<IIQI", 0, 0, 64, 0) + struct.pack("<IIQI", 0, 1, out_bytes, 3)
         sections = {b"CODE": struct.pack(f"<{len(words)}Q", *words), b"HWIN": windows, b"STRS": names, **(more or {})}
@@ -246,7 +247,7 @@ class Pccx(Folder):
         return (np.array(values, dtype="<f4").view("<u4") >> 16).astype("<u2").tobytes()
 
     def scaled(self):
-        """Eight values times their sum: REDUCE_SUM to word 9, SCALE of words 9 and following to word 20."""
+        """Eight values times their sum: REDUCE_SUM to word 9, SCALE of the words starting at 9 to word 20."""
         words = [
             self.memset(3, 1, 1, 8),
             self.memcpy(3, l2=10),

@@ -1,4 +1,4 @@
-"""What the tests share: the simulated board, programs, and results of `npu run`. NumPy only."""
+"""Shared parts of the tests: the simulated board, programs, and results of `npu run`. Needs NumPy only."""
 
 import json
 import os
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "drivers" / "python"))
 
 
 def environment(name):
-    """A path that drivers/test gives."""
+    """Returns a path that drivers/test sets."""
     value = os.environ.get(name)
     if not value:
         raise SystemExit(f"error: {name} is not set; run drivers/test")
@@ -23,7 +23,7 @@ def environment(name):
 
 
 def npu(*arguments, check=True):
-    """Runs npu; gives what it prints."""
+    """Runs npu; returns its output."""
     done = subprocess.run([environment("NPUKIT_NPU"), *map(str, arguments)], capture_output=True, text=True)
     if check and done.returncode != 0:
         raise AssertionError(f"npu {' '.join(map(str, arguments))}: {done.stderr}")
@@ -31,7 +31,7 @@ def npu(*arguments, check=True):
 
 
 class Boards:
-    """Simulated boards by name, started when they are first asked for."""
+    """Simulated boards by name, started on first use."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="npukit-boards-")
@@ -39,7 +39,7 @@ class Boards:
         self.processes = {}
 
     def socket(self, board):
-        """The socket of a board like `tcu:pynqz1@64`."""
+        """Returns the socket of a board, for example `tcu:pynqz1@64`."""
         if board not in self.processes:
             path = self.path / f"{len(self.processes)}.socket"
             command = [environment("NPUKIT_BOARD_SIM"), str(path), board]
@@ -80,7 +80,7 @@ def tcu_board_file(path, socket, stream_bytes=8, **changed):
 
 
 def read_npz(path):
-    """Arrays by name; NumPy would give `x` for a member called `x.npy`, whatever is in it."""
+    """Returns arrays by name. NumPy would return `x` for a member called `x.npy`, whatever it holds."""
     arrays = {}
     with zipfile.ZipFile(path) as archive:
         for member in archive.namelist():
@@ -90,18 +90,18 @@ def read_npz(path):
 
 
 def runner():
-    """What stands before a compiled test: nothing, or an emulator with its arguments."""
+    """Returns the command before a compiled test: empty, or an emulator with its arguments."""
     return os.environ.get("NPUKIT_RUNNER", "").split()
 
 
 def shared():
-    """The folder of published programs; none where it is not there."""
+    """Returns the folder of published programs, or `None` if it does not exist."""
     folder = pathlib.Path(os.environ.get("NPUKIT_SHARED", ROOT.parent / "shared"))
     return folder if folder.is_dir() else None
 
 
 def programs():
-    """The folder for programs that are compiled for the tests."""
+    """Returns the folder of programs compiled for the tests."""
     folder = pathlib.Path(environment("NPUKIT_PROGRAMS"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder

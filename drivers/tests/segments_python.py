@@ -1,4 +1,4 @@
-"""Models in segments: npukit_board runs the segments on a simulated board and the host's steps in NumPy."""
+"""Models in segments: npukit_board runs the segments on a simulated board and the host steps in NumPy."""
 
 import contextlib
 import json
@@ -12,13 +12,13 @@ from harness import Boards, npu, read_npz
 from npukit_board import ArgumentError, ManifestError, Model, SegmentedModel, Tcu, UnsupportedError, on_tcu
 from npukit_board.socket import SocketBoard
 
-# Steps of FP16BP8 by which results may differ: NumPy computes the host's steps in double precision, and a value between two
-# of the board's numbers then goes to the other one.
+# Allowed difference of results, in steps of FP16BP8. NumPy computes host steps in double precision, so a value between
+# two of the board's numbers may be rounded to the other one.
 STEPS = 4
 
 
 class Segments(unittest.TestCase):
-    """The decoder of the zoo: attention, normalisations and Gelu, which the array does not have."""
+    """The zoo's decoder: attention, normalizations and Gelu, which the array does not support."""
 
     @classmethod
     def setUpClass(cls):
@@ -36,7 +36,7 @@ class Segments(unittest.TestCase):
         cls.scratch.cleanup()
 
     def changed(self, change):
-        """The manifest with a change, beside the other one."""
+        """Writes a changed copy of the manifest next to it."""
         written = json.loads(self.manifest.read_text())
         change(written)
         path = self.folder / "changed.segments.json"

@@ -1,4 +1,4 @@
-"""npukit-tcu, the C driver, on simulated boards: every program bit for bit, every fault with its code."""
+"""Tests npukit-tcu, the C driver, on simulated boards: bit-exact results of every program, and the code of every fault."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ CODES = {
 
 
 def exponent(manifest, output):
-    """The power of two that an output of a program is multiplied by after it is read."""
+    """Returns the power of two by which an output is multiplied after it is read."""
     sidecar = manifest.with_suffix(".npukit.json")
     layouts = json.loads(sidecar.read_text())["outputs"] if sidecar.exists() else []
     return next((layout.get("exponent", 0) for layout in layouts if layout["name"] == output), 0)
@@ -48,7 +48,7 @@ class Folder(unittest.TestCase):
         cls.scratch.cleanup()
 
     def tool(self, program, *arguments, **changed):
-        """Runs npukit-tcu on the program's board; gives the finished process."""
+        """Runs npukit-tcu on the program's board; returns the finished process."""
         board = self.folder / "board.json"
         tcu_board_file(board, self.boards.socket(program.board), program.stream_bytes, **changed)
         build = pathlib.Path(environment("NPUKIT_DRIVERS_BUILD"))
@@ -67,7 +67,7 @@ class Folder(unittest.TestCase):
         return done
 
     def inputs(self, values):
-        """Arguments for inputs, whose files are written."""
+        """Returns arguments for inputs, and writes their files."""
         arguments = []
         for number, (name, array) in enumerate(values.items()):
             path = self.folder / f"input{number}.npy"
@@ -77,7 +77,7 @@ class Folder(unittest.TestCase):
 
 
 class Programs(Folder):
-    """Results are those of the judge, bit for bit."""
+    """Results equal the reference bit for bit."""
 
     def check(self, program, **changed):
         for values, expected in program.runs:
@@ -99,7 +99,7 @@ class Programs(Folder):
     def test_published_programs(self):
         programs = published()
         if not programs:
-            self.skipTest("the published programs are in no ../shared (NPUKIT_SHARED)")
+            self.skipTest("../shared (NPUKIT_SHARED) does not have the published programs")
         for program in programs:
             with self.subTest(program.name):
                 self.check(program)
@@ -110,7 +110,7 @@ class Programs(Folder):
                 self.check(compiled(name))
 
     def test_dumps_are_what_npu_compares(self):
-        """`npu run --compare=FILE` takes an output, raw and real, and says where another one differs."""
+        """`npu run --compare=FILE` accepts an output, raw and real, and reports differences of another one."""
         program = compiled("lenet5")
         values, expected = program.runs[0]
         ((name, raw),) = expected.items()
@@ -132,7 +132,7 @@ class Programs(Folder):
         self.check(program, staging={"address": 0x30000000, "bytes": 4096}, max_transfer=1008)
 
     def test_samples(self):
-        """Samples of a run give npu the time of the program, as its own clock has it."""
+        """Samples of a run give the time of the program, equal to the clock."""
         program = compiled("lenet5")
         samples = self.folder / "samples.bin"
         arguments = self.inputs(program.runs[0][0])
@@ -157,7 +157,7 @@ class Programs(Folder):
 
 
 class Faults(Folder):
-    """Whatever goes wrong has a code, and soon."""
+    """Every failure has a code, and is detected soon."""
 
     @classmethod
     def setUpClass(cls):
@@ -165,7 +165,7 @@ class Faults(Folder):
         cls.program = compiled("mlp")
 
     def outcome(self, fault, *more, **changed):
-        """Runs with a fault; gives the process, and whether the output is right."""
+        """Runs with a fault; returns the process, and whether the output is right."""
         output = self.folder / "faulty.npy"
         output.unlink(missing_ok=True)
         values, expected = self.program.runs[0]
@@ -182,7 +182,9 @@ class Faults(Folder):
         return done
 
     def sweep(self, fault, *codes):
-        """The fault at one event after the other: one of its codes, until there are no such events; then the right result."""
+        """Injects the fault at one event after the other, and expects one of its codes, until there are no more such
+        events and the result is right.
+        """
         for after in (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 100000):
             with self.subTest(f"{fault}@{after}"):
                 done, is_right = self.outcome(f"{fault}@{after}")
@@ -196,7 +198,7 @@ class Faults(Folder):
     def test_bus_errors(self):
         for fault in ("read-register", "write-register", "read-memory", "write-memory"):
             self.sweep(fault, "NPU_BUS")
-        # The clock of a board that is gone stands still, which may be noticed first.
+        # The clock of a lost board stands still, which may be detected first.
         self.sweep("disconnect", "NPU_BUS", "NPU_TIMEOUT")
 
     def test_dma_errors(self):
@@ -234,7 +236,7 @@ class Faults(Folder):
         self.assertIn("expected 4096, actual 8192", done.stderr)
 
     def changed(self, change):
-        """The program with its files changed."""
+        """Returns a copy of the program with changed files."""
         folder = self.folder / "changed"
         folder.mkdir(exist_ok=True)
         files = {}

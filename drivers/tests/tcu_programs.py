@@ -7,16 +7,16 @@ import numpy as np
 
 from harness import npu, programs, read_npz, shared
 
-# Published programs: where, the board, its input, how many of its runs are tried.
+# Published programs: folder, board, input, and the number of runs to test.
 PUBLISHED = [
     ("resnet20v2_zcu104", "zcu104@128", "x:0", "Identity:0", "cifar_10x32.csv", 10),
     ("speech_commands", "speech_robot@64", "input_1", "dense_1", "speech_commands_input_1x8.csv", 1),
 ]
 
-# In place of the name of a file with samples far beyond the range of the number format.
+# Placeholder for a file with samples far beyond the range of the number format.
 SAMPLES = "samples"
 
-# Compiled here: network, changes of the instance pynqz1, options of the compiler.
+# Compiled programs: network, changes of the instance pynqz1, options of the compiler.
 COMPILED = {
     "mlp": ("mlp", {}, []),
     "lenet5": ("lenet5", {}, []),
@@ -56,7 +56,7 @@ class Program(NamedTuple):
 
 
 def published() -> list:
-    """The published programs, with the results that were published with them."""
+    """Returns the published programs, with their published results."""
     folder = shared()
     if folder is None:
         return []
@@ -76,7 +76,7 @@ def _published(folder, name, board, input_name, output_name, csv, count):
 
 
 def compiled(name: str) -> Program:
-    """A network of the zoo, compiled; its results are those of `npu run`. Compiled once for all tests of drivers/test."""
+    """Compiles a network of the zoo; its results are those of `npu run`. Compiled once for all tests of drivers/test."""
     network, changes, options = COMPILED[name]
     folder = programs()
     model, tarch, output = folder / f"{network}.onnx", folder / f"{name}.tarch", folder / name

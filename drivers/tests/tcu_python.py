@@ -1,4 +1,4 @@
-"""npukit_board, the Python driver, on simulated boards: what tests/tcu_c.py asks of the C driver."""
+"""Tests npukit_board, the Python driver, on simulated boards, like tests/tcu_c.py for the C driver."""
 
 import json
 import pathlib
@@ -62,7 +62,7 @@ class Folder(unittest.TestCase):
 
 
 class Programs(Folder):
-    """Results are those of the judge, bit for bit."""
+    """Results equal the reference bit for bit."""
 
     def check(self, program, **changed):
         model = Model.read(str(program.manifest))
@@ -78,7 +78,7 @@ class Programs(Folder):
     def test_published_programs(self):
         programs = published()
         if not programs:
-            self.skipTest("the published programs are in no ../shared (NPUKIT_SHARED)")
+            self.skipTest("../shared (NPUKIT_SHARED) does not have the published programs")
         for program in programs:
             with self.subTest(program.name):
                 self.check(program)
@@ -138,7 +138,7 @@ class Programs(Folder):
 
 
 class Faults(Folder):
-    """Whatever goes wrong is an exception of its own, and soon."""
+    """Every failure raises its own exception, and is detected soon."""
 
     @classmethod
     def setUpClass(cls):
@@ -265,7 +265,7 @@ class Faults(Folder):
 
 
 class Numbers(unittest.TestCase):
-    """The compiler's rule, on its own: specification, 5.1 and 5.4; worked encodings, 3.5."""
+    """The compiler's rule: specification, 5.1 and 5.4; worked encodings, 3.5."""
 
     def test_halves_and_ends(self):
         form = FORMATS["FP16BP8"]
@@ -286,7 +286,7 @@ class Numbers(unittest.TestCase):
 
 
 class Pynq(unittest.TestCase):
-    """The board of PYNQ against a module that has pynq's names: Overlay, MMIO and allocate. No board was at hand."""
+    """Tests the PYNQ board with a module that replaces pynq: Overlay, MMIO and allocate. No board was available."""
 
     def test_registers_and_memory_go_through_pynq(self):
         class Buffer(np.ndarray):

@@ -1,4 +1,4 @@
-// Starts `npu lsp` for program text, and stops it. All else is the server's.
+// Starts and stops `npu lsp` for assembly programs. The server does everything else.
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 

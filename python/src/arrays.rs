@@ -1,4 +1,4 @@
-//! Arrays of NumPy and tensors.
+//! Conversion between NumPy arrays and tensors.
 
 use npukit::{ElementType, InputFile, Tensor, TensorData};
 use numpy::{
@@ -9,16 +9,17 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// An array with the name of its input, if it has one.
+/// An array, with the name of its input if given.
 pub type Named<'py> = (Option<String>, Bound<'py, PyUntypedArray>);
 
-/// Arrays as inputs of a verb: each is copied once, into the type that its elements are computed in.
+/// Converts arrays to inputs of a verb. Each is copied once, to the type in which its elements are
+/// computed.
 pub fn inputs(arrays: &[Named<'_>]) -> PyResult<Vec<InputFile>> {
     let one = |(name, array): &Named<'_>| Ok(InputFile::of_array(name.as_deref(), tensor(array)?));
     arrays.iter().map(one).collect()
 }
 
-/// The tensor of an array.
+/// Converts an array to a tensor.
 fn tensor(array: &Bound<'_, PyUntypedArray>) -> PyResult<Tensor> {
     let dtype = array.dtype();
     let (kind, size) = (dtype.kind(), dtype.itemsize());
@@ -28,7 +29,8 @@ fn tensor(array: &Bound<'_, PyUntypedArray>) -> PyResult<Tensor> {
         (b'i', 8) | (b'u', 4 | 8) => held::<i64>(array, "int64", TensorData::I64)?,
         (b'i' | b'u', _) => held::<i32>(array, "int32", TensorData::I32)?,
         _ => {
-            let told = format!("an array of {dtype} is no input: floats, integers and truth values are");
+            let told =
+                format!("an array of {dtype} cannot be an input; legal: floats, integers and truth values");
             return Err(PyTypeError::new_err(told));
         }
     };
@@ -46,7 +48,7 @@ fn tensor(array: &Bound<'_, PyUntypedArray>) -> PyResult<Tensor> {
     tensor.with_element(element).map_err(|error| PyTypeError::new_err(error.to_string()))
 }
 
-/// The tensor of an array whose elements are held as `T`, which NumPy calls `name`.
+/// Converts an array with elements of type `T`, called `name` in NumPy, to a tensor.
 fn held<T: Element + Copy>(
     array: &Bound<'_, PyUntypedArray>,
     name: &str,
@@ -57,14 +59,15 @@ fn held<T: Element + Copy>(
     let array: PyReadonlyArrayDyn<'_, T> = array.call_method("astype", (name,), Some(&options))?.extract()?;
     let elements = match array.as_slice() {
         Ok(elements) if array.is_c_contiguous() => elements.to_vec(),
-        // Not row after row.
+        // The array is not contiguous in row-major order.
         _ => array.as_array().iter().copied().collect(),
     };
-    Tensor::new(array.shape().to_vec(), data(elements))
-        .map_err(|data| PyTypeError::new_err(format!("{} elements do not have that shape", data.len())))
+    Tensor::new(array.shape().to_vec(), data(elements)).map_err(|data| {
+        PyTypeError::new_err(format!("{} elements do not fit the shape of the array", data.len()))
+    })
 }
 
-/// Tensors as a dictionary of arrays, which take over their elements.
+/// Converts tensors to a dictionary of arrays, which take over the elements.
 pub fn outputs(py: Python<'_>, tensors: Vec<(String, Tensor)>) -> PyResult<Bound<'_, PyDict>> {
     let arrays = PyDict::new(py);
     for (name, tensor) in tensors {
@@ -95,7 +98,7 @@ fn array(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     array.call_method1("astype", (dtype,))
 }
 
-/// A vector as an array of this shape, without a copy.
+/// Converts a vector to an array of this shape, without a copy.
 pub fn shaped<'py, T: Element>(
     py: Python<'py>,
     values: Vec<T>,

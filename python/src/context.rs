@@ -1,4 +1,4 @@
-//! Where files come from: those that Python holds, and the disk.
+//! Sources of files: files held by Python, and the disk.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -7,10 +7,10 @@ use npukit::{Cache, Context, ReadError, Reader};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Files by their names.
+/// Files by name.
 pub type Held = Arc<BTreeMap<String, Vec<u8>>>;
 
-/// Files of two holders; one name for two contents is an error.
+/// Merges the files of two holders. Equal names with different contents are an error.
 pub fn together(one: &Held, other: &Held) -> PyResult<Held> {
     if let Some((name, _)) =
         one.iter().find(|(name, bytes)| other.get(*name).is_some_and(|held| held != *bytes))
@@ -22,11 +22,11 @@ pub fn together(one: &Held, other: &Held) -> PyResult<Held> {
     Ok(Arc::new(all.map(|(name, bytes)| (name.clone(), bytes.clone())).collect()))
 }
 
-/// What compilations have found, for those that follow in this process.
+/// Search results of compilations, for later compilations in this process.
 static CACHE: LazyLock<Cache> =
     LazyLock::new(|| Cache::new(concat!("python ", env!("CARGO_PKG_VERSION")).to_owned(), None));
 
-/// Files that Python holds, and those of the disk.
+/// Reader of files held by Python, and of files on the disk.
 pub struct Files(pub Held);
 
 impl Reader for Files {
@@ -39,12 +39,12 @@ impl Reader for Files {
 }
 
 impl Files {
-    /// Those of the disk alone.
+    /// Creates a reader of the disk only.
     pub fn of_disk() -> Self {
         Self(Held::default())
     }
 
-    /// What a verb works in.
+    /// Context in which a verb runs.
     pub fn context(&self) -> Context<'_> {
         Context::new(self).with_cache(&CACHE)
     }

@@ -1,4 +1,4 @@
-//! [`diff`]: two sides of one network, tensor by tensor.
+//! [`diff`]: compares two sides of one network, tensor by tensor.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::work::run;
 /// A side of a comparison.
 #[derive(FromPyObject)]
 pub enum Side<'py> {
-    /// A model in float.
+    /// A model computed in float.
     Model(Bound<'py, Model>),
-    /// A program on its machine.
+    /// A program run on its machine.
     Program(Bound<'py, Program>),
-    /// As the command names it.
+    /// A side in the notation of the command.
     Named(String),
 }
 
-/// What a comparison is told: the arguments of `npukit.diff`.
+/// Arguments of `npukit.diff`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Differing<'py> {
@@ -41,14 +41,14 @@ pub struct Differing<'py> {
     held: BTreeMap<String, Vec<u8>>,
 }
 
-/// What the sides are made of, once for both.
+/// Settings shared by both sides.
 struct Gathered {
     held: Held,
-    /// How models are read and compiled, as the first side that says so does.
+    /// Settings for reading and compiling models, from the first side that has them.
     source: Option<Source>,
 }
 
-/// The report of `npu diff` of values.
+/// Returns the report of `npu diff` for values.
 #[pyfunction]
 pub fn diff(
     py: Python<'_>,
@@ -61,7 +61,7 @@ pub fn diff(
     let program = differing.program.as_ref().map(|side| gathered.named(side)).transpose()?;
     let model = differing.model.as_ref().map(|model| gathered.model(model.get())).transpose()?;
     let inputs = arrays::inputs(&differing.inputs)?;
-    // Default: no side is a model or of one.
+    // Default: neither side is a model or a compiled program.
     let source = gathered.source.unwrap_or_default();
     let (preprocess, threshold) = (differing.preprocess.into(), differing.threshold);
     let request = Request { before, after, source, model, program, inputs, preprocess, threshold };
@@ -70,7 +70,7 @@ pub fn diff(
 }
 
 impl Gathered {
-    /// The name of a side on the command line.
+    /// Returns the notation of a side on the command line.
     fn named(&mut self, side: &Side<'_>) -> PyResult<String> {
         match side {
             Side::Named(name) => Ok(name.clone()),
@@ -96,7 +96,8 @@ impl Gathered {
         Ok(format!("{path}@{target}"))
     }
 
-    /// Takes over how a side is made; a model in float is not compiled, so that only how it is read counts.
+    /// Takes over the settings of a side. A float model is not compiled, so only its reading
+    /// settings matter.
     fn takes(&mut self, source: Source) -> PyResult<()> {
         let source = Source { path: String::new(), ..source };
         let Some(known) = &mut self.source else {
@@ -111,8 +112,7 @@ impl Gathered {
             _ => known.model == source.model,
         };
         if !is_same {
-            let told =
-                "both sides are read and compiled alike: save a program, and compare what `read` gives of it";
+            let told = "both sides must be read and compiled with the same settings; save one program, and compare the result of `read`";
             return Err(PyValueError::new_err(told));
         }
         if !is_compiled(known) {

@@ -1,4 +1,4 @@
-//! Exceptions: what [`npukit::Error`] says, as a class of `npukit.errors`.
+//! Exceptions: conversion of [`npukit::Error`] to a class of `npukit.errors`.
 
 use npukit::Error;
 use pyo3::exceptions::PyRuntimeError;
@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// The exception that says what `error` does.
+/// Returns the exception for `error`.
 pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let made = made(py, error);
     made.unwrap_or_else(|fault| {

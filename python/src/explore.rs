@@ -1,4 +1,4 @@
-//! [`Exploration`]: many machines for networks, all at once or point by point.
+//! [`Exploration`]: explores many instances for networks, all together or point by point.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::source::{Numbers, Reading};
 use crate::verbs::json;
 use crate::work::run;
 
-/// What is explored: the arguments of `npukit.explore`.
+/// Arguments of `npukit.explore`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Exploring<'py> {
@@ -34,7 +34,7 @@ pub struct Exploring<'py> {
     halve: bool,
 }
 
-/// An exploration.
+/// An exploration of a design space.
 #[pyclass(frozen, module = "npukit._npukit")]
 pub struct Exploration(Arc<Inner>);
 
@@ -43,13 +43,13 @@ struct Inner {
     request: Request,
     space: String,
     held: Held,
-    /// Of the points that `evaluate_all` has found since somebody asked.
+    /// Points that `evaluate_all` has finished since the last call of `found`.
     found: Mutex<Vec<Point>>,
 }
 
 #[pymethods]
 impl Exploration {
-    /// Reads the networks; files of `held` are taken from there, all others from the disk.
+    /// Reads the networks. Files in `held` take precedence over the disk.
     #[new]
     fn new(py: Python<'_>, exploring: Exploring<'_>, held: BTreeMap<String, Vec<u8>>) -> PyResult<Self> {
         let Exploring { models, reading, space, samples, numbers, sample, seed, exhaustive, halve } =
@@ -77,36 +77,38 @@ impl Exploration {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// The machines of the space, as JSON.
+    /// Instances of the space, as JSON.
     fn plan(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let inner = Arc::clone(&self.0);
         let plan = run(py, None, move || inner.exploration.plan(inner.files().context()))?;
         Ok(plan.iter().map(json).collect())
     }
 
-    /// What a point is chosen by, what changes last first: names, and how many values they have.
+    /// Parameters that select a point, slowest changing first: names and numbers of values.
     fn choices(&self) -> Vec<(String, usize)> {
         self.0.request.space.choices()
     }
 
-    /// The machine at a place of the space; none where its parameters are not as the conditions say.
+    /// Returns the instance at an index of the space, or `None` if its parameters violate the
+    /// conditions.
     fn planned(&self, py: Python<'_>, index: u64) -> PyResult<Option<String>> {
         let planned = self.0.exploration.planned(index, self.0.files().context());
         Ok(planned.map_err(|error| raised(py, &error))?.as_ref().map(json))
     }
 
-    /// Figures of the objectives, of which less is better; none where one is not known.
+    /// Values of the objectives, all to be minimized. `None` if one is unknown.
     fn figures(&self, point: &str) -> PyResult<Option<Vec<f64>>> {
         Ok(self.0.exploration.figures(&parsed::<Point>(point)?))
     }
 
-    /// What came of a machine of the plan.
+    /// Evaluates an instance of the plan.
     fn evaluate(&self, py: Python<'_>, planned: &str) -> PyResult<String> {
         let (inner, planned) = (Arc::clone(&self.0), parsed::<Planned>(planned)?);
         run(py, None, move || Ok(json(&inner.exploration.evaluate(&planned, inner.files().context()))))
     }
 
-    /// The report of all machines but those that are known; `found` gives what is found meanwhile.
+    /// Evaluates all instances except known ones and returns the report. `found` returns finished
+    /// points meanwhile.
     fn evaluate_all(
         &self,
         py: Python<'_>,
@@ -127,13 +129,14 @@ impl Exploration {
         })
     }
 
-    /// Points that `evaluate_all` has found since the last call.
+    /// Returns the points that `evaluate_all` has finished since the last call.
     fn found(&self) -> Vec<String> {
         let found = std::mem::take(&mut *self.0.found.lock().unwrap_or_else(PoisonError::into_inner));
         found.iter().map(json).collect()
     }
 
-    /// The report of points that were found one by one; `resumed` of them in an earlier run.
+    /// Returns the report of points that were evaluated one by one; `resumed` of them in an earlier
+    /// run.
     fn finish(&self, points: Vec<String>, resumed: Vec<u64>, seconds: f64) -> PyResult<String> {
         let points = points.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Point>>>()?;
         let (points, old) = (self.0.exploration.marked(points), resumed.into_iter().collect());
@@ -141,7 +144,8 @@ impl Exploration {
         Ok(json(&Report::of(&self.0.request, Explored { points, old, ..Explored::default() }, took)))
     }
 
-    /// The points of a file of this exploration, the bytes of it that are whole, and what it begins with.
+    /// Returns the points in a file of this exploration, the number of complete bytes in it, and
+    /// its first line.
     fn journal(&self, py: Python<'_>, path: &str, content: &[u8]) -> PyResult<(Vec<String>, usize, String)> {
         let inner = &self.0;
         let read = || {
@@ -152,34 +156,34 @@ impl Exploration {
         read().map_err(|error: Error| raised(py, &error))
     }
 
-    /// The line of a point in such a file.
+    /// Returns the line of a point in such a file.
     fn line(&self, point: &str) -> PyResult<String> {
         Ok(Journal::line(&parsed::<Point>(point)?))
     }
 
-    /// The configuration of the machine of a point, and the programs of its models.
+    /// Returns the configuration of a point's instance, and the programs of its models.
     fn files<'py>(&self, py: Python<'py>, point: &str) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let (inner, point) = (Arc::clone(&self.0), parsed::<Point>(point)?);
         let made = run(py, None, move || files(&inner.request, &point, inner.files().context()))?;
         Ok(made.into_iter().map(|file| (file.name, PyBytes::new(py, &file.bytes))).collect())
     }
 
-    /// All points as CSV.
+    /// Returns all points as CSV.
     fn csv(&self, points: Vec<String>) -> PyResult<String> {
         self.report(points).map(|report| report.csv())
     }
 
-    /// A page for a browser, to choose among the points.
+    /// Returns an HTML page for selecting points.
     fn page(&self, points: Vec<String>) -> PyResult<String> {
         self.report(points).map(|report| report.page())
     }
 
-    /// A picture of the points by the first two objectives.
+    /// Returns a plot of the points by the first two objectives, as SVG.
     fn svg(&self, points: Vec<String>) -> PyResult<String> {
         self.report(points).map(|report| report.svg(&self.0.request.space))
     }
 
-    /// The point that is the best by a figure and holds a condition.
+    /// Returns the best point by a figure that satisfies a condition.
     fn best(
         &self,
         py: Python<'_>,
@@ -197,7 +201,7 @@ impl Exploration {
 }
 
 impl Exploration {
-    /// A report of points that are finished.
+    /// Makes the report of finished points.
     fn report(&self, points: Vec<String>) -> PyResult<Report> {
         let points = points.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Point>>>()?;
         let explored = Explored { points, ..Explored::default() };
@@ -211,7 +215,7 @@ impl Inner {
     }
 }
 
-/// What Python hands back.
+/// Parses JSON that Python returns.
 fn parsed<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -1,5 +1,5 @@
-//! `npukit._npukit`, the native part of the Python package: the facade's verbs on Python's values. What they give
-//! is JSON and arrays; `python/lib` makes classes of them.
+//! `npukit._npukit`, the native part of the Python package: the facade's verbs on Python values.
+//! They return JSON and arrays; `python/lib` wraps them in classes.
 
 mod arrays;
 mod context;
@@ -15,7 +15,7 @@ mod work;
 
 use pyo3::pymodule;
 
-/// The native part of npukit.
+/// Native part of npukit.
 #[pymodule]
 mod _npukit {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! [`Machine`]: a program of words, step by step, with open memories.
+//! [`Machine`]: steps through a program of words, with accessible memories.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,16 +9,16 @@ use crate::arrays::shaped;
 use crate::context::Files;
 use crate::errors::raised;
 
-/// Steps between two looks at signals.
+/// Number of steps between checks for signals.
 const BETWEEN_SIGNALS: u64 = 4096;
 
-/// A machine with a program, between two of its steps.
+/// A machine with a program, between two steps.
 #[pyclass(frozen, module = "npukit._npukit")]
 pub struct Machine(Mutex<Memories>);
 
 #[pymethods]
 impl Machine {
-    /// The machine of `target`, reset, before the first of these words.
+    /// Creates the machine of `target` after a reset, before the first of these words.
     #[new]
     fn new(py: Python<'_>, target: &str, words: &[u8]) -> PyResult<Self> {
         let files = Files::of_disk();
@@ -27,18 +27,18 @@ impl Machine {
         Ok(Self(Mutex::new(memories.map_err(|error| raised(py, &error))?)))
     }
 
-    /// Index of the step that comes next; none at the end.
+    /// Index of the next step, or `None` at the end.
     #[getter]
     fn next(&self) -> Option<usize> {
         let machine = &self.memories().machine;
         Some(machine.position()).filter(|&position| position < machine.steps())
     }
 
-    /// Takes `count` steps, all that are left without it; gives how many it were.
+    /// Executes `count` steps, or all remaining ones; returns how many were executed.
     #[pyo3(signature = (count = None))]
     fn step(&self, py: Python<'_>, count: Option<u64>) -> PyResult<u64> {
         let mut done = 0;
-        // Default: all there are.
+        // Default: all remaining steps.
         let count = count.unwrap_or(u64::MAX);
         while done < count {
             let some = (count - done).min(BETWEEN_SIGNALS);
@@ -53,15 +53,15 @@ impl Machine {
         Ok(done)
     }
 
-    /// Name, addresses and numbers at each address of every memory.
+    /// Name, number of addresses and numbers per address of every memory.
     #[getter(memories)]
     fn sizes(&self) -> Vec<(String, u64, usize)> {
         let size = |memory: &MachineMemory| (memory.name.clone(), memory.depth, memory.lanes);
         self.memories().all().iter().map(size).collect()
     }
 
-    /// The machine's integers at `count` addresses from `address` on, a row for each: of 32 bits where the memory's are
-    /// among those, else of 64.
+    /// Reads the integers at `count` addresses starting at `address`, one row per address. They
+    /// have 32 bits if the memory's numbers fit, otherwise 64.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -81,7 +81,7 @@ impl Machine {
         }
     }
 
-    /// Writes the machine's integers from `address` on, whole addresses of them.
+    /// Writes integers starting at `address`. They must fill whole addresses.
     fn write(&self, py: Python<'_>, memory: &str, address: u64, values: Vec<i64>) -> PyResult<()> {
         let written = self.memories().write(memory, address, &values);
         written.map_err(|error| raised(py, &Error::from(error)))
@@ -93,7 +93,7 @@ impl Machine {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes up to `count` steps.
+    /// Executes up to `count` steps.
     fn some_steps(&self, count: u64) -> Result<u64, Error> {
         let machine = &mut self.memories().machine;
         for done in 0..count {

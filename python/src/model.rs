@@ -1,4 +1,4 @@
-//! [`Model`]: a network, as a file or as bytes.
+//! [`Model`]: a network, from a file or from bytes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::program::{Program, plain};
 use crate::source::{Compilation, Reading, Values};
 use crate::work::run;
 
-/// A port: name and shape.
+/// Name and shape of an input or output.
 pub type Port = (String, Vec<usize>);
 
 /// A network.
@@ -29,7 +29,7 @@ pub struct Model {
 
 #[pymethods]
 impl Model {
-    /// Reads the model at `path`; files of `held` are taken from there, all others from the disk.
+    /// Reads the model at `path`. Files in `held` take precedence over the disk.
     #[new]
     fn new(
         py: Python<'_>,
@@ -62,7 +62,7 @@ impl Model {
         self.outputs.clone()
     }
 
-    /// The report of `npu check`, with `whole` that of `npu check --compile`.
+    /// Returns the report of `npu check`, or of `npu check --compile` if `whole`.
     fn check(
         &self,
         py: Python<'_>,
@@ -78,7 +78,8 @@ impl Model {
         })
     }
 
-    /// The program, with the report of `npu compile`, proved where that is asked for.
+    /// Compiles the model. Returns the program with the report of `npu compile`; the program is
+    /// also proved if requested.
     fn compile(
         &self,
         py: Python<'_>,
@@ -95,14 +96,14 @@ impl Model {
         })
     }
 
-    /// What the compiler has after `stage`, as text.
+    /// Returns the compiler's result after `stage`, as text.
     fn emit(&self, py: Python<'_>, compilation: Compilation<'_>, stage: String) -> PyResult<String> {
         let source = compilation.source(&self.path, &self.options)?;
         let files = self.files();
         run(py, None, move || compile::emit(&source, &stage, files.context()))
     }
 
-    /// The report of `npu eval`, and the outputs.
+    /// Returns the report of `npu eval`, and the outputs.
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
@@ -121,7 +122,7 @@ impl Model {
         Ok((report, arrays::outputs(py, tensors)?))
     }
 
-    /// The report of `npu trace` in float, and its `.npz`.
+    /// Returns the report of `npu trace` in float, and its `.npz`.
     fn trace<'py>(
         &self,
         py: Python<'py>,
@@ -141,7 +142,7 @@ impl Model {
     }
 }
 
-/// The report of `npu trace`, and its `.npz`.
+/// Returns the report of `npu trace`, and its `.npz`.
 pub fn traced<'py>(
     py: Python<'py>,
     request: trace::Request,
@@ -157,12 +158,12 @@ pub fn traced<'py>(
 }
 
 impl Model {
-    /// The model, for no target.
+    /// Settings of the model, without a target.
     pub fn source(&self) -> Source {
         Source { path: self.path.clone(), model: self.options.clone(), ..Source::default() }
     }
 
-    /// The files that it holds.
+    /// Files that Python holds for the model.
     pub fn held(&self) -> &Held {
         &self.held
     }

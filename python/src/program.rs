@@ -1,4 +1,4 @@
-//! [`Program`]: what a model became, or an artifact holds.
+//! [`Program`]: a compiled model, or the program of an artifact.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ struct Inner {
     source: Source,
     held: Held,
     program: npukit::Program,
-    /// What its compilation reported, or what its files say.
+    /// Report of the compilation, or content of the artifact's manifest.
     report: String,
-    /// The files of its compilation.
+    /// Files of the compilation; `None` for an artifact.
     files: Option<Vec<ArtifactFile>>,
 }
 
-/// What a run is told: the arguments of `Program.run`.
+/// Arguments of `Program.run`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Running<'py> {
@@ -45,7 +45,7 @@ pub struct Running<'py> {
     check_memory: bool,
 }
 
-/// What a proof is told: the arguments of `Program.verify`.
+/// Arguments of `Program.verify`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Proving<'py> {
@@ -55,14 +55,14 @@ pub struct Proving<'py> {
 }
 
 impl Program {
-    /// A program that was compiled from `source`.
+    /// Creates a program that was compiled from `source`.
     pub fn of_model(source: Source, held: Held, made: Made) -> Self {
         let Made { report, files, program, .. } = made;
         Self(Arc::new(Inner { source, held, program, report: json(&report), files: Some(files) }))
     }
 }
 
-/// The program of the artifact at `path`; `files` of that name are taken instead of the disk's.
+/// Reads the program of the artifact at `path`. Entries of `files` take precedence over the disk.
 #[pyfunction]
 pub fn read(
     py: Python<'_>,
@@ -80,7 +80,7 @@ pub fn read(
 
 #[pymethods]
 impl Program {
-    /// The report of `npu compile`; of an artifact what its files say.
+    /// Report of `npu compile`; for an artifact, the content of its manifest.
     #[getter]
     fn report(&self) -> &str {
         &self.0.report
@@ -101,7 +101,7 @@ impl Program {
         plain(self.0.program.outputs())
     }
 
-    /// The files that drivers load, the manifest first.
+    /// Files that drivers load, the manifest first.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let inner = Arc::clone(&self.0);
         let given = |files: &[ArtifactFile]| -> Vec<(String, Bound<'py, PyBytes>)> {
@@ -113,7 +113,7 @@ impl Program {
         }
     }
 
-    /// The report of `npu run`, and the outputs.
+    /// Returns the report of `npu run`, and the outputs.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -132,7 +132,7 @@ impl Program {
         Ok((report, arrays::outputs(py, tensors)?))
     }
 
-    /// The report of `npu time`.
+    /// Returns the report of `npu time`.
     fn time(
         &self,
         py: Python<'_>,
@@ -151,7 +151,8 @@ impl Program {
         })
     }
 
-    /// The page of `npu report`, with what the inputs give where there are any; `against` is a page or a document of another.
+    /// Returns the page of `npu report`, with results if there are inputs. `against` is a page or a
+    /// JSON document of another program.
     fn page(
         &self,
         py: Python<'_>,
@@ -171,14 +172,15 @@ impl Program {
         };
         run(py, progress, move || {
             let context = Files(Arc::clone(&inner.held));
-            // What an artifact's files say is no report of a compilation.
+            // The manifest of an artifact is not the report of a compilation.
             let compiled = inner.files.as_ref().and_then(|_| serde_json::from_str(&inner.report).ok());
             let reported = report::report_program(&inner.program, compiled, &request, context.context())?;
             Ok(reported.report.page())
         })
     }
 
-    /// The report of `npu verify`: beside the model that it was compiled from, or, of an artifact, beside `model`.
+    /// Returns the report of `npu verify`, compared with the original model. An artifact is
+    /// compared with `model`.
     fn verify(
         &self,
         py: Python<'_>,
@@ -194,13 +196,13 @@ impl Program {
             }
             (Some(_), true) => return Err(needless_model()),
             (None, false) => {
-                return Err(PyValueError::new_err("an artifact is proved beside its model: give it"));
+                return Err(PyValueError::new_err("an artifact is proved against its model: pass `model`"));
             }
         };
         let inner = Arc::clone(&self.0);
         run(py, progress, move || {
             if artifact.is_none() && certificate.is_none() {
-                // It is there: nothing is compiled again.
+                // The program exists, so it is not compiled again.
                 return Ok(json(&verify::verify_program(&inner.program, &seeds)?));
             }
             let request = verify::Request { source, artifact, seeds, certificate, bounds: None };
@@ -208,7 +210,7 @@ impl Program {
         })
     }
 
-    /// The report of `npu trace`, and its `.npz`.
+    /// Returns the report of `npu trace`, and its `.npz`.
     fn trace<'py>(
         &self,
         py: Python<'py>,
@@ -234,7 +236,7 @@ impl Program {
         traced(py, request, Files(held), progress)
     }
 
-    /// The report of `npu lint`.
+    /// Returns the report of `npu lint`.
     fn lint(&self, py: Python<'_>) -> PyResult<String> {
         let inner = Arc::clone(&self.0);
         run(py, None, move || Ok(json(&lint::lint_program(&inner.program)?)))
@@ -242,21 +244,21 @@ impl Program {
 }
 
 fn needless_model() -> PyErr {
-    PyValueError::new_err("a program that was compiled knows its model: give it for an artifact only")
+    PyValueError::new_err("a compiled program has its model: pass `model` for an artifact only")
 }
 
 impl Program {
-    /// Whether it was made from a model here, and not read.
+    /// Whether it was compiled here, and not read.
     pub fn is_compiled(&self) -> bool {
         self.0.files.is_some()
     }
 
-    /// What it was made from.
+    /// Settings from which it was made.
     pub fn source(&self) -> &Source {
         &self.0.source
     }
 
-    /// The files that it holds.
+    /// Files that Python holds for it.
     pub fn held(&self) -> &Held {
         &self.0.held
     }
@@ -264,7 +266,7 @@ impl Program {
     fn request(&self, running: Running<'_>) -> PyResult<run_verb::Request> {
         let max_error = running.max_error.as_deref().map(|text| {
             MaxError::parse(text)
-                .ok_or_else(|| unknown("max_error", text, "numbers of 0 or more, or text as 5%"))
+                .ok_or_else(|| unknown("max_error", text, "numbers of at least 0, or text such as 5%"))
         });
         Ok(run_verb::Request {
             source: self.0.source.clone(),
@@ -290,7 +292,7 @@ fn meaning_of(name: Option<&str>) -> PyResult<Meaning> {
     }
 }
 
-/// Names and shapes.
+/// Names and shapes of ports.
 pub fn plain(ports: Vec<npukit::Port>) -> Vec<Port> {
     ports.into_iter().map(|port| (port.name, port.shape)).collect()
 }

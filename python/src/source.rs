@@ -1,4 +1,4 @@
-//! What Python says of a model and of its compilation, as the facade takes it.
+//! Conversion of Python's arguments for models and compilations to the facade's types.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{self, Named};
 
-/// How a model is read: the arguments of `npukit.load`.
+/// Arguments of `npukit.load`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Reading {
@@ -21,7 +21,7 @@ pub struct Reading {
     unlimited: bool,
 }
 
-/// What is done to the values of samples.
+/// Preprocessing of sample values.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Values {
@@ -30,7 +30,7 @@ pub struct Values {
     std: Vec<f64>,
 }
 
-/// How numbers are chosen.
+/// Choice of number formats.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Numbers<'py> {
@@ -40,7 +40,7 @@ pub struct Numbers<'py> {
     quantise: Option<String>,
 }
 
-/// What a compilation is told: the arguments of `Model.compile`.
+/// Arguments of `Model.compile`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Compilation<'py> {
@@ -63,7 +63,7 @@ impl From<Values> for Preprocess {
 }
 
 impl Numbers<'_> {
-    /// The samples, and what is done with them.
+    /// Returns the samples, and the settings for choosing scales.
     pub fn calibration(self) -> PyResult<Calibration> {
         let mode = match self.rescale.as_deref() {
             None | Some("auto") => RescaleMode::Auto,
@@ -82,14 +82,14 @@ impl Numbers<'_> {
 }
 
 impl Compilation<'_> {
-    /// The model at `path`, read so, for the target that is named.
+    /// Returns the settings of the model at `path`, for the given target.
     pub fn source(self, path: &str, model: &ModelOptions) -> PyResult<Source> {
         let (options, model, calibration) = (self.options, model.clone(), self.numbers.calibration()?);
         Ok(Source { options, model, calibration, ..Source::model(path, self.target) })
     }
 }
 
-/// That an argument is a word that means nothing.
+/// Error for an argument with an invalid value.
 pub fn unknown(argument: &str, found: &str, legal: &str) -> PyErr {
-    PyValueError::new_err(format!("{argument} is {found:?}; legal are {legal}"))
+    PyValueError::new_err(format!("{argument} is {found:?}; legal: {legal}"))
 }

@@ -1,4 +1,4 @@
-//! Verbs that need neither a model nor a program: their reports, as JSON.
+//! Verbs that need neither a model nor a program. They return reports as JSON.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use serde::Serialize;
 use crate::context::Files;
 use crate::errors::raised;
 
-/// A report as JSON.
+/// Converts a report to JSON.
 pub fn json(report: &impl Serialize) -> String {
-    // Through the values that the command prints, in which all numbers are of double precision. Reports are maps of
-    // strings to numbers, texts and lists: they always serialise.
+    // The command also prints `Value`s, in which all numbers have double precision. Reports are
+    // maps of strings to numbers, texts and lists, so serialization cannot fail.
     serde_json::to_value(report).unwrap_or_default().to_string()
 }
 
-/// The report of `npu targets`.
+/// Returns the report of `npu targets`.
 #[pyfunction]
 pub fn targets() -> String {
     json(&list::list())
 }
 
-/// The instance `spec` with these parameters, as a user names it, and its own name.
+/// Returns the notation and the name of the instance `spec` with these parameters.
 #[pyfunction]
 pub fn resolve(py: Python<'_>, spec: &str, settings: Vec<(String, String)>) -> PyResult<(String, String)> {
     let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -34,21 +34,21 @@ pub fn resolve(py: Python<'_>, spec: &str, settings: Vec<(String, String)>) -> P
     Ok((spec, name))
 }
 
-/// What may be set of the instance `spec`, by its full name.
+/// Returns the parameters of the instance `spec`, by full name.
 #[pyfunction]
 pub fn parameters(py: Python<'_>, spec: &str) -> PyResult<String> {
     let found = list::parameters_of(spec, Files::of_disk().context());
     Ok(json(&found.map_err(|error| raised(py, &error))?))
 }
 
-/// The report of `npu isa`.
+/// Returns the report of `npu isa`.
 #[pyfunction]
 pub fn isa(py: Python<'_>, target: &str, instruction: Option<&str>) -> PyResult<String> {
     let page = verbs::isa::isa(target, instruction, Files::of_disk().context());
     Ok(json(&page.map_err(|error| raised(py, &error))?.json))
 }
 
-/// The report of `npu asm`, and the words.
+/// Returns the report of `npu asm`, and the words.
 #[pyfunction]
 pub fn assemble<'py>(
     py: Python<'py>,
@@ -62,7 +62,7 @@ pub fn assemble<'py>(
     Ok((json(&report), PyBytes::new(py, &words)))
 }
 
-/// The report of `npu disasm`.
+/// Returns the report of `npu disasm`.
 #[pyfunction]
 pub fn disassemble(
     py: Python<'_>,
@@ -78,20 +78,20 @@ pub fn disassemble(
     Ok(json(&listing.map_err(|error| raised(py, &error))?))
 }
 
-/// The reference networks.
+/// Returns the list of reference networks.
 #[pyfunction]
 pub fn zoo_list() -> String {
     json(&verbs::zoo::list())
 }
 
-/// The report of `npu zoo` for a network, and its ONNX file.
+/// Returns the report of `npu zoo` for a network, and its ONNX file.
 #[pyfunction]
 pub fn zoo<'py>(py: Python<'py>, name: &str, seed: u64) -> PyResult<(String, Bound<'py, PyBytes>)> {
     let (report, bytes) = verbs::zoo::zoo(name, seed).map_err(|error| raised(py, &error))?;
     Ok((json(&report), PyBytes::new(py, &bytes)))
 }
 
-/// The version of npukit.
+/// Version of npukit.
 #[pyfunction]
 pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")

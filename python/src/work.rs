@@ -1,4 +1,5 @@
-//! [`run`]: long work on a thread of its own, while Python's own one looks after signals and shows how far it is.
+//! [`run`]: runs long work in a separate thread, while Python's thread handles signals and shows
+//! the progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,12 +18,12 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::errors::raised;
 
-/// How often signals are looked after, and progress is shown.
+/// Interval of handling signals and showing progress.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// What recursion over deep networks may take.
+/// Stack size, for recursion over deep networks.
 const STACK_BYTES: usize = 64 << 20;
 
-/// What `progress` is called with: the innermost phase, and how far that is.
+/// Arguments of `progress`: the innermost phase, and its progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Phase {
     id: u64,
@@ -31,20 +32,20 @@ struct Phase {
     total: Option<u64>,
 }
 
-/// What the thread that works and the one that waits share.
+/// State shared by the working and the waiting thread.
 #[derive(Default)]
 struct Shared {
-    /// Phases under way, the innermost last.
+    /// Active phases, the innermost last.
     phases: Mutex<Vec<Phase>>,
     next: Mutex<u64>,
     is_cancelled: AtomicBool,
 }
 
-/// What ends work that nobody waits for any more.
+/// Panic payload that ends canceled work.
 struct Cancelled;
 
-/// The result of `work`, which Python's other threads do not wait for. Ctrl-C ends it with the exception of the signal:
-/// at once here, and at the next phase there.
+/// Returns the result of `work`, without blocking other Python threads. Ctrl-C raises the signal's
+/// exception at once in this thread; the working thread ends at its next phase.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -57,11 +58,11 @@ pub fn run<T: Send + 'static>(
     worker
         .spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(|| with_default(watch, work)));
-            // Whoever waits may be gone.
+            // The waiting thread may have ended.
             let _ = sender.send(result);
         })
-        .map_err(|error| PyRuntimeError::new_err(format!("no thread can be started: {error}")))?;
-    // Of this thread alone, which the compiler cannot see.
+        .map_err(|error| PyRuntimeError::new_err(format!("cannot start a thread: {error}")))?;
+    // Only this thread uses it, but the compiler cannot know that.
     let receiver = Mutex::new(receiver);
     let mut shown = None;
     loop {
@@ -69,7 +70,7 @@ pub fn run<T: Send + 'static>(
             Ok(Ok(result)) => return result.map_err(|error| raised(py, &error)),
             Ok(Err(panic)) => resume_unwind(panic),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(PyRuntimeError::new_err("the thread that works is gone"));
+                return Err(PyRuntimeError::new_err("the working thread ended without a result"));
             }
             Err(RecvTimeoutError::Timeout) => {
                 let told = py.check_signals().and_then(|()| tell(progress, &shared, &mut shown));
@@ -79,7 +80,7 @@ pub fn run<T: Send + 'static>(
     }
 }
 
-/// Calls `progress` with what has changed since the last time.
+/// Calls `progress` if the progress has changed since the last call.
 fn tell(progress: Option<&Bound<'_, PyAny>>, shared: &Shared, shown: &mut Option<Phase>) -> PyResult<()> {
     let Some(progress) = progress else { return Ok(()) };
     let now = locked(&shared.phases).last().cloned();
@@ -94,13 +95,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes down the phases of the work, and ends it where it is cancelled.
+/// Records the phases of the work, and ends it when it is cancelled.
 struct Watch(Arc<Shared>);
 
 impl Watch {
     fn go_on(&self) {
         if self.0.is_cancelled.load(Ordering::Relaxed) {
-            // No fault: nothing is printed.
+            // Not an error, so nothing is printed.
             resume_unwind(Box::new(Cancelled));
         }
     }

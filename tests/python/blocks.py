@@ -1,7 +1,7 @@
-"""Fenced blocks of the book's pages: what `book.py` executes and what MkDocs shows.
+"""Fenced blocks of the book's pages, as executed by `book.py` and shown by MkDocs.
 
-Main type: `Block`. As a hook of MkDocs (`mkdocs.yml`) this file prepares the pages: Markdown in Python knows no words
-behind a block's language, so the name of a file becomes a line above its block.
+Main type: `Block`. As a hook of MkDocs (`mkdocs.yml`), this file also prepares the pages: Markdown in Python does not
+support words after a block's language, so the name of a file is moved to a line above its block.
 """
 
 import dataclasses
@@ -11,14 +11,14 @@ import re
 FENCE = re.compile(r"^(`{3,})(.*)$")
 OPTION = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
 FILE_COMMENT = re.compile(r"^<!-- file (\S+) -->$")
-# What no one would execute: a fence within a list, a command as an indented line.
+# Blocks that would never be executed: a fence within a list, a command as an indented line.
 ASTRAY = re.compile(r"^( +```|    (npu|\$) )")
 CODE_SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 
 
 @dataclasses.dataclass
 class Block:
-    """A fenced block; lines are counted from 1 and `line` is that of its opening fence."""
+    """A fenced block. Lines are numbered from 1; `line` is the line of its opening fence."""
 
     page: pathlib.Path
     line: int
@@ -29,18 +29,20 @@ class Block:
 
     @property
     def title(self):
-        """Name of the file that the block is, or None."""
+        """Name of the file that the block defines, or `None`."""
         return self.options.get("title") or self.options.get("file")
 
 
 def blocks(page, text):
-    """The blocks of a page in their order. Raises `ValueError` for one that does not end or does not begin in column 0."""
+    """Returns the blocks of a page in order. Raises `ValueError` for a block that does not end, or does not begin in
+    column 0.
+    """
     found, lines, index = [], text.split("\n"), 0
     while index < len(lines):
         fence = FENCE.match(lines[index])
         index += 1
         if ASTRAY.match(lines[index - 1]):
-            raise ValueError(f"{page}:{index}: a block begins with a fence in column 0")
+            raise ValueError(f"{page}:{index}: a block must begin with a fence in column 0")
         if not fence:
             continue
         begin = index
@@ -55,7 +57,7 @@ def blocks(page, text):
 
 
 def block(page, line, info, before, lines):
-    """A block by what stands behind its fence, and by the line before that."""
+    """Parses a block's properties from the text after its fence, and from the line before it."""
     options = {key: quoted or bare for key, quoted, bare in OPTION.findall(info)}
     named = FILE_COMMENT.match(before)
     if named:
@@ -65,7 +67,7 @@ def block(page, line, info, before, lines):
 
 
 def on_page_markdown(markdown, page, **_):
-    """MkDocs calls this with the text of each page, and goes on with what it gives."""
+    """Called by MkDocs with the text of each page; returns the text to use instead."""
     lines = markdown.split("\n")
     inside = set()
     for found in reversed(blocks(page.file.src_path, markdown)):
@@ -73,14 +75,14 @@ def on_page_markdown(markdown, page, **_):
         inside.update(range(opening, opening + len(found.lines) + 2))
         fence = FENCE.match(lines[opening])[1]
         lines[opening] = fence + found.language
-        # Content of one line: numbers of lines above stay as they are while blocks are taken from the last on.
+        # Replaced by one line at a time, starting at the last block, so that earlier line numbers stay valid.
         if found.title:
             lines[opening] = f"File `{found.title}`:\n\n{lines[opening]}"
     return "\n".join(line if index in inside else row(line) for index, line in enumerate(lines))
 
 
 def row(line):
-    """A line of a table with the bars of its code as they are meant: Markdown in Python keeps the stroke before them."""
+    """Removes the backslash before bars in the code of a table's line, which Markdown in Python would keep."""
     if not line.startswith("|"):
         return line
     return CODE_SPAN.sub(lambda span: span[0].replace("\\|", "|"), line)

@@ -1,16 +1,16 @@
-"""The book of `docs/`: built by MkDocs in strict mode, and everything that its pages say done.
+"""Tests the book in `docs/`: builds it with MkDocs in strict mode, and executes its pages.
 
     pip install -r requirements-book.txt ../../python
     python book.py [--npu COMMAND] [--bless] [--keep FOLDER] [PAGE ...]
 
-- Every page's blocks are executed in their order, in a folder of the page's own: commands of `console` blocks in bash,
-  `python` blocks in one interpreter, with the package `npukit`. Blocks with a title are files of that folder. README.md
-  beside this file says how pages are written.
-- Every `npu` command that pages, README.md and its neighbours mention has a verb and options that the command knows.
-- Links of README.md and its neighbours lead to files and headings; those of the pages are MkDocs' own concern.
+- The blocks of every page are executed in order, in a separate folder per page: commands of `console` blocks in bash,
+  `python` blocks in one interpreter with the package `npukit`. Blocks with a title are files in that folder. The
+  README.md next to this file describes how pages are written.
+- Every `npu` command that is mentioned in pages, README.md and its neighbors must have a known verb and known options.
+- Links of README.md and its neighbors must lead to existing files and headings. MkDocs checks the links of pages.
 
-What a page expects and does not get is shown as a difference, with page and line. `--bless` writes what was printed into
-the pages instead. PAGEs choose pages by parts of their names; then nothing else is checked.
+A difference from the expected output is shown with page and line. `--bless` writes the output into the pages instead.
+PAGEs select pages by parts of their names; then nothing else is checked.
 """
 
 import argparse
@@ -30,17 +30,17 @@ from npu import ROOT, add_arguments, default_command
 from pages import Outcome, Page
 
 DOCS = ROOT / "docs"
-# Files outside of the book that lead into it.
+# Files outside of the book that link to it.
 NEIGHBOURS = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "python/README.md", "drivers/README.md"]
-# Lines of all pages in which a number is left open, at most: they are for seconds alone.
+# Maximum number of lines with a masked number in all pages. Masks are only meant for seconds.
 MASKS = 40
 
 
-# What texts mention.
+# ---- commands mentioned in texts ----
 
 
 class Words:
-    """Verbs and options of the command, as its help has them."""
+    """Returns the verbs and options of the command, from its help."""
 
     def __init__(self, npu):
         self.npu, self._options = npu, {}
@@ -53,7 +53,7 @@ class Words:
         return subprocess.run([self.npu, *arguments], capture_output=True, text=True, check=True).stdout
 
     def options(self, verb):
-        """What a verb takes."""
+        """Returns the options of a verb."""
         if verb not in self._options:
             lines = re.findall(r"^ +(-.*)$", self.help(verb, "--help"), re.MULTILINE)
             aliases = re.findall(r"\[aliases: (.*?)\]", self.help(verb, "--help"))
@@ -62,7 +62,7 @@ class Words:
         return self._options[verb]
 
     def amiss(self, command):
-        """What is wrong with a command, by its words; None when nothing is."""
+        """Returns what is wrong with a command, given its words, or `None`."""
         try:
             words = shlex.split(command)
         except ValueError:
@@ -82,7 +82,7 @@ class Words:
 
 
 def mentioned(text):
-    """Commands of `npu` in a text, with their lines: in code within sentences, in blocks and in indented lines."""
+    """Finds commands of `npu` in a text, with their lines: in inline code, in blocks and in indented lines."""
     for number, line in enumerate(text.split("\n"), 1):
         spans = re.findall(r"`([^`]+)`", line)
         whole = re.match(r"(?:    |\$ )?((?:npu|cargo run --release --) .*)", line)
@@ -93,7 +93,7 @@ def mentioned(text):
 
 
 def check_commands(path, words):
-    """Every command that a text mentions is one."""
+    """Checks that every command mentioned in a text exists."""
     outcome = Outcome(str(path.relative_to(ROOT)))
     for line, command in mentioned(path.read_text()):
         why = words.amiss(command)
@@ -105,13 +105,13 @@ def check_commands(path, words):
 
 
 def anchor(title):
-    """What a heading is called in a link."""
+    """Returns the anchor of a heading."""
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title.strip()).lower()
     return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
 
 
 def check_links(path):
-    """Relative links of a file lead to files of the repository and to headings that they have."""
+    """Checks that relative links of a file lead to existing files and headings."""
     outcome = Outcome(str(path.relative_to(ROOT)))
     text = re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), path.read_text(), flags=re.MULTILINE | re.DOTALL)
     for number, line in enumerate(text.split("\n"), 1):
@@ -128,11 +128,11 @@ def check_links(path):
     return outcome
 
 
-# The whole.
+# ---- the whole book ----
 
 
 def build(site):
-    """Builds the book; a page shows as many blocks as it has."""
+    """Builds the book, and checks that each page shows all of its blocks."""
     outcome = Outcome("mkdocs.yml")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -147,17 +147,17 @@ def build(site):
         if shown == written:
             outcome.passed += 1
         else:
-            outcome.fail(1, str(path.relative_to(ROOT)), f"{written} blocks are written, {shown} are shown")
+            outcome.fail(1, str(path.relative_to(ROOT)), f"the page has {written} blocks, but {shown} are shown")
     return outcome
 
 
 def all_pages():
-    """Every page of the book."""
+    """Returns every page of the book."""
     return sorted(DOCS.rglob("*.md"))
 
 
 def execute(path, npu, keep):
-    """Executes a page in a folder of its own."""
+    """Executes a page in a separate folder."""
     with tempfile.TemporaryDirectory(prefix="npukit-book-") as scratch:
         folder = pathlib.Path(keep or scratch) / path.relative_to(DOCS).with_suffix("")
         folder.mkdir(parents=True)
@@ -165,7 +165,7 @@ def execute(path, npu, keep):
 
 
 def around(npu):
-    """The book as a whole, and what is around it."""
+    """Checks the book as a whole, and the files around it."""
     words = Words(npu)
     neighbours = [ROOT / name for name in NEIGHBOURS] + sorted(ROOT.glob("targets/*/README.md"))
     yield build(pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "book")
@@ -174,7 +174,7 @@ def around(npu):
 
 
 def report(outcomes, bless):
-    """Prints what failed and what was left out, then the counts; gives the exit status."""
+    """Prints failures, skipped blocks and counts; returns the exit status."""
     for outcome in outcomes:
         for failure in outcome.failures:
             print(f"FAILED {failure}\n")
@@ -185,9 +185,9 @@ def report(outcomes, bless):
     skipped = sum(len(outcome.skipped) for outcome in outcomes)
     masks = sum(outcome.masks for outcome in outcomes)
     if masks > MASKS:
-        print(f"FAILED the book: {masks} lines leave a number open, {MASKS} may\n")
+        print(f"FAILED the book: {masks} lines have a masked number; the limit is {MASKS}\n")
         failed += 1
-    print(f"{masks} lines leave a number open")
+    print(f"{masks} lines have a masked number")
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed and not bless else 0
 
@@ -195,8 +195,8 @@ def report(outcomes, bless):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser)
-    parser.add_argument("--bless", action="store_true", help="write what was printed into the pages")
-    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="execute pages in folders of this one, which is kept")
+    parser.add_argument("--bless", action="store_true", help="write the output into the pages")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="execute pages in subfolders of FOLDER, and keep it")
     parser.add_argument("patterns", nargs="*", metavar="PAGE", help="parts of the names of pages")
     arguments = parser.parse_intermixed_args()
     npu = pathlib.Path(arguments.npu or default_command()).resolve()

@@ -1,6 +1,6 @@
-"""Pages of `npu report` in a browser that may ask for nothing: what `report_page.py` looks at them with.
+"""Pages of `npu report` in an offline browser, for `report_page.py`.
 
-Main type: `Site`. What is not as it should be is a `Failure`.
+Main type: `Site`. A failed expectation raises `Failure`.
 """
 
 import json
@@ -11,7 +11,7 @@ DATA = re.compile(r'(<script id="data" type="application/json">)(.*?)(</script>)
 
 
 class Failure(Exception):
-    """Something on the page is not as it should be."""
+    """A failed expectation about a page."""
 
 
 def expect(good, what):
@@ -20,19 +20,19 @@ def expect(good, what):
 
 
 class Site:
-    """The pages, what the command says beside them, and the browser."""
+    """The pages, the command's output to compare with, and the browser."""
 
     def __init__(self, browser, folder, made):
         self.browser, self.folder, self.made = browser, pathlib.Path(folder), made
         self.contexts = []
 
     def document(self, name):
-        """The data in a page."""
+        """Returns the data in a page."""
         text = (self.made.pages / f"{name}.html").read_text(encoding="utf-8")
         return json.loads(DATA.search(text)[2])
 
     def edited(self, name, change):
-        """A copy of a page whose data `change` has changed; gives its path."""
+        """Writes a copy of a page with data changed by `change`; returns its path."""
         text = (self.made.pages / f"{name}.html").read_text(encoding="utf-8")
         document = json.loads(DATA.search(text)[2])
         change(document)
@@ -42,7 +42,7 @@ class Site:
         return path
 
     def open(self, name, hash="", width=1280, height=900, **options):
-        """A tab with a page, offline; what it asks for and complains of is kept."""
+        """Opens a page in an offline tab; records its requests and errors."""
         path = name if isinstance(name, pathlib.Path) else self.made.pages / f"{name}.html"
         address = path.resolve().as_uri()
         context = self.browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
@@ -55,7 +55,7 @@ class Site:
         tab.on("request", lambda request: tab.requests.append(request.url.split("#")[0]))
         tab.goto(address + hash)
         settle(tab)
-        expect(tab.requests == [address], f"it asks for {tab.requests}")
+        expect(tab.requests == [address], f"it requests {tab.requests}")
         return tab
 
     def close(self):
@@ -65,7 +65,7 @@ class Site:
 
 
 def settle(tab):
-    """Lets what was asked for be drawn: sizes, then frames."""
+    """Waits until changes are drawn: first sizes, then frames."""
     tab.evaluate("""() => new Promise((done) => {
         let frames = 6;
         const next = () => ((frames -= 1) > 0 ? requestAnimationFrame(next) : done());
@@ -82,43 +82,43 @@ def sections(tab):
 
 
 def rows(tab, table):
-    """Texts of the cells of a table."""
+    """Returns the texts of a table's cells."""
     return tab.eval_on_selector_all(
         f'table[data-name="{table}"] tbody tr',
         "all => all.map((row) => [...row.children].map((cell) => cell.textContent))")
 
 
 def column(tab, table, key):
-    """Texts of a column of a table."""
+    """Returns the texts of a table's column."""
     keys = tab.eval_on_selector_all(f'table[data-name="{table}"] thead th', "all => all.map((one) => one.dataset.key)")
-    expect(key in keys, f"table {table} has no column {key}, but {keys}")
+    expect(key in keys, f"table {table} has no column {key}; available: {keys}")
     return [row[keys.index(key)] for row in rows(tab, table)]
 
 
 def number(text):
-    """A number as the page writes it; None for what is missing."""
+    """Parses a number in the page's notation; `None` if it is missing."""
     found = re.search(r"-?[0-9][0-9,]*(\.[0-9]+)?(e-?[0-9]+)?", text)
     return float(found[0].replace(",", "")) if found else None
 
 
 def natural(text):
-    """What names sort by: numbers in them by size."""
+    """Sort key of names, with numbers in them compared by value."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", text)]
 
 
 def layer(tab):
-    """The layer that the address names."""
+    """Returns the layer in the address."""
     return tab.evaluate("new URLSearchParams(location.hash.slice(1)).get('layer')")
 
 
 def visible(tab):
-    """First and last cycle of the timeline's view."""
+    """Returns the first and last cycle of the timeline's view."""
     text = tab.inner_text('[data-name="timeline-range"]')
     return [number(part) for part in re.findall(r"[0-9][0-9,]*", text)[:2]]
 
 
 def picture(tab, name, nth=0):
-    """A sum over the pixels of a canvas, and the share of them that have a colour, which texts and lines have not."""
+    """Returns a checksum of a canvas' pixels, and the share of colored pixels. Texts and lines have no color."""
     return tab.evaluate("""([name, nth]) => {
         const canvas = document.querySelectorAll(`canvas[data-name="${name}"]`)[nth];
         const copy = document.createElement("canvas");
@@ -137,7 +137,7 @@ def picture(tab, name, nth=0):
 
 
 def fits(tab):
-    """Whether the body stays within the window."""
+    """Whether the body fits the window."""
     return tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth && document.body.scrollWidth <= window.innerWidth")
 
 

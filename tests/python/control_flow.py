@@ -1,10 +1,10 @@
-"""Recurrent layers, control flow and contrib operators, evaluated like ONNX Runtime.
+"""Compares recurrent layers, control flow and contrib operators with ONNX Runtime.
 
     pip install -r requirements-onnx.txt
     python control_flow.py [--npu COMMAND] [PATTERN ...]
 
-Every case is a small model with seeded weights, a row or a few lines below. `npu eval` must give the shapes, types and
-values of ONNX Runtime; what neither takes is no case.
+Every case is a small model with random weights, in one or a few lines below. `npu eval` must return the shapes, types
+and values of ONNX Runtime. Models that neither supports are not included.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from npu import Crash, Npu, Refusal, add_arguments
 
-# Largest difference, as a share of the largest value: sums in another order.
+# Maximum difference, as a share of the largest value, for sums in another order.
 BOUND = 2e-5
 
 FLOAT, INT64, INT32, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL
@@ -29,7 +29,7 @@ CONTRIB = "com.microsoft"
 
 
 class Case:
-    """A model in the making, and arrays for its inputs."""
+    """A model under construction, and arrays for its inputs."""
 
     def __init__(self, name, opset=17):
         self.name, self.opset = name, opset
@@ -38,32 +38,32 @@ class Case:
         self.options, self.bound = [], BOUND
 
     def random(self, *shape, scale=1.0):
-        """Seeded floats."""
+        """Returns random floats."""
         return self.generator.normal(0, scale, shape).astype(np.float32)
 
     def input(self, name, array):
-        """An input, given the array."""
+        """Adds an input with the array."""
         kind = helper.np_dtype_to_tensor_dtype(array.dtype)
         self.inputs.append(helper.make_tensor_value_info(name, kind, array.shape))
         self.arrays[name] = array
         return name
 
     def constant(self, name, array):
-        """An initialiser."""
+        """Adds an initializer."""
         self.initializers.append(numpy_helper.from_array(array, name))
         return name
 
     def node(self, operator, operands, outputs, domain="", **attributes):
-        """A node."""
+        """Adds a node."""
         self.nodes.append(helper.make_node(operator, operands, outputs, domain=domain, **attributes))
 
     def output(self, *names, kind=FLOAT):
-        """Outputs of any shape."""
+        """Adds outputs of any shape."""
         self.outputs.extend(helper.make_tensor_value_info(name, kind, None) for name in names)
         return self
 
     def model(self):
-        """The model."""
+        """Returns the model."""
         graph = helper.make_graph(self.nodes, "case", self.inputs, self.outputs, self.initializers)
         opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid(CONTRIB, 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=8)
@@ -100,7 +100,7 @@ def recurrent(name, operator, steps=5, batch=2, size=3, hidden=4, *, direction="
 
 
 def recurrent_layers():
-    """Layers of all kinds, each with what only it has."""
+    """Layers of all kinds, each with its specific features."""
     yield recurrent("simple_lstm", "LSTM", bias=False)
     for operator, direction in itertools.product(GATES, ("forward", "reverse", "bidirectional")):
         name = f"{operator.lower()}_{direction}"
@@ -130,11 +130,11 @@ def recurrent_layers():
 
 
 def quantised_lstm(name, directions=1, kind=np.int8, by_column=False, initial=False, silent=False):
-    """DynamicQuantizeLSTM, as ONNX Runtime's quantiser writes it."""
+    """DynamicQuantizeLSTM, as ONNX Runtime's quantizer writes it."""
     case, steps, batch, size, hidden = Case(name), 4, 2, 8, 16
     x = case.input("x", case.random(steps, batch, size, scale=0.0 if silent else 1.0))
-    # On processors without VNNI, ONNX Runtime adds two products of an unsigned and a signed byte in 16 bits, which larger
-    # signed weights overflow; unsigned ones have the full range.
+    # On processors without VNNI, ONNX Runtime adds two products of an unsigned and a signed byte in 16 bits, which
+    # overflows for larger signed weights. Unsigned weights use the full range.
     low, high = (-63, 64) if kind is np.int8 else (0, 256)
     draw = lambda *shape: case.generator.integers(low, high, shape).astype(kind)
     scales = (directions, 4 * hidden) if by_column else (directions,)
@@ -152,7 +152,7 @@ def quantised_lstm(name, directions=1, kind=np.int8, by_column=False, initial=Fa
 
 
 def quantised_layers():
-    """Recurrent layers of bytes."""
+    """Recurrent layers with quantized weights."""
     yield quantised_lstm("quantised_lstm")
     yield quantised_lstm("quantised_lstm_unsigned", kind=np.uint8, initial=True)
     yield quantised_lstm("quantised_lstm_by_column", by_column=True, directions=2)
@@ -160,7 +160,7 @@ def quantised_layers():
 
 
 def value(name, kind=FLOAT, shape=None):
-    """A value of a graph within a node."""
+    """A value of a nested graph."""
     return helper.make_tensor_value_info(name, kind, shape)
 
 
@@ -170,7 +170,7 @@ def constant_node(name, array):
 
 
 def choice(name, fixed=False, same=True):
-    """An If whose condition is an input, or a comparison of one that is fixed by `--set`."""
+    """An If whose condition is an input, or a comparison of an input fixed by `--set`."""
     case = Case(name)
     x = case.input("x", case.random(2, 4))
     rate = case.input("rate", np.array(16000 if fixed else 8000, np.int64))
@@ -189,7 +189,7 @@ def choice(name, fixed=False, same=True):
 
 
 def repeated(name, rounds=4, computed=False, condition=None, stacked=True):
-    """A Loop that doubles and adds up a captured value."""
+    """A Loop that doubles and accumulates a captured value."""
     case = Case(name)
     x, start = case.input("x", case.random(3)), case.input("start", case.random(3))
     number = np.array(rounds, np.int64)
@@ -217,7 +217,7 @@ def repeated(name, rounds=4, computed=False, condition=None, stacked=True):
 
 
 def scanned(name, **attributes):
-    """A Scan that adds up."""
+    """A Scan that accumulates values."""
     case = Case(name)
     axis = attributes.get("scan_input_axes", [0])[0]
     x, start = case.input("x", case.random(4, 3) if axis == 0 else case.random(3, 4)), case.input("s", case.random(3))
@@ -246,7 +246,7 @@ def control():
 
 
 def masked(name, mask, computed=False):
-    """A Softmax of scores and a mask, and the guard against NaN that exporters put behind it."""
+    """A Softmax of scores and a mask, followed by the guard against NaN that exporters add."""
     case = Case(name, 20)
     scores = case.input("scores", case.random(2, 4, 4))
     mask = case.input("mask", mask) if computed else case.constant("mask", mask)
@@ -269,7 +269,7 @@ def masks():
 
 
 def activations():
-    """Gelu and its relatives."""
+    """Gelu and its variants."""
     for operator, biased in (("Gelu", 0), ("FastGelu", 0), ("FastGelu", 1), ("QuickGelu", 0), ("BiasGelu", 1)):
         case = Case(f"{operator.lower()}_{biased}")
         operands = [case.input("x", case.random(2, 8))]
@@ -279,7 +279,7 @@ def activations():
 
 
 def products():
-    """Products with what is fused to them."""
+    """Products with fused operators."""
     shapes = {"plain": ((2, 3, 4), (2, 4, 5), {}), "transposed": ((2, 4, 3), (2, 5, 4), {"transA": 1, "transB": 1}),
               "batches": ((3, 2, 4), (4, 2, 5), {"transBatchA": 1, "transBatchB": 1}),
               "all": ((4, 2, 3), (5, 2, 4), {"transA": 1, "transB": 1, "transBatchA": 1, "transBatchB": 1})}
@@ -306,7 +306,7 @@ def products():
 
 
 def normalisations():
-    """Normalisations of sums."""
+    """Normalizations of sums."""
     for biased, shown in ((False, False), (True, True)):
         for operator in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"):
             case = Case(f"{operator.lower()}_{'bias' if biased else 'plain'}")
@@ -329,7 +329,7 @@ def normalisations():
 
 
 def attention(name, mask=None, past=0, bias=False, **attributes):
-    """Attention with its projections inside."""
+    """Attention including its projections."""
     case, batch, sequence, heads, head = Case(name), 2, 5, 2, 4
     hidden = heads * head
     operands = [case.input("x", case.random(batch, sequence, 6)), case.constant("w", case.random(6, 3 * hidden, scale=0.5)),
@@ -362,7 +362,7 @@ def multi_head(name, past=0, mask=False, bias=False, cross=False, added=False, p
 
 
 def grouped(name, past=None, packed=False, rotary=False, sequence=4, sink=False, batch=1, **attributes):
-    """GroupQueryAttention, the texts all as long as their cache."""
+    """GroupQueryAttention, where all texts are as long as their cache."""
     case, heads, shared, head = Case(name), 4, 2, 16
     if packed:
         operands = [case.input("q", case.random(batch, sequence, (heads + 2 * shared) * head)), "", ""]
@@ -521,10 +521,10 @@ def bytes_to_floats(name, weights=np.uint8, bias=False, zeros=True, by_column=Fa
 
 
 def narrow():
-    """Weights of a few bits."""
+    """Operators with weights of a few bits."""
     yield bits("bits_order", order="plain")
     yield bits("bits_shuffled", order="shuffled", columns=128)
-    # Not with zero points in bytes: ONNX Runtime reads those as floats where there is an order.
+    # Not with zero points in bytes: with an order, ONNX Runtime reads those as floats.
     yield bits("bits_shuffled_zeros", order="shuffled", zeros="floats", columns=96, bias=True)
     yield rows("rows_plain")
     yield rows("rows_signed", kind=TensorProto.INT4, zeros=True)
@@ -554,7 +554,7 @@ FAMILIES = [recurrent_layers, quantised_layers, control, masks, activations, pro
 
 
 def judge(npu, case):
-    """What to print of a case, and whether all is well."""
+    """Runs a case; returns a text, and whether it succeeded."""
     path = npu.folder / f"{case.name}.onnx"
     onnx.save(case.model(), path)
     options = onnxruntime.SessionOptions()
@@ -562,7 +562,7 @@ def judge(npu, case):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         wanted = onnxruntime.InferenceSession(path, options).run(None, case.arrays)
-    except Exception as error:  # the binding has a class for each of its codes
+    except Exception as error:  # the binding has one exception class per error code
         return f"ONNX Runtime: {error}", False
     fixed = {option.split("=")[0] for option in case.options}
     given = {name: array for name, array in case.arrays.items() if name not in fixed}

@@ -1,7 +1,7 @@
-"""Judges `npu debug --dap` by a client that is not ours: `dap-python`, which checks every answer against its models of the
-protocol's messages, and drives a program of each target as an editor does.
+"""Tests `npu debug --dap` with a third-party client, `dap-python`. It validates every answer with its models of the
+protocol, and steps through a program of each target like an editor.
 
-Main function: `main`. The client is that of `requirements-debug.txt`.
+Main function: `main`. The client is installed by `requirements-debug.txt`.
 """
 
 import argparse
@@ -43,17 +43,17 @@ PROGRAMS = {
 
 
 class Handler(dap.handler.Handler):
-    """The client's, but for answers without a body, which it takes for whole messages."""
+    """The client's decoder, except for answers without a body, which it does not support."""
 
     def handle_response(self, response):
-        """An answer, held against the model of its body; one without a body as it is."""
+        """Validates an answer with the model of its body; an answer without a body is returned unchanged."""
         if response.success and not response.body:
             assert self.client._pending_requests.pop(response.request_seq).command == response.command
             return response
         return super().handle_response(response)
 
     def handle_event(self, event):
-        """An event, held against its model, which has texts where the protocol has numbers of breakpoints."""
+        """Validates an event with its model, which has texts for the protocol's breakpoint numbers."""
         if event.body and "hitBreakpointIds" in event.body:
             assert all(isinstance(number, int) for number in event.body["hitBreakpointIds"])
             event.body["hitBreakpointIds"] = [str(number) for number in event.body["hitBreakpointIds"]]
@@ -61,7 +61,7 @@ class Handler(dap.handler.Handler):
 
 
 class Editor:
-    """A client beside the command; requests wait for their answers."""
+    """A client connected to the command; requests wait for their answers."""
 
     def __init__(self, command):
         self.server = subprocess.Popen(
@@ -72,7 +72,7 @@ class Editor:
         self.bodies = []
 
     def until(self, name):
-        """The first message whose model is called so; what comes before it is kept."""
+        """Returns the first message of a model; earlier messages are kept."""
         while True:
             for place, body in enumerate(self.bodies):
                 if type(body).__name__ == name:
@@ -87,7 +87,7 @@ class Editor:
 
 
 def go_through(command, target, text, range_, expected):
-    """Drives a program as an editor does; what is wrong is an assertion."""
+    """Steps through a program like an editor; failures are assertions."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "p.s"
         path.write_text(text)
@@ -96,7 +96,7 @@ def go_through(command, target, text, range_, expected):
         assert until("Initialized").supportsStepBack
         client.send_request("launch", {"program": str(path), "target": target, "stopOnEntry": True})
         until("InitializedEvent")
-        # The client's model of a breakpoint has a number, which one that is not set lacks.
+        # The client's model of a breakpoint requires a number, which an unset one lacks.
         written = enumerate(text.split("\n"), 1)
         lines = [number for number, line in written if line and not line.startswith((".", "cell"))]
         source = {"name": "p.s", "path": str(path)}
@@ -143,12 +143,12 @@ def go_through(command, target, text, range_, expected):
         assert editor.server.wait(timeout=60) == 0
 
 
-# Instructions of a program that is interrupted.
+# Number of instructions of a program that is interrupted.
 LONG = 100_000
 
 
 def interrupt(command):
-    """Interrupts a program that runs; what is wrong is an assertion."""
+    """Interrupts a running program; failures are assertions."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "long.s"
         path.write_text("    datamove local[0] <- dram0[0], 1\n" * LONG)
@@ -157,7 +157,7 @@ def interrupt(command):
         until("Initialized")
         client.send_request("launch", {"program": str(path), "target": "tcu:cmoda7", "stopOnEntry": True})
         until("InitializedEvent")
-        # A condition that never holds: every step is looked at.
+        # A condition that never holds, so that every step is checked.
         client.set_data_breakpoints([{"dataId": "local[0]", "accessType": "write", "condition": "> 100"}])
         until("SetDataBreakpointsResponse")
         client.configuration_done()
@@ -176,16 +176,16 @@ def interrupt(command):
 
 
 def main():
-    """Goes through a program of each target; fails at the first that does not go as an editor expects."""
+    """Steps through a program of each target; stops at the first failure."""
     parser = argparse.ArgumentParser(description=__doc__)
     default = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "npu"
-    parser.add_argument("--npu", type=pathlib.Path, default=default, help="the command to judge (target/release/npu)")
+    parser.add_argument("--npu", type=pathlib.Path, default=default, help="the command to test (target/release/npu)")
     command = parser.parse_args().npu
     for target, (text, range_, expected) in PROGRAMS.items():
         go_through(command, target, text, range_, expected)
-        print(f"{target}: an editor goes through a program")
+        print(f"{target}: stepped through a program like an editor")
     interrupt(command)
-    print("tcu:cmoda7: an editor interrupts a program that runs")
+    print("tcu:cmoda7: interrupted a running program")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Judges `npu debug` on a terminal: the command in tmux, with keys as a person presses them.
+"""Tests `npu debug` on a terminal: the command runs in tmux, with keys pressed as by a user.
 
-Main function: `main`. A program of each target is stepped through, and its screen held to the picture in `docs/images`;
-`--bless` makes the pictures anew. Then: without colours, line by line, stopped in a long run, and left as it was found.
+Main function: `main`. Steps through a program of each target and compares the screens with the images in `docs/images`;
+`--bless` renews the images. Also tests: no colors, line mode, an interrupted long run, and that the terminal is
+restored.
 """
 
 import argparse
@@ -27,7 +28,8 @@ def example(path):
     return (ROOT / "examples" / path).read_text()
 
 
-# By picture: the file and its text, the target, keys, and what is seen then. A key that begins with `:` is a command.
+# For each image: the file and its text, the target, the keys, and the expected screen text. A key that begins with `:`
+# is a command.
 PROGRAMS = {
     "debug-tcu": (
         "matmul.s", TCU, "tcu:cmoda7",
@@ -52,20 +54,20 @@ PROGRAMS = {
 }
 
 
-# A model that is compiled, with one of its inputs, by file.
+# A model to compile, and one of its inputs, by file.
 ASSETS = ROOT / "crates" / "npukit" / "assets"
 MODEL = {name: (ASSETS / name).read_bytes() for name in ("digits.onnx", "digits_images.npy")}
 
 
 def press(terminal, keys):
-    """Presses keys, each of which changes the screen, and types commands."""
+    """Presses keys, each of which must change the screen, and types commands."""
     for key in keys:
         if key.startswith(":"):
             terminal.keys(":")
             terminal.wait("\n>")
             terminal.type(key[1:])
             terminal.wait(f"> {key[1:]}")
-            # A letter that comes at once behind Escape is one with Alt.
+            # A letter directly after Escape would be read as Alt and the letter.
             terminal.keys("Escape")
             terminal.wait("q quit")
         else:
@@ -80,7 +82,7 @@ def open_program(terminal, npu, file, target, *options):
 
 
 def seen(npu, folder, name, command, keys, expected, bless):
-    """Steps through a program in a folder; whether the screen is as kept."""
+    """Steps through a program in a folder; returns whether the screen equals the image."""
     with screen.Terminal(folder, SIZE) as terminal:
         open_program(terminal, npu, *command)
         terminal.wait("next step", " 0 of ", "cycle", without=["..."])
@@ -95,7 +97,7 @@ def seen(npu, folder, name, command, keys, expected, bless):
 
 
 def pictures(npu, bless):
-    """Programs of all targets, and a model, on a terminal with colours. Counts the screens that are not as kept."""
+    """Runs programs of all targets, and a model, on a terminal with colors. Returns the number of different screens."""
     wrong = 0
     for name, (file, text, target, keys, expected) in PROGRAMS.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +107,7 @@ def pictures(npu, bless):
         for name, content in MODEL.items():
             (pathlib.Path(folder) / name).write_bytes(content)
         command = ("digits.onnx", "tcu:pynqz1", "--input", "digits_images.npy")
-        # The last scale is how far the machine's numbers are from float.
+        # The last scale is the difference between the machine's numbers and float.
         keys = [":goto layer /logits", "p", "n", ":watch acc write", "c", "c", "c", *"xxxx"]
         expected = ["layer /logits", "watchpoint 1, hit by", "accumulators", "waits", ", error"]
         wrong += not seen(npu, folder, "debug-model", command, keys, expected, bless)
@@ -113,13 +115,13 @@ def pictures(npu, bless):
 
 
 def left(terminal):
-    """Leaves, and sees that the terminal is as it was."""
+    """Quits, and checks that the terminal is restored."""
     terminal.keys("q")
     restored(terminal)
 
 
 def restored(terminal):
-    """Sees that the terminal is as it was."""
+    """Checks that the terminal is restored."""
     terminal.wait("$", without=["next step"])
     assert terminal.value("#{alternate_on}") == "0", "the screen is not the shell's again"
     assert terminal.value("#{cursor_flag}") == "1", "the cursor is hidden"
@@ -129,7 +131,7 @@ def restored(terminal):
 
 
 def colourless(npu, folder):
-    """With NO_COLOR, and with --color never, nothing has a colour, and changes are seen all the same."""
+    """With NO_COLOR, and with --color never, no color is used, but changes are still visible."""
     for variables, options in [({"NO_COLOR": "1"}, []), ({}, ["--color", "never"])]:
         with screen.Terminal(folder, SIZE, **variables) as terminal:
             open_program(terminal, npu, "matmul.s", "tcu:cmoda7", *options)
@@ -144,7 +146,7 @@ def colourless(npu, folder):
 
 
 def narrow(npu, folder):
-    """A terminal of 80 x 24, and one that becomes small while one debugs."""
+    """A terminal of 80 x 24, and one that is shrunk while debugging."""
     with screen.Terminal(folder, (80, 24)) as terminal:
         open_program(terminal, npu, "matmul.s", "tcu:cmoda7")
         terminal.wait("instruction 0 of 6", "next step", "clock", "output", "local")
@@ -156,7 +158,7 @@ def narrow(npu, folder):
 
 
 def plainly(npu, folder):
-    """Line by line where that is asked for, and where a terminal can do nothing else."""
+    """Line mode, on request, and if the terminal supports nothing else."""
     for variables, options in [({}, ["--plain"]), ({"TERM": "dumb"}, [])]:
         with screen.Terminal(folder, SIZE) as terminal:
             setting = "".join(f"{key}={value} " for key, value in variables.items())
@@ -172,7 +174,7 @@ def plainly(npu, folder):
 
 
 def stopped(npu, folder):
-    """A long run is stopped by a key, and goes on from there."""
+    """A key interrupts a long run, which can be continued."""
     text = "    datamove local[0] <- dram0[0], 4096\n" * 40_000
     (pathlib.Path(folder) / "long.s").write_text(text)
     with screen.Terminal(folder, SIZE) as terminal:
@@ -189,7 +191,7 @@ def stopped(npu, folder):
 
 
 def ended(npu, folder):
-    """A signal that ends the command leaves the terminal as it was, too."""
+    """A signal that ends the command also restores the terminal."""
     with screen.Terminal(folder, SIZE) as terminal:
         open_program(terminal, npu, "matmul.s", "tcu:cmoda7")
         terminal.wait("next step", without=["..."])
@@ -201,15 +203,15 @@ def ended(npu, folder):
 
 
 def main():
-    """Judges all of it; gives what is wrong as the status."""
+    """Runs all tests; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     default = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "npu"
-    parser.add_argument("--npu", type=pathlib.Path, default=default, help="the command to judge (target/release/npu)")
-    parser.add_argument("--bless", action="store_true", help="make the pictures anew")
+    parser.add_argument("--npu", type=pathlib.Path, default=default, help="the command to test (target/release/npu)")
+    parser.add_argument("--bless", action="store_true", help="renew the images")
     arguments = parser.parse_args()
     npu = arguments.npu.resolve()
     if not screen.available():
-        raise SystemExit("error: there is no tmux")
+        raise SystemExit("error: tmux is not installed")
     wrong = pictures(npu, arguments.bless)
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "matmul.s").write_text(TCU)

@@ -1,23 +1,23 @@
-"""Decoders as exporters write them, with and without a cache of keys and values.
+"""Tests decoders as exporters write them, with and without a cache of keys and values.
 
     pip install -r requirements-onnx.txt
     python decoders.py [--npu COMMAND] [--target TARGET] [--option KEY=VALUE] [PATTERN ...]
 
-Small networks with seeded weights in three manners:
+Small networks with random weights in three styles:
 
-- `llama`: RMS normalisation as Pow, ReduceMean, Add, Sqrt, Div and Mul; rotation by slices, with angles made
-  of positions; keys repeated for groups of heads by Expand; a causal mask by Range and comparison; SiLU;
-- `gpt`: layer normalisation, learned positions, one matrix for queries, keys and values, a triangular
-  mask by Trilu, the tanh form of GELU as arithmetic;
+- `llama`: RMS normalization as Pow, ReduceMean, Add, Sqrt, Div and Mul; rotation by slices, with angles computed from
+  positions; keys repeated for groups of heads by Expand; a causal mask by Range and comparison; SiLU;
+- `gpt`: layer normalization, learned positions, one matrix for queries, keys and values, a triangular mask by Trilu,
+  the tanh form of GELU as arithmetic;
 - `standard`: RMSNormalization, RotaryEmbedding and Attention of opset 23.
 
-Batch, sequence and past are open dimensions; `--dim` fixes them. Each network is evaluated like ONNX
-Runtime (the standard's own reference where that lacks an operator), once as a prompt without a past
-and once with one more token behind a past, and the two agree with a prompt of all tokens.
+Batch, sequence and past are open dimensions, set by `--dim`. Each network is compared with ONNX Runtime (or the
+standard's reference, if that lacks an operator), once as a prompt without a past and once with one more token after a
+past. Both must agree with a prompt of all tokens.
 
-With `--target` (`pccx`, `pccx:extended`) each is also compiled and run there. Weights are such that 4 bits
-with a scale for each output hold them, so that what is left is the machine's own rounding: blocks of 8
-bits, BF16, and 4-bit keys and values unless `--option kv=host`.
+With `--target` (`pccx`, `pccx:extended`), each is also compiled and run there. The weights are exact in 4 bits with one
+scale per output, so that only the machine's own rounding remains: blocks of 8 bits, BF16, and 4-bit keys and values
+unless `--option kv=host`.
 """
 
 import argparse
@@ -35,22 +35,22 @@ from npu import Crash, Npu, Refusal, add_arguments
 VOCABULARY, LAYERS, HIDDEN, HEADS, KV_HEADS, HEAD, FEED_FORWARD, CONTEXT = 11, 2, 32, 4, 2, 8, 48, 16
 PROMPT, BATCH = 5, 2
 
-# Largest difference, as a share of the largest value: sums in another order.
+# Maximum difference, as a share of the largest value, for sums in another order.
 BOUND = 2e-5
-# Root of the mean square difference on a machine as a share of the values': two layers of its rounding, and
-# that of 4-bit keys and values.
+# Maximum root mean square error on a machine, as a share of the values': rounding of two layers, and of 4-bit keys and
+# values.
 MACHINE, MACHINE_KV = 0.1, 0.35
 
 
 class Exporter:
-    """A graph in the making."""
+    """A graph under construction."""
 
     def __init__(self, opset, cached, seed):
         self.opset, self.cached, self.generator = opset, cached, np.random.default_rng(seed)
         self.nodes, self.initializers, self.presents = [], [], []
 
     def node(self, operator, operands, **attributes):
-        """Adds a node; gives the name of its result."""
+        """Adds a node; returns the name of its result."""
         return self.several(operator, operands, 1, **attributes)[0]
 
     def several(self, operator, operands, count, **attributes):
@@ -76,11 +76,11 @@ class Exporter:
         return self.node("MatMul", [x, self.weights(inputs, outputs)])
 
     def size(self, x, axis):
-        """A size of x, of no axes."""
+        """Returns a size of x, as a scalar."""
         return self.node("Gather", [self.node("Shape", [x]), self.constant(axis)], axis=0)
 
     def shape(self, x, *sizes):
-        """A shape: of numbers and sizes of `x`, the latter as strings."""
+        """Returns a shape of numbers and sizes of `x`; the latter are strings."""
         parts = []
         for size in sizes:
             part = self.constant([size]) if isinstance(size, int) else self.unsqueeze(self.size(x, int(size)), 0)
@@ -88,7 +88,7 @@ class Exporter:
         return self.node("Concat", parts, axis=0)
 
     def reshape(self, x, *sizes):
-        """Reshape to numbers and to sizes of `x` itself."""
+        """Adds a Reshape to numbers and sizes of `x` itself."""
         return self.node("Reshape", [x, self.shape(x, *sizes)])
 
     def unsqueeze(self, x, *axes):
@@ -98,12 +98,12 @@ class Exporter:
         return self.node("Slice", [x, *(self.constant([number]) for number in (start, end, axis, step))])
 
     def heads(self, x, count):
-        """[batch, sequence, hidden] by head."""
+        """Converts [batch, sequence, hidden] to heads."""
         split = self.reshape(x, "0", "1", count, HEAD)
         return self.node("Transpose", [split], perm=[0, 2, 1, 3])
 
     def past(self, layer, part, own):
-        """Joins what came before, and gives it out."""
+        """Appends to the past, and outputs the result."""
         name = f"{layer}.{part}"
         joined = self.node("Concat", [f"past.{name}", own], axis=2) if self.cached else own
         self.presents.append((self.node("Identity", [joined]), f"present.{name}"))
@@ -147,7 +147,7 @@ def rms(e, x):
 
 
 def angles(e):
-    """Cosines and sines [batch, 1, sequence, head] of the positions."""
+    """Returns cosines and sines [batch, 1, sequence, head] of the positions."""
     frequencies = e.constant(10000.0 ** (-np.arange(0, HEAD, 2) / HEAD)[None, None], np.float32)
     positions = e.node("Cast", [e.unsqueeze("positions", 2)], to=TensorProto.FLOAT)
     turns = e.node("MatMul", [positions, frequencies])
@@ -162,14 +162,14 @@ def rotate(e, x, cos, sin):
 
 
 def repeat(e, x):
-    """Each head of keys for its group of heads."""
+    """Repeats each head of keys for its group of heads."""
     group = HEADS // KV_HEADS
     wide = e.node("Expand", [e.unsqueeze(x, 2), e.shape(x, "0", KV_HEADS, group, "2", HEAD)])
     return e.node("Reshape", [wide, e.shape(x, "0", HEADS, "2", HEAD)])
 
 
 def causal(e, q, k):
-    """Which keys come no later than the query, [queries, keys]."""
+    """Whether a key is not later than the query, [queries, keys]."""
     zero, one = e.constant(0), e.constant(1)
     queries, keys = e.size(q, 2), e.size(k, 2)
     before = e.node("Sub", [keys, queries])
@@ -266,28 +266,28 @@ def standard(e):
 NETWORKS = [(llama, 14), (llama, 18), (gpt, 18), (standard, 23)]
 
 
-# --- judging ---
+# --- tests ---
 
 
 def expected(model, inputs):
-    """What the model computes, by output name."""
+    """Returns the expected outputs by name."""
     names = [output.name for output in model.graph.output]
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    except Exception:  # it lacks an operator, which it says by several types of error
+    except Exception:  # a missing operator, for which it raises several types of errors
         return dict(zip(names, ReferenceEvaluator(model).run(None, inputs), strict=True))
     return dict(zip(names, session.run(names, inputs), strict=True))
 
 
 def difference(found, wanted):
-    """The largest difference as a share of the largest value, over all outputs."""
+    """Returns the largest difference as a share of the largest value, over all outputs."""
     assert sorted(found) == sorted(wanted), f"outputs {sorted(found)} instead of {sorted(wanted)}"
     share = lambda name: np.abs(found[name] - wanted[name]).max() / np.abs(wanted[name]).max()
     return max(share(name) for name in wanted)
 
 
 def evaluated(npu, name, network, opset, cached, inputs, machine):
-    """The outputs, how far they are from what is expected, and how far the machine's are."""
+    """Returns the outputs, their error, and the machine's error."""
     exporter = Exporter(opset, cached, seed=7)
     model = exporter.model(network(exporter))
     path = npu.folder / f"{name}.onnx"
@@ -305,7 +305,7 @@ def evaluated(npu, name, network, opset, cached, inputs, machine):
 
 
 def judge(npu, network, opset, machine, most):
-    """What a prompt and one more token give: (text, whether that is good)."""
+    """Tests a prompt and one more token: returns (text, success)."""
     tokens = np.random.default_rng(1).integers(0, VOCABULARY, (BATCH, PROMPT + 1))
     positions = np.tile(np.arange(PROMPT + 1), (BATCH, 1))
     name = f"{network.__name__}_opset{opset}"
@@ -328,8 +328,8 @@ def judge(npu, network, opset, machine, most):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser)
-    parser.add_argument("--target", help="machine to run them on as well")
-    parser.add_argument("--option", action="append", default=[], help="option of the target, as `kv=host`")
+    parser.add_argument("--target", help="target on which to run them too")
+    parser.add_argument("--option", action="append", default=[], help="option of the target, for example `kv=host`")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names, as `llama_*`")
     arguments = parser.parse_intermixed_args()
     onnxruntime.set_default_logger_severity(4)

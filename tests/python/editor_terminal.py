@@ -1,8 +1,8 @@
-"""Judges the client of `editors/neovim` in Neovim itself, on a terminal of tmux: what a person sees and does.
+"""Tests the client of `editors/neovim` in Neovim, on a terminal of tmux.
 
-Main function: `main`. A text with a misspelt instruction is opened: error, colours, words behind instructions and
-hover are seen, and held to the picture in `docs/images` (`--bless` makes it anew). Then the error is mended by what the editor
-offers, a name is changed, a definition gone to, the text laid out.
+Main function: `main`. Opens a text with a misspelled instruction, and checks the error, colors, words after
+instructions and hover against the image in `docs/images` (`--bless` renews it). Then it applies the editor's fix,
+renames a symbol, jumps to a definition, and formats the text.
 """
 
 import argparse
@@ -29,7 +29,7 @@ TEXT = """; npu: target tcu:cmoda7
     matmul local[x], acc[0], 2
 """
 
-# Colours of the editor's own, so that a picture shows them.
+# Fixed colors of the editor, for the image.
 INIT = """vim.opt.runtimepath:append({folder})
 vim.opt.number, vim.opt.signcolumn, vim.opt.termguicolors, vim.opt.swapfile = true, "yes", true, false
 vim.diagnostic.config({{ virtual_text = true }})
@@ -38,12 +38,12 @@ require("npukit").setup({{ command = {{ {npu}, "lsp" }} }})
 
 
 def lua(text):
-    """A text as Lua writes it."""
+    """Returns a text as a Lua string."""
     return "[==[" + str(text) + "]==]"
 
 
 def line(text, number):
-    """What a line of the program is on the screen, without what is shown behind it."""
+    """Returns a line of the program on the screen, without the hints after it."""
     found = re.search(rf"^[ \w]*\b{number} (.*)$", text, re.MULTILINE)
     return found[1] if found else ""
 
@@ -54,7 +54,7 @@ def go_to(terminal, number):
 
 
 def drive(terminal, bless):
-    """What a person sees and does; whether the screen is as kept."""
+    """Runs the session; returns whether the screen equals the image."""
     terminal.type(f"{shlex.quote(str(pathlib.Path(sys.executable).parent / 'nvim'))} --clean -u init.lua scale.s")
     shown = terminal.wait("there is no instruction `loadweight`", "did you mean `loadweights`?", "0000000000040022")
     assert line(shown, 5).split()[-1] == "0000000000040022", "no word behind an instruction"
@@ -71,7 +71,7 @@ def drive(terminal, bless):
     terminal.wait("Code actions", "loadweights")
     terminal.type("1")
     terminal.wait("loadweights local[0], 5", without=["there is no instruction", "Code actions"])
-    # Where the text is whole, the clock tells cycles.
+    # When the text is valid, the clock shows cycles.
     terminal.wait(" cy", without=["there is no instruction"])
     go_to(terminal, 8)
     terminal.type("f[l", enter=False)
@@ -88,14 +88,14 @@ def drive(terminal, bless):
 
 
 def main():
-    """Judges all of it; gives what is wrong as the status."""
+    """Runs all tests; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     default = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "npu"
-    parser.add_argument("--npu", type=pathlib.Path, default=default, help="the command to judge (target/release/npu)")
-    parser.add_argument("--bless", action="store_true", help="make the picture anew")
+    parser.add_argument("--npu", type=pathlib.Path, default=default, help="the command to test (target/release/npu)")
+    parser.add_argument("--bless", action="store_true", help="renew the image")
     arguments = parser.parse_args()
     if not screen.available():
-        raise SystemExit("error: there is no tmux")
+        raise SystemExit("error: tmux is not installed")
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder)
         (path / "scale.s").write_text(TEXT)
@@ -103,7 +103,7 @@ def main():
         (path / "init.lua").write_text(init)
         with screen.Terminal(folder, SIZE) as terminal:
             is_kept = drive(terminal, arguments.bless)
-    print("Neovim: errors, hover, a change that mends, another name, a definition, layout")
+    print("Neovim: errors, hover, a fix, a rename, a definition, formatting")
     return 0 if is_kept else 1
 
 

@@ -1,13 +1,12 @@
-"""Networks as PyTorch's exporter writes them: import, evaluation, compilation.
+"""Tests networks as PyTorch's exporter writes them: import, evaluation, compilation.
 
     pip install -r requirements-onnx.txt
     python exported.py [--npu COMMAND] [PATTERN ...]
 
-The graphs have what exporters leave in them: an unknown batch size, Constant nodes, shapes
-computed by Shape, Gather and Concat, transposed Gemm weights, Clip with operands for ReLU6, batch
-normalisation that nobody folded, grouped and depthwise convolutions, squeeze-and-excitation. Each
-is written at opsets 11, 13 and 17, evaluated like ONNX Runtime, compiled, and run within the
-error of the number format.
+The graphs contain what exporters leave in them: an unknown batch size, Constant nodes, shapes computed by Shape, Gather
+and Concat, transposed Gemm weights, Clip with operands for ReLU6, unfolded batch normalization, grouped and depthwise
+convolutions, squeeze-and-excitation. Each is written at opsets 11, 13 and 17, compared with ONNX Runtime, compiled, and
+run within the error of the number format.
 """
 
 import argparse
@@ -25,36 +24,36 @@ from npu import Crash, Npu, Refusal, add_arguments
 OPSETS = (11, 13, 17)
 SIZE, CLASSES, SAMPLES = 32, 10, 4
 
-# Largest difference to ONNX Runtime, as a share of the largest value: sums in another order.
+# Maximum difference from ONNX Runtime, as a share of the largest value, for sums in another order.
 BOUND = 1e-5
 
 
 class Exporter:
-    """A graph in the making, in the exporter's manner."""
+    """A graph under construction, in the exporter's style."""
 
     def __init__(self, opset, seed):
         self.opset, self.generator = opset, np.random.default_rng(seed)
         self.nodes, self.initializers = [], []
 
     def node(self, operator, operands, **attributes):
-        """Adds a node; gives the name of its result."""
+        """Adds a node; returns the name of its result."""
         name = f"/{operator}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, operands, [f"{name}_output_0"], name, **attributes))
         return f"{name}_output_0"
 
     def constant(self, value, kind=np.int64):
-        """A Constant node."""
+        """Adds a Constant node."""
         return self.node("Constant", [], value=numpy_helper.from_array(np.array(value, kind)))
 
     def weights(self, shape, deviation, mean=0.0):
-        """A seeded initialiser."""
+        """Adds a random initializer."""
         name = f"onnx::weight_{len(self.initializers)}"
         values = self.generator.normal(mean, deviation, shape).astype(np.float32)
         self.initializers.append(numpy_helper.from_array(values, name))
         return name
 
     def conv(self, x, inputs, outputs, kernel=3, stride=1, group=1):
-        """Conv without bias, BatchNormalization behind it."""
+        """Adds a Conv without bias, followed by BatchNormalization."""
         shape = [outputs, inputs // group, kernel, kernel]
         weights = self.weights(shape, np.sqrt(1 / np.prod(shape[1:])))
         x = self.node("Conv", [x, weights], dilations=[1, 1], group=group, kernel_shape=[kernel, kernel],
@@ -65,45 +64,45 @@ class Exporter:
         return self.node("BatchNormalization", [x, scale, bias, mean, variance], epsilon=1e-5, momentum=0.9, **training)
 
     def relu6(self, x):
-        """Clip, whose bounds are operands."""
+        """Adds a Clip whose bounds are operands."""
         return self.node("Clip", [x, self.constant(0.0, np.float32), self.constant(6.0, np.float32)])
 
     def unsqueeze(self, x, axis):
-        """Unsqueeze: the axes are an attribute up to opset 12."""
+        """Adds an Unsqueeze: the axes are an attribute up to opset 12."""
         if self.opset < 13:
             return self.node("Unsqueeze", [x], axes=[axis])
         return self.node("Unsqueeze", [x, self.constant([axis])])
 
     def mean(self, x, keep):
-        """The mean over an image, as torch.mean exports."""
+        """Adds the mean over an image, as torch.mean is exported."""
         return self.node("ReduceMean", [x], axes=[2, 3], keepdims=keep)
 
     def excite(self, x, channels):
-        """Squeeze and excitation; the gate is a HardSigmoid."""
+        """Adds squeeze-and-excitation; the gate is a HardSigmoid."""
         gate = self.node("GlobalAveragePool", [x])
         gate = self.node("Relu", [self.biased(gate, channels, channels // 4)])
         gate = self.biased(gate, channels // 4, channels)
         return self.node("Mul", [self.node("HardSigmoid", [gate], alpha=1 / 6, beta=0.5), x])
 
     def biased(self, x, inputs, outputs):
-        """Conv of one pixel with a bias."""
+        """Adds a 1x1 Conv with a bias."""
         weights, bias = self.weights([outputs, inputs, 1, 1], np.sqrt(1 / inputs)), self.weights([outputs], 0.1)
         return self.node("Conv", [x, weights, bias], dilations=[1, 1], group=1, kernel_shape=[1, 1],
                          pads=[0, 0, 0, 0], strides=[1, 1])
 
     def linear(self, x, inputs, outputs):
-        """Gemm with the weights as torch.nn.Linear keeps them."""
+        """Adds a Gemm with weights in the layout of torch.nn.Linear."""
         weights, bias = self.weights([outputs, inputs], np.sqrt(1 / inputs)), self.weights([outputs], 0.1)
         return self.node("Gemm", [x, weights, bias], alpha=1.0, beta=1.0, transB=1)
 
     def view(self, x):
-        """x.view(x.size(0), -1): the shape is computed."""
+        """Adds x.view(x.size(0), -1), whose shape is computed."""
         batch = self.node("Gather", [self.node("Shape", [x]), self.constant(0)], axis=0)
         shape = self.node("Concat", [self.unsqueeze(batch, 0), self.constant([-1])], axis=0)
         return self.node("Reshape", [x, shape])
 
     def model(self, result):
-        """The model that ends in `result`."""
+        """Returns the model with the output `result`."""
         self.nodes[-1].output[0] = "output"
         assert result.startswith(self.nodes[-1].name)
         shaped = helper.make_tensor_value_info
@@ -140,7 +139,7 @@ def mobile(e):
 
 
 def viewed(e):
-    """A hidden layer behind a view: shape arithmetic on an unknown batch size."""
+    """A hidden layer after a view: shape arithmetic on an unknown batch size."""
     x = e.node("LeakyRelu", [e.conv("input", 3, 16, kernel=5, stride=2)], alpha=0.125)
     x = e.node("AveragePool", [x], kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 0, 0], count_include_pad=1)
     x = e.node("Relu", [e.conv(x, 16, 8, stride=2)])
@@ -160,7 +159,7 @@ NETWORKS = [grouped, mobile, viewed, excited]
 
 
 def evaluated(npu, path, inputs):
-    """`npu eval` against ONNX Runtime: what to print and whether all is well."""
+    """Compares `npu eval` with ONNX Runtime; returns a text and success."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     wanted = onnxruntime.InferenceSession(path, options).run(None, inputs)[0]

@@ -1,17 +1,16 @@
-"""What a fixed-point format does to a network: the error to expect, by an independent model.
+"""Expected error of a network in a fixed-point format, from an independent model.
 
-Main function: `predict`. It lets ONNX Runtime evaluate the network with what the format does put
-in, as far as arithmetic alone decides it and no particular compiler:
+Main function: `predict`. ONNX Runtime evaluates the network with the errors that the format causes in any compiler:
 
-- inputs and weights are rounded to the format; so are scale and shift of a batch normalisation,
-  where it does not fold into a convolution;
-- every product of a convolution or matrix product is rounded before it is added: K of them make
-  a normal error of K steps squared over 12 in variance;
+- inputs and weights are rounded to the format, and so are scale and shift of a batch normalization that does not fold
+  into a convolution;
+- every product of a convolution or matrix product is rounded before it is added: K products cause a normal error with
+  a variance of K steps squared over 12;
 - an average is a sum times the rounded reciprocal of the window's size;
 - every other multiplication rounds its result once.
 
-The difference to the same network without all this is a sample of the error that the format
-makes unavoidable, and a program is in order when its own is no larger: `verdict` says so.
+The difference from the same network without these errors is a sample of the unavoidable error of the format. A program
+is good if its own error is not larger: see `verdict`.
 """
 
 import pathlib
@@ -22,16 +21,15 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper, shape_inference
 
-# What is granted, as a multiple of the predicted root mean square. The prediction is on the safe
-# side already: it rounds products of zeros too, which are exact.
+# Allowed error, as a multiple of the predicted root mean square. The prediction is conservative: it also rounds
+# products of zeros, which are exact.
 LIMIT = 1.5
 
-# Largest share of an output's spread (its standard deviation) that may be granted. Outputs that
-# have nothing to do with each other differ by 1.4 times their spread: beyond this, the comparison
-# would hardly tell a right program from a wrong one.
+# Largest share of an output's spread (its standard deviation) that is allowed as an error. Unrelated outputs differ by
+# 1.4 times their spread: beyond this limit, the comparison would hardly detect a wrong program.
 MEANINGFUL = 0.7
 
-# Products that are added to one result are rounded one by one.
+# Operators whose products are rounded one by one before the sum.
 PRODUCTS = {"Conv", "ConvTranspose", "Gemm", "MatMul", "FusedMatMul"}
 AVERAGES = {"AveragePool", "GlobalAveragePool", "ReduceMean"}
 # Operators whose results are rounded once.
@@ -41,10 +39,10 @@ TRIALS = 4
 
 
 def predict(model, samples, step, largest):
-    """The error to expect of each output: {name: (its root mean square, the output's spread)}.
+    """Returns the expected error of each output: {name: (its root mean square, the output's spread)}.
 
-    `model` is an ONNX file, `samples` are dictionaries of arrays by name, `step` is the distance
-    between values of the format and `largest` its largest value.
+    `model` is an ONNX file, `samples` are dictionaries of arrays by name, `step` is the distance between values of the
+    format and `largest` its largest value.
     """
     with tempfile.TemporaryDirectory(prefix="npukit-") as folder:
         folded, noisy = (pathlib.Path(folder) / name for name in ("folded.onnx", "noisy.onnx"))
@@ -61,7 +59,7 @@ def predict(model, samples, step, largest):
 
 
 def verdict(found, wanted, predicted, spread):
-    """A program's error against the predicted: (in words, whether it is in order)."""
+    """Compares a program's error with the prediction: (text, success)."""
     error, granted = rms(found - wanted), LIMIT * predicted
     text = f"error {error / spread:.1%} of the spread, {granted / spread:.1%} granted"
     if granted > MEANINGFUL * spread:
@@ -70,12 +68,12 @@ def verdict(found, wanted, predicted, spread):
 
 
 def rms(values):
-    """Root of the mean square."""
+    """Root mean square."""
     return float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
 
 
 def session(path, folded=None):
-    """A session; also writes the model as it is after ONNX Runtime has folded what is constant."""
+    """Creates a session; also writes the model after ONNX Runtime's constant folding."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
@@ -85,14 +83,14 @@ def session(path, folded=None):
 
 
 def quantised(array, step, largest):
-    """Floats on the format's grid."""
+    """Rounds floats to the grid of the format."""
     if array.dtype != np.float32:
         return array
     return np.clip(np.round(array / step) * step, -largest - step, largest).astype(np.float32)
 
 
 def perturbed(model, step, largest):
-    """The model with the format's errors put in."""
+    """Adds the format's errors to the model."""
     graph = model.graph
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     shapes = known_shapes(model, arrays)
@@ -111,7 +109,7 @@ def perturbed(model, step, largest):
 
 
 def known_shapes(model, arrays):
-    """Shapes by name; open dimensions are 0."""
+    """Returns shapes by name; open dimensions are 0."""
     graph = shape_inference.infer_shapes(model).graph
     values = [*graph.value_info, *graph.input, *graph.output]
     shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in values}
@@ -119,7 +117,7 @@ def known_shapes(model, arrays):
 
 
 def round_weights(graph, arrays, step, largest):
-    """Rounds what is multiplied or added; the parameters of other operators are no numbers of the format."""
+    """Rounds multiplied and added constants. Parameters of other operators are not numbers of the format."""
     users = [node for node in graph.node if node.op_type not in ("BatchNormalization", "Resize", "Upsample", "Pad")]
     rounded = {name for node in users for name in node.input}
     for tensor in graph.initializer:
@@ -129,7 +127,7 @@ def round_weights(graph, arrays, step, largest):
 
 
 def round_normalisation(graph, node, number, arrays, step, largest):
-    """Gives a batch normalisation the rounded scale and shift that its parameters come down to."""
+    """Rounds the scale and shift to which the parameters of a batch normalization reduce."""
     scale, shift, mean, variance = (arrays[name] for name in node.input[1:5])
     epsilon = attribute(node, "epsilon", 1e-5)
     factor = scale / np.sqrt(variance + epsilon)
@@ -141,7 +139,7 @@ def round_normalisation(graph, node, number, arrays, step, largest):
 
 
 def errors_of(node, shapes, arrays, step):
-    """By what a node's result is multiplied, and the standard deviation of what is added."""
+    """Factor of a node's result, and standard deviation of the added error."""
     rounding = step / np.sqrt(12)
     if node.op_type in PRODUCTS:
         return 1, rounding * np.sqrt(terms(node, shapes))
@@ -154,7 +152,7 @@ def errors_of(node, shapes, arrays, step):
 
 
 def terms(node, shapes):
-    """Products that are added to one result."""
+    """Number of products that are added to one result."""
     if node.op_type in ("Conv", "ConvTranspose"):
         # [outputs, inputs of a group, kernel] and [inputs, outputs of a group, kernel].
         weights = shapes[node.input[1]]
@@ -165,7 +163,7 @@ def terms(node, shapes):
 
 
 def averaged(node, shapes, arrays):
-    """Elements of a window."""
+    """Number of elements of a window."""
     image = shapes[node.input[0]]
     if node.op_type == "AveragePool":
         return int(np.prod(attribute(node, "kernel_shape", [])))
@@ -176,13 +174,13 @@ def averaged(node, shapes, arrays):
 
 
 def attribute(node, name, default):
-    """An attribute's value."""
+    """Value of an attribute."""
     found = [helper.get_attribute_value(item) for item in node.attribute if item.name == name]
     return found[0] if found else default
 
 
 def put_in(graph, node, number, factor, deviation):
-    """The nodes that multiply and add, after a node whose first result they take over."""
+    """Adds the nodes that multiply and add, after a node whose first result they replace."""
     result, stem = node.output[0], f"{node.output[0]}/{number}"
     exact, scale, scaled, noise = (f"{stem}/{part}" for part in ("exact", "factor", "scaled", "noise"))
     node.output[0] = exact

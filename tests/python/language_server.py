@@ -1,8 +1,8 @@
-"""Judges `npu lsp` as an editor: the client of pygls starts the command, speaks the protocol on its streams, and
-compares what it is told with what `npu asm`, `npu lint`, `npu format` and `npu time` say of the same text.
+"""Tests `npu lsp` as an editor would: the client of pygls starts the command, speaks the protocol on its streams, and
+compares the answers with `npu asm`, `npu lint`, `npu format` and `npu time` for the same text.
 
-Everything of the protocol is read by lsprotocol, which refuses what is not of it. All four targets, all programs of
-`examples`; how long a change takes is printed, not judged.
+All messages are parsed by lsprotocol, which rejects invalid ones. Covers all four targets and all programs of
+`examples`. The time of a change is printed, but not checked.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from pygls.lsp.client import LanguageClient
 import npu
 
 EXAMPLES = npu.ROOT / "examples"
-# What a schedule or the checks may need on a machine that does other things.
+# Time limit in seconds for a schedule or the checks on a busy machine.
 PATIENCE = 300
 
 
 class Editor:
-    """A client, what it was told of each text, and the texts."""
+    """A client, the diagnostics of each text, and the texts."""
 
     def __init__(self, command, folder, *options):
         self.command, self.folder, self.options = command, folder, options
@@ -64,7 +64,7 @@ class Editor:
         return uri
 
     def change(self, uri, text, span=None):
-        """Changes all of a text, or the bytes of a range of it."""
+        """Changes all of a text, or a range of it given in bytes."""
         self.versions[uri] += 1
         document = types.VersionedTextDocumentIdentifier(uri=uri, version=self.versions[uri])
         if span is None:
@@ -77,7 +77,7 @@ class Editor:
         )
 
     async def diagnostics(self, uri, is_done):
-        """What is told last of the text as it is, once `is_done` says that it is all."""
+        """Returns the last diagnostics of the current text for which `is_done` is true."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             of_version = [one for one in self.told.get(uri, []) if one.version == self.versions[uri]]
@@ -88,10 +88,10 @@ class Editor:
                 await asyncio.wait_for(self.news.wait(), end - time.monotonic())
             except TimeoutError:
                 break
-        raise TimeoutError(f"nothing was told of {uri}")
+        raise TimeoutError(f"no diagnostics for {uri}")
 
     async def all_diagnostics(self, uri):
-        """What is told when the checks are done: at once of a text with errors, else the second time."""
+        """Returns the diagnostics after the checks: the first ones of a text with errors, otherwise the second ones."""
 
         def is_done(told):
             first = told[0].diagnostics
@@ -100,7 +100,7 @@ class Editor:
         return await self.diagnostics(uri, is_done)
 
     def at(self, uri, what, after=0):
-        """The place where a word begins in a text."""
+        """Position where a word begins in a text."""
         text = self.texts[uri]
         start = text.index(what) + after
         line = text.rfind("\n", 0, start) + 1
@@ -108,12 +108,12 @@ class Editor:
 
 
 def units(text):
-    """How many units of UTF-16 a text has."""
+    """Length of a text in UTF-16 units."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def offset(text, place):
-    """The character of a place in a text."""
+    """Character at a position in a text."""
     lines = text.split("\n")
     if place.line >= len(lines):
         return len(text)
@@ -127,7 +127,7 @@ def offset(text, place):
 
 
 def edited(text, edits):
-    """The text that edits make."""
+    """Applies edits to a text."""
     for edit in sorted(edits, key=lambda edit: offset(text, edit.range.start), reverse=True):
         start, end = offset(text, edit.range.start), offset(text, edit.range.end)
         text = text[:start] + edit.new_text + text[end:]
@@ -135,18 +135,18 @@ def edited(text, edits):
 
 
 def command_says(command, *arguments):
-    """The report of the command, and whether it found no error."""
+    """Returns the report of the command, and whether it found no error."""
     found = subprocess.run([str(command), *map(str, arguments), "--json"], capture_output=True, text=True)
     return json.loads(found.stdout), found.returncode == 0
 
 
 def target_of(text):
-    """The target that the first line of an example says."""
+    """Returns the target in the first line of an example."""
     return re.search(r"--target (\S+)", text).group(1)
 
 
 def told(diagnostics):
-    """What is compared of diagnostics: code, line and column from 1, the first line of the message."""
+    """Compared parts of diagnostics: code, line and column from 1, first line of the message."""
     return sorted(
         (one.code, one.range.start.line + 1, one.range.start.character + 1, one.message.split("\n")[0])
         for one in diagnostics
@@ -154,7 +154,7 @@ def told(diagnostics):
 
 
 def expected(report, text, path):
-    """The same of what the command says; places are of the text itself, columns in units of UTF-16."""
+    """Compared parts of the command's diagnostics. Places are in the text itself, columns in UTF-16 units."""
     found = []
     for one in report["diagnostics"]:
         line, column = one.get("line") or 1, one.get("column") or 1
@@ -166,7 +166,7 @@ def expected(report, text, path):
 
 
 async def examples(editor, command, judge):
-    """Each program: told as the linter tells it, laid out as the command does, its words and names."""
+    """Tests each program: diagnostics equal the linter's, the layout equals the command's, and words and names are correct."""
     for path in sorted(EXAMPLES.glob("*/*")):
         if path.suffix not in (".s", ".pasm"):
             continue
@@ -212,7 +212,7 @@ async def examples(editor, command, judge):
 
 
 def assembled(command, path, target):
-    """The words of a text."""
+    """Returns the words of a text."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "words"
         subprocess.run([str(command), "asm", str(path), "--target", target, "-o", str(out), "-q"], check=True, capture_output=True)
@@ -220,7 +220,7 @@ def assembled(command, path, target):
 
 
 def colours_of_comments(editor, text, data):
-    """The comments among the tokens."""
+    """Returns the comments among the tokens."""
     kind = editor.legend.token_types.index("comment")
     line = unit = 0
     found = []
@@ -233,14 +233,14 @@ def colours_of_comments(editor, text, data):
 
 
 def comments(text, path):
-    """The comments of an example: none of them has a text in quotation marks before it."""
+    """Returns the comments of an example. None follows a quoted text on its line."""
     marks = "#" if path.parent.name == "drra" else ";"
     found = [line[line.index(marks) :].rstrip() for line in text.split("\n") if marks in line]
     return found
 
 
 async def faults(editor, command, judge, chance):
-    """Words that are misspelt: told as the assembler tells them."""
+    """Tests misspelled words: diagnostics equal the assembler's."""
     for path in sorted(EXAMPLES.glob("*/*.s")):
         text = path.read_text()
         target, lines = target_of(text), text.split("\n")
@@ -267,7 +267,7 @@ async def faults(editor, command, judge, chance):
 
 
 async def session(editor, judge):
-    """A text is written, asked about, renamed, mended."""
+    """Writes, queries, renames and fixes a text."""
     path = editor.folder / "session é.s"
     text = "; npu: target tcu:pynqz1 😀\n.equ rows, 4\n    matmul local[rows], acc[0], rows ; é\n    matmull local[0], acc[0], 1\n"
     uri = editor.open(path, text)
@@ -316,7 +316,7 @@ async def session(editor, judge):
 
 
 async def latency(editor, count=10_000):
-    """How long it takes from a change in a long program to what is told of it, and to colours and hints of a screen."""
+    """Measures the time from a change in a long program to its diagnostics, and to colors and hints of a screen."""
     lines = [f"    matmul local[{index % 1000}], acc[{index % 100}], 4 ; {index} é" for index in range(count)]
     path = editor.folder / "long.s"
     uri = editor.open(path, "; npu: target tcu:pynqz1\n" + "\n".join(lines) + "\n")
@@ -324,7 +324,7 @@ async def latency(editor, count=10_000):
     document = types.TextDocumentIdentifier(uri=uri)
     changes, screens = [], []
     for index in range(20):
-        # A letter too many makes an error, which is told at once; and it goes again.
+        # An additional letter causes an error, which is reported at once; then it is removed.
         place = types.Position(line=100 + 400 * index, character=5)
         begun = time.monotonic()
         editor.change(uri, "x", types.Range(start=place, end=place))

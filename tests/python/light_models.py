@@ -1,17 +1,17 @@
-"""The nine light models of the `onnx` package: import, evaluation, compilation.
+"""Tests the nine light models of the `onnx` package: import, evaluation, compilation.
 
     pip install -r requirements-onnx.txt
     python light_models.py [--npu COMMAND] [--target TARGET] [MODEL ...]
 
-The package ships the models as graphs whose weights are made by ConstantOfShape nodes, all of one
-value, so that most of them answer 0.001 to everything. Each is therefore judged twice:
+The package contains the models as graphs whose weights are made by ConstantOfShape nodes with equal values, so that
+most outputs are 0.001. Each is therefore tested twice:
 
-- as shipped, on the package's own input, against the package's own expected output;
-- with seeded weights in place of the equal ones, up to the operand of its closing Softmax, on
-  seeded input, against ONNX Runtime.
+- as shipped, with the package's own input and expected output;
+- with random weights in place of the equal ones, up to the operand of its closing Softmax, on random input, compared
+  with ONNX Runtime.
 
-Then `npu compile` compiles the model for the target, or `npu check` names every node that stands
-in the way; which operators may, says REFUSED.
+Then `npu compile` compiles the model for the target, or `npu check` lists every unsupported node. REFUSED lists the
+allowed unsupported operators.
 """
 
 import argparse
@@ -27,8 +27,8 @@ from npu import Npu, Refusal, add_arguments
 
 FOLDER = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
-# Operators that `npu check` may name, by model; `model` is the program as a whole, when its
-# constants do not fit the target's memory.
+# Operators that `npu check` may report, by model. `model` is the program as a whole, if its constants do not fit the
+# target's memory.
 REFUSED = {
     "bvlc_alexnet": {"LRN"},
     "densenet121": set(),
@@ -41,13 +41,13 @@ REFUSED = {
     "zfnet512": {"LRN"},
 }
 
-# Largest difference, as a share of the reference's largest value: single precision, summed in
-# another order, over up to 121 convolutions.
+# Maximum difference, as a share of the reference's largest value, for single precision sums in another order, over up
+# to 121 convolutions.
 BOUND = 1e-4
 
 
 def shipped_input(value):
-    """What the package's own runner feeds its light models."""
+    """Input of the package's own runner for its light models."""
     shape = sizes(value)
     count = np.prod(shape)
     return (np.arange(count).reshape(shape) / count).astype(np.float32)
@@ -58,7 +58,7 @@ def sizes(value):
 
 
 def seeded(model, generator):
-    """The model with seeded weights, up to its closing Softmax."""
+    """Returns the model with random weights, up to its closing Softmax."""
     graph = model.graph
     consumers = {name: (node, index) for node in graph.node for index, name in enumerate(node.input)}
     shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -82,14 +82,14 @@ def seeded(model, generator):
 
 
 def user_of(name, consumers):
-    """The node that takes a weight, and at which place; some are reshaped on the way."""
+    """Returns the node that uses a weight, and the operand's position; some weights are reshaped before."""
     user, operand = consumers[name]
     reshaped = user.op_type in ("Unsqueeze", "Reshape")
     return user_of(user.output[0], consumers) if reshaped else (user, operand)
 
 
 def draw(user, operand, shape, generator):
-    """Weights under which activations neither vanish nor grow without end."""
+    """Random weights under which activations neither vanish nor explode."""
     if user.op_type in ("Conv", "Gemm") and operand == 1:
         inputs = np.prod(shape[1:]) if user.op_type == "Conv" else shape[-1]
         return (generator.standard_normal(shape) * np.sqrt(2 / inputs)).astype(np.float32)
@@ -99,21 +99,21 @@ def draw(user, operand, shape, generator):
 
 
 def reference(path, inputs):
-    """What ONNX Runtime makes of a model."""
+    """Results of ONNX Runtime for a model."""
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # not every unused initialiser
+    options.log_severity_level = 3  # hides warnings about unused initializers
     return onnxruntime.InferenceSession(path, options).run(None, inputs)
 
 
 def difference(found, wanted):
-    """Largest difference as a share of the largest value; infinite when the shapes differ."""
+    """Largest difference as a share of the largest value; infinite if the shapes differ."""
     if found.shape != wanted.shape or not np.isfinite(found).all():
         return float("inf")
     return float(np.abs(found - wanted).max() / np.abs(wanted).max())
 
 
 def evaluate(npu, name, problems):
-    """Judges a model as shipped and with seeded weights; gives the two differences and the seconds."""
+    """Tests a model as shipped and with random weights; returns both differences and the seconds."""
     path = FOLDER / f"light_{name}.onnx"
     model = onnx.load(path)
     held = {tensor.name for tensor in model.graph.initializer}
@@ -134,15 +134,15 @@ def evaluate(npu, name, problems):
     path.unlink()
     drawn = difference(found[model.graph.output[0].name], wanted)
     if np.ptp(wanted) < 0.1 * np.abs(wanted).max():
-        problems.append(f"{name}: the outputs with seeded weights are nearly equal: the comparison says nothing")
+        problems.append(f"{name}: the outputs with seeded weights are nearly equal, so the comparison is meaningless")
     for what, value in [("as shipped", shipped), ("with seeded weights", drawn)]:
         if not value <= BOUND:
-            problems.append(f"{name}: {what}, outputs differ by {value:.1e} of the largest; the bound is {BOUND:.0e}")
+            problems.append(f"{name}: {what}, outputs differ by {value:.1e} of the largest; the limit is {BOUND:.0e}")
     return shipped, drawn, report["seconds"]
 
 
 def compile_or_explain(npu, name, target, problems):
-    """What becomes of a model on a target, in words."""
+    """Outcome of a model on a target, as text."""
     path = FOLDER / f"light_{name}.onnx"
     try:
         compiled = npu.run("compile", path, "--target", target, "--output", npu.folder / name)
@@ -153,16 +153,16 @@ def compile_or_explain(npu, name, target, problems):
 
 
 def explain(npu, name, target, problems):
-    """What `npu check` says of a model that is not compiled."""
+    """Reasons of `npu check` for a model that is not compiled."""
     try:
         npu.run("check", FOLDER / f"light_{name}.onnx", "--target", target)
-        problems.append(f"{name}: not compiled, though `npu check` finds nothing in the way")
+        problems.append(f"{name}: not compiled, although `npu check` reports no problem")
         return "not compiled"
     except Refusal as refusal:
         found = (refusal.report or {}).get("problems", [])
     for problem in found:
         if not (problem["node"] and problem["reason"] and problem["hint"]):
-            problems.append(f"{name}: a refusal that does not explain itself: {problem}")
+            problems.append(f"{name}: a refusal without an explanation: {problem}")
     operators = {problem["op"] for problem in found}
     if not operators or not operators <= REFUSED[name]:
         problems.append(f"{name}: refused for {sorted(operators)}, expected only {sorted(REFUSED[name])}")

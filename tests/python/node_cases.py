@@ -1,19 +1,19 @@
-"""The node-test cases of the `onnx` package through `npu eval`.
+"""Runs the node-test cases of the `onnx` package with `npu eval`.
 
     pip install -r requirements-onnx.txt
     python node_cases.py [--npu COMMAND] [--bless] [--verbose] [PATTERN ...]
 
-The package makes its cases in process: a model of one node, inputs and expected outputs; for
-operators that the standard defines by others also the model expanded to those. Every case counts as one of
+The package makes its cases in process: a model of one node, inputs and expected outputs. For operators that the
+standard defines by others, there is also the expanded model. Every case has one of these verdicts:
 
-- passed: the outputs have the expected names, types and shapes, and the values agree within the
-  case's own tolerance (integers and truth values: exactly);
-- refused: the command named a reason;
-- outside: nothing that a graph of tensors can hold goes in or comes out (strings, sequences);
+- passed: the outputs have the expected names, types and shapes, and the values agree within the case's own tolerance
+  (integers and truth values: exactly);
+- refused: the command gave a reason;
+- outside: inputs or outputs that a graph of tensors cannot hold (strings, sequences);
 - wrong: anything else. One wrong case fails the script.
 
-The share that the bar is about is that of all cases, those outside too. `node_cases.json` pins how
-many cases of each operator pass: fewer fail, more ask for `--bless`, which never lowers a count.
+The limit applies to the share of passed cases among all cases, including those outside. `node_cases.json` pins the
+number of passing cases of each operator: fewer is a failure, more needs `--bless`, which never lowers a number.
 PATTERNs select cases by name; then nothing is compared with the pins.
 """
 
@@ -37,11 +37,11 @@ from npu import Crash, Npu, Refusal, add_arguments
 
 PINS = pathlib.Path(__file__).with_suffix(".json")
 
-# Share of all cases that must pass.
+# Minimum share of all cases that must pass.
 BAR = 0.90
 
-# Operands, as the standard calls them, that say what a node does rather than what it does it to:
-# they become initialisers, as exporters write them. All other operands stay inputs, weights too.
+# Operands, by their names in the standard, that are parameters of a node rather than data. They become initializers, as
+# exporters write them. All other operands stay inputs, including weights.
 PARAMETERS = {
     "AffineGrid": ["size"],
     "BlackmanWindow": ["size"],
@@ -83,8 +83,8 @@ PARAMETERS = {
     """.split()},
 }
 
-# Operands whose values say how large the result is: shapes are fixed when a model is read, so these
-# are initialisers too, which no exporter would write. The summary says how many cases that are.
+# Operands whose values determine the size of the result. Shapes are fixed when a model is read, so these become
+# initializers too, although exporters would not write them so. The summary prints the number of these cases.
 DECIDING = {
     "Compress": ["condition"],
     "NonMaxSuppression": [
@@ -94,25 +94,26 @@ DECIDING = {
     "Unique": ["X"],
 }
 
-# Element types that NumPy's files have no name for. Such a value enters as float32 through a Cast
-# and leaves through another: float32 holds every one of their values, so nothing is lost.
+# Element types without a name in NumPy's files. Such a value is passed as float32 with a Cast at inputs and outputs.
+# float32 represents all of their values, so nothing is lost.
 UNNAMED = {
     value
     for name, value in TensorProto.DataType.items()
     if name == "BFLOAT16" or name.startswith("FLOAT8") or name.endswith(("INT4", "INT2", "E2M1"))
 }
 
-# Precision of two units in the last place, as the package's own runner grants.
+# Precision of two units in the last place, as in the package's own runner.
 BFLOAT16_RTOL = 2**-6
 
-# The same for expanded cases in half precision: each of their nodes rounds, and how a sum is accumulated is left open.
+# Precision of expanded cases in half precision. Each of their nodes rounds, and the accumulation of sums is not
+# defined.
 FLOAT16_RTOL = 2**-9
 
 
 def cases():
-    """The package's cases, each with the operator it is of; expanded ones with that which was expanded."""
+    """Returns the package's cases, each with its operator; expanded cases have the operator that was expanded."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # their NumPy overflows on purpose
+        warnings.simplefilter("ignore")  # their NumPy code overflows on purpose
         found = collect_testcases()
     named = {case.name: case for case in found}
     for case in found:
@@ -131,7 +132,7 @@ class Case:
         self.operator = self.node.op_type + (" (expanded)" if self.is_expanded else "")
 
     def constants(self, table):
-        """Names of the inputs that `table` makes initialisers."""
+        """Names of the inputs in `table` that become initializers."""
         if self.node.domain not in ("", "ai.onnx") or self.node.op_type not in table:
             return []
         version = next(opset.version for opset in self.opsets if opset.domain in ("", "ai.onnx"))
@@ -142,7 +143,7 @@ class Case:
 
 
 def outside(model):
-    """Why a case is outside of what is judged; None when it is inside."""
+    """Reason why a case is outside; `None` if it is inside."""
     for value in [*model.graph.input, *model.graph.output]:
         kind = value.type.WhichOneof("value")
         if kind != "tensor_type":
@@ -153,12 +154,12 @@ def outside(model):
 
 
 def array(value):
-    """A tensor of a case as an array."""
+    """Converts a tensor of a case to an array."""
     return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
 
 
 def prepare(case, inputs):
-    """The case's model with its parameters as initialisers; the inputs that are left, by name."""
+    """Returns the case's model with its parameters as initializers, and the remaining inputs by name."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     graph = model.graph
@@ -180,7 +181,7 @@ def prepare(case, inputs):
 
 
 def enter(graph, value):
-    """Puts a Cast from float32 between an input and the nodes, which come after it."""
+    """Inserts a Cast from float32 between an input and the nodes."""
     kind, inside = value.type.tensor_type.elem_type, f"{value.name}/cast"
     for node in graph.node:
         operands = [inside if name == value.name else name for name in node.input]
@@ -192,7 +193,7 @@ def enter(graph, value):
 
 
 def leave(graph, value):
-    """Puts a Cast to float32 between the node and an output."""
+    """Inserts a Cast to float32 between the node and an output."""
     inside = f"{value.name}/cast"
     node = next(node for node in graph.node if value.name in node.output)
     node.output[list(node.output).index(value.name)] = inside
@@ -201,7 +202,7 @@ def leave(graph, value):
 
 
 def judge(npu, case):
-    """Runs a case: ("passed" | "refused" | "wrong", why)."""
+    """Runs a case: ("passed" | "refused" | "wrong", reason)."""
     for number, (inputs, expected) in enumerate(case.data_sets):
         name = f"{case.name}.{number}"
         model, arrays = prepare(case, inputs)
@@ -223,8 +224,9 @@ def judge(npu, case):
 
 
 def exact(case, inputs):
-    """Outputs in double precision where the package's own are rounding: NumPy's inverse transform of float32 leaves
-    2e-7 where the value is 0, which the tolerance of the case, 1e-7, tells from 0. None for other cases."""
+    """Outputs in double precision, if the package's own have a rounding error: NumPy's inverse transform of float32
+    leaves 2e-7 where the value is 0, which exceeds the tolerance of the case, 1e-7. `None` for other cases.
+    """
     attributes = {item.name: item.i for item in case.node.attribute}
     if case.node.op_type != "DFT" or not attributes.get("inverse") or attributes.get("onesided"):
         return None
@@ -235,7 +237,7 @@ def exact(case, inputs):
 
 
 def difference(case, names, found, expected):
-    """How the outputs differ from what is expected; empty when they agree."""
+    """Describes the differences of the outputs; empty if they agree."""
     if sorted(found) != sorted(names):
         return f"outputs {sorted(found)} instead of {sorted(names)}"
     for name, wanted in zip(names, expected, strict=True):
@@ -247,7 +249,7 @@ def difference(case, names, found, expected):
 
 
 def array_difference(found, wanted, rtol, atol):
-    """How an array differs from another; empty when they agree."""
+    """Describes the differences of two arrays; empty if they agree."""
     is_exact = wanted.dtype.kind in "biu" or wanted.dtype.name.startswith(("int", "uint"))
     rtol = max(rtol, BFLOAT16_RTOL) if wanted.dtype.name == "bfloat16" else rtol
     if helper.np_dtype_to_tensor_dtype(wanted.dtype) in UNNAMED:
@@ -267,14 +269,14 @@ def array_difference(found, wanted, rtol, atol):
 
 
 def run(npu, chosen):
-    """Every case over all cores: (case, verdict, why) in the package's order."""
+    """Runs every case on all cores: (case, verdict, reason) in the package's order."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         verdicts = list(pool.map(lambda case: judge(npu, case), chosen))
     return [(case, *verdict) for case, verdict in zip(chosen, verdicts, strict=True)]
 
 
 def table(results):
-    """Prints a row for each operator; gives the counts of passing cases."""
+    """Prints a row for each operator; returns the numbers of passing cases."""
     counts = collections.defaultdict(collections.Counter)
     for case, verdict, _ in results:
         counts[case.operator][verdict] += 1
@@ -287,7 +289,7 @@ def table(results):
 
 
 def listing(results, left_out, verbose):
-    """Prints what is refused, wrong and outside of the bar, and why."""
+    """Prints the refused, wrong and outside cases with reasons."""
     for wanted in ["refused", "wrong", *(["passed"] if verbose else [])]:
         for case, verdict, why in results:
             if verdict == wanted:
@@ -297,7 +299,7 @@ def listing(results, left_out, verbose):
 
 
 def compare_with_pins(passed, bless):
-    """Compares the counts with the pinned ones, or pins them; gives what is amiss."""
+    """Compares the numbers with the pinned ones, or pins them; returns the failures."""
     pinned = json.loads(PINS.read_text()) if PINS.exists() else {"passed": {}}
     old = pinned["passed"]
     fewer = [f"{name}: {passed.get(name, 0)} cases pass, {count} are pinned"
@@ -307,15 +309,15 @@ def compare_with_pins(passed, bless):
         content = {"onnx": onnx.__version__, "passed": passed}
         PINS.write_text(json.dumps(content, indent=1) + "\n")
     elif more:
-        print(f"note: more pass than are pinned: {' '.join(more)}; pin them with --bless")
+        print(f"note: more cases pass than pinned: {' '.join(more)}; pin them with --bless")
     return fewer
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser)
-    parser.add_argument("--bless", action="store_true", help="pin the counts of cases that pass")
-    parser.add_argument("--verbose", action="store_true", help="print passed cases and whole reasons too")
+    parser.add_argument("--bless", action="store_true", help="pin the numbers of passing cases")
+    parser.add_argument("--verbose", action="store_true", help="also print passed cases and complete reasons")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="parts of the names of cases")
     arguments = parser.parse_intermixed_args()
 
@@ -330,14 +332,14 @@ def main():
     passed = table(results)
     total, decided = sum(passed.values()), sum(bool(case.constants(DECIDING)) for case in judged)
     share = total / max(len(chosen), 1)
-    print(f"{total} of all {len(chosen)} cases pass, {share:.1%} (the bar is {BAR:.0%}); {decided} of those judged "
+    print(f"{total} of all {len(chosen)} cases pass, {share:.1%} (the limit is {BAR:.0%}); {decided} of those judged "
           f"have constants as operands that decide shapes; {len(chosen) - len(judged)} cases are outside; "
           f"{time.monotonic() - start:.0f} s")
     problems = [f"{case.name} is wrong" for case, verdict, _ in results if verdict == "wrong"]
     if not arguments.patterns:
         problems += compare_with_pins(passed, arguments.bless)
         if share < BAR:
-            problems.append(f"{share:.1%} of the cases pass; the bar is {BAR:.0%}")
+            problems.append(f"{share:.1%} of the cases pass; the limit is {BAR:.0%}")
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0

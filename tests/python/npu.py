@@ -1,8 +1,7 @@
-"""The `npu` command, as the scripts beside this file use it.
+"""The `npu` command, for the scripts in this folder.
 
-Main type: `Npu`, which runs the command on models and arrays and gives reports and arrays, or
-raises `Refusal`. The command is the one that `--npu` names, else the environment's NPUKIT_NPU,
-else the release build of this checkout.
+Main type: `Npu`, which runs the command on models and arrays and returns reports and arrays, or raises `Refusal`. The
+command is `--npu`, otherwise NPUKIT_NPU, otherwise the release build of this checkout.
 """
 
 import json
@@ -19,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Refusal(Exception):
-    """The command said no, and why; `report` is what `--json` printed all the same."""
+    """The command failed with a reason; `report` is the JSON that it printed nevertheless."""
 
     def __init__(self, why, report=None):
         super().__init__(why)
@@ -27,39 +26,39 @@ class Refusal(Exception):
 
 
 class Crash(Exception):
-    """The command did not end as commands end: a panic, a signal."""
+    """The command crashed, for example by a panic or a signal."""
 
 
 def add_arguments(parser):
-    """The option that every script has."""
-    parser.add_argument("--npu", type=pathlib.Path, help="the command to judge (target/release/npu)")
+    """Adds the option that every script has."""
+    parser.add_argument("--npu", type=pathlib.Path, help="the command to test (target/release/npu)")
 
 
 def default_command():
-    """The command when none is named."""
+    """The default command."""
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return pathlib.Path(os.environ.get("NPUKIT_NPU", target / "release" / "npu"))
 
 
 class Npu:
-    """The command, and a folder for what goes in and comes out."""
+    """The command, and a folder for its inputs and outputs."""
 
     def __init__(self, command=None):
         self.command = pathlib.Path(command or default_command()).resolve()
         if not self.command.exists():
-            raise SystemExit(f"error: no command at {self.command}; `cargo build --release` makes it")
+            raise SystemExit(f"error: {self.command} does not exist; build it with `cargo build --release`")
         self._folder = tempfile.TemporaryDirectory(prefix="npukit-")
         self.folder = pathlib.Path(self._folder.name)
 
     def run(self, *arguments):
-        """Runs the command; gives its `--json` report. Raises `Refusal` and `Crash`."""
+        """Runs the command; returns its `--json` report. Raises `Refusal` and `Crash`."""
         command = [str(part) for part in (self.command, *arguments, "--json")]
         return answer(subprocess.run(command, **OPTIONS))
 
     def measured(self, *arguments):
-        """As `run`, on one core; also gives that core's seconds and the peak of memory in bytes."""
-        # A small process in between: the peak of a process is at least that of its parent's
-        # memory when it was started, and ours may hold TensorFlow.
+        """Like `run`, on one core; also returns that core's seconds and the peak of memory in bytes."""
+        # A small process in between: the peak of a process is at least its parent's memory when it was started, and
+        # this process may hold TensorFlow.
         command = [sys.executable, "-S", "-c", MEASURE, self.command, *arguments, "--json"]
         done = subprocess.run([str(part) for part in command], **OPTIONS)
         *text, figures = done.stdout.splitlines()
@@ -68,14 +67,14 @@ class Npu:
         return answer(done), float(seconds), 1024 * int(kilobytes)
 
     def outputs(self, verb, model, inputs, *arguments, name="arrays"):
-        """Outputs by name, and the report, of `npu eval` or `npu run` on arrays by name.
+        """Returns outputs by name, and the report, of `npu eval` or `npu run` on arrays by name.
 
-        `name` keeps calls apart that run at the same time.
+        `name` distinguishes calls that run at the same time.
         """
         given, made = self.folder / f"{name}.in.npz", self.folder / f"{name}.out.npz"
         options = [*arguments, "--output", made]
         if inputs:
-            # Through a file: names of arrays may not be those of numpy.savez's own parameters.
+            # Through a file: names of arrays may conflict with parameters of numpy.savez.
             np.savez(given, **inputs)
             options += ["--input", given]
         try:
@@ -89,8 +88,8 @@ class Npu:
 
 OPTIONS = {"capture_output": True, "text": True, "env": {**os.environ, "NO_COLOR": "1"}, "check": False}
 
-# Runs a command on one core; prints what it prints, then its seconds and peak memory in KiB. The
-# seconds are those that it had the core for: what else the machine does is no matter.
+# Runs a command on one core; prints its output, then its seconds and peak memory in KiB. The seconds are processor
+# time, independent of other load on the machine.
 MEASURE = """
 import os, resource, subprocess, sys
 os.environ["RAYON_NUM_THREADS"] = "1"
@@ -104,7 +103,7 @@ sys.exit(done.returncode)
 
 
 def answer(done):
-    """The report of a process that ended."""
+    """Returns the report of a finished process."""
     if done.returncode == 0:
         return json.loads(done.stdout)
     if done.returncode in (1, 2):
@@ -114,12 +113,12 @@ def answer(done):
 
 
 def reason(complaint):
-    """What went wrong, in a line: the innermost of the causes that the command draws as a tree."""
+    """Returns the reason of a failure in one line: the innermost cause in the command's tree."""
     blocks = [[]]
     for line in complaint.splitlines():
         if line.startswith("Error:"):
             blocks.append([])
-        # A cross begins a problem, an arrow a cause; bars continue a line that was too long.
+        # A cross begins a problem, an arrow a cause; bars continue a long line.
         text = re.sub(r"^\s*(x |`-> |\|-> |\| )?\s*", "", line)
         if text and not text.startswith(("Error:", "help:")):
             blocks[-1].append(text)

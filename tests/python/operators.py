@@ -1,11 +1,11 @@
-"""Operators with many attributes against ONNX Runtime, through `npu eval`.
+"""Compares operators with many attributes with ONNX Runtime, by `npu eval`.
 
     pip install -r requirements-onnx.txt
     python operators.py [--npu COMMAND] [PATTERN ...]
 
-The standard's own cases (`node_cases.py`) have few combinations of some operators' attributes, and none of
-others: here are convolutions of volumes, every way of resampling, regions, pools, orders and functions of a
-model. A case that ONNX Runtime itself refuses is said and skipped; one that `npu` refuses fails.
+The standard's own cases (`node_cases.py`) cover few combinations of some operators' attributes, and lack others. This
+script covers convolutions of volumes, all modes of resampling, regions, pools, orders and functions of a model. A case
+that ONNX Runtime refuses is skipped with a message; one that `npu` refuses fails.
 """
 
 import argparse
@@ -20,19 +20,19 @@ from onnx import TensorProto, helper, numpy_helper
 
 from npu import Crash, Npu, Refusal, add_arguments
 
-# Sums in another order.
+# Tolerance for sums in another order.
 RTOL, ATOL = 1e-4, 1e-5
 
 GENERATOR = np.random.default_rng(17)
 
 
 def noise(*shape):
-    """Floats of a normal distribution."""
+    """Returns normally distributed floats."""
     return GENERATOR.standard_normal(shape).astype(np.float32)
 
 
 def case(operator, inputs, constants=(), results=("y",), **attributes):
-    """A name, and a model of one node with its inputs: arrays, of which those in `constants` become initialisers."""
+    """Makes a named model of one node with its inputs; those in `constants` become initializers."""
     names = [f"x{index}" if array is not None else "" for index, array in enumerate(inputs)]
     arrays = {name: np.asarray(array) for name, array in zip(names, inputs) if name}
     given = {name: array for name, array in arrays.items() if int(name[1:]) not in constants}
@@ -91,7 +91,7 @@ def pools():
 
 
 def orders():
-    # Halves, so that some are equal.
+    # Multiples of a half, so that some are equal.
     x = np.round(noise(3, 4, 5) * 2)
     for axis, largest in itertools.product([0, 1, -1], [0, 1]):
         yield case("TopK", [x, np.array([3])], [1], ("y", "i"), axis=axis, largest=largest)
@@ -107,7 +107,7 @@ def orders():
 
 
 def functions():
-    """A function of the model, called twice: with an attribute and without."""
+    """A function of the model, called with and without an attribute."""
     reference = onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
     inner = helper.make_node("LeakyRelu", ["a"], ["t"])
     inner.attribute.append(reference)
@@ -124,13 +124,13 @@ def functions():
 
 
 def judge(npu, model, inputs):
-    """How `npu eval` and ONNX Runtime differ on a model: what to print, and whether all is well."""
+    """Compares `npu eval` and ONNX Runtime on a model; returns a text and success."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options)
         wanted = session.run(None, inputs)
-    except Exception as error:  # its classes of errors have no common ancestor of their own
+    except Exception as error:  # its exception classes have no common base class
         return f"skipped: ONNX Runtime refuses it: {str(error).splitlines()[0][:120]}", True
     path = npu.folder / "model.onnx"
     onnx.save(model, path)

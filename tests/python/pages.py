@@ -1,6 +1,6 @@
-"""A page of the book, executed: blocks in their order, and what they print beside what the page expects.
+"""Executes a page of the book: runs its blocks in order, and compares their output with the page.
 
-Main type: `Page`. `README.md` beside this file says how pages are written.
+Main type: `Page`. The `README.md` next to this file describes how pages are written.
 """
 
 import ast
@@ -18,15 +18,15 @@ import time
 from blocks import blocks
 from npu import ROOT
 
-# What a command may take, in seconds.
+# Time limit of a command, in seconds.
 LIMIT = 120
-# Blocks that are shown and not executed; `asm` with a target behind it is assembled by a test of crates/npukit.
+# Languages of blocks that are shown but not executed. A test of crates/npukit assembles `asm` followed by a target.
 SHOWN = {"text"}
 MASK, ANY = "*", "..."
 NUMBER = r"[0-9][0-9.,]*"
 MARK = "# -> "
 
-# The interpreter of a page: takes statements as lines of JSON, gives what they print.
+# The interpreter of a page: takes statements as lines of JSON, returns their output.
 SESSION = """
 import contextlib, io, json, sys, traceback
 space, answers = {"__name__": "__main__"}, sys.stdout
@@ -43,12 +43,12 @@ for line in sys.stdin:
 
 
 class Outcome:
-    """What came of the checks of a page or a file."""
+    """Outcome of the checks of a page or a file."""
 
     def __init__(self, name):
         self.name, self.passed, self.masks, self.seconds = name, 0, 0, 0.0
         self.failures, self.skipped = [], []
-        # Blessed lines: (first, end) of the page, counted from 0, and what comes there.
+        # Blessed lines: (first, end) in the page, counted from 0, and their replacement.
         self.edits = []
 
     def fail(self, line, what, why):
@@ -56,11 +56,11 @@ class Outcome:
         self.failures.append(f"{self.name}:{line}: {what}\n{why}")
 
 
-# What is printed, beside what is expected.
+# ---- comparison of output ----
 
 
 def is_line(expected, printed):
-    """Whether a line is as expected, and whether that took a mask."""
+    """Whether a line is as expected, and whether that used a mask."""
     if expected.rstrip() == printed.rstrip():
         return True, False
     words = expected.split()
@@ -71,7 +71,7 @@ def is_line(expected, printed):
 
 
 def match(expected, printed):
-    """How many masks it takes that the lines are as expected; None when they are not."""
+    """Returns the number of masks used if the lines are as expected, otherwise `None`."""
     if not expected:
         return None if printed else 0
     if expected[0].strip() == ANY:
@@ -85,12 +85,12 @@ def match(expected, printed):
 
 
 def difference(expected, printed):
-    """The lines that differ."""
+    """Returns the different lines."""
     return "\n".join(difflib.unified_diff(expected, printed, "the page", "this build", lineterm=""))
 
 
 def blessed(expected, printed):
-    """What a page is to expect: what was printed, with its masks and gaps where they were."""
+    """Returns the new expected output: the actual output, with the page's masks and gaps."""
     if ANY not in [line.strip() for line in expected]:
         masks = [line for line in expected if MASK in line.split()]
         keep = lambda line: next((mask for mask in masks if is_line(mask, line)[0]), line)
@@ -98,28 +98,28 @@ def blessed(expected, printed):
     gap = [line.strip() for line in expected].index(ANY)
     head, tail = printed[:gap], expected[gap + 1 :]
     if ANY in [line.strip() for line in tail]:
-        raise ValueError("a block with several gaps is blessed by hand")
+        raise ValueError("a block with several gaps cannot be blessed automatically")
     return [*blessed([], head), expected[gap], *(blessed([], printed[len(printed) - len(tail) :]) if tail else [])]
 
 
 def seconds_open(line):
-    """The line without the seconds that a command took."""
+    """Returns the line without the seconds that a command took."""
     return re.sub(rf"^(seconds\s+){NUMBER}$", rf"\1{MASK}", line)
 
 
 def status(lines):
-    """The line that tells of a status other than 0."""
+    """Returns the line for a nonzero exit status."""
     return next((line for line in reversed(lines) if line.startswith("; ")), None)
 
 
 def without_blank_ends(lines):
-    """The lines up to the last that is not empty."""
+    """Returns the lines up to the last nonempty one."""
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     return lines
 
 
-# A page.
+# ---- pages ----
 
 
 class Page:
@@ -134,7 +134,7 @@ class Page:
         self._session = None
 
     def execute(self):
-        """Executes all blocks; gives what came of it."""
+        """Executes all blocks; returns the outcome."""
         start = time.monotonic()
         try:
             for block in blocks(self.path, self.text):
@@ -148,7 +148,7 @@ class Page:
         return self
 
     def kind(self, block):
-        """What is done with a block."""
+        """Executes or checks a block."""
         if "skip" in block.options:
             return self.skip
         if block.title:
@@ -168,20 +168,20 @@ class Page:
         path.write_text("\n".join(block.lines) + "\n")
 
     def compare_with_source(self, block):
-        """The block is a part of a file of the repository, word by word."""
+        """Checks that the block is an exact part of a file of the repository."""
         name, text = block.options["source"], "\n".join(block.lines)
         if (ROOT / name).is_file() and text.strip() and f"\n{text}\n" in f"\n{(ROOT / name).read_text()}\n":
             self.outcome.passed += 1
         else:
-            self.outcome.fail(block.line, name, "the block is no part of that file")
+            self.outcome.fail(block.line, name, "the block is not a part of that file")
 
     def show(self, block):
         if block.language not in SHOWN and not (block.language == "asm" and block.words):
-            self.outcome.fail(block.line, f"a block of {block.language or 'no language'}", "nothing checks it")
+            self.outcome.fail(block.line, f"a block of {block.language or 'no language'}", "blocks of this language are not checked")
 
     def console(self, block):
         if not block.lines or not block.lines[0].startswith("$ "):
-            self.outcome.fail(block.line, "a block of console", "it begins with no command")
+            self.outcome.fail(block.line, "a block of console", "it must begin with a command")
         for begin, end, command, first in commands(block):
             printed = self.shell(command)
             expected = without_blank_ends(block.lines[first:end])
@@ -192,21 +192,21 @@ class Page:
                 self.judge(line, command, expected, printed, block.line + first, block.line + end)
 
     def judge(self, line, what, expected, printed, first, end, behind=()):
-        """Compares; lines `first` to `end` of the page, counted from 0, would be rewritten."""
+        """Compares the output; lines `first` to `end` of the page, counted from 0, would be rewritten."""
         masks = match(expected, printed)
         if masks is not None:
             self.outcome.passed += 1
             self.outcome.masks += masks
             return
         self.outcome.fail(line, what, difference(expected, printed))
-        # What went wrong is written into a page only where the page already says so.
+        # A failure is only written into a page that already expects it.
         if status(expected) != status(printed):
             return
         with contextlib.suppress(ValueError):
             self.outcome.edits.append((first, end, [*blessed(expected, printed), *behind]))
 
     def shell(self, command):
-        """Lines that a command prints, in the order in which a terminal has them; a status other than 0 is the last."""
+        """Returns the output of a command in the order of a terminal; a nonzero exit status is the last line."""
         options = {"cwd": self.folder, "env": self.environment, "text": True, "stdin": subprocess.DEVNULL}
         try:
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT, **options)
@@ -216,7 +216,7 @@ class Page:
         return without_blank_ends([line.rstrip() for line in done.stdout.split("\n")]) + ended
 
     def python(self, block):
-        """Statements one by one; lines behind one that begin with the mark are what it prints."""
+        """Executes statements one by one; lines after a statement that begin with the mark are its expected output."""
         code = "\n".join(block.lines)
         try:
             statements = ast.parse(code).body
@@ -236,11 +236,11 @@ class Page:
                 marked = [(MARK + text).rstrip() for text in blessed(expected, printed)]
                 self.outcome.edits.append((block.line + end, block.line + last, marked))
         if seen != sum(line.lstrip().startswith(MARK.rstrip()) for line in block.lines):
-            self.outcome.fail(block.line, "python", f"`{MARK}` stands elsewhere than directly behind a statement of the block")
+            self.outcome.fail(block.line, "python", f"`{MARK}` must be directly after a statement of the block")
         self.outcome.passed += len(self.outcome.failures) == before
 
     def interpret(self, code):
-        """Lines that a statement prints in the page's interpreter."""
+        """Returns the output of a statement in the page's interpreter."""
         if self._session is None:
             options = {"cwd": self.folder, "env": self.environment, "text": True}
             self._session = subprocess.Popen([sys.executable, "-c", SESSION], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
@@ -259,7 +259,7 @@ class Page:
         return without_blank_ends(json.loads(answer).split("\n"))
 
     def bless(self):
-        """Writes what was printed into the page."""
+        """Writes the output into the page."""
         lines = self.text.split("\n")
         for first, end, content in sorted(self.outcome.edits, reverse=True):
             lines[first:end] = content
@@ -267,16 +267,16 @@ class Page:
 
 
 def environment(npu, folder):
-    """Variables of a page's commands: the command in the path, no colours, no settings of whoever calls this."""
+    """Environment of a page's commands: the tested command in the path, no colors, and no settings of the caller."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("NPU", "RUST_", "PYTHON"))}
     path = os.pathsep.join([str(npu.parent), str(pathlib.Path(sys.executable).parent), kept.get("PATH", "")])
-    kept |= {key: os.environ[key] for key in ["PYTHONPATH"] if key in os.environ}  # of the package that is tested
+    kept |= {key: os.environ[key] for key in ["PYTHONPATH"] if key in os.environ}  # for the tested package
     ours = {"PATH": path, "NPU_CACHE": str(folder / "cache"), "NPUKIT": str(ROOT), "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
     return {**kept, **ours, "HOME": str(folder), "TERM": "dumb"}
 
 
 def commands(block):
-    """Commands of a block: index of the first line, the one behind the output, the command, the first of the output."""
+    """Yields commands of a block: index of the first line, end of the output, the command, start of the output."""
     starts = [index for index, line in enumerate(block.lines) if line.startswith("$ ")]
     for start, end in zip(starts, [*starts[1:], len(block.lines)]):
         first = start
@@ -287,5 +287,5 @@ def commands(block):
 
 
 def first_line(statement):
-    """Where a statement begins, its decorators included."""
+    """Start of a statement, including its decorators."""
     return min([statement.lineno, *(decorator.lineno for decorator in getattr(statement, "decorator_list", []))])

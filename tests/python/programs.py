@@ -1,7 +1,7 @@
-"""Models as programs: what `npu compile` and `npu run` make of a model, against `npu eval`.
+"""Compares compiled programs with the model: `npu compile` and `npu run` against `npu eval`.
 
-Main function: `judge`. The error granted is that of the number format, see `format_error`. Models
-are compiled with `--calibrate`, so that values have the range that their inputs ask for.
+Main function: `judge`. The allowed error is that of the number format, see `format_error`. Models are compiled with
+`--calibrate`, so that scales fit the range of their inputs.
 """
 
 import numpy as np
@@ -11,15 +11,15 @@ from npu import Crash, Refusal
 
 TARGETS = ("tcu:ultra96v2", "tcu:zcu104")
 
-# Distance between values, and largest value, of FP16BP8, in which both of them compute.
+# Distance between values, and largest value, of FP16BP8, the format of both targets.
 STEP, LARGEST = 2**-8, 2**7 - 2**-8
 
 
 def predict(reference, inputs):
-    """The error to expect of a network on TARGETS; `inputs` hold samples along their first axis.
+    """Returns the expected error of a network on TARGETS; `inputs` hold samples along their first axis.
 
-    `reference` is the network as an ONNX file. Its inputs are taken in their order, by whatever
-    name. Gives pairs as `format_error.predict`, in the order of the outputs.
+    `reference` is the network as an ONNX file. Its inputs are matched by order, not by name. Returns pairs like
+    `format_error.predict`, in the order of the outputs.
     """
     names = [value.name for value in format_error.session(reference).get_inputs()]
     arrays = list(inputs.values())
@@ -28,7 +28,7 @@ def predict(reference, inputs):
 
 
 def judge(npu, path, inputs, predicted, target, *reading):
-    """Compiles a model's file and runs the program; gives what to print and whether all is well.
+    """Compiles a model's file and runs the program; returns a text and success.
 
     `reading` are options for reading the model; `predicted` comes from `predict`.
     """

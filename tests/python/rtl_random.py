@@ -1,15 +1,19 @@
-"""Random programs on random instances of the TCU: the circuit against the machine and the clock of `npu run`.
+"""Compares the circuit with machine and clock of `npu run`, for random programs on random instances of the TCU.
 
-Every program is one that the machine accepts. The circuit without the released defects is held against instructions
-one after the other (`--sequential`), the circuit with them against what the released hardware computes (`--hardware`),
-cycles included; with random stalls of stream and memories values alone. All programs of an instance are one start of its
-simulator. With `--overlap` instances are without some of the limits of the released circuit; `--keep` writes down how long
-the circuit takes for each program, which the clock's tests read without a simulator. With `--page` instances go by the page of
-the instruction set (`+seed`), and programs have what only it knows. With `--packed` vectors are no whole
-words of the bus; `--lanes` gives the sizes of the arrays, in turn; with `--looped` their elements are loops, as those of large
-arrays take hours to build one by one. `rtl_random.py --npu COMMAND [--float] [--overlap
-[--keep FILE]] [--page] [--packed] [--lanes N ... [--looped]] [--instances N] [--programs N] [--seed S] [--alternate]`; the chore of ten thousand programs is `--instances 40
---programs 250 --alternate`.
+The machine accepts every program. The circuit without the released defects is compared with sequential execution
+(`--sequential`), the circuit with them with the released hardware (`--hardware`), including cycles. With random stalls
+of stream and memories, only values are compared. All programs of an instance run in one start of its simulator.
+
+- `--overlap`: instances without some of the limits of the released circuit. `--keep` writes the circuit's cycles of each
+  program, which the clock's tests read without a simulator.
+- `--page`: instances that follow the page of the instruction set (`+seed`), and programs with its additional features.
+- `--packed`: vectors are not whole words of the bus.
+- `--lanes`: sizes of the arrays, in turn. `--looped`: their elements are loops, as large arrays take hours to build with
+  separate elements.
+
+Usage: `rtl_random.py --npu COMMAND [--float] [--overlap [--keep FILE]] [--page] [--packed] [--lanes N ... [--looped]]
+[--instances N] [--programs N] [--seed S] [--alternate]`. Ten thousand programs: `--instances 40 --programs 250
+--alternate`.
 """
 
 import argparse
@@ -31,7 +35,7 @@ DRAM_DUMPED = 256
 MEMORIES = ("dram0", "dram1", "local", "acc")
 SWITCHES = ("overlapped_dram", "double_weights", "pipelined_simd")
 NAMES = {"acc": "accumulators"}
-# Operations with one source and with none; the others have two.
+# Operations with one operand and without one; the others have two.
 UNARY, ZERO = (2, 3, 6, 7, 11, 16), 1
 
 
@@ -41,11 +45,11 @@ class Writer:
     def __init__(self, architecture, chance):
         self.architecture, self.chance, self.layout = architecture, chance, Layout(architecture)
         self.is_page = architecture.get("reading") == "seed"
-        # What reaches the accumulators, vector by vector: kind (add, overwrite, read) and address.
+        # Accesses to the accumulators, vector by vector: kind (add, overwrite, read) and address.
         self.commands = []
 
     def run(self, depth, size, strides, low=0):
-        """A run of `size` vectors within a depth, as address and stride."""
+        """Returns a run of `size` vectors within a depth, as address and stride."""
         stride = self.chance.choice([0, 0, 0, *range(strides)])
         while stride and (size - 1) << stride >= depth - low:
             stride -= 1
@@ -57,7 +61,7 @@ class Writer:
         self.commands += [(kind, address + (i << stride)) for i in range(size)]
 
     def loses_additions(self):
-        """Whether the released circuit may lose an addition: a superset, as time may save one."""
+        """Whether the released circuit may lose an addition: a superset, as timing may prevent it."""
         triples = zip([("", 0), *self.commands], self.commands, self.commands[1:])
         for (before, address), (first, middle), (second, last) in triples:
             overtaken = first == "overwrite" and before in ("add", "overwrite") and address == middle
@@ -78,7 +82,7 @@ class Writer:
         return address | stride << self.layout.second
 
     def accumulators(self, size):
-        # Few addresses, so that accumulates meet.
+        # Few addresses, so that accumulates collide.
         depth = self.architecture["accumulator_depth"]
         return self.other(min(depth, size + 6) if self.chance.random() < 0.5 else depth, size)
 
@@ -117,7 +121,8 @@ class Writer:
             reads = op != ZERO and (left == 0 or (op not in UNARY and right == 0)) or self.chance.random() < 0.2
         adds = writes and self.chance.random() < 0.3
         addresses = [self.chance.randrange(min(self.architecture["accumulator_depth"], 8)) for _ in range(2)]
-        # One that neither reads nor writes does not use the port that the others pass one by one: it parts none.
+        # An instruction without accesses does not use the port through which the others pass one by one, so it does not
+        # separate them.
         self.commands += [("read", addresses[1])] * reads
         self.commands += [("add" if adds else "overwrite", addresses[0])] * writes
         sub = op << 3 * width | left << 2 * width | right << width | to
@@ -133,7 +138,7 @@ class Writer:
         return self.layout.encode(4, flags, to, read)
 
     def tables(self):
-        """All lookup tables, the index first, of the same size."""
+        """Loads all lookup tables, the index first, of the same size."""
         filled = min(DRAM_DUMPED, self.architecture["local_depth"])
         size = self.size(6, filled, self.architecture["accumulator_depth"])
         if self.is_page:
@@ -149,7 +154,7 @@ class Writer:
         return self.operation(16, source, source, to)
 
     def configure(self):
-        # What changes no value: cache bits, timeout, tracepoint, program counter, unassigned registers.
+        # Settings that change no value: cache bits, timeout, tracepoint, program counter, unassigned registers.
         register = self.chance.choice([1, 5, 8, 9, 10, 2, 15])
         if self.is_page:
             value, first = self.chance.randrange(1 << 32), self.layout.operands[1]
@@ -166,12 +171,12 @@ class Writer:
     def program(self, count):
         nothing = lambda: self.layout.encode(0, 0)
         kinds = [self.matmul] * 5 + [self.move] * 8 + [self.load] * 2 + [self.simd] * 6 + [nothing]
-        # Two threads leave three bits for the opcode: Configure cannot be said.
+        # Two threads leave three bits for the opcode, so that Configure cannot be encoded.
         kinds += [self.configure] if self.architecture["number_of_threads"] == 1 else []
         kinds += [self.noop] * 4 if self.is_page else []
         run = []
         if self.architecture["lookup_tables"]:
-            # Tables are there before the first lookup, out of a local memory that is full, and change now and then.
+            # Tables are loaded before the first lookup, from a full local memory, and change sometimes.
             filled = min(DRAM_DUMPED, self.architecture["local_depth"])
             run = [self.layout.encode(2, 0, 0, 0, filled - 1), *self.tables()]
         while len(run) < count:
@@ -180,14 +185,14 @@ class Writer:
                 continue
             kind = self.chance.choice(kinds)
             run += [kind() for _ in range(self.chance.choice([1, 1, 1, 3, 6]) if kind == self.simd else 1)]
-        # Never a part of all tables: then those of the index and of its values are of one size.
+        # Never only some of the tables: index and values must have the same size.
         return b"".join(run)
 
 
 def instance(chance, data_type=None, size=None, packed=False):
-    """A random architecture and a bus for it, of a data type and a size if these are given.
+    """Returns a random architecture and a bus for it, of a data type and a size if these are given.
 
-    Vectors are whole words of the bus, or, if they are `packed`, none of them.
+    Vectors are whole words of the bus or, if `packed`, never whole words.
     """
     kind = chance.choice(["FP16BP8"] * 3 + ["FP8BP4", "FP18BP10", "FP32BP16"])
     kind = data_type or kind
@@ -197,7 +202,7 @@ def instance(chance, data_type=None, size=None, packed=False):
     while not buses:
         lanes += 1
         buses = buses_of(lanes, kind, packed)
-    # What is as wide as that is dumped as fast as the others.
+    # Wide memories are dumped as fast as the others.
     deepest = 5 if lanes > 32 else 0
     depth = lambda low, high: chance.choice([1 << chance.randrange(low, high), chance.randrange(1 << low, 1 << high)])
     architecture = {
@@ -213,7 +218,7 @@ def instance(chance, data_type=None, size=None, packed=False):
         "number_of_threads": chance.choice([1, 1, 1, 2]),
         "thread_queue_depth": 8,
     }
-    # As many tables as there are registers at most. An extension: drawn last, so that the others stay as they were.
+    # At most as many tables as registers. This extension is drawn last, so that the other choices stay the same.
     bus = chance.choice(buses)
     registers = architecture["simd_registers_depth"]
     architecture["lookup_tables"] = chance.choice([0, 0, chance.randrange(1, registers + 1)]) if registers else 0
@@ -221,7 +226,7 @@ def instance(chance, data_type=None, size=None, packed=False):
 
 
 def buses_of(lanes, data_type, packed):
-    """The buses whose words vectors are a whole number of; if they are `packed`, those of which they are not."""
+    """Returns the buses of which vectors are whole words or, if `packed`, the others."""
     bits = lanes * FORMATS[data_type][2] * 8
     if packed:
         return [bus for bus in (16, 32, 64, 128, 256, 512, 1024) if bits % bus]
@@ -229,7 +234,7 @@ def buses_of(lanes, data_type, packed):
 
 
 def overlap(chance):
-    """Limits of the released circuit that an instance is without: half the time all of them."""
+    """Returns the limits of the released circuit that an instance does not have: half the time all of them."""
     depth = chance.choice([2, 3, 4, 4, 8])
     if chance.random() < 0.5:
         return {"local_queue_depth": depth} | dict.fromkeys(SWITCHES, 1) | {"outstanding_bursts": 8}
@@ -239,43 +244,43 @@ def overlap(chance):
 
 
 def scalars(chance, architecture, vectors):
-    """Random raw numbers of a bank: mostly small, some at the ends of the range."""
+    """Returns random raw numbers of a bank: mostly small, some at the ends of the range."""
     bits, point, _ = FORMATS[architecture["data_type"]]
     draw = np.random.default_rng(chance.randrange(1 << 32))
     if point == 0:
-        # Around one, and some of the smallest.
+        # Numbers around one, and some of the smallest.
         values = draw.normal(size=(vectors, architecture["array_size"])).astype(np.float32)
         values[::7] *= np.float32(1e-40)
         return values.view(np.int32).astype(np.int64)
     values = draw.integers(-(1 << (bits - 1)), 1 << (bits - 1), (vectors, architecture["array_size"]))
     values = values >> draw.integers(0, bits - 3, (vectors, 1))
     if architecture.get("lookup_tables"):
-        # Few different ones, so that keys are equal, or equally far from what is looked up.
+        # Few distinct numbers, so that keys are equal, or equally far from the looked-up number.
         values[::3] &= 3
     return values
 
 
 def stored(values, architecture):
-    """As bytes in DRAM: zero-extended to a scalar's slot."""
+    """Converts numbers to bytes in DRAM: zero-extended to a scalar's slot."""
     bits, _, slot = FORMATS[architecture["data_type"]]
     return (values & ((1 << bits) - 1)).astype("<u8").view(np.uint8).reshape(*values.shape, 8)[..., :slot].tobytes()
 
 
 def loaded(content, architecture, name):
-    """Raw numbers of a memory that the harness wrote: DRAM in slots, the others sign-extended."""
+    """Returns raw numbers of a memory that the harness wrote: DRAM in slots, the others sign-extended."""
     bits, _, slot = FORMATS[architecture["data_type"]]
     size = slot if name.startswith("dram") else 1 if bits <= 8 else 2 if bits <= 16 else 4
     return signed(np.frombuffer(content, f"<u{size}").astype(np.int64), bits).reshape(-1, architecture["array_size"])
 
 
 def signed(values, bits):
-    """Numbers of that many bits in two's complement."""
+    """Returns numbers of that many bits in two's complement."""
     values = values & ((1 << bits) - 1)
     return np.where(values >> (bits - 1), values - (1 << bits), values)
 
 
 def looped():
-    """The circuit's sources with the elements of its array as loops."""
+    """Returns the circuit's sources with the elements of its array as loops."""
     folder = ROOT / "target/rtl/looped.sources"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(SOURCES, folder, ignore=shutil.ignore_patterns("sim", "formal"))
@@ -284,7 +289,7 @@ def looped():
 
 
 class Judge:
-    """`npu run` on an instance."""
+    """Runs `npu run` on an instance."""
 
     def __init__(self, npu, folder, architecture, bus):
         self.npu, self.folder, self.architecture = npu, folder, architecture
@@ -310,14 +315,14 @@ class Judge:
 
 
     def read(self, path):
-        """Raw numbers of a dump in hexadecimal."""
+        """Parses raw numbers of a hexadecimal dump."""
         bits, _, _ = FORMATS[self.architecture["data_type"]]
         values = np.array([[int(word, 16) for word in row.split()] for row in path.read_text().splitlines()])
         return signed(values, bits)
 
 
 def compare(seen, memories, cycles, architecture):
-    """What differs: each memory's first vector that does, and the cycles where they are given."""
+    """Describes the differences: the first different vector of each memory, and cycles if they are given."""
     found = []
     for memory in MEMORIES:
         name = NAMES.get(memory, memory)
@@ -334,13 +339,13 @@ def compare(seen, memories, cycles, architecture):
 
 
 def kept(seen, program, _drams, times):
-    """A program with what the circuit takes for it, as the tests of the clock read it."""
+    """Formats a program with the circuit's cycles, for the tests of the clock."""
     memory = {key: times[key] for key in ("latency", "response_latency")}
     return memory | {"program": program.hex(), "total": seen["total"], "accept": list(seen["accept"])}
 
 
 class Instance:
-    """A random instance: its circuits and what its programs are judged by."""
+    """A random instance: its circuits and reference results."""
 
     def __init__(self, npu, number, options):
         self.npu, self.number, self.options = npu, number, options
@@ -358,7 +363,7 @@ class Instance:
             depth = random.Random(self.chance.random()).choice([0, 1, 3])
             self.architecture |= {"reading": "seed", "lookup_depth": depth}
             self.loses = [0]
-        # A pipeline loses no additions: there is no circuit with that defect.
+        # A pipeline does not lose additions, so no circuit has that defect.
         self.is_pipelined = self.architecture.get("pipelined_simd", 0) > 0
         if self.architecture["lookup_tables"] or self.is_pipelined:
             self.loses = [0]
@@ -375,14 +380,14 @@ class Instance:
                 MOVES_WRITES=loses,
                 CROSSES_BY_A_BEAT=loses,
                 INSTRUCTION_AXI_BITS=1024,
-                # Large ones take longer to build than to run.
+                # Large circuits take longer to build than to run.
                 optimised=self.architecture["array_size"] <= 32,
             )
             for loses in self.loses
         }
 
     def runs(self, name, seed, judge):
-        """The runs of a program: circuit, label, what it is given, memories and cycles that it has to end with."""
+        """Yields the runs of a program: circuit, label, input, and expected memories and cycles."""
         chance = random.Random(seed)
         writer = Writer(self.architecture, chance)
         program = writer.program(chance.choice([5, 20, 60]))
@@ -406,7 +411,7 @@ class Instance:
         return runs
 
     def judge(self):
-        """All programs; how many runs there were, and what differed."""
+        """Runs all programs; returns the number of runs, and the differences."""
         first = self.options.seed * 1_000_000 + self.number * 10_000
         with tempfile.TemporaryDirectory() as folder:
             judge = Judge(self.npu, pathlib.Path(folder), self.architecture, self.bus)
@@ -428,18 +433,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--instances", type=int, default=4)
-    parser.add_argument("--overlap", action="store_true", help="without some of the limits of the released circuit")
+    parser.add_argument("--overlap", action="store_true", help="omit some of the limits of the released circuit")
     parser.add_argument("--float", action="store_true", help="numbers of single precision")
-    parser.add_argument("--page", action="store_true", help="instances by the page of the instruction set")
-    parser.add_argument("--packed", action="store_true", help="vectors are no whole words of the bus")
+    parser.add_argument("--page", action="store_true", help="instances that follow the page of the instruction set")
+    parser.add_argument("--packed", action="store_true", help="vectors are not whole words of the bus")
     parser.add_argument("--lanes", nargs="+", type=int, help="sizes of the arrays, in turn")
     parser.add_argument("--looped", action="store_true", help="the elements of arrays are loops")
-    parser.add_argument("--keep", type=pathlib.Path, help="file for what the circuit takes for each program")
+    parser.add_argument("--keep", type=pathlib.Path, help="file for the circuit's cycles of each program")
     parser.add_argument("--first", type=int, default=0, help="number of the first instance")
     parser.add_argument("--programs", type=int, default=20, help="programs of an instance")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--alternate", action="store_true", help="every second instance has the defects, not each both")
-    parser.add_argument("--slot", default="", help="of those that run at the same time, what tells this one")
+    parser.add_argument("--alternate", action="store_true", help="alternate between instances with and without the defects")
+    parser.add_argument("--slot", default="", help="suffix that distinguishes concurrent runs")
     options = parser.parse_args()
     total, failed, kept_of = 0, 0, []
     for number in range(options.first, options.first + options.instances):

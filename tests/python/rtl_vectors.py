@@ -1,12 +1,12 @@
-"""Holds the TCU's circuit against what was measured on the released circuits: every value, every cycle.
+"""Compares the TCU's circuit with measurements of the released circuits: every value, every cycle.
 
     python rtl_vectors.py [--npu COMMAND] [--only PART ...] [--stalls SEED] [--programs FOLDER]
 
-The vectors are those of `tests/golden/tcu`; published networks (part `programs`) lie in another folder. `--only` chooses
-among sequences, hazards and cycles, of N=8 or with `_n32_b4` behind, samples, offsets, page, defects and programs. Part
-`page` holds a circuit by the page of the instruction set against the machine, part `defects` one with a parameter of it left as
-in the released circuit, which has to be found. `--stalls` makes
-memories and stream wait at random, where values alone are compared.
+The vectors are in `tests/golden/tcu`; published networks (part `programs`) are in another folder. `--only` selects from
+sequences, hazards and cycles (of N=8, or with the suffix `_n32_b4`), samples, offsets, page, defects and programs. Part
+`page` compares a circuit that follows the page of the instruction set with the machine. Part `defects` uses one with a
+parameter left as in the released circuit, which must be detected. `--stalls` makes memories and stream wait at random;
+then only values are compared.
 """
 
 import argparse
@@ -30,7 +30,7 @@ MEMORIES = ("dram0", "dram1", "local", "accumulators")
 
 
 def fill(seed, bank, shift, scalars):
-    """The first scalars of a bank, as the golden vectors define them."""
+    """First scalars of a bank, as defined by the golden vectors."""
     with np.errstate(over="ignore"):
         i = np.arange(1, scalars + 1, dtype=np.uint64)
         z = np.uint64((seed * 0x100000001B3 + bank) % 2**64) + i * np.uint64(0x9E3779B97F4A7C15)
@@ -41,7 +41,7 @@ def fill(seed, bank, shift, scalars):
 
 
 def differences(program, latency, seen, timed=True):
-    """What a run of a program does not have in common with the vector."""
+    """Differences between a run of a program and its vector."""
     expected = program["runs"][latency]
     hashes = {name: hashlib.sha256(seen[name]).hexdigest() for name in MEMORIES}
     found = [f"{name} differs" for name in MEMORIES if hashes[name] != program["final"][name]]
@@ -69,7 +69,7 @@ def differences(program, latency, seen, timed=True):
 
 
 def timeouts(program, accept):
-    """Cycles in which the timeout flag is high: from as many after an instruction came as the register says."""
+    """Cycles in which the timeout flag is high. It rises a configured number of cycles after an instruction arrives."""
     code, longest, start, cycles = bytes.fromhex(program["program"]), 100, 2, 0
     size = len(code) // program["instructions"]
     for index, until in enumerate(accept):
@@ -82,7 +82,7 @@ def timeouts(program, accept):
 
 
 def transposed(axi):
-    """Traffic bank by bank: the sequences have it key by key, the hazards as lists."""
+    """Returns traffic bank by bank. Sequences store it by key, hazards as lists."""
     keys = ("read_bursts", "read_beats", "write_bursts", "write_beats")
     if isinstance(axi, list):
         return [dict(zip(keys, bank)) for bank in axi]
@@ -90,7 +90,7 @@ def transposed(axi):
 
 
 def run_sequences(circuit, path, stalls):
-    """All programs of a file at all latencies."""
+    """Runs all programs of a file at all latencies."""
     document = json.loads(path.read_text())
     lanes, filled = circuit.lanes, document["dram_filled_vectors"]
 
@@ -108,7 +108,7 @@ def run_sequences(circuit, path, stalls):
 
 
 def assembled(npu, architecture, texts):
-    """The bytes of instructions in text: a program of them all is assembled."""
+    """Assembles instructions in text, all in one program, to bytes."""
     texts = sorted(texts)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -144,7 +144,7 @@ def run_cycles(circuit, document, npu):
 
 
 def steady(circuit, case, codes, _):
-    """Cycles of a repetition, over 16 of them, after as many as fill all queues."""
+    """Cycles per repetition, measured over 16 repetitions after all queues are full."""
     before, counted = 8 * circuit.lanes + 16, 16
     seen = circuit.run(b"".join(codes) * (before + counted), latency=case["latency"], dump_vectors=0)
     accept = seen["accept"]
@@ -153,7 +153,7 @@ def steady(circuit, case, codes, _):
 
 
 def short(circuit, case, codes, noop):
-    """Cycles from a NoOp on: of each instruction's acceptance, and of the last events."""
+    """Cycles after a NoOp: of each instruction's acceptance, and of the last events."""
     seen = circuit.run(noop + b"".join(codes), latency=case["latency"], dump_vectors=0)
     start = seen["accept"][0]
     got = {"accept": [at - start for at in seen["accept"][1:]]}
@@ -168,7 +168,7 @@ def short(circuit, case, codes, noop):
 
 
 def hangs(circuit, case, codes, _):
-    """Whether the decoder waits for ever when the instruction is repeated."""
+    """Whether the decoder waits forever when the instruction is repeated."""
     count = 8 * circuit.lanes
     hung = circuit.run(b"".join(codes) * count, latency=1, dump_vectors=0)["accepted"] < count
     return [] if hung == case["hangs"] else [f"hangs: {hung}"]
@@ -179,9 +179,9 @@ def configure(circuit, register, value):
 
 
 def settled(words):
-    """Sample words without ready of local memory's ports where these are not valid.
+    """Sample words without the ready bits of local memory's ports where they are not valid.
 
-    The circuit says there that the queue of what was read is full; the clock says from when on a read found room.
+    There, the circuit reports a full queue of read data; the clock reports when a read finds room.
     """
     for valid in (42, 44):
         asked = words >> np.uint64(valid) & np.uint64(1)
@@ -190,7 +190,7 @@ def settled(words):
 
 
 def run_samples(circuit, document, npu):
-    """Sample words while the decoder has instructions. The command counts from 1, as the driver does."""
+    """Sample words while the decoder has instructions. The command counts from 1, like the driver."""
     jobs = [(p, *times) for p in document["programs"][:20] for times in ((1, 1), (28, 1), (10, 7))]
     system = {"axi_width_bits": document["axi_data_bits"]}
 
@@ -207,7 +207,7 @@ def run_samples(circuit, document, npu):
             command += ["--hardware", "--samples", folder / "samples", "--option", "sample-interval=0", "--option", "sample-block=1"]
             subprocess.run(command, check=True, capture_output=True)
             words = np.fromfile(folder / "samples", "<u8")
-        # The first word is of the cycle after the second Configure, which is accepted in cycle 3.
+        # The first word belongs to the cycle after the second Configure, which is accepted in cycle 3.
         count = -(-(seen["accept"][program["instructions"] + 1] - 3) // interval)
         wrong = np.flatnonzero(settled(words[:count]) != settled(seen["samples"][:count]))
         name = f"samples {program['id']} T={latency} interval {interval}"
@@ -217,7 +217,7 @@ def run_samples(circuit, document, npu):
 
 
 def run_offsets(document, npu):
-    """Three vectors written, a new offset, one more: writes stay where they were, or move as in the released circuit."""
+    """Writes three vectors, a new offset, and one more: writes stay at their addresses, or move as in the released circuit."""
     results = []
     for moves in (0, 1):
         circuit = Circuit(npu, f"offsets{moves}", document["architecture"], document["axi_data_bits"], MOVES_WRITES=moves)
@@ -230,7 +230,7 @@ def run_offsets(document, npu):
         seen = circuit.run(program, [given, b""], latency=20)["dram0"]
         vector = lambda at: seen[at * line : (at + 1) * line]
         second = 65536 // line
-        # The address of the first is made before Configure is accepted; the converter is busy with it meanwhile.
+        # The first address is computed before Configure is accepted, while the converter is busy with it.
         places = [16, 18 + second, 20 + second, second] if moves else [16, 18, 20, second]
         wanted = [given[i * line : (i + 1) * line] for i in (0, 1, 2, 0)]
         found = [f"vector {at} differs" for at, want in zip(places, wanted) if vector(at) != want]
@@ -238,7 +238,7 @@ def run_offsets(document, npu):
     return results
 
 
-# An instance by the page, and what its circuit has for it.
+# An instance that follows the page of the instruction set, and the parameters of its circuit.
 PAGE = {
     "data_type": "FP16BP8",
     "array_size": 2,
@@ -264,7 +264,7 @@ PAGES = {
     "FIXED_TABLES": 0,
     "INVALID_SAMPLES": 0,
 }
-# Vectors 0 to 7 of DRAM0 in a window at 128 TiB and 4 GiB; what comes of it is written to vectors 16 and up of DRAM1.
+# Vectors 0 to 7 of DRAM0 in a window at 128 TiB and 4 GiB; results are written to vectors of DRAM1 starting at 16.
 WINDOW = 0x8001_0000 << 16
 PAGES_PROGRAM = """
 configure sample_interval, 3
@@ -289,7 +289,7 @@ datamove dram1[17] <- local[24], 8
 
 
 def run_page(npu, defect=None):
-    """A program of what only the page knows: vectors by hand and of the machine."""
+    """Runs a program with features of the page of the instruction set: manual vectors and those of the machine."""
     parameter = {defect: PAGES[defect]} if defect else {}
     circuit = Circuit(npu, f"page{defect or ''}", PAGE, 64, INSTRUCTION_AXI_BITS=256, **parameter)
     texts = [text for text in PAGES_PROGRAM.splitlines() if text]
@@ -300,7 +300,7 @@ def run_page(npu, defect=None):
         (folder / "instance.tarch").write_text(json.dumps(PAGE | {"system": {"axi_width_bits": 64, "dram_latency_cycles": 9}}))
         (folder / "p.tprog").write_bytes(b"".join(code[text] for text in texts))
         np.save(folder / "given.npy", np.frombuffer(given, "<i2").reshape(8, -1).astype(np.int64))
-        # The machine has banks of the page's size, of which nobody has as much memory: its window is that of offset 0.
+        # The machine has banks of the page's size, which exceeds available memory, so its window is at offset 0.
         own = "".join("configure dram0_offset, 0\n" if "dram0_offset" in text else f"{text}\n" for text in texts)
         (folder / "p.s").write_text(own)
         command = [npu, "run", folder / "p.s", "--target", f"tcu:{folder / 'instance.tarch'}", "--json"]
@@ -318,7 +318,7 @@ def run_page(npu, defect=None):
         found.append("DRAM1 differs")
     if seen["total"] != cycles:
         found.append(f"{seen['total']} cycles, not {cycles}")
-    # dram0_offset, dram1_offset, timeout, tracepoint; words that end blocks, and how many are invalid.
+    # dram0_offset, dram1_offset, timeout, tracepoint; words that end blocks, and the number of invalid ones.
     held = [seen["configuration"][i] for i in (0, 2, 4, 5)]
     if held != [0x80010000, 0, 0x1234, 0xFFFFFFFF]:
         found.append(f"registers {held}")
@@ -328,7 +328,7 @@ def run_page(npu, defect=None):
     return found
 
 
-# Published networks: folder, cycles at each latency, Configure instructions that were measured before them.
+# Published networks: folder, cycles at each latency, Configure instructions measured before them.
 PROGRAMS = {
     "resnet20v2_zcu104": ({1: 652_140, 18: 750_526}, 0),
     "speech_commands": ({1: 1_060_395, 20: 1_713_556}, 2),
@@ -336,7 +336,7 @@ PROGRAMS = {
 
 
 def run_program(folder, cycles, configured, npu):
-    """A published network on its first input: outputs and memories bit for bit, and the cycles."""
+    """Runs a published network on its first input: outputs and memories bit for bit, and the cycles."""
     model = json.loads(next(folder.glob("*.tmodel")).read_text())
     expected = json.loads((folder / "outputs.json").read_text())["runs"][0]
     circuit = Circuit(npu, folder.name, model["arch"], CROSSES_BY_A_BEAT=1)
@@ -373,7 +373,7 @@ def parallel(function, jobs):
 
 
 def report(name, results):
-    """Says which runs differ; how many do."""
+    """Reports the different runs; returns their number."""
     wrong = [(run, found) for run, found in results if found]
     for run, found in wrong:
         print(f"{run}: {'; '.join(found)}")

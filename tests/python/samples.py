@@ -1,7 +1,7 @@
-"""What trained networks are asked: pages of text, figures, files and sentences that are made here, with known answers.
+"""Samples for trained networks: pages of text, figures, files and sentences that are generated here, with known answers.
 
-Everything is seeded and drawn with Pillow and the font that it brings, so that all machines ask the same; only of
-`files` some are the machine's own.
+Everything is random with fixed seeds, and drawn with Pillow and its own font, so that the samples are the same on all
+machines. Only some of the `files` are the machine's own.
 """
 
 import gzip
@@ -22,14 +22,14 @@ invoice journal kitchen lantern mountain network object picture quality railway 
 Amsterdam Berlin Chicago Dublin Geneva Helsinki Jakarta Lisbon Madrid Oslo Prague Quebec Rome Sydney Tokyo
 Vienna""".split()
 
-# Height and width of a page, and the lines on it.
+# Height and width of a page, and the number of its lines.
 PAGE, LINES = (480, 640), 10
 
 
 def page(seed):
-    """A page, as an array of 480 x 640 x 3 bytes, and its lines: texts, boxes as x0, y0, x1, y1.
+    """Returns a page, as an array of 480 x 640 x 3 bytes, and its lines: texts, boxes as x0, y0, x1, y1.
 
-    Paper, ink, size, noise and blur differ, and about one line in four stands upside down.
+    Paper, ink, size, noise and blur vary, and about one line in four is upside down.
     """
     chance = random.Random(seed)
     height, width = PAGE
@@ -48,7 +48,7 @@ def page(seed):
 
 
 def phrase(chance):
-    """Up to 20 characters: words, and sometimes a number."""
+    """Returns up to 20 characters: words, and sometimes a number."""
     text = chance.choice(WORDS)
     while len(text) < 12:
         more = str(chance.randrange(10, 10_000)) if chance.random() < 0.3 else chance.choice(WORDS)
@@ -57,7 +57,7 @@ def phrase(chance):
 
 
 def inked(text, size, ink, paper):
-    """The text alone on paper."""
+    """Draws only the text on paper."""
     font = ImageFont.load_default(size)
     left, top, right, bottom = (int(edge) for edge in font.getbbox(text))
     strip = Image.new("RGB", (right - left + 6, bottom - top + 6), paper)
@@ -66,7 +66,7 @@ def inked(text, size, ink, paper):
 
 
 def figure(seed, size=320):
-    """People of circles and bars before rectangles, as an array of size x size x 3 bytes."""
+    """Draws people of circles and bars in front of rectangles, as an array of size x size x 3 bytes."""
     chance = random.Random(seed)
     shade = lambda low, high: tuple(chance.randrange(low, high) for _ in range(3))
     picture = Image.new("RGB", (size, size), shade(40, 230))
@@ -80,7 +80,7 @@ def figure(seed, size=320):
 
 
 def person(draw, chance, x, y, scale):
-    """A person in shirt and shorts whose head begins at a point."""
+    """Draws a person in shirt and shorts whose head begins at a point."""
     red = chance.randrange(150, 245)
     skin = (red, int(red * 0.76), int(red * 0.62))
     colour = lambda low, high: tuple(chance.randrange(low, high) for _ in range(3))
@@ -106,7 +106,7 @@ def person(draw, chance, x, y, scale):
 
 
 def files(count, root):
-    """Contents of files by name: generated ones, then some of each ending of the checkout, Python and the system."""
+    """Returns contents of files by name: generated ones, then some of each extension of the checkout, Python and the system."""
     found = dict(generated())
     ours = [root / name for name in ("crates", "docs", "tests", "models")]
     places = [*ours, pathlib.Path(sysconfig.get_path("stdlib")),
@@ -131,7 +131,7 @@ def files(count, root):
 
 
 def generated():
-    """Files of known formats with made-up contents, by name."""
+    """Returns files of known formats with generated contents, by name."""
     picture = Image.fromarray(figure(1000))
     for form in ("png", "jpeg", "gif", "bmp", "tiff", "webp", "ppm", "ico"):
         for place in range(3):
@@ -171,7 +171,7 @@ DEEDS = [("is riding a bicycle", "rides a bike"), ("is eating a meal", "has some
 
 
 def sentence_pairs(count):
-    """Pairs of sentences, and whether they say the same: every other one does."""
+    """Returns pairs of sentences, and whether they have the same meaning, which holds for every other pair."""
     chance, pairs = random.Random(0), []
     cases = [(who, what) for who in range(len(PEOPLE)) for what in range(len(DEEDS))]
     chance.shuffle(cases)

@@ -1,7 +1,7 @@
-"""A terminal of `tmux`, driven as by a person, and pictures of what it shows.
+"""A terminal of `tmux`, driven like a user, and images of its screen.
 
-Main type: `Terminal`. `picture` makes an SVG of a screen, which has the screen's text in it; `judge` holds a screen to
-the picture that is kept of it.
+Main type: `Terminal`. `picture` makes an SVG of a screen, which contains the screen's text; `judge` compares a screen
+with its stored image.
 """
 
 import difflib
@@ -19,14 +19,14 @@ from rich.ansi import AnsiDecoder
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-# Seconds after which what is waited for does not come any more.
+# Time limit in seconds of a wait.
 PATIENCE = 30
-# What would choose colours in place of who tests.
+# Variables that would override the colors of the test.
 COLOURS = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM")
-# Seconds between two looks at the screen.
+# Seconds between two polls of the screen.
 PAUSE = 0.05
 
-# Light letters on dark ground: black, red, green, yellow, blue, magenta, cyan, white, and the same brighter.
+# Light text on dark ground: black, red, green, yellow, blue, magenta, cyan, white, and the bright variants.
 GROUND = 0x171A21
 LETTERS = 0xD8DCE4
 NORMAL = [GROUND, 0xE86767, 0x7EC778, 0xEBC45C, 0x68A0EB, 0xD082D6, 0x5CC8CD, 0xC8CCD4]
@@ -34,13 +34,13 @@ BRIGHT = [0x707886, 0xFF8080, 0x96E090, 0xFFDA70, 0x86B8FF, 0xE89CEE, 0x78E0E4, 
 
 
 def parts(colour):
-    """Red, green and blue of a colour."""
+    """Red, green and blue of a color."""
     return tuple(colour.to_bytes(3, "big"))
 
 
 THEME = TerminalTheme(parts(GROUND), parts(LETTERS), [parts(c) for c in NORMAL], [parts(c) for c in BRIGHT])
 
-# The parts in braces are rich's. Readers bring their own font.
+# The parts in braces are rich's. Readers use their own font.
 SVG = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
 <style>
 .{unique_id}-matrix {{ font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
@@ -66,11 +66,11 @@ SVG = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" 
 
 
 class Lost(Exception):
-    """The screen never shows what it is to show."""
+    """The screen does not show the expected text in time."""
 
 
 class Terminal:
-    """A terminal of some columns and lines with a shell of its own, in `folder`."""
+    """A terminal of some columns and lines with its own shell, in `folder`."""
 
     def __init__(self, folder, size=(120, 34), **variables):
         self.columns, self.lines = size
@@ -96,34 +96,34 @@ class Terminal:
         return subprocess.run([*self._command, *words], check=True, capture_output=True, text=True).stdout
 
     def keys(self, *names):
-        """Presses keys, by tmux' names of them."""
+        """Presses keys, by their names in tmux."""
         for name in names:
             self._tmux("send-keys", name)
 
     def type(self, text, enter=True):
-        """Types a text, and the key behind it."""
+        """Types a text, followed by a key."""
         self._tmux("send-keys", "-l", text)
         if enter:
             self.keys("Enter")
 
     def resize(self, columns, lines):
-        """Makes the terminal so many columns wide and lines high."""
+        """Resizes the terminal."""
         self._tmux("resize-window", "-x", str(columns), "-y", str(lines))
 
     def text(self):
-        """What the screen shows, line by line."""
+        """Returns the screen, line by line."""
         return self._tmux("capture-pane", "-p").rstrip("\n")
 
     def ansi(self):
-        """The same with colours."""
+        """Returns the screen with colors."""
         return self._tmux("capture-pane", "-p", "-e", "-N").rstrip("\n")
 
     def value(self, form):
-        """What tmux knows of the terminal, as `#{alternate_on}`."""
+        """Returns a property of the terminal in tmux, for example `#{alternate_on}`."""
         return self._tmux("display-message", "-p", form).strip()
 
     def wait(self, *texts, without=()):
-        """Waits until the screen shows all of some texts, and none of others, and then changes no more."""
+        """Waits until the screen shows all of some texts, and none of others, and then stops changing."""
         end, before = time.monotonic() + PATIENCE, None
         while time.monotonic() < end:
             now = self.text()
@@ -132,19 +132,19 @@ class Terminal:
                     return now
                 before = now
             time.sleep(PAUSE)
-        raise Lost(f"no {' and '.join(map(repr, texts))} on the screen:\n{self.text()}")
+        raise Lost(f"{' and '.join(map(repr, texts))} did not appear on the screen:\n{self.text()}")
 
     def differs(self, before):
-        """Waits until the screen, with its colours, is another one than `before`."""
+        """Waits until the screen, including its colors, differs from `before`."""
         end = time.monotonic() + PATIENCE
         while self.ansi() == before:
             if time.monotonic() > end:
-                raise Lost(f"the screen stays as it is:\n{self.text()}")
+                raise Lost(f"the screen does not change:\n{self.text()}")
             time.sleep(PAUSE)
 
 
 def picture(ansi, size, name, title):
-    """An SVG of a screen of some columns and lines; `name` tells its styles from those of others on a page."""
+    """Makes an SVG of a screen; `name` makes its styles unique on a page."""
     columns, lines = size
     size = {"width": columns, "height": lines}
     console = Console(record=True, **size, file=io.StringIO(), force_terminal=True, color_system="truecolor")
@@ -158,14 +158,15 @@ def picture(ansi, size, name, title):
 
 
 def text_of(svg):
-    """The text of the screen that a picture shows."""
+    """Returns the text of the screen in an image."""
     return html.unescape(re.search(r"<desc>\n(.*?)\n</desc>", svg, re.DOTALL)[1])
 
 
 def judge(path, svg, bless):
-    """Holds the screen of a picture to that of the picture that is kept; whether they have the same text.
+    """Compares the screen of an image with the stored image; returns whether the texts are equal.
 
-    With `bless` the new one is kept. Colours are the terminal's: where they alone differ it is said, and no failure.
+    With `bless`, the new image is stored. Colors belong to the terminal: if only they differ, this is reported, but not
+    a failure.
     """
     kept = path.read_text() if path.exists() else None
     if bless:
@@ -175,17 +176,17 @@ def judge(path, svg, bless):
             print(f"{path.name}: written")
         return True
     if kept is None:
-        print(f"{path.name}: there is none; --bless makes it")
+        print(f"{path.name}: the image does not exist; --bless makes it")
         return False
     before, now = text_of(kept).split("\n"), text_of(svg).split("\n")
     if before != now:
-        print(f"{path.name}: the screen shows something else; --bless makes the picture anew")
+        print(f"{path.name}: the screen has changed; --bless renews the image")
         print("\n".join(difflib.unified_diff(before, now, "kept", "now", lineterm="")))
         return False
-    print(f"{path.name}: as kept" + ("" if kept == svg else ", but for styles; --bless makes the picture anew"))
+    print(f"{path.name}: unchanged" + ("" if kept == svg else ", except for styles; --bless renews the image"))
     return True
 
 
 def available():
-    """Whether there is a tmux."""
+    """Whether tmux is installed."""
     return shutil.which("tmux") is not None

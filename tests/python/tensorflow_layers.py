@@ -1,8 +1,7 @@
-"""Graphs of a layer or two, with random parameters, for `tensorflow_networks.py`.
+"""Graphs of one or two layers, with random parameters, for `tensorflow_networks.py`.
 
-`cases()` lists them; adding one is a line or a function here. Each is frozen by TensorFlow and
-compared with what TensorFlow makes of it. TensorFlow has no NCHW kernels for CPUs: the graphs that
-are NCHW are compared with the same layers in NHWC.
+`cases()` lists them; a new one is a line or a function here. Each is frozen by TensorFlow and compared with
+TensorFlow's results. TensorFlow has no NCHW kernels for CPUs, so NCHW graphs are compared with the same layers in NHWC.
 """
 
 import dataclasses
@@ -16,17 +15,17 @@ raw = tf.raw_ops
 
 @dataclasses.dataclass
 class Case:
-    """A graph and what to feed it."""
+    """A graph and its inputs."""
 
-    # What it is called; files too.
+    # Name of the case and its files.
     name: str
-    # Gives the function to freeze, whose parameters are drawn from the generator.
+    # Returns the function to freeze; draws its parameters from the generator.
     make: typing.Callable
-    # For each input, what draws it from the generator.
+    # For each input, a function that draws it from the generator.
     inputs: list
-    # Freezes the first axis of the inputs as unknown.
+    # Whether to freeze the first axis of the inputs as unknown.
     open_batch: bool = False
-    # Where TensorFlow cannot run the graph: from the function to one that gives its outputs.
+    # For graphs that TensorFlow cannot run: converts the function to one that computes its outputs.
     reference: typing.Callable | None = None
 
 
@@ -73,7 +72,7 @@ def convolutions():
 
         listed.append(Case(name, make, [floats(*image)]))
 
-    # TensorFlow puts the odd row and column of SAME behind; strides, sizes and kernels of both kinds.
+    # SAME puts the odd row and column at the end; strides, sizes and kernels of both kinds.
     for size in (7, 8):
         for kernel in (1, 2, 3, 4, 5):
             for stride in (1, 2, 3):
@@ -142,12 +141,12 @@ def keras(name, make_layer, shape, **others):
 
 
 def accepts_training(layer):
-    """Whether the layer differs in training."""
+    """Whether the layer behaves differently in training."""
     return isinstance(layer, (tf.keras.layers.BatchNormalization, tf.keras.layers.Dropout))
 
 
 def keras_layers():
-    """Layers as Keras freezes them today."""
+    """Layers in the form in which Keras freezes them today."""
     k = tf.keras.layers
     listed = {
         "conv2d": (lambda: k.Conv2D(4, 3, padding="same", activation="relu"), (8, 8, 3)),
@@ -301,7 +300,7 @@ def products():
 
 
 def pools_and_images():
-    """Pools, normalisations, resizing, blocks."""
+    """Pools, normalizations, resizing, blocks."""
     listed = []
     for padding in ("SAME", "VALID"):
         for size in (7, 8):
@@ -361,7 +360,7 @@ def pools_and_images():
 
 
 def shapes():
-    """Reductions, padding, and everything that moves elements."""
+    """Reductions, padding, and operators that move elements."""
     listed = []
     for name in "Mean Sum Max Min Prod".split():
         operator = getattr(raw, name)
@@ -435,12 +434,12 @@ def controlled(x):
 
 
 def nchw():
-    """Graphs in NCHW, against the same layers in NHWC."""
+    """Graphs in NCHW, compared with the same layers in NHWC."""
     listed = []
     to_nchw, to_nhwc = (lambda x: tf.transpose(x, [0, 3, 1, 2])), (lambda x: tf.transpose(x, [0, 2, 3, 1]))
 
     def case(name, make):
-        """`make` gives a function of an image and its layout."""
+        """`make` returns a function of an image and its layout."""
         def frozen(generator):
             function = make(generator)
             in_nchw = lambda x: function(x, "NCHW")
@@ -475,7 +474,7 @@ def nchw():
 
 
 def others():
-    """Operators that are made of others, and conditions and loops."""
+    """Composed operators, conditions and loops."""
     x, y = floats(2, 5, 4), floats(1, 6, 7, 2)
 
     def volume(op, **attributes):
@@ -541,6 +540,6 @@ def others():
 
 
 def cases():
-    """All of them."""
+    """Returns all cases."""
     listed = convolutions() + keras_layers() + element_wise() + products() + pools_and_images() + shapes() + nchw()
     return listed + others()

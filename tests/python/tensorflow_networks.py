@@ -1,15 +1,15 @@
-"""Networks and single layers that TensorFlow freezes, through `npu eval`, against TensorFlow.
+"""Compares networks and single layers frozen by TensorFlow with TensorFlow, by `npu eval`.
 
     pip install -r requirements-tensorflow.txt
     python tensorflow_networks.py FOLDER [--npu COMMAND] [--full] [--make] [PATTERN ...]
 
-Five Keras networks with seeded weights, small by default and of their usual size with `--full`,
-are frozen (`.pb`) and exported by tf2onnx at opsets 13 and 17 (`.onnx`); each file is evaluated
-and compared with what TensorFlow computes. Then come graphs of a layer or two. The files stay in
-FOLDER, `NAME.npz` holds inputs (`in.NAME`) and outputs (`out.NAME`). Nothing is downloaded.
+Five Keras networks with random weights, small by default and of their usual size with `--full`, are frozen (`.pb`) and
+exported by tf2onnx at opsets 13 and 17 (`.onnx`). Each file is evaluated and compared with TensorFlow. Then follow
+graphs of one or two layers. The files stay in FOLDER; `NAME.npz` holds inputs (`in.NAME`) and outputs (`out.NAME`).
+Nothing is downloaded.
 
-`--make` only makes the files. PATTERNs select networks and cases by name. The last line says how
-many passed and failed; one failure makes the exit status 1.
+`--make` only makes the files. PATTERNs select networks and cases by name. The last line has the numbers of passed and
+failed cases; one failure makes the exit status 1.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # plain kernels: sums are in one order everywhere
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # plain kernels, which sum in the same order everywhere
 
 import numpy as np
 import tensorflow as tf
@@ -29,7 +29,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 import tensorflow_layers
 from npu import Crash, Npu, Refusal, add_arguments
 
-# Largest difference allowed, relative to the largest output.
+# Maximum difference, relative to the largest output.
 TOLERANCE = 1e-4
 
 OPSETS = (13, 17)
@@ -69,7 +69,7 @@ def resnet20v2(size):
 
 
 def yolov4_tiny(size, classes=80):
-    """YOLOv4-tiny: three CSP stages, leaky rectifiers, one upsampling, two heads."""
+    """YOLOv4-tiny: three CSP stages, leaky ReLUs, one upsampling, two heads."""
 
     def conv(x, filters, kernel, strides=1):
         if strides == 2:
@@ -92,7 +92,7 @@ def yolov4_tiny(size, classes=80):
 
     inputs = tf.keras.Input((size, size, 3))
     x = conv(conv(inputs, 32, 3, 2), 64, 3, 2)
-    # The second half of the channels, in both ways in which it is written.
+    # The second half of the channels, in both notations.
     x, _ = csp(x, 64, lambda x: tf.split(x, 2, axis=-1)[1])
     x, _ = csp(x, 128, lambda x: x[..., x.shape[-1] // 2 :])
     x, middle = csp(x, 256, lambda x: tf.split(x, 2, axis=-1)[1])
@@ -105,11 +105,11 @@ def yolov4_tiny(size, classes=80):
 
 
 def application(make):
-    """A network of `tf.keras.applications`, without weights of its own."""
+    """A network of `tf.keras.applications`, without its trained weights."""
     return lambda size: make(input_shape=(size, size, 3), weights=None)
 
 
-# Name, maker, size for tests, sizes for `--full`.
+# Name, maker, size for tests, size for `--full`.
 NETWORKS = [
     ("resnet20v2", resnet20v2, 32, [32]),
     ("mobilenet_v1", application(tf.keras.applications.MobileNet), 96, [224]),
@@ -120,10 +120,10 @@ NETWORKS = [
 
 
 def settle(model, generator):
-    """Gives a model weights under which activations neither vanish nor explode.
+    """Draws weights for a model under which activations neither vanish nor explode.
 
-    Biases, scales and offsets are drawn; the statistics of batch normalisation become those of a
-    random batch, layer by layer, in one pass as for training.
+    Biases, scales and offsets are random. The statistics of batch normalization are those of a random batch, set layer
+    by layer, in one pass as in training.
     """
     for layer in model.layers:
         if isinstance(layer, layers.BatchNormalization):
@@ -140,13 +140,13 @@ def settle(model, generator):
 
 
 def freeze(function, specs):
-    """The frozen graph of a function, as a ConcreteFunction."""
+    """Returns the frozen graph of a function, as a ConcreteFunction."""
     concrete = tf.function(function, autograph=False).get_concrete_function(*specs)
     return convert_variables_to_constants_v2(concrete)
 
 
 def feed(frozen, arrays):
-    """What TensorFlow makes of `arrays`, by output name without `:0`."""
+    """Returns TensorFlow's results for `arrays`, by output name without `:0`."""
     results = frozen(*[tf.constant(array) for array in arrays.values()])
     results = results if isinstance(results, (list, tuple)) else [results]
     names = [tensor.name.removesuffix(":0") for tensor in frozen.outputs]
@@ -154,7 +154,7 @@ def feed(frozen, arrays):
 
 
 def save(path, graph_def, inputs, outputs):
-    """Writes a graph and its arrays; gives the path of the graph."""
+    """Writes a graph and its arrays; returns the path of the graph."""
     path.write_bytes(graph_def.SerializeToString())
     named = {f"in.{name}": array for name, array in inputs.items()}
     named.update({f"out.{name}": array for name, array in outputs.items()})
@@ -163,7 +163,7 @@ def save(path, graph_def, inputs, outputs):
 
 
 def make_network(folder, name, make, size):
-    """Freezes a network and exports it; gives its files, inputs and outputs."""
+    """Freezes a network and exports it; returns its files, inputs and outputs."""
     tf.keras.backend.clear_session()
     tf.keras.utils.set_random_seed(sum(name.encode()))
     generator = np.random.default_rng(sum(name.encode()))
@@ -179,7 +179,7 @@ def make_network(folder, name, make, size):
 
 
 def export(path, graph_def, outputs):
-    """The graph through tf2onnx, at each opset."""
+    """Converts the graph with tf2onnx, at each opset."""
     import tf2onnx
 
     files = []
@@ -196,7 +196,7 @@ def export(path, graph_def, outputs):
 
 
 def make_case(folder, case):
-    """Freezes a case; gives its file, inputs, outputs and options."""
+    """Freezes a case; returns its file, inputs, outputs and options."""
     generator = np.random.default_rng(sum(case.name.encode()))
     tf.keras.utils.set_random_seed(sum(case.name.encode()))
     inputs = {f"x{i}": draw(generator) for i, draw in enumerate(case.inputs)}
@@ -205,7 +205,7 @@ def make_case(folder, case):
         for name, array in inputs.items()
     ]
     function = case.make(generator)
-    # Parameters of the function that have values are no inputs.
+    # Parameters of the function that have values are not inputs.
     frozen = freeze(lambda *x: function(*x), specs)
     graph_def = frozen.graph.as_graph_def()
     names = [tensor.name.removesuffix(":0") for tensor in frozen.outputs]
@@ -214,17 +214,17 @@ def make_case(folder, case):
     else:
         results = case.reference(function)(*inputs.values())
         outputs = dict(zip(names, [np.asarray(result) for result in results], strict=True))
-    # Results that are inputs or constants have no node of their own to be an output.
+    # Results that are inputs or constants have no separate node for an output.
     path = save(folder / f"{case.name}.pb", graph_def, inputs, outputs)
     batch = ["--batch", str(next(iter(inputs.values())).shape[0])] if case.open_batch else []
     return path, inputs, outputs, [*batch, "--outputs", ",".join(names)]
 
 
-# --- judgement -----------------------------------------------------------------------------
+# --- comparison ----------------------------------------------------------------------------
 
 
 def difference(found, expected):
-    """The largest difference relative to the largest output; why there is none to take."""
+    """Returns the largest difference relative to the largest output, or the reason why it cannot be computed."""
     if found.shape != expected.shape:
         return None, f"shape {found.shape}, TensorFlow has {expected.shape}"
     found, expected = found.astype(np.float64), expected.astype(np.float64)
@@ -240,7 +240,7 @@ def difference(found, expected):
 
 
 def judge(npu, path, inputs, outputs, options=()):
-    """Evaluates a file; gives what to print and whether it agrees."""
+    """Evaluates a file; returns a text, and whether it agrees."""
     try:
         found, _ = npu.outputs("eval", path, inputs, *options)
     except (Refusal, Crash) as error:
@@ -261,19 +261,19 @@ def judge(npu, path, inputs, outputs, options=()):
 
 
 def arguments():
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=pathlib.Path, help="where the files go")
+    parser.add_argument("folder", type=pathlib.Path, help="folder of the files")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names, as `mobilenet*`")
-    parser.add_argument("--quick", action="store_true", help="of the networks the first alone, and all cases")
-    parser.add_argument("--full", action="store_true", help="networks of their usual size, no cases")
-    parser.add_argument("--make", action="store_true", help="make the files, judge nothing")
+    parser.add_argument("--quick", action="store_true", help="only the first network, and all cases")
+    parser.add_argument("--full", action="store_true", help="networks in their usual size, no cases")
+    parser.add_argument("--make", action="store_true", help="only make the files")
     add_arguments(parser)
     return parser.parse_intermixed_args()
 
 
 def main():
-    """Makes and judges all that is asked for."""
+    """Makes and tests the selected networks and cases."""
     options = arguments()
     options.folder.mkdir(parents=True, exist_ok=True)
     npu = None if options.make else Npu(options.npu)
@@ -290,7 +290,7 @@ def main():
         for size in (full if options.full else [small]) if wanted(name) else []:
             files, inputs, outputs = make_network(options.folder, name, make, size)
             for path in files:
-                # tf2onnx keeps TensorFlow's names of tensors, `:0` included.
+                # tf2onnx keeps TensorFlow's names of tensors, including `:0`.
                 mark = ":0" if path.suffix == ".onnx" else ""
                 report(path, {name + mark: array for name, array in inputs.items()}, outputs)
     for case in [] if options.full else tensorflow_layers.cases():

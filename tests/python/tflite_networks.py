@@ -1,15 +1,14 @@
-"""TensorFlow Lite files, through `npu eval`, against TensorFlow Lite's own interpreter.
+"""Compares TensorFlow Lite files with TensorFlow Lite's own interpreter, by `npu eval`.
 
     pip install -r requirements-tensorflow.txt
     python tflite_networks.py [--npu COMMAND] [PATTERN ...]
 
-Keras networks and single layers with seeded weights are converted in three ways: in float, with
-weights of 16-bit floats, and with all integers of 8 bits, ranges measured on seeded samples (by
-channel, as the converter does). The float forms are compared with the interpreter within 1e-4 of the
-largest output. The integers are compared byte by byte with the interpreter's XNNPACK kernels and with
-its reference kernels. These differ from each other, as neither document nor schema fixes how they round:
-ours may be as far from the nearer of the two as they are from each other, and one step in `SHARE` of
-the elements.
+Keras networks and single layers with random weights are converted in three ways: in float, with weights of 16-bit
+floats, and with 8-bit integers, with ranges measured on random samples (by channel, the converter's default). The float
+forms must agree with the interpreter within 1e-4 of the largest output. The integers are compared byte by byte with the
+interpreter's XNNPACK kernels and with its reference kernels. These differ from each other, as neither documents nor
+schema define their rounding. Our results may differ from the nearer of the two by their mutual difference, and by one
+step in `SHARE` of the elements.
 """
 
 import argparse
@@ -27,17 +26,17 @@ from npu import Crash, Npu, Refusal, add_arguments
 
 TOLERANCE = 1e-4
 
-# Of activations of 16 bits: their Softmax and Logistic are tables, a few of the 32,768 steps off.
+# For 16-bit activations: Softmax and Logistic are tables, a few of the 32,768 steps off.
 TOLERANCE_16 = 3e-4
 
-# Integers that may be one step off, where the two sets of kernels agree, as a share.
+# Share of integers that may be off by one step where the two sets of kernels agree.
 SHARE = 0.05
 
 layers = tf.keras.layers
 
 
 def cnn():
-    """A residual network: batch normalisation, ReLU6, depthwise, dilated, pools, a classifier."""
+    """A residual network: batch normalization, ReLU6, depthwise, dilated, pools, a classifier."""
     x = inputs = tf.keras.Input((24, 24, 3), batch_size=1)
     x = layers.ReLU(6)(layers.BatchNormalization()(layers.Conv2D(16, 3, 2, "same", use_bias=False)(x)))
     y = layers.ReLU(6)(layers.DepthwiseConv2D(3, 1, "same")(x))
@@ -52,7 +51,7 @@ def cnn():
 
 
 def keywords():
-    """A network for keywords in speech: one axis of time, as DS-CNN has it."""
+    """A network for keyword spotting: one time axis, as in DS-CNN."""
     x = inputs = tf.keras.Input((49, 10), batch_size=1)
     x = layers.Reshape((49, 10, 1))(x)
     x = layers.Conv2D(32, (10, 4), 2, "same", activation="relu")(x)
@@ -64,7 +63,7 @@ def keywords():
 
 
 def sensors():
-    """Dense layers and one-axis convolutions on readings of sensors."""
+    """Dense layers and one-axis convolutions on sensor data."""
     x = inputs = tf.keras.Input((64, 6), batch_size=1)
     x = layers.Conv1D(16, 5, 2, "same", activation="relu")(x)
     x = layers.Conv1D(16, 3, padding="causal", activation="tanh")(x)
@@ -88,7 +87,7 @@ def segmenter():
 
 
 def recurrent(layer):
-    """A recurrent layer, which the converter makes one operator or a loop of."""
+    """A recurrent layer, which the converter converts to one operator or a loop."""
     inputs = tf.keras.Input((5, 4), batch_size=1)
     return tf.keras.Model(inputs, layers.Dense(3)(layer(inputs)))
 
@@ -178,17 +177,17 @@ def models():
         yield name, lambda function=function: single((6, 8, 4), function)
 
 
-# Functions that the converter does not make integers of.
+# Functions that the converter does not quantize.
 FLOATS = {"bucketize", "cond", "conv_3d", "conv_3d_transpose", "cumsum", "matrix_diag", "one_hot", "rfft", "rfft_2d",
           "scatter_nd", "segment_sum", "while", "while_open"}
 
 
 def forms(name):
-    """The forms that a network is converted to."""
+    """Forms to which a network is converted."""
     if name in RECURRENT or name in FLOATS:
         return ("f32",)
     if name == "segmenter":
-        # The converter has no PRelu of 16 bits.
+        # The converter does not support a 16-bit PRelu.
         return ("f32", "f16", "i8")
     return ("f32", "i8") if name in FUNCTIONS else ("f32", "f16", "i8", "i16")
 
@@ -198,8 +197,9 @@ def sample(model, generator):
 
 
 def converted(model, form):
-    """The file, in float (`f32`), with weights of 16 bits (`f16`) or with integers of 8 (`i8`) or of 16 and, for weights, 8
-    bits (`i16`)."""
+    """Writes the file, in float (`f32`), with 16-bit weights (`f16`), with 8-bit integers (`i8`), or with 16-bit
+    activations and 8-bit weights (`i16`).
+    """
     converter = tf.lite.TFLiteConverter.from_keras_model(model)
     if form == "f16":
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
@@ -223,8 +223,9 @@ KERNELS = {
 
 
 def interpreted(content, kernels, array):
-    """Name of the input, and what the interpreter gives, by the names of the outputs' tensors; nothing where that set
-    of kernels has not all that the file needs."""
+    """Returns the name of the input, and the interpreter's results by the names of the outputs' tensors; empty if that
+    set of kernels does not support the file.
+    """
     try:
         interpreter = tf.lite.Interpreter(model_content=content, experimental_op_resolver_type=KERNELS[kernels])
         interpreter.allocate_tensors()
@@ -242,13 +243,13 @@ def interpreted(content, kernels, array):
 
 
 def apart(found, expected):
-    """The largest difference and the share of elements that differ."""
+    """Returns the largest difference and the share of different elements."""
     difference = np.abs(found.astype(np.float64) - expected.astype(np.float64))
     return difference.max(initial=0), np.count_nonzero(difference) / max(1, difference.size)
 
 
 def compare(npu, name, model, form):
-    """What there is to say of one file; raises when it is not as the interpreter has it."""
+    """Tests one file; returns a text, and raises an error if it differs from the interpreter."""
     content = converted(model, form)
     path = npu.folder / f"{name}.tflite"
     path.write_bytes(content)
@@ -284,7 +285,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_arguments(parser)
     parser.add_argument("patterns", nargs="*", default=["*"], help="names of files, with * and ?")
-    parser.add_argument("--quick", action="store_true", help="of single functions the last form alone")
+    parser.add_argument("--quick", action="store_true", help="only the last form of single functions")
     arguments = parser.parse_args()
     npu, passed, failed = Npu(arguments.npu), 0, 0
     for name, make in models():

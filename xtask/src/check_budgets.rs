@@ -1,12 +1,15 @@
-//! `cargo xtask check-budgets`: figures of the code that may only fall, held against `xtask/budgets.toml`.
+//! `cargo xtask check-budgets`: figures of the code that may only decrease, compared with
+//! `xtask/budgets.toml`.
 //!
-//! - [`packages`]: packages, crates in the lock, crates below `npukit-base`, crates that a first run compiles;
+//! - [`packages`]: packages, crates in the lock file, crates below `npukit-base`, crates compiled
+//!   for a first run;
 //! - [`lines`]: lines of the product without its tests;
-//! - [`circles`]: circles of imports between files;
+//! - [`circles`]: circular imports between files;
 //! - [`contract`]: methods of the traits that an accelerator implements;
 //! - [`top_names`]: names at the top of the targets.
 //!
-//! A figure above its budget is a problem. One below it is printed: `--lower` writes it down as the new budget.
+//! A figure above its budget is a problem. A figure below it is printed; `--lower` makes it the new
+//! budget.
 
 mod circles;
 mod contract;
@@ -22,18 +25,17 @@ use std::path::PathBuf;
 use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, files, root};
 
-/// One line for the help.
-pub const ABOUT: &str =
-    "Holds figures of the code against xtask/budgets.toml; --lower writes those that fell";
+/// Summary for the help.
+pub const ABOUT: &str = "Compares figures of the code with xtask/budgets.toml; --lower stores lower ones";
 
-/// A figure of the code.
+/// A figure of the code, for example a number of lines.
 #[derive(Debug, PartialEq)]
 struct Figure {
-    /// Its key in the file of budgets.
+    /// Key in the file of budgets.
     key: &'static str,
-    /// What was counted.
+    /// Current value.
     value: usize,
-    /// What it is made of, for whom it is too large.
+    /// Parts of the value, to explain an exceeded budget.
     parts: Vec<String>,
 }
 
@@ -42,13 +44,13 @@ impl Figure {
         Self { key, value, parts: Vec::new() }
     }
 
-    /// As many as there are parts.
+    /// Creates a figure whose value is the number of its parts.
     fn of(key: &'static str, parts: Vec<String>) -> Self {
         Self { key, value: parts.len(), parts }
     }
 }
 
-/// Counts everything and compares it with the budgets.
+/// Computes all figures and compares them with the budgets.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let lowers = match arguments {
         [] => false,
@@ -76,7 +78,7 @@ fn path() -> PathBuf {
     root().join("xtask/budgets.toml")
 }
 
-/// Every figure of the workspace.
+/// Computes every figure of the workspace.
 fn figures(files: &[SourceFile]) -> Result<Vec<Figure>, Error> {
     let product = lines::product(files);
     let mut figures = packages::figures()?;
@@ -87,15 +89,15 @@ fn figures(files: &[SourceFile]) -> Result<Vec<Figure>, Error> {
     Ok(figures)
 }
 
-/// What is above its budget, or has none, and budgets of nothing.
+/// Figures above their budget or without one, and budgets without a figure.
 fn problems(budgets: &BTreeMap<String, usize>, figures: &[Figure]) -> Vec<String> {
     let mut problems = Vec::new();
     for Figure { key, value, parts } in figures {
         match budgets.get(*key) {
-            None => problems.push(format!("`{key}` is {value} and has no budget")),
+            None => problems.push(format!("`{key}` is {value}, but has no budget in xtask/budgets.toml")),
             Some(budget) if value > budget => {
                 problems.extend(parts.iter().map(|part| format!("  {key}: {part}")));
-                problems.push(format!("`{key}` is {value}, its budget {budget}"));
+                problems.push(format!("`{key}` is {value}, above its budget of {budget}"));
             }
             Some(budget) if value < budget => {
                 println!("note: `{key}` is {value}, below its budget of {budget}")
@@ -104,11 +106,11 @@ fn problems(budgets: &BTreeMap<String, usize>, figures: &[Figure]) -> Vec<String
         }
     }
     let unknown = budgets.keys().filter(|key| figures.iter().all(|figure| figure.key != key.as_str()));
-    problems.extend(unknown.map(|key| format!("nothing is counted for the budget `{key}`")));
+    problems.extend(unknown.map(|key| format!("budget `{key}` does not belong to a figure")));
     problems
 }
 
-/// The file of budgets with those lowered that figures are below.
+/// Returns the file of budgets, lowered to the figures that are below them.
 fn lowered(text: &str, budgets: &BTreeMap<String, usize>, figures: &[Figure]) -> String {
     let mut text = text.to_owned();
     for Figure { key, value, .. } in figures {
@@ -132,7 +134,7 @@ mod tests {
         let figures = [Figure::of("circles", vec!["a b".to_owned(), "c d".to_owned()])];
         assert_eq!(
             problems(&budgets("circles = 1"), &figures),
-            ["  circles: a b", "  circles: c d", "`circles` is 2, its budget 1"]
+            ["  circles: a b", "  circles: c d", "`circles` is 2, above its budget of 1"]
         );
         assert_eq!(problems(&budgets("circles = 2"), &figures), [""; 0]);
     }
@@ -142,7 +144,10 @@ mod tests {
         let problems = problems(&budgets("lines = 1"), &[Figure::new("packages", 1)]);
         assert_eq!(
             problems,
-            ["`packages` is 1 and has no budget", "nothing is counted for the budget `lines`"]
+            [
+                "`packages` is 1, but has no budget in xtask/budgets.toml",
+                "budget `lines` does not belong to a figure"
+            ]
         );
     }
 

@@ -1,20 +1,20 @@
-//! `cargo xtask check-defaults`: where numbers are made, no default stands silently in place of a value.
+//! `cargo xtask check-defaults`: checks that defaults in code that computes numbers have a reason.
 //!
-//! In the folders and files of [`PLACES`] each of `unwrap_or_default()`, `unwrap_or(LITERAL)` and `let _ =` has a
-//! comment beside it, on its line or in the lines of comment right above, that begins with [`REASON`] and says why
-//! the default is the true value. `let _ = write!(..)` is what a `String` is written with, which cannot fail, and
-//! needs no reason. A broken invariant wants an index, an `expect("why it holds")` or an error.
+//! In the folders and files of [`PLACES`], each `unwrap_or_default()`, `unwrap_or(LITERAL)` and
+//! `let _ =` needs a comment on its line or directly above. It begins with [`REASON`] and says why
+//! the default is the right value. `let _ = write!(..)` to a `String` cannot fail and needs no
+//! reason. For broken invariants, use an index, an `expect("why it holds")` or an error.
 
 use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};
 
-/// One line for the help.
+/// Summary for the help.
 pub const ABOUT: &str = "Lists defaults without a reason where programs are made, run and timed";
 
-/// Names of the files (without `.rs`) and folders that are searched, in every crate and target.
+/// Names of the searched files (without `.rs`) and folders, in every crate and target.
 const PLACES: &[&str] = &["exec", "lower", "schedule", "clock", "numeric"];
 
-/// How the comment beside a default begins.
+/// Start of a comment that gives the reason for a default.
 const REASON: &str = "// Default:";
 
 /// Prints every default without a reason.
@@ -33,7 +33,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     Err(Error::Found(Count(silent.len())))
 }
 
-/// Whether a file is Rust of the product, outside its tests, and in one of [`PLACES`].
+/// Whether a file is Rust code of the product, outside its tests, and in one of [`PLACES`].
 fn is_searched(path: &str) -> bool {
     let Some(stem) = path.strip_suffix(".rs") else { return false };
     let mut parts = stem.split('/');
@@ -41,7 +41,7 @@ fn is_searched(path: &str) -> bool {
     is_product && stem.contains("/src/") && parts.any(|part| PLACES.contains(&part))
 }
 
-/// The defaults of a file that have no reason beside them, each as `path:line: code`.
+/// Defaults of a file without a reason, in the form `path:line: code`.
 fn silent_defaults(file: &SourceFile) -> Vec<String> {
     let lines: Vec<&str> = file.code().lines().collect();
     let silent = (0..lines.len()).filter(|&index| {
@@ -50,7 +50,7 @@ fn silent_defaults(file: &SourceFile) -> Vec<String> {
     silent.map(|index| format!("{}:{}: {}", file.path, index + 1, lines[index].trim())).collect()
 }
 
-/// The line without its comment.
+/// Returns the line without its comment.
 fn code(line: &str) -> &str {
     line.split_once("//").map_or(line, |(code, _)| code)
 }
@@ -60,7 +60,8 @@ fn is_default(code: &str) -> bool {
     literal || code.contains(".unwrap_or_default()") || code.contains("let _ =")
 }
 
-/// Whether what follows an opening parenthesis is a literal or an empty value and its end: `0)`, `&[])`, `f32::NAN)`.
+/// Whether an argument is a literal or an empty value, followed by its end: `0)`, `&[])`,
+/// `f32::NAN)`.
 fn is_literal(argument: &str) -> bool {
     let argument = argument.trim_start_matches(['&', '-']);
     let number = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
@@ -70,7 +71,7 @@ fn is_literal(argument: &str) -> bool {
     is_number || known.iter().any(|known| argument.starts_with(known))
 }
 
-/// Whether the statement of `let _ =` formats into a `String`: on its line, or on the next where it does not fit.
+/// Whether the statement of `let _ =` formats into a `String`, on its line or on the next one.
 fn writes_text(lines: &[&str], index: usize) -> bool {
     let Some((_, value)) = lines[index].split_once("let _ =") else { return false };
     let next = || lines.get(index + 1).map_or("", |line| line.trim());
@@ -78,7 +79,7 @@ fn writes_text(lines: &[&str], index: usize) -> bool {
     value.starts_with("write!(") || value.starts_with("writeln!(")
 }
 
-/// Whether the line, or a comment right above the statement it belongs to, gives the reason.
+/// Whether the line, or a comment directly above its statement, gives the reason.
 fn has_reason(lines: &[&str], index: usize) -> bool {
     let comment = |line: &&&str| line.trim_start().starts_with("//");
     let above = lines[..index].iter().rev().take_while(comment);

@@ -1,11 +1,15 @@
-//! `cargo xtask check-deps`: the rules of the house that the compiler does not check.
+//! `cargo xtask check-deps`: rules of the code base that the compiler does not check.
 //!
-//! - [`ladder`]: a crate depends only on crates of lower lines (the table of `ARCHITECTURE.md`);
-//! - [`manifests`]: dependencies are declared once, at the root, each with what it saves;
-//! - [`names`]: shared crates name no accelerator and none of its options, targets do not name each other;
-//! - [`unused`]: a crate that is declared is used;
-//! - [`sources`]: `unsafe` only in `crates/numeric/src/simd`, no path of somebody's machine;
-//! - [`writers`]: who writes files for other programs escapes names by a function of that format.
+//! - [`ladder`]: a crate only depends on crates of lower lines (table in `ARCHITECTURE.md`);
+//! - [`manifests`]: dependencies are declared once, in the root manifest, with a comment that
+//!   justifies them;
+//! - [`names`]: shared crates name neither accelerators nor their options, and targets do not name
+//!   each other;
+//! - [`unused`]: declared crates are used;
+//! - [`sources`]: `unsafe` is only in `crates/numeric/src/simd`, and paths of a developer's
+//!   computer do not occur;
+//! - [`writers`]: code that writes files for other programs escapes names with a function of the
+//!   format.
 
 mod ladder;
 mod manifests;
@@ -20,15 +24,15 @@ use std::fmt;
 use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};
 
-/// One line for the help.
+/// Summary for the help.
 pub const ABOUT: &str = "Checks the dependency ladder, the manifests, names, `unsafe`, stray absolute paths and names in written files";
 
-/// A broken rule, at its place.
+/// A violation of a rule, with its place.
 #[derive(Debug, PartialEq)]
 struct Problem {
     /// A file and line, or a crate.
     place: String,
-    /// What is wrong and what is allowed.
+    /// Description of the violation and of what is allowed.
     message: String,
 }
 
@@ -44,7 +48,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Checks every rule and prints all that is broken.
+/// Checks every rule and prints all violations.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     if let Some(argument) = arguments.first() {
         return Err(Error::Argument { chore: "check-deps", argument: argument.clone() });

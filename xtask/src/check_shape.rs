@@ -1,20 +1,22 @@
-//! `cargo xtask check-shape`: whether the targets have one tree, so that who has read one finds their way in all.
+//! `cargo xtask check-shape`: checks that all targets have the same folders, so that a reader of
+//! one knows all.
 //!
-//! What lies at the top of a target's `src` is one of [`PARTS`], and each target has those that every accelerator needs.
+//! Each file and folder at the top of a target's `src` must be one of [`PARTS`], and the parts that
+//! every accelerator needs must exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};
 
-/// One line for the help.
-pub const ABOUT: &str = "Fails where the folders of a target are not those that all targets have";
+/// Summary for the help.
+pub const ABOUT: &str = "Checks that the targets have the same folders";
 
 /// A part of a target, at the top of its `src`.
 pub struct Part {
     /// Name of its file and folder.
     pub name: &'static str,
-    /// Whether every target has it.
+    /// Whether every target must have it.
     pub is_needed: bool,
 }
 
@@ -26,7 +28,7 @@ const fn optional(name: &'static str) -> Part {
     Part { name, is_needed: false }
 }
 
-/// All parts, each above those that it uses.
+/// All parts, each above the parts that it uses.
 pub const PARTS: &[Part] = &[
     needed("lib"),
     needed("target"),
@@ -42,10 +44,10 @@ pub const PARTS: &[Part] = &[
     needed("config"),
 ];
 
-/// The target that `new-target` copies.
+/// Target that `new-target` copies.
 pub const SKELETON: &str = "xtask/skeleton";
 
-/// Looks at every target, and at the one that others are made from.
+/// Checks every target, and the skeleton of new ones.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     if let Some(argument) = arguments.first() {
         return Err(Error::Argument { chore: "check-shape", argument: argument.clone() });
@@ -55,7 +57,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Found(Count(problems.len()))) }
 }
 
-/// The target, and the name that a file has, or is below, at the top of its `src`.
+/// Returns the target of a path, and the name of its top-level file or folder in `src`.
 pub fn part(path: &str) -> Option<(&str, &str)> {
     let (target, inside) = path.split_once("/src/")?;
     let is_target =
@@ -64,7 +66,7 @@ pub fn part(path: &str) -> Option<(&str, &str)> {
     is_target.then(|| (target, name.strip_suffix(".rs").unwrap_or(name)))
 }
 
-/// Parts that are none, and those that are missing.
+/// Unknown and missing parts.
 fn problems(files: &[SourceFile]) -> Vec<String> {
     let mut targets: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (target, name) in files.iter().filter_map(|file| part(&file.path)) {
@@ -76,12 +78,12 @@ fn problems(files: &[SourceFile]) -> Vec<String> {
         let others = names.iter().filter(|name| !known.contains(name));
         problems.extend(others.map(|name| {
             format!(
-                "{target}/src/{name}: a target has {} at its top; put it into one of them",
+                "{target}/src/{name}: unknown part; a target has {} at the top of `src`: move it into one of them",
                 known.join(", ")
             )
         }));
         let missing = PARTS.iter().filter(|part| part.is_needed && !names.contains(part.name));
-        problems.extend(missing.map(|part| format!("{target}/src: there is no `{}`", part.name)));
+        problems.extend(missing.map(|part| format!("{target}/src: `{}` is missing", part.name)));
     }
     problems
 }
@@ -115,7 +117,7 @@ mod tests {
         let other = problems(&files(&[&WHOLE[..], &["alike.rs"]].concat()));
         assert!(matches!(&other[..], [one] if one.starts_with("targets/a/src/alike: ")), "{other:?}");
         assert_eq!(problems(&files(&WHOLE[1..])), [""; 0]);
-        assert_eq!(problems(&files(&WHOLE[2..])), ["targets/a/src: there is no `clock`"]);
+        assert_eq!(problems(&files(&WHOLE[2..])), ["targets/a/src: `clock` is missing"]);
     }
 
     #[test]

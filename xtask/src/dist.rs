@@ -1,7 +1,9 @@
-//! `cargo xtask dist [TRIPLE]`: the archive of a release, `npu-VERSION-TRIPLE.tgz` with its checksum beside it.
+//! `cargo xtask dist [TRIPLE]`: the archive of a release, `npu-VERSION-TRIPLE.tgz`, with a checksum
+//! file next to it.
 //!
-//! It holds the command and what it starts for editors and terminals, its manual pages and completions, the licences and the README. `cargo binstall` finds the archive
-//! by its name, which `crates/cli/Cargo.toml` states a second time; a test compares the two.
+//! The archive holds the command, the program that it starts for editors and terminals, its manual
+//! pages and completions, the licenses and the README. `cargo binstall` finds the archive by its
+//! name, which `crates/cli/Cargo.toml` also states; a test compares the two.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,30 +13,30 @@ use hmac_sha256::Hash;
 use crate::files::{make_folder, remove, write};
 use crate::{Error, root};
 
-/// One line for the help.
+/// Summary for the help.
 pub const ABOUT: &str = "Builds the archive of a release, with manual pages, completions and a checksum";
 
-/// Packages that the archive has programs of, and these.
+/// Packages with programs in the archive, and the programs.
 const PROGRAMS: [(&str, &str); 2] = [("npukit-cli", "npu"), ("npukit-interactive", "npu-interactive")];
 
-/// The largest program that we release, in bytes.
+/// Maximum size of a released program, in bytes.
 const LARGEST: u64 = 16_000_000;
 
-/// The profile that the archive's command is built by, and its folder.
+/// Cargo profile of the released programs, and name of its folder.
 const PROFILE: &str = "dist";
 
-/// What lies beside the command as it is in the workspace.
+/// Files of the workspace that are copied into the archive.
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/// Shells and what their completions are called.
+/// Shells and the file names of their completions.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "npu.bash"), ("zsh", "_npu"), ("fish", "npu.fish")];
 
-/// Makes the archive for the machine at hand, or for the one that the only argument names.
+/// Makes the archive for the current machine, or for the target triple in the only argument.
 ///
 /// # Errors
 ///
-/// More than one argument; a program that fails or is missing (`cargo`, `rustc`, `tar`); a command above the size; files that
-/// cannot be written.
+/// More than one argument; a program (`cargo`, `rustc`, `tar`) that fails or is missing; a released
+/// program above the size limit; or files that cannot be written.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let host = host()?;
     let triple = match arguments {
@@ -51,7 +53,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The machine at hand, as `rustc` calls it.
+/// Target triple of the current machine, as `rustc` reports it.
 fn host() -> Result<String, Error> {
     let told = output(Command::new("rustc").arg("-vV"))?;
     let line = told.lines().find_map(|line| line.strip_prefix("host: "));
@@ -59,7 +61,8 @@ fn host() -> Result<String, Error> {
         .ok_or_else(|| Error::NoPlace { path: "rustc -vV".to_owned(), line: "host: ".to_owned() })
 }
 
-/// Builds the programs for a machine, and refuses one that is too large. The folder that they are in.
+/// Builds the programs for a target triple, and returns their folder. Fails if a program is too
+/// large.
 fn build(triple: &str) -> Result<PathBuf, Error> {
     let packages = PROGRAMS.iter().flat_map(|(package, _)| ["-p", package]);
     output(cargo().args(["build", "--locked", "--profile", PROFILE, "--target", triple]).args(packages))?;
@@ -72,12 +75,13 @@ fn build(triple: &str) -> Result<PathBuf, Error> {
         if bytes > LARGEST {
             return Err(Error::Size { path: path.display().to_string(), bytes, largest: LARGEST });
         }
-        println!("{program} has {bytes} bytes, of at most {LARGEST}");
+        println!("{program} has {bytes} bytes; the limit is {LARGEST}");
     }
     Ok(folder)
 }
 
-/// Lays the files of the archive out. What the command writes of itself is left out where it cannot run.
+/// Collects the files of the archive. Manual pages and completions are omitted if the command
+/// cannot run here.
 fn stage(built: &Path, triple: &str, runs: bool) -> Result<PathBuf, Error> {
     let folder = target().join("dist").join(stem(triple));
     remove(&folder)?;
@@ -101,7 +105,8 @@ fn stage(built: &Path, triple: &str, runs: bool) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Packs a folder beside itself, and writes the checksum in the form that `sha256sum -c` reads.
+/// Packs a folder into an archive next to it, and writes the checksum in the format of `sha256sum
+/// -c`.
 fn pack(folder: &Path) -> Result<PathBuf, Error> {
     let archive = with_ending(folder, ".tgz");
     let places = folder.parent().zip(folder.file_name()).zip(archive.file_name());
@@ -116,29 +121,29 @@ fn pack(folder: &Path) -> Result<PathBuf, Error> {
     Ok(archive)
 }
 
-/// A path with more at its end. Versions have dots, so an ending is not what follows the last one.
+/// Appends an extension to a path. Versions contain dots, so `Path::with_extension` does not work.
 fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(ending);
     PathBuf::from(path)
 }
 
-/// What the archive and the folder in it are called, without an ending.
+/// Name of the archive without its extension, and of the folder in it.
 fn stem(triple: &str) -> String {
     format!("npu-{}-{triple}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What the file of a program is called on a machine.
+/// File name of a program on a target triple.
 fn file_name(program: &str, triple: &str) -> String {
     format!("{program}{}", if triple.contains("windows") { ".exe" } else { "" })
 }
 
 fn cargo() -> Command {
-    // Default: what is found on the path, when a shell and not cargo has started this.
+    // Default: cargo on the search path, if a shell started this program and not cargo.
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Where cargo builds.
+/// Folder of build results.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
@@ -148,7 +153,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     copied.map(|_| ()).map_err(|source| Error::Write { path: to.display().to_string(), source })
 }
 
-/// Runs a program in the workspace unless it has a folder; gives what it prints.
+/// Runs a program, in the workspace unless it has a folder, and returns its standard output.
 fn output(command: &mut Command) -> Result<String, Error> {
     if command.get_current_dir().is_none() {
         command.current_dir(root());
@@ -168,7 +173,7 @@ mod tests {
     use super::*;
     use crate::files::read;
 
-    /// `cargo binstall` asks for the archive that is made here, and looks for the command where it is.
+    /// `cargo binstall` expects the archive and the command in it at the names used here.
     #[test]
     fn the_archive_is_where_binstall_looks() {
         for (package, program) in PROGRAMS {
@@ -189,7 +194,8 @@ mod tests {
         }
     }
 
-    /// The workflow and the container build by this chore, for machines whose archives have distinct names.
+    /// The release workflow and the container use this chore, with distinct archive names per
+    /// machine.
     #[test]
     fn releases_are_built_by_this_chore() {
         let workflow = read(&root().join(".github/workflows/release.yml")).unwrap();

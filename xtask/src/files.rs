@@ -1,40 +1,41 @@
-//! Reading, writing and copying files, with errors that name them.
+//! Reading, writing and copying of files, with errors that contain the path.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Error, root};
 
-/// What the crates of the workspace are built and tested with.
+/// Files and folders needed to build and test the crates of the workspace.
 const WORKSPACE: [&str; 8] =
     ["Cargo.toml", "Cargo.lock", "rustfmt.toml", "crates", "targets", "tests", "models", "xtask"];
 
-/// The paths in a folder, in any order.
+/// Paths in a folder, in any order.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::Read { path: folder.display().to_string(), source };
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed)).collect()
 }
 
-/// The text of a file.
+/// Reads the text of a file.
 pub fn read(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.display().to_string(), source })
 }
 
-/// Makes or replaces a file.
+/// Creates or replaces a file.
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|source| Error::Write { path: path.display().to_string(), source })
 }
 
-/// A copy of the workspace, to try changes on.
+/// A copy of the workspace for trying changes.
 pub struct Copy {
-    /// Its root.
+    /// Root folder of the copy.
     pub root: PathBuf,
-    /// Where it is built: a folder of its own, for its crates have the names that those of the workspace have.
+    /// Build folder of the copy. It is separate, since the crates have the same names as the
+    /// workspace's.
     pub target: PathBuf,
 }
 
 impl Copy {
-    /// Makes one called `name` in the folder that cargo builds in, in place of an older one.
+    /// Makes a copy called `name` in cargo's build folder, replacing an older one.
     pub fn new(name: &str) -> Result<Self, Error> {
         let workspace = root();
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
@@ -48,7 +49,7 @@ impl Copy {
     }
 }
 
-/// Copies a file, or a folder with all that is in it.
+/// Copies a file or a folder, recursively.
 fn copy_all(from: &Path, to: &Path) -> Result<(), Error> {
     if !from.is_dir() {
         return std::fs::copy(from, to)
@@ -63,7 +64,7 @@ fn copy_all(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes a folder with all that is in it, if it is there.
+/// Removes a folder recursively, if it exists.
 pub fn remove(folder: &Path) -> Result<(), Error> {
     if !folder.exists() {
         return Ok(());
@@ -72,7 +73,7 @@ pub fn remove(folder: &Path) -> Result<(), Error> {
     std::fs::remove_dir_all(folder).map_err(failed)
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 pub fn make_folder(path: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(path).map_err(|source| Error::Write { path: path.display().to_string(), source })
 }

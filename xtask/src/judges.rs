@@ -1,18 +1,19 @@
-//! `cargo xtask judges`: `.ci/run` with all that its judges can judge, which takes too long for every change.
+//! `cargo xtask judges`: `.ci/run` with all checks of its judges, which take too long for every
+//! change.
 
 use std::process::Command;
 
 use crate::{Error, root};
 
-/// One line for the help.
+/// Summary for the help.
 pub const ABOUT: &str =
     "Runs .ci/run with the release build, the wheel, and all networks and circuits of its judges";
 
-/// Runs it.
+/// Runs the judges.
 ///
 /// # Errors
 ///
-/// Arguments; what `.ci/run` found.
+/// Arguments were given, or `.ci/run` failed.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     if let Some(argument) = arguments.first() {
         return Err(Error::Argument { chore: "judges", argument: argument.clone() });
@@ -23,5 +24,5 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     if status.success() {
         return Ok(());
     }
-    Err(Error::Command { command, status, stderr: "its output is above".to_owned() })
+    Err(Error::Command { command, status, stderr: "see its output above".to_owned() })
 }

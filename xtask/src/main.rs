@@ -1,9 +1,9 @@
 //! Chores of the workspace, run as `cargo xtask CHORE`.
 //!
-//! Each chore is a module and a line in [`CHORES`]. Exit status: 0 when the chore is content, 1 when
-//! it found something, 2 when the command line names no chore.
+//! Each chore is a module and a line in [`CHORES`]. Exit status: 0 for success, 1 for findings, and
+//! 2 for an unknown chore.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to its terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore prints to the terminal")]
 
 mod bless;
 mod cargo;
@@ -24,14 +24,14 @@ mod source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A chore: its name, what it is for, and the function that does it with the arguments that follow.
+/// A chore: its name, its summary, and the function that runs it with the remaining arguments.
 struct Chore {
     name: &'static str,
     about: &'static str,
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-/// Every chore, in the order of the help.
+/// All chores, in the order of the help.
 const CHORES: &[Chore] = &[
     Chore { name: "check-deps", about: check_deps::ABOUT, run: check_deps::run },
     Chore { name: "check-defaults", about: check_defaults::ABOUT, run: check_defaults::run },
@@ -47,12 +47,12 @@ const CHORES: &[Chore] = &[
     Chore { name: "prove", about: prove::ABOUT, run: prove::run },
 ];
 
-/// Why a chore did not succeed.
+/// Reason why a chore failed.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("{chore} takes no arguments, found `{argument}`")]
+    #[error("`{chore}` does not take arguments, found `{argument}`")]
     Argument { chore: &'static str, argument: String },
-    #[error("`--within` wants a number of seconds")]
+    #[error("`--within` needs a number of seconds")]
     Seconds,
     #[error("cannot start `{command}`: {source}")]
     Start { command: String, source: std::io::Error },
@@ -62,40 +62,38 @@ enum Error {
     Read { path: String, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: std::io::Error },
-    #[error("cannot read the answer of `cargo metadata`: {0}")]
+    #[error("cannot parse the output of `cargo metadata`: {0}")]
     Metadata(#[from] serde_json::Error),
     #[error("the budgets are not a table of numbers: {0}")]
     Budgets(toml::de::Error),
-    #[error("{path} is not Rust: {error}")]
+    #[error("{path} is not valid Rust: {error}")]
     Syntax { path: String, error: syn::Error },
-    #[error("a target is called by a new word of small letters and digits, not `{0}`")]
+    #[error("invalid target name `{0}`; legal: a new word of lowercase letters and digits")]
     TargetName(String),
-    #[error(
-        "`new-instruction` wants `--check` and targets that have a patch in xtask/instructions, found `{0}`"
-    )]
+    #[error("`new-instruction` needs `--check` and targets with a patch in xtask/instructions, found `{0}`")]
     NewInstruction(String),
-    #[error("{path} is no addition of an instruction: {reason}")]
+    #[error("{path} does not add an instruction: {reason}")]
     Patch { path: String, reason: &'static str },
-    #[error("{path} has no line `{line}` beside which a target is listed")]
+    #[error("{path} needs the line `{line}`, next to which targets are listed")]
     NoPlace { path: String, line: String },
-    #[error("{path} has {bytes} bytes; a release has at most {largest}")]
+    #[error("{path} has {bytes} bytes; the limit of a release is {largest}")]
     Size { path: String, bytes: u64, largest: u64 },
-    #[error("defects of xtask/defects do not compile, or have no place:\n{0}")]
+    #[error("defects in xtask/defects do not compile, or their code was not found:\n{0}")]
     Defects(String),
     #[error(
-        "{folder} has no environment of tests/python/requirements-rtl.txt: `.ci/run` makes it, or {variable} names a Python \
-         that has these packages"
+        "{folder} lacks an environment of tests/python/requirements-rtl.txt: run `.ci/run`, or set {variable} to a Python \
+         with these packages"
     )]
     NoEnvironment { folder: String, variable: &'static str },
-    #[error("the judge of proofs was built and is not there")]
+    #[error("the judge of proofs was built, but its program is missing")]
     NoJudge,
-    #[error("the judge cannot do without a defect what it is to do with one: {name}: {told}")]
+    #[error("the judge fails without a defect: {name}: {told}")]
     Subject { name: String, told: String },
     #[error("{0} found")]
     Found(Count),
 }
 
-/// A number of problems, in words.
+/// A number of problems, for messages.
 #[derive(Debug)]
 struct Count(usize);
 
@@ -118,7 +116,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's folder.
+/// Root folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -128,10 +126,10 @@ fn report(error: &Error, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Prints the list of chores; `name` is what was typed, empty when nothing was.
+/// Prints the list of chores. `name` is the unknown chore, or empty.
 fn usage(name: &str) -> ExitCode {
     if !matches!(name, "" | "help" | "-h" | "--help") {
-        eprintln!("error: no chore is called `{name}`\n");
+        eprintln!("error: unknown chore `{name}`\n");
     }
     eprintln!("Usage: cargo xtask CHORE\n");
     for chore in CHORES {

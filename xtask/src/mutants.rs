@@ -1,9 +1,12 @@
-//! `cargo xtask mutants [CRATE ...] [--proof] [--in-diff REV] [ARGUMENT ...]`: changes the code on purpose, and names what no test sees.
+//! `cargo xtask mutants [CRATE ...] [--proof] [--in-diff REV] [ARGUMENT ...]`: mutation testing.
+//! Reports changes of the code that no test detects.
 //!
-//! `cargo mutants` (`cargo install cargo-mutants --locked`) lists the changes, within `.cargo/mutants.toml`, which
-//! also says what is equivalent, and why. It would build once a mutant; here one build of a crate holds all of its
-//! mutants behind a switch ([`weave`]), and a mutant is judged by those tests of its crate that come past it
-//! ([`judge`]). With `--proof` those of the compilers are judged by proofs of what they made ([`proof`]). Outcomes are kept in `target/mutants/CRATE.json`.
+//! `cargo mutants` (`cargo install cargo-mutants --locked`) lists the mutants, as configured in
+//! `.cargo/mutants.toml`, which also lists equivalent ones with reasons. It would build once per
+//! mutant. Here one build of a crate contains all mutants, each with a switch ([`weave`]). A mutant
+//! is run with the tests of its crate that reach it ([`judge`]). With `--proof`, mutants of the
+//! compilers are checked by proofs of the programs that they compile ([`proof`]). Outcomes are
+//! stored in `target/mutants/CRATE.json`.
 
 mod build;
 mod defects;
@@ -26,14 +29,14 @@ use tree::Tree;
 
 use crate::{Count, Error};
 
-/// One line for the help.
-pub const ABOUT: &str = "Mutates a CRATE, or with `--in-diff REV` what changed since, and names what no test sees, with `--proof` no proof";
+/// Summary for the help.
+pub const ABOUT: &str = "Mutates a CRATE, or the changes since REV (`--in-diff REV`), and lists mutants that no test (`--proof`: no proof) detects";
 
-/// Judges the mutants of one crate or all, or of the lines that differ from a revision; with `--again` those that
-/// survived the last time, or that it did not come to; with `--within SECONDS` only by tests that take so long
-/// together, the quickest first.
+/// Runs the mutants of one crate or all, or of the lines that differ from a revision. `--again`
+/// repeats those that survived or were not reached last time. `--within SECONDS` only runs tests
+/// that take this long together, fastest first.
 ///
-/// What else stands among `arguments` goes to `cargo mutants --list`: `--file`, `--shard 1/8`, `--re`.
+/// Other `arguments` are passed to `cargo mutants --list`: `--file`, `--shard 1/8`, `--re`.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let folder = crate::root().join("target/mutants");
     std::fs::create_dir_all(&folder).map_err(|source| written(&folder, source))?;
@@ -63,13 +66,13 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     if survivors == 0 { Ok(()) } else { Err(Error::Found(Count(survivors))) }
 }
 
-/// Whether a flag is among the arguments, which lose it.
+/// Removes a flag from the arguments; returns whether it was present.
 fn taken(arguments: &mut Vec<String>, flag: &str) -> bool {
     let place = arguments.iter().position(|argument| argument == flag);
     place.map(|place| arguments.remove(place)).is_some()
 }
 
-/// What `cargo mutants --list` is asked.
+/// Arguments for `cargo mutants --list`.
 fn chosen(folder: &Path, arguments: &[String]) -> Result<Vec<String>, Error> {
     let (names, others) = split(arguments);
     let mut chosen: Vec<String> =
@@ -88,7 +91,7 @@ fn chosen(folder: &Path, arguments: &[String]) -> Result<Vec<String>, Error> {
     Ok(chosen)
 }
 
-/// Takes `--within SECONDS` out of the arguments; without it there is time for all tests.
+/// Removes `--within SECONDS` from the arguments; without it, time is unlimited.
 fn within(arguments: &mut Vec<String>) -> Result<Duration, Error> {
     let Some(place) = arguments.iter().position(|argument| argument == "--within") else {
         return Ok(Duration::MAX);
@@ -98,11 +101,11 @@ fn within(arguments: &mut Vec<String>) -> Result<Duration, Error> {
     seconds.map(Duration::from_secs).ok_or(Error::Seconds)
 }
 
-/// How many mutants are judged before their outcomes are kept.
+/// Number of mutants after which outcomes are stored.
 const KEPT_AT_ONCE: usize = 100;
 
-/// Builds a package with the mutants of `numbers`, without those that do not compile, and judges them; `keep` gets
-/// their outcomes as they come.
+/// Builds a package with the mutants of `numbers` that compile, and runs them.
+/// `keep` receives outcomes as they arrive.
 fn outcomes(
     tree: &Tree,
     folder: &Path,
@@ -146,13 +149,13 @@ fn outcomes(
     Ok(())
 }
 
-/// The names of crates, which come first, and what follows.
+/// Splits arguments into the names of crates, which come first, and the others.
 fn split(arguments: &[String]) -> (&[String], &[String]) {
     let names = arguments.iter().take_while(|argument| !argument.starts_with('-')).count();
     arguments.split_at(names)
 }
 
-/// The package of the crate `name`: `isa` is `npukit-isa`.
+/// Package of the crate `name`: `npukit-isa` for `isa`.
 fn package(name: &str) -> String {
     match name {
         "npukit" | "xtask" => name.to_owned(),
@@ -161,7 +164,7 @@ fn package(name: &str) -> String {
     }
 }
 
-/// A file with what differs from `revision`.
+/// Writes a file with the differences from `revision`.
 fn diff(folder: &Path, revision: &str) -> Result<PathBuf, Error> {
     let path = folder.join("in.diff");
     let file = std::fs::File::create(&path).map_err(|source| written(&path, source))?;
@@ -174,7 +177,7 @@ fn diff(folder: &Path, revision: &str) -> Result<PathBuf, Error> {
 fn succeeded(command: &str, status: std::io::Result<ExitStatus>) -> Result<(), Error> {
     let command = command.to_owned();
     let status = status.map_err(|source| Error::Start { command: command.clone(), source })?;
-    let stderr = "its output is above".to_owned();
+    let stderr = "see its output above".to_owned();
     if status.success() { Ok(()) } else { Err(Error::Command { command, status, stderr }) }
 }
 

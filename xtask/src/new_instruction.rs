@@ -1,9 +1,10 @@
-//! `cargo xtask new-instruction --check [TARGET ...]`: adds an instruction to targets, in a copy of the workspace, and
-//! counts the files that it touches.
+//! `cargo xtask new-instruction --check [TARGET ...]`: adds an instruction to targets, in a copy of
+//! the workspace, and counts the touched files.
 //!
-//! `xtask/instructions/TARGET.patch` is the addition: its first line is `# MNEMONIC: meaning`, the rest a diff with all
-//! parts that an instruction has: its row, its function, its cost and a vector. The copy is built, `npu isa` prints the
-//! instruction's page, its vector passes and so does the suite of its target.
+//! `xtask/instructions/TARGET.patch` holds the addition. Its first line is `# MNEMONIC: meaning`;
+//! the rest is a diff with all parts of an instruction: its row, its function, its cost and a
+//! vector. The copy is built. Then `npu isa` must print the instruction's page, and its vector and
+//! the suite of its target must pass.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,14 +12,15 @@ use std::process::Command;
 use crate::files::{Copy, entries, read};
 use crate::{Count, Error, root};
 
-/// One line for the help.
+/// Summary for the help.
 pub const ABOUT: &str =
     "Adds an instruction to each target, in a copy, and counts the files (--check [TARGET ...])";
 
-/// Where the additions are.
+/// Folder of the additions.
 const FOLDER: &str = "xtask/instructions";
 
-/// The files that a new instruction may touch: its row, its function, its cost and its vector.
+/// Maximum number of files that a new instruction touches: its row, its function, its cost and its
+/// vector.
 const MAX_FILES: usize = 4;
 
 /// An instruction to be added.
@@ -26,15 +28,15 @@ struct Addition {
     path: PathBuf,
     target: String,
     mnemonic: String,
-    /// What it touches, from the root.
+    /// Touched files, relative to the root.
     files: Vec<String>,
 }
 
-/// Checks the targets that are named, or all.
+/// Checks the given targets, or all.
 ///
 /// # Errors
 ///
-/// Arguments that are not understood; a patch without its parts, that does not apply, or after which something fails.
+/// Invalid arguments; a patch that is incomplete or does not apply; or a failing check of the copy.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let targets = match arguments {
         [check, targets @ ..] if check == "--check" => targets,
@@ -57,7 +59,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     if found > 0 { Err(Error::Found(Count(found))) } else { Ok(()) }
 }
 
-/// The additions of the targets that are named, or of all when none is.
+/// Returns the additions of the given targets, or of all if none is given.
 fn additions(targets: &[String]) -> Result<Vec<Addition>, Error> {
     let mut paths = entries(&root().join(FOLDER))?;
     paths.sort();
@@ -82,18 +84,18 @@ impl Addition {
             path: path
                 .canonicalize()
                 .map_err(|source| Error::Read { path: path.display().to_string(), source })?,
-            target: target.ok_or_else(|| faulty("it is called after no target"))?,
+            target: target.ok_or_else(|| faulty("its file name is not that of a target"))?,
             mnemonic: mnemonic
                 .ok_or_else(|| faulty("its first line is not `# MNEMONIC: meaning`"))?
                 .0
                 .to_owned(),
             files,
         };
-        addition.vectors().next().ok_or_else(|| faulty("it adds no vector below tests/golden"))?;
+        addition.vectors().next().ok_or_else(|| faulty("it does not add a vector to tests/golden"))?;
         Ok(addition)
     }
 
-    /// The files of vectors that it adds or changes.
+    /// Files of vectors that it adds or changes.
     fn vectors(&self) -> impl Iterator<Item = &str> {
         self.files
             .iter()
@@ -101,7 +103,7 @@ impl Addition {
             .filter(|file| file.starts_with("tests/golden/") && file.ends_with(".json"))
     }
 
-    /// Asks the command for the instruction's page and its vectors, and runs the target's suite.
+    /// Checks the instruction's page and vectors with the command, and runs the target's suite.
     fn check(&self, copy: &Copy) -> Result<(), Error> {
         let npu = ["run", "--quiet", "-p", "npukit-cli", "--"];
         succeeds(copy, env!("CARGO"), &[&npu[..], &["isa", &self.target, &self.mnemonic]].concat())?;
@@ -113,14 +115,14 @@ impl Addition {
     }
 }
 
-/// Runs a command in the copy, and says what it printed if it fails.
+/// Runs a command in the copy. The error contains its output.
 fn succeeds(copy: &Copy, program: &str, arguments: &[&str]) -> Result<(), Error> {
     let command = format!("{program} {}", arguments.join(" "));
     let output = Command::new(program)
         .args(arguments)
         .current_dir(&copy.root)
         .env("CARGO_TARGET_DIR", &copy.target)
-        // The copy may lie in a checkout, whose repository git would take for the copy's own.
+        // Otherwise git could use the repository of a checkout that contains the copy.
         .env("GIT_CEILING_DIRECTORIES", copy.root.parent().unwrap_or(&copy.root))
         .output()
         .map_err(|source| Error::Start { command: command.clone(), source })?;
@@ -137,7 +139,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// Each patch fits the sources as they are, and touches as few files as the recipe of CONTRIBUTING says.
+    /// Each patch applies to the current sources, and touches as few files as CONTRIBUTING
+    /// promises.
     #[test]
     fn the_additions_fit() {
         for addition in additions(&[]).unwrap() {

@@ -1,5 +1,6 @@
-//! `cargo xtask new-target NAME`: a folder below `targets` with a machine of three instructions that passes the suite of
-//! all targets, and the two lines outside of it by which the command knows it.
+//! `cargo xtask new-target NAME`: creates a folder in `targets` with an accelerator of three
+//! instructions that passes the suite of all targets, and adds the two lines by which the command
+//! knows it.
 //!
 //! The folder is a copy of `xtask/skeleton`, a crate that is built and tested like any other.
 
@@ -9,23 +10,25 @@ use std::process::Command;
 use crate::files::{entries, make_folder, read, write};
 use crate::{Error, root};
 
-/// One line for the help.
+/// Summary for the help.
 pub const ABOUT: &str = "Writes a working target of three instructions, and the two lines that list it";
 
-/// The folder that is copied.
+/// Folder that is copied.
 const SKELETON: &str = "xtask/skeleton";
 
-/// The line before which a manifest takes the new target, and the one after which the list does.
+/// Line of the manifest before which the new target is inserted, and line of the list after which
+/// it is.
 const LINES: [(&str, &str); 2] = [
     ("crates/npukit/Cargo.toml", "rayon.workspace = true\n"),
     ("crates/npukit/src/targets/list.rs", "\n];\n"),
 ];
 
-/// Makes the target that the only argument names.
+/// Creates the target named by the only argument.
 ///
 /// # Errors
 ///
-/// A name that is not a word of small letters and digits, or is taken; files that cannot be read or written.
+/// A name that is not a word of lowercase letters and digits, or is already used; files that cannot
+/// be read or written.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let [name] = arguments else { return Err(Error::TargetName(arguments.join(" "))) };
     for path in make(&root(), name)? {
@@ -35,7 +38,8 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the target in a workspace; gives what was written: the folder, and the files that have a new line.
+/// Creates the target in a workspace. Returns the written paths: the folder, and the files with a
+/// new line.
 fn make(root: &Path, name: &str) -> Result<Vec<String>, Error> {
     let is_word = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -62,18 +66,18 @@ fn make(root: &Path, name: &str) -> Result<Vec<String>, Error> {
     Ok(written)
 }
 
-/// The text of the skeleton with the name of the target in place of its own.
+/// Replaces the skeleton's name in a text by the target's.
 fn renamed(text: &str, name: &str) -> String {
     let text = text.replace("skeleton", name).replace("Skeleton", &type_name(name));
     text.replace("SKELETON", &name.to_uppercase())
 }
 
-/// The name of the target's type.
+/// Name of the target's type.
 fn type_name(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..]
 }
 
-/// Copies the texts of a folder, changed.
+/// Copies the text files of a folder, changed by `change`.
 fn copy(from: &Path, to: &Path, change: &dyn Fn(&str) -> String) -> Result<(), Error> {
     make_folder(to)?;
     for path in entries(from)? {
@@ -87,7 +91,7 @@ fn copy(from: &Path, to: &Path, change: &dyn Fn(&str) -> String) -> Result<(), E
     Ok(())
 }
 
-/// Lays out the Rust of a target: another name may change the order of its imports.
+/// Formats the Rust files of a target, since another name may change the order of imports.
 fn format(folder: &Path) -> Result<(), Error> {
     let command = "rustfmt --edition 2024 src/lib.rs tests/main.rs".to_owned();
     let output = Command::new("rustfmt")
@@ -108,9 +112,9 @@ mod tests {
     use super::*;
     use crate::files::Copy;
 
-    /// A new target passes the suite of all targets, and the facade lists it by two lines.
+    /// A new target passes the suite of all targets, and the facade lists it with two lines.
     #[test]
-    #[ignore = "builds the crates below a target anew: `cargo test -p xtask -- --ignored`"]
+    #[ignore = "rebuilds the crates below a target: `cargo test -p xtask -- --ignored`"]
     fn a_new_target_passes_the_suite() {
         let copy = Copy::new("new-target").unwrap();
         let written = make(&copy.root, "fifth").unwrap();
@@ -136,7 +140,7 @@ mod tests {
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
         assert!(text.contains("test suite::small_graphs_compute_what_they_say ... ok"), "{text}");
-        assert!(make(&copy.root, "fifth").is_err(), "its name is taken");
+        assert!(make(&copy.root, "fifth").is_err(), "its name is already used");
     }
 
     #[test]

@@ -1,26 +1,27 @@
-//! `cargo xtask prove [ARGUMENT ...]`: proves what `targets/tcu/rtl/formal` says of the circuit, and that the definition which it
-//! is held against is that of `npukit-numeric`.
+//! `cargo xtask prove [ARGUMENT ...]`: proves the properties in `targets/tcu/rtl/formal` for the
+//! circuit, and that their definition of arithmetic equals `npukit-numeric`.
 //!
-//! `tests/python/rtl_prove.py` does it, and takes the arguments: `--quick`, `--only NAME`. It runs in the environment of
-//! `tests/python/requirements-rtl.txt`, which `.ci/run` makes, or in the Python that `NPUKIT_RTL_PYTHON` names.
+//! `tests/python/rtl_prove.py` runs the proofs and takes the arguments: `--quick`, `--only NAME`.
+//! It runs in the environment of `tests/python/requirements-rtl.txt`, which `.ci/run` creates, or
+//! in the Python that `NPUKIT_RTL_PYTHON` names.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Error, root};
 
-/// One line for the help.
+/// Summary for the help.
 pub const ABOUT: &str =
-    "Proves arithmetic, queues and handshakes of the tcu's circuit, and finds a defect in each";
+    "Proves arithmetic, queues and handshakes of the tcu's circuit, and detects a seeded defect in each";
 
-/// The variable that names an interpreter.
+/// Environment variable with the path of a Python interpreter.
 const VARIABLE: &str = "NPUKIT_RTL_PYTHON";
 
-/// Builds what writes the values of `npukit-numeric`, and proves.
+/// Builds the program that writes the values of `npukit-numeric`, and runs the proofs.
 ///
 /// # Errors
 ///
-/// No environment; programs that fail.
+/// The environment is missing, or a program fails.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let root = root();
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
@@ -43,7 +44,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     )
 }
 
-/// The interpreter of the newest environment in a folder that has been made to its end.
+/// Interpreter of the newest complete environment in a folder.
 fn environment(folder: &Path) -> Result<PathBuf, Error> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_of_circuit = |path: &PathBuf| {
@@ -57,10 +58,10 @@ fn environment(folder: &Path) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::NoEnvironment { folder: folder.display().to_string(), variable: VARIABLE })
 }
 
-/// Runs a program whose output is to be seen.
+/// Runs a program with visible output.
 fn call(command: &mut Command) -> Result<(), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status = command.status().map_err(|source| Error::Start { command: name.clone(), source })?;
-    let stderr = "its output is above".to_owned();
+    let stderr = "see its output above".to_owned();
     if status.success() { Ok(()) } else { Err(Error::Command { command: name, status, stderr }) }
 }

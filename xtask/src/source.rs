@@ -1,4 +1,4 @@
-//! [`SourceFile`]: the texts of the workspace, which chores read.
+//! [`SourceFile`]: text files of the workspace, which chores check.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use crate::Error;
 
 /// A text file of the workspace.
 pub struct SourceFile {
-    /// From the root, with `/` between the parts.
+    /// Path relative to the root, with `/` as separator.
     pub path: String,
     pub text: String,
 }
 
 impl SourceFile {
-    /// The text before its tests, which are the last item of a file.
+    /// Text before the tests, which are the last item of a file.
     pub fn code(&self) -> &str {
         let mut end = 0;
         for line in self.text.split_inclusive('\n') {
@@ -25,13 +25,13 @@ impl SourceFile {
     }
 }
 
-/// Folders that hold nothing of ours; what cargo builds is in folders marked by [`CACHE`].
+/// Folders without source files of ours. Cargo's build folders are recognized by [`CACHE`].
 const FOREIGN: &[&str] = &[".git", ".venv", "__pycache__"];
 
-/// The file by which a folder says that its contents can be made again.
+/// File that marks a folder whose contents can be regenerated.
 const CACHE: &str = "CACHEDIR.TAG";
 
-/// Every UTF-8 file below `root` that is ours, sorted by path.
+/// Reads every UTF-8 file of ours below `root`, sorted by path.
 pub fn source_files(root: &Path) -> Result<Vec<SourceFile>, Error> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::new()];
@@ -50,7 +50,7 @@ pub fn source_files(root: &Path) -> Result<Vec<SourceFile>, Error> {
     Ok(files)
 }
 
-/// Names of what is in `folder`.
+/// Names of the entries of `folder`.
 fn names(folder: &Path) -> Result<Vec<String>, Error> {
     let failed = |source| Error::Read { path: folder.display().to_string(), source };
     let entries = std::fs::read_dir(folder).map_err(failed)?;

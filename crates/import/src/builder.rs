@@ -1,5 +1,5 @@
-//! [`Builder`]: the graph under construction. It keeps names unique, checks every shape and
-//! computes at once what depends on constants only.
+//! [`Builder`]: the graph under construction. It keeps names unique, checks every shape, and folds
+//! operations on constants.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,40 +12,40 @@ use crate::error::Reason;
 use crate::given;
 use crate::shape::check_shape;
 
-/// Elements that folding may make beyond what the file itself can hold: shape arithmetic needs
-/// far less, a file made to exhaust memory meets it soon.
+/// Elements that folding may make in addition to the elements that the file itself can hold. Shape
+/// arithmetic needs far fewer; a file made to exhaust memory soon reaches this limit.
 pub(crate) const FOLDING_ROOM: usize = 1 << 22;
 
 /// The graph under construction.
 pub(crate) struct Builder {
-    /// The graph so far.
+    /// Nodes and values added until now.
     pub(crate) graph: Graph,
     value_names: Names,
     node_names: Names,
-    /// Transposed values by source and permutation: consumers share them.
+    /// Transposed values by source and permutation, shared by their consumers.
     permuted: HashMap<(ValueId, Vec<usize>), ValueId>,
-    /// Whether nodes may be there that nothing needs.
+    /// Whether the graph may contain unused nodes.
     pub(crate) has_leftovers: bool,
-    /// Elements that folding may still make; what is beyond stays a node.
+    /// Elements that folding may still make. A larger result stays a node.
     budget: usize,
 }
 
 impl Builder {
-    /// An empty graph. `reserved` are the value names of the file, which helpers must not take;
-    /// `budget` bounds the elements that folding makes.
+    /// Creates an empty graph. `reserved` are the value names of the file, which helper nodes must
+    /// not take. `budget` limits the elements that folding makes.
     pub(crate) fn new(name: &str, reserved: HashSet<String>, budget: usize) -> Self {
         let graph = Graph { name: name.to_owned(), ..Graph::default() };
         let (value_names, node_names) = (Names::new(reserved), Names::new(HashSet::new()));
         Self { graph, value_names, node_names, permuted: HashMap::new(), has_leftovers: false, budget }
     }
 
-    /// Adds a node, or the constants it makes when all its operands are constants.
+    /// Adds a node, or the constants that it folds to if all its operands are constants.
     ///
-    /// Names are made from `name`; results get theirs later by [`Builder::rename`].
+    /// Names are derived from `name`; [`Builder::rename`] later renames the results.
     ///
     /// # Errors
     ///
-    /// What inference says, or a result with too many elements.
+    /// Shape inference fails, or a result has too many elements.
     pub(crate) fn emit(&mut self, name: &str, op: Op, inputs: Vec<ValueId>) -> Result<Vec<ValueId>, Reason> {
         let values: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
         let infos = op.infer(&values)?;
@@ -63,13 +63,14 @@ impl Builder {
         Ok(self.graph.add_node(node_name, op, inputs, &names)?)
     }
 
-    /// Adds a constant under a name made from `name`.
+    /// Adds a constant with a unique name derived from `name`.
     pub(crate) fn constant(&mut self, name: &str, tensor: impl Into<Arc<Tensor>>) -> ValueId {
         let name = self.value_names.unique(name);
         self.graph.add_constant(name, tensor)
     }
 
-    /// The value with its axes permuted; one node (or constant) serves all who ask.
+    /// Returns the value with its axes permuted. All callers that ask for the same permutation
+    /// share one node or constant.
     pub(crate) fn permute(&mut self, id: ValueId, perm: &[usize], suffix: &str) -> Result<ValueId, Reason> {
         let key = (id, perm.to_vec());
         if let Some(&known) = self.permuted.get(&key) {
@@ -82,15 +83,15 @@ impl Builder {
         Ok(result)
     }
 
-    /// Gives a value one of the reserved names.
+    /// Renames a value to one of the reserved names.
     pub(crate) fn rename(&mut self, id: ValueId, name: &str) {
         if let Some(value) = self.graph.values.get_mut(id.0 as usize) {
             value.name = name.to_owned();
         }
     }
 
-    /// The results of `op` when its operands are constants, it is not arithmetic of layers (that
-    /// is left to passes) and the budget allows.
+    /// Evaluates `op` if its operands are constants, the budget suffices, and it is not the
+    /// arithmetic of a layer, which is left to passes.
     fn fold(
         &mut self,
         op: &Op,
@@ -108,13 +109,13 @@ impl Builder {
             return Ok(None);
         };
         let tensors = op.eval(&constants)?;
-        // At least 1, so that a file of many empty tensors comes to an end as well.
+        // At least 1, so that a file of many empty tensors also reaches the limit.
         self.budget -= elements.max(1).min(self.budget);
         Ok(Some(tensors))
     }
 
-    /// Operands without those that a concatenation takes nothing of: a past before the first token, say, which no
-    /// machine has a place for.
+    /// Removes the empty operands of a concatenation. An empty past before the first token is an
+    /// example; no machine can allocate it.
     fn without_empty(&self, op: &Op, mut inputs: Vec<ValueId>) -> Vec<ValueId> {
         let Op::Concat(concat) = op else { return inputs };
         let has_elements = |id: &ValueId| self.graph.shape(*id).get(concat.axis) != Some(&0);
@@ -124,38 +125,39 @@ impl Builder {
         inputs
     }
 
-    /// Elements of all operands.
+    /// Total number of elements of the operands.
     fn elements(&self, inputs: &[ValueId]) -> usize {
         let sizes = inputs.iter().map(|&id| self.graph.shape(id).iter().product::<usize>());
         sizes.fold(0, usize::saturating_add)
     }
 
-    /// Adds to the budget: more of the model came in, in a file beside it.
+    /// Raises the folding budget by `elements`, after data was read from a file next to the model.
     pub(crate) fn allow(&mut self, elements: usize) {
         self.budget = self.budget.saturating_add(elements);
     }
 
-    /// Adds an input under a name made from `name`.
+    /// Adds an input with a unique name derived from `name`.
     pub(crate) fn input(&mut self, name: &str, info: ValueInfo) -> ValueId {
         let name = self.value_names.unique(name);
         self.graph.add_input(name, info)
     }
 
-    /// A graph of its own within this one, which takes over the budget until [`Builder::take_back`].
+    /// Creates a nested graph, which takes over the budget until [`Builder::take_back`].
     pub(crate) fn inner(&self, name: &str) -> Self {
         Self::new(name, HashSet::new(), self.budget)
     }
 
-    /// Goes on with what `inner` has left of the budget.
+    /// Continues with the budget that `inner` left.
     pub(crate) fn take_back(&mut self, inner: &Self) {
         self.budget = inner.budget;
     }
 
-    /// An input, or the constant that the caller gives for it: the number that all of its elements are, as text.
+    /// Adds an input, or the constant that the caller gives for it. The constant is a number in
+    /// text, repeated to the shape of the input.
     ///
     /// # Errors
     ///
-    /// [`Reason`]: a number that the input's elements cannot be, or more elements than are left of the budget.
+    /// [`Reason`] if the element type cannot represent the number, or the budget is exhausted.
     pub(crate) fn input_or_constant(
         &mut self,
         name: &str,
@@ -167,11 +169,11 @@ impl Builder {
         Ok(self.graph.add_constant(name, given::constant(&info, text)?))
     }
 
-    /// Takes `elements` from the budget.
+    /// Deducts the elements of `shape` from the budget.
     ///
     /// # Errors
     ///
-    /// [`Reason`] when there are more than are left of it.
+    /// [`Reason`] if fewer elements are left.
     pub(crate) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
         let elements = shape.iter().product::<usize>();
         if elements > self.budget {
@@ -182,7 +184,7 @@ impl Builder {
     }
 }
 
-/// Whether the work of `op` is in proportion to its result or, where it reduces, to its operands,
+/// Whether the work of `op` is proportional to its result (or to its operands, if it reduces them),
 /// so that folding it stays cheap.
 fn folds(op: &Op) -> bool {
     !matches!(
@@ -201,35 +203,36 @@ fn folds(op: &Op) -> bool {
             | Op::Det(_)
             | Op::GridSample(_)
             | Op::RoiAlign(_)
-            // Whoever evaluates the model computes on its integers.
+            // Evaluation of the model uses the integers.
             | Op::DequantizeLinear(_)
     )
 }
 
-/// Whether the result of `op` may be far smaller than what it looks at.
+/// Whether the result of `op` may be far smaller than its operands.
 fn reduces(op: &Op) -> bool {
     matches!(op, Op::Reduce(_) | Op::ArgMax(_) | Op::TopK(_) | Op::ScatterElements(_) | Op::ScatterNd(_))
 }
 
-/// The only or first result of the node called `name`.
+/// First result of the node called `name`.
 pub(crate) fn first(results: &[ValueId], name: &str) -> Result<ValueId, Reason> {
     results.first().copied().ok_or_else(|| Reason::Undefined { name: name.to_owned() })
 }
 
-/// Names in use.
+/// Names already used in the graph.
 pub(crate) struct Names {
     taken: HashSet<String>,
-    /// The count to try next, so that a file full of one name is not searched again and again.
+    /// Number to try next for each name, so that a file full of equal names does not cost quadratic
+    /// time.
     next: HashMap<String, usize>,
 }
 
 impl Names {
-    /// Names of which `taken` are in use.
+    /// Creates a set in which `taken` are already used.
     pub(crate) fn new(taken: HashSet<String>) -> Self {
         Self { taken, next: HashMap::new() }
     }
 
-    /// `base`, or `base_2`, `base_3`, .. when it is in use; takes it.
+    /// Takes and returns `base`, or `base_2`, `base_3`, ... if it is already used.
     pub(crate) fn unique(&mut self, base: &str) -> String {
         let count = self.next.entry(base.to_owned()).or_insert(1);
         let mut name = if *count == 1 { base.to_owned() } else { format!("{base}_{count}") };

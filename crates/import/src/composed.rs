@@ -1,4 +1,5 @@
-//! What operators that are made of others need of [`NodeBuilder`]: a line for each operator they are made of.
+//! Helpers of [`NodeBuilder`] for operators that are composed of other operators: one line per
+//! emitted operator.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -13,7 +14,7 @@ use crate::node::NodeBuilder;
 use crate::shape::tensor;
 
 impl NodeBuilder<'_> {
-    /// A number without axes of the type that `like` has.
+    /// Adds a scalar constant with the element type of `like`.
     pub(crate) fn scalar(&mut self, like: ValueId, number: f32) -> Result<ValueId, Reason> {
         let element = self.element(like);
         let data = match element.storage() {
@@ -26,13 +27,13 @@ impl NodeBuilder<'_> {
         Ok(self.make_constant(tensor))
     }
 
-    /// A constant of 64-bit integers.
+    /// Adds a constant of 64-bit integers.
     pub(crate) fn indices(&mut self, shape: Vec<usize>, values: Vec<i64>) -> Result<ValueId, Reason> {
         let tensor = tensor(shape, TensorData::I64(values))?;
         Ok(self.make_constant(tensor))
     }
 
-    /// A constant of the type that `like` has.
+    /// Adds a constant with the element type of `like`.
     pub(crate) fn floats_like(
         &mut self,
         like: ValueId,
@@ -43,7 +44,8 @@ impl NodeBuilder<'_> {
         Ok(self.make_constant(tensor))
     }
 
-    /// `value` repeated to `shape`, of the type that `like` has; not made before it is needed when it is large.
+    /// Returns `value` repeated to `shape`, with the element type of `like`. A large result stays
+    /// an Expand node.
     pub(crate) fn filled(&mut self, like: ValueId, value: f32, shape: &[usize]) -> Result<ValueId, Reason> {
         let scalar = self.scalar(like, value)?;
         let one = self.reshape(scalar, vec![1; shape.len()])?;
@@ -107,7 +109,8 @@ impl NodeBuilder<'_> {
         self.helper("reduced", Reduce { kind, axes, keep_dims }, vec![x])
     }
 
-    /// Indices that count from the end of an axis of `size`, where they are negative, as positions from 0.
+    /// Converts negative indices, which count from the end of an axis of `size`, to positions from
+    /// 0.
     pub(crate) fn counted_from_front(&mut self, indices: ValueId, size: usize) -> Result<ValueId, Reason> {
         let (zero, size) = (self.scalar(indices, 0.0)?, self.indices(Vec::new(), vec![size as i64])?);
         let size = self.cast(size, self.element(indices))?;
@@ -116,7 +119,7 @@ impl NodeBuilder<'_> {
         self.choose(negative, moved, indices)
     }
 
-    /// A constant operand of any numbers, when present.
+    /// Returns a constant operand of any shape, or `None` if the operand is absent.
     pub(crate) fn reals(&mut self, index: usize, operand: &'static str) -> Result<Option<Tensor>, Reason> {
         let Some(id) = self.optional(index) else { return Ok(None) };
         Ok(Some(self.constant(id, operand)?.as_ref().clone()))

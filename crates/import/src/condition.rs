@@ -1,4 +1,4 @@
-//! Conditions: one truth value, which chooses between two values or ends a loop.
+//! Conditions: truth values that choose between two values or end a loop.
 
 use npukit_graph::op::{Reshape, Where};
 use npukit_graph::{ValueId, ValueInfo};
@@ -8,7 +8,8 @@ use crate::builder::{Builder, first};
 use crate::error::Reason;
 
 impl Builder {
-    /// Truth value of a condition, the operand `operand`; none where it is known only when computing.
+    /// Returns the truth value of a condition, or `None` if it is not a constant. `operand` is its
+    /// name in errors.
     pub(crate) fn truth(&self, condition: ValueId, operand: &'static str) -> Result<Option<bool>, Reason> {
         let ValueInfo { shape, element } = &self.graph.value(condition).info;
         if *element != ElementType::Bool || shape.iter().product::<usize>() != 1 {
@@ -19,7 +20,7 @@ impl Builder {
         Ok(constant.map(|data| matches!(data, TensorData::Bool(values) if values == &[true])))
     }
 
-    /// Value of one element without axes.
+    /// Returns a one-element value reshaped to a scalar.
     pub(crate) fn scalar(&mut self, name: &str, value: ValueId) -> Result<ValueId, Reason> {
         if self.graph.shape(value).is_empty() {
             return Ok(value);
@@ -27,7 +28,8 @@ impl Builder {
         first(&self.emit(name, Reshape { shape: vec![] }.into(), vec![value])?, name)
     }
 
-    /// `yes` where the condition holds, else `no`: values of one shape and type.
+    /// Returns `yes` where the condition holds, and `no` otherwise. Both have the same shape and
+    /// type.
     pub(crate) fn either(
         &mut self,
         name: &str,

@@ -1,13 +1,13 @@
-//! The [`Format`] of a file, by its content.
+//! Detection of the [`Format`] of a file by its content.
 
 use crate::format::Format;
 use crate::protobuf_fields::{self, Field};
 use crate::tflite;
 
 impl Format {
-    /// The format of a file called `path` that holds `bytes`. Its content decides, as ONNX models
-    /// are called `.pb` at times, too; the ending, where the content says nothing. A file whose
-    /// ending is not a format's must be a protobuf from its first to its last byte.
+    /// Detects the format of a file called `path` that holds `bytes`. The content takes precedence,
+    /// as some ONNX models are called `.pb`. The extension decides only if the content is
+    /// ambiguous. A file with an unknown extension must be a valid protobuf up to its last byte.
     pub fn of(path: &str, bytes: &[u8]) -> Option<Self> {
         let ends = |format: &Self| path.rsplit_once('.').is_some_and(|(_, end)| end == format.extension());
         if tflite::is_model(bytes) {

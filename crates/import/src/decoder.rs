@@ -1,40 +1,40 @@
-//! Decoders described in words: a TOML file, and a safetensors file of weights beside it.
+//! Decoders described by a TOML file, with a safetensors file of weights next to it.
 //!
 //! ```toml
 //! name = "adder"
-//! weights = "adder.safetensors"  # beside this file
+//! weights = "adder.safetensors"  # next to this file
 //! layers = 2
 //! hidden = 64
 //! heads = 4
-//! kv_heads = 2                   # `heads` when not given
-//! head = 32                      # hidden / heads when not given
+//! kv_heads = 2                   # default: `heads`
+//! head = 32                      # default: hidden / heads
 //! feed_forward = 192
 //! context = 12
 //! activation = "gelu-tanh"       # or gelu, silu, relu
-//! gated = false                  # when not given
-//! tied_embeddings = true         # false when not given: then a tensor `head` makes the logits
-//! attention_scale = 0.5          # 1 / sqrt(head) when not given
+//! gated = false                  # default
+//! tied_embeddings = true         # default: false; then a tensor `head` computes the logits
+//! attention_scale = 0.5          # default: 1 / sqrt(head)
 //!
 //! [norm]
-//! kind = "rms"                   # or layer, whose tensors have another with `_bias` after its name
+//! kind = "rms"                   # or layer; each of its tensors has a second one, NAME_bias
 //! epsilon = 1e-6
 //!
 //! [positions]
-//! kind = "rotary"                # or learned, a tensor `positions`; or none
-//! theta = 100.0                  # 10000 when not given
+//! kind = "rotary"                # or learned (a tensor `positions`), or none
+//! theta = 100.0                  # default: 10000
 //! pairs = "neighbours"           # or halves
 //!
 //! [text]                         # without it: vocabulary = 32000
-//! alphabet = "\n +=0123456789"   # a token for each character, in this order
+//! alphabet = "\n +=0123456789"   # one token per character, in this order
 //! stop = "\n"                    # generation ends with it
-//! number_width = 3               # spaces before shorter numbers of a prompt
+//! number_width = 3               # spaces pad shorter numbers of a prompt to this width
 //! ```
 //!
-//! Tensors, by rows that each make one result: `embedding [vocabulary, hidden]`, `final_norm [hidden]`, and
-//! with `layers.I.` before their names `attention_norm [hidden]`, `query [heads * head, hidden]`,
-//! `key` and `value [kv_heads * head, hidden]`, `output [hidden, heads * head]`, `feed_forward_norm [hidden]`,
-//! `up` (in gated models `gate` too) `[feed_forward, hidden]`, `down [hidden, feed_forward]`.
-//! Their elements are of F32, F16 or BF16.
+//! Each row of a tensor computes one result. The tensors are `embedding [vocabulary, hidden]`,
+//! `final_norm [hidden]` and, with the prefix `layers.I.`, `attention_norm [hidden]`, `query [heads
+//! * head, hidden]`, `key` and `value [kv_heads * head, hidden]`, `output [hidden, heads * head]`,
+//! `feed_forward_norm [hidden]`, `up` (in gated models also `gate`) `[feed_forward, hidden]`, and
+//! `down [hidden, feed_forward]`. Elements are F32, F16 or BF16.
 
 mod description;
 mod error;
@@ -48,24 +48,24 @@ use crate::sidecar_files::{ReadFile, inside};
 pub use error::DecoderFileError;
 pub use text::Text;
 
-/// A decoder and the text that its tokens stand for.
+/// A decoder and the mapping of its tokens to text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     /// The decoder with its weights.
     pub model: DecoderModel,
-    /// Its text; none when the description says nothing of it.
+    /// Mapping between tokens and text; `None` if the description has no `[text]`.
     pub text: Option<Text>,
 }
 
-/// The decoder that `description` describes; `files` gives the file of its weights.
+/// Reads the decoder that the TOML text `description` describes. `files` reads the file of weights.
 ///
-/// Memory stays in proportion to the two files.
+/// Memory is proportional to the size of the two files.
 ///
 /// # Errors
 ///
-/// [`DecoderFileError`]: a description that is not TOML, lacks a key or has a value that is not legal; a file
-/// of weights outside the folder, or one that cannot be read; tensors that are missing, of another shape or
-/// type, or more than the decoder has.
+/// [`DecoderFileError`] if the description is not TOML, lacks a key or has an illegal value; if the
+/// file of weights is outside the folder or cannot be read; or if tensors are missing, superfluous,
+/// or of another shape or type.
 pub fn read(description: &[u8], files: &ReadFile<'_>) -> Result<Decoder, DecoderFileError> {
     let description::Description { config, text, weights: path } = description::read(description)?;
     let outside =

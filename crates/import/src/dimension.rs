@@ -1,61 +1,62 @@
-//! [`OpenInput`]: an input as far as its shape is known.
+//! [`OpenInput`]: an input whose shape may be partly known.
 
 /// A dimension of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// Its size; none when it is open.
+    /// Size, or `None` if it is open.
     pub size: Option<usize>,
-    /// The name that the model gives it in place of a size.
+    /// Name that the model gives the dimension in place of a size.
     pub name: Option<String>,
 }
 
-/// An input as far as its shape is known.
+/// An input whose shape may be partly known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenInput {
     /// Name of the input.
     pub name: String,
-    /// Its dimensions, outermost first; none when their number is not stated.
+    /// Dimensions, outermost first. `None` if the model does not state the rank.
     pub dimensions: Option<Vec<Dimension>>,
 }
 
 impl OpenInput {
-    /// Axes that are open, with their names.
+    /// Iterates over the open axes, with their names.
     pub fn open(&self) -> impl Iterator<Item = (usize, Option<&str>)> {
         let open = self.known().iter().enumerate().filter(|(_, dimension)| dimension.size.is_none());
         open.map(|(axis, dimension)| (axis, dimension.name.as_deref()))
     }
 
-    /// Whether sizes of it, or how many it has, are not known.
+    /// Whether the rank or any size is unknown.
     pub fn is_open(&self) -> bool {
         self.dimensions.is_none() || self.open().next().is_some()
     }
 
-    /// Its dimensions as far as they are known.
+    /// Known part of the dimensions.
     pub(crate) fn known(&self) -> &[Dimension] {
-        // Default: of a shape that is open altogether, no dimension is known.
+        // Default: a shape of unknown rank has no known dimension.
         self.dimensions.as_deref().unwrap_or_default()
     }
 
-    /// The sizes of a shape that is known.
+    /// Sizes of a shape that is completely known.
     pub(crate) fn sizes(&self) -> Vec<usize> {
         self.known().iter().filter_map(|dimension| dimension.size).collect()
     }
 }
 
 impl Dimension {
-    /// One of a size.
+    /// Creates a dimension of a known size.
     pub(crate) fn sized(size: usize) -> Self {
         Self { size: Some(size), name: None }
     }
 
-    /// One without a size. What exporters write for want of a name is none.
+    /// Creates an open dimension. A placeholder that exporters write instead of a name is dropped.
     pub(crate) fn open(name: Option<&str>) -> Self {
         let name = name.map(str::trim).filter(|name| !matches!(*name, "" | "?"));
         Self { size: None, name: name.map(str::to_owned) }
     }
 }
 
-/// Every open dimension: its axis, its name if it has one, and whose it is; and every input of unknown axes.
+/// Describes every open dimension by axis, name (if any) and input, and every input of unknown
+/// rank.
 pub fn open_dimensions(inputs: &[OpenInput]) -> String {
     let one = |input: &OpenInput, axis: usize, name: Option<&str>| {
         let named = name.map_or_else(String::new, |name| format!(" ({name:?})"));
@@ -63,7 +64,7 @@ pub fn open_dimensions(inputs: &[OpenInput]) -> String {
     };
     let of = |input: &OpenInput| match input.dimensions {
         Some(_) => input.open().map(|(axis, name)| one(input, axis, name)).collect(),
-        None => vec![format!("all axes of {:?}, whose number the model does not say", input.name)],
+        None => vec![format!("all axes of {:?}, whose rank is unknown", input.name)],
     };
     inputs.iter().flat_map(of).collect::<Vec<_>>().join(", ")
 }

@@ -11,7 +11,7 @@ use crate::equation::{Equation, Label};
 use crate::error::Reason;
 use crate::node::NodeBuilder;
 
-/// What `equation` makes of the node's operands.
+/// Adds the operators that compute `equation` from the node's operands.
 pub(crate) fn einsum(context: &mut NodeBuilder<'_>, equation: &str) -> Result<ValueId, Reason> {
     let inputs = (0..context.operands().max(1)).map(|index| context.input(index, "Inputs"));
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
@@ -36,21 +36,23 @@ pub(crate) fn einsum(context: &mut NodeBuilder<'_>, equation: &str) -> Result<Va
     Ok(product.value)
 }
 
-/// A value and what its axes are called.
+/// A value and the labels of its axes.
 struct Term {
     value: ValueId,
     labels: Vec<Label>,
 }
 
-/// The size of each label. An axis of size 1 fits any.
+/// Size of each label. An axis of size 1 fits any size.
 fn sizes(context: &NodeBuilder<'_>, terms: &[Term]) -> Result<BTreeMap<Label, usize>, Reason> {
     let mut sizes = BTreeMap::new();
     for term in terms {
         for (&label, &size) in term.labels.iter().zip(context.shape(term.value)) {
             let known = sizes.entry(label).or_insert(size);
             if *known != size && *known != 1 && size != 1 {
-                let (found, legal) =
-                    (format!("an axis of {size}"), format!("{known}, as {label} is elsewhere"));
+                let (found, legal) = (
+                    format!("an axis of {size}"),
+                    format!("{known}, the size of {label} in another operand"),
+                );
                 return Err(Reason::OperandValue { operand: "Inputs", found, legal });
             }
             *known = if *known == 1 { size } else { *known };
@@ -59,7 +61,7 @@ fn sizes(context: &NodeBuilder<'_>, terms: &[Term]) -> Result<BTreeMap<Label, us
     Ok(sizes)
 }
 
-/// The product of two terms, summed over the labels that are not `wanted`.
+/// Returns the product of two terms, summed over the labels that are not `wanted`.
 fn multiply(
     context: &mut NodeBuilder<'_>,
     mut left: Term,
@@ -87,7 +89,7 @@ fn multiply(
     };
     let (batch_sizes, depth) = (sizes(&left, &batch), sizes(&left, &summed).iter().product());
     let (row_sizes, column_sizes) = (sizes(&left, &rows), sizes(&right, &columns));
-    // Without a batch the rows need no flattening: MatMul takes any axes before the last one.
+    // Without a batch the rows need not be flattened: MatMul takes any axes before the last one.
     let flat_rows = if batch.is_empty() { row_sizes.clone() } else { vec![row_sizes.iter().product()] };
     let flat_left = [&batch_sizes[..], &flat_rows, &[depth]].concat();
     let flat_right = [&batch_sizes[..], &[depth, column_sizes.iter().product()]].concat();
@@ -106,8 +108,8 @@ fn reshape(context: &mut NodeBuilder<'_>, value: ValueId, shape: Vec<usize>) -> 
 }
 
 impl Term {
-    /// Drops axes of size 1 that are repeated to the size of their label: products repeat by
-    /// themselves. Where every term is repeated there is nothing to repeat to.
+    /// Drops axes of size 1 that products repeat to the size of their label. If the label has size
+    /// 1 in every term, nothing is repeated.
     fn drop_repeated(
         &mut self,
         context: &mut NodeBuilder<'_>,
@@ -121,14 +123,14 @@ impl Term {
         Ok(())
     }
 
-    /// Makes one axis of those that bear the same label.
+    /// Takes the diagonal of axes that have the same label, which leaves one axis.
     fn take_diagonals(&mut self, context: &mut NodeBuilder<'_>) -> Result<(), Reason> {
         while let Some(second) = (1..self.labels.len()).find(|&i| self.labels[..i].contains(&self.labels[i]))
         {
             let label = self.labels[second];
             let rank = self.labels.len();
             let first = self.labels.iter().position(|other| *other == label);
-            let first = first.expect("the label at `second` stands before it too");
+            let first = first.expect("the label at `second` also occurs before it");
             let others: Vec<usize> = (0..rank).filter(|&axis| axis != first && axis != second).collect();
             let shape = context.shape(self.value).to_vec();
             let size = shape[second];
@@ -160,7 +162,7 @@ impl Term {
         Ok(())
     }
 
-    /// Brings the axes into the order of `labels`, which are those of the term.
+    /// Permutes the axes into the order of `labels`, which must be the term's labels.
     fn permute(&mut self, context: &mut NodeBuilder<'_>, labels: &[Label]) -> Result<(), Reason> {
         let position = |label: &Label| self.labels.iter().position(|own| own == label);
         let perm: Vec<usize> = labels.iter().filter_map(position).collect();

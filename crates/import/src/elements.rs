@@ -1,8 +1,8 @@
-//! Elements of a tensor in a file, packed into bytes ([`from_raw`]) or each with its bits in a
-//! word ([`from_words`]), to a [`Tensor`].
+//! Conversion of tensor elements in a file to a [`Tensor`]: packed into bytes ([`from_raw`]), or
+//! one per word ([`from_words`]).
 //!
 //! Source: the comments at the fields of ONNX's and of TensorFlow's `TensorProto`. Elements
-//! narrower than a byte follow each other from the lowest bit on.
+//! narrower than a byte are packed starting at the lowest bit.
 
 use npukit_graph::OpError;
 use npukit_numeric::{ElementType, SmallFloat, Tensor, TensorData};
@@ -10,9 +10,9 @@ use npukit_numeric::{ElementType, SmallFloat, Tensor, TensorData};
 use crate::error::Reason;
 use crate::shape::tensor;
 
-/// The tensor that little-endian bytes hold, which must be as many as the shape needs.
+/// Converts little-endian bytes to a tensor. Their number must match the shape.
 pub(crate) fn from_raw(element: ElementType, shape: Vec<usize>, raw: &[u8]) -> Result<Tensor, Reason> {
-    // The shape is checked: its product has no more bits than a word.
+    // The shape is checked, so its product fits a machine word.
     let count = shape.iter().product::<usize>();
     let expected = (count * element.bits()).div_ceil(8);
     if raw.len() != expected {
@@ -27,7 +27,7 @@ pub(crate) fn from_raw(element: ElementType, shape: Vec<usize>, raw: &[u8]) -> R
     }
 }
 
-/// The tensor of the elements whose bits are the lower ones of words.
+/// Converts words to a tensor. The bits of an element are the lowest bits of its word.
 pub(crate) fn from_words(
     element: ElementType,
     shape: Vec<usize>,
@@ -36,7 +36,7 @@ pub(crate) fn from_words(
     typed(element, shape, of_words(element, words))
 }
 
-/// The elements whose bits are the lower ones of words.
+/// Converts words to elements. The bits of an element are the lowest bits of its word.
 fn of_words(element: ElementType, words: impl Iterator<Item = u64>) -> TensorData {
     match (element, element.small_float()) {
         (_, Some(format)) => TensorData::F32(words.map(|word| small(format, word)).collect()),
@@ -54,9 +54,10 @@ fn small(format: SmallFloat, word: u64) -> f32 {
     format.decode(word as u16)
 }
 
-/// `count` numbers of `bits` bits, from the lowest bit of the first byte on.
+/// Unpacks `count` numbers of `bits` bits, starting at the lowest bit of the first byte.
 pub(crate) fn packed(bytes: &[u8], bits: usize, count: usize) -> impl Iterator<Item = u64> {
-    // Default: the last number may end with the last byte; the upper bits of the pair are masked then.
+    // Default: the last number may end with the last byte; the upper bits of the pair are masked
+    // then.
     let byte = |index: usize| bytes.get(index).copied().unwrap_or(0);
     (0..count).map(move |index| {
         let (first, shift) = (index * bits / 8, index * bits % 8);
@@ -65,14 +66,14 @@ pub(crate) fn packed(bytes: &[u8], bits: usize, count: usize) -> impl Iterator<I
     })
 }
 
-/// Joins a shape and elements of a type, which brings back the signs of narrow integers.
+/// Joins a shape and elements, and restores the signs of narrow integers.
 pub(crate) fn typed(element: ElementType, shape: Vec<usize>, data: TensorData) -> Result<Tensor, Reason> {
     let refused = |error| Reason::Shape(OpError::Element { op: "constant", error });
     tensor(shape, data)?.with_element(element).map_err(refused)
 }
 
-/// The only element of `value`, repeated to `shape`, for which there must be room. `None` when
-/// there is not one element.
+/// Repeats the only element of `value` to `shape`, which must be within the size limits. Returns
+/// `None` if `value` does not have exactly one element.
 pub(crate) fn repeated(value: &Tensor, shape: Vec<usize>) -> Result<Option<Tensor>, Reason> {
     let count = shape.iter().product();
     let data = match value.data() {
@@ -85,7 +86,7 @@ pub(crate) fn repeated(value: &Tensor, shape: Vec<usize>) -> Result<Option<Tenso
     typed(value.element(), shape, data).map(Some)
 }
 
-/// The whole words of `N` bytes in `raw`.
+/// Splits `raw` into words of `N` bytes, without an incomplete last word.
 fn words<const N: usize>(raw: &[u8]) -> impl Iterator<Item = [u8; N]> {
     raw.as_chunks().0.iter().copied()
 }

@@ -1,31 +1,32 @@
-//! The equation of an Einsum, as `bij,bjk->bik`: [`Equation`].
+//! [`Equation`]: the equation of an Einsum, for example `bij,bjk->bik`.
 
 use crate::error::Reason;
 
-/// An axis of an operand or the result: a letter, or one of those that an ellipsis stands for.
+/// Label of an axis of an operand or result: a letter, or one of the axes that an ellipsis stands
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Label {
-    /// Axis of the ellipsis, counted from its last one.
+    /// Axis of the ellipsis, counted from the last one.
     Ellipsis(usize),
     /// A letter.
     Letter(char),
 }
 
-/// The axes of the operands and the result.
+/// Labels of the axes of the operands and the result.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Equation {
-    /// A label for each axis, per operand.
+    /// One label per axis, for each operand.
     pub(crate) operands: Vec<Vec<Label>>,
-    /// A label for each axis of the result, none twice.
+    /// One label per axis of the result, without repetition.
     pub(crate) result: Vec<Label>,
 }
 
 impl Equation {
-    /// Reads an equation for operands with the given numbers of axes.
+    /// Parses an equation for operands with the given ranks.
     ///
     /// # Errors
     ///
-    /// [`Reason::AttributeValue`] that says what is wrong with it.
+    /// [`Reason::AttributeValue`] if the equation is invalid or does not fit the ranks.
     pub(crate) fn parse(text: &str, ranks: &[usize]) -> Result<Self, Reason> {
         let wrong = |legal: String| {
             let shown: String = text.chars().take(80).collect();
@@ -49,7 +50,7 @@ impl Equation {
                 let open = widest.map_or(0, |axis| axis + 1);
                 let letters = term.chars().filter(char::is_ascii_alphabetic).count();
                 if open > 0 && !term.contains("...") {
-                    return Err(wrong("an ellipsis in the result where the operands have one".to_owned()));
+                    return Err(wrong("an ellipsis in the result, as the operands have one".to_owned()));
                 }
                 labels(term, letters + open).map_err(wrong)?
             }
@@ -81,13 +82,13 @@ impl std::fmt::Display for Label {
     }
 }
 
-/// The labels of a term for `rank` axes; says what is legal when it is none.
+/// Parses the labels of a term for `rank` axes. The error says what is legal.
 fn labels(term: &str, rank: usize) -> Result<Vec<Label>, String> {
     let (before, after) = match term.split_once("...") {
         Some((before, after)) => (before, Some(after)),
         None => (term, None),
     };
-    // Default: without an ellipsis nothing comes after it; so too below.
+    // Default: without an ellipsis, nothing follows it; the same holds below.
     let letters = before.chars().chain(after.unwrap_or_default().chars());
     if let Some(letter) = letters.clone().find(|letter| !letter.is_ascii_alphabetic()) {
         return Err(format!("letters, commas, \"->\" and one ellipsis per term, not {letter:?}"));
@@ -98,14 +99,15 @@ fn labels(term: &str, rank: usize) -> Result<Vec<Label>, String> {
         None => (rank == count).then_some(0),
     };
     let Some(width) = width else {
-        return Err(format!("a letter for each axis: {term:?} names {count} of {rank}"));
+        return Err(format!("one letter per axis: {term:?} names {count} of {rank}"));
     };
     let letter = Label::Letter;
     let open = (0..width).rev().map(Label::Ellipsis);
     Ok(before.chars().map(letter).chain(open).chain(after.unwrap_or_default().chars().map(letter)).collect())
 }
 
-/// The result of an equation that names none: the ellipsis, then the letters that come once.
+/// Implicit result of an equation: the ellipsis, then the letters that occur once, in alphabetical
+/// order.
 fn implicit(operands: &[Vec<Label>]) -> Vec<Label> {
     let mut all: Vec<Label> = operands.concat();
     all.sort_unstable();
@@ -150,8 +152,8 @@ mod tests {
         assert_eq!(mistake("ij,jk->ik", &[2]), "a term for each of 1 operands, not 2");
         assert_eq!(mistake("ij->k", &[2]), "'k' once in the result and in an operand");
         assert_eq!(mistake("ij->ii", &[2]), "'i' once in the result and in an operand");
-        assert_eq!(mistake("ij", &[3]), "a letter for each axis: \"ij\" names 2 of 3");
-        assert_eq!(mistake("...i->i", &[2]), "an ellipsis in the result where the operands have one");
+        assert_eq!(mistake("ij", &[3]), "one letter per axis: \"ij\" names 2 of 3");
+        assert_eq!(mistake("...i->i", &[2]), "an ellipsis in the result, as the operands have one");
         assert_eq!(mistake("i2->i", &[2]), "letters, commas, \"->\" and one ellipsis per term, not '2'");
     }
 }

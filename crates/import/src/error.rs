@@ -1,4 +1,4 @@
-//! What can be wrong with a model: [`ImportError`], with one [`NodeProblem`] per defect.
+//! Errors of an import: [`ImportError`], with one [`NodeProblem`] per defect.
 
 use npukit_base::{Code, codes, counted};
 use npukit_graph::OpError;
@@ -6,7 +6,7 @@ use npukit_graph::OpError;
 use crate::dimension::{OpenInput, open_dimensions};
 use crate::format::Format;
 
-/// Why a file did not become a graph.
+/// Reason why a file could not be imported.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum ImportError {
     /// The file ends within a field.
@@ -15,88 +15,87 @@ pub enum ImportError {
     )]
     #[diagnostic(help("fetch or export the file again; it is shorter than when it was written"))]
     Truncated {
-        /// Where the field begins.
+        /// Byte offset of the start of the field.
         offset: usize,
-        /// Bytes its header announces.
+        /// Content length in bytes that the header of the field declares.
         needed: u64,
-        /// Bytes from there to the end of the file.
+        /// Bytes between the header and the end of the file.
         present: usize,
     },
     /// The bytes are not a protobuf of the format.
-    #[error("no {format} file: byte {offset}: {reason}")]
+    #[error("not a valid {format} file: byte {offset}: {reason}")]
     #[diagnostic(help(
-        "expected what exporters write to ONNX models (`.onnx`), frozen TensorFlow graphs (`.pb`) or TensorFlow Lite files (`.tflite`)"
+        "expected an ONNX model (`.onnx`), a frozen TensorFlow graph (`.pb`) or a TensorFlow Lite file (`.tflite`)"
     ))]
     NotModel {
-        /// The format expected.
+        /// Expected format.
         format: Format,
-        /// Where decoding stopped.
+        /// Byte offset where decoding stopped.
         offset: usize,
-        /// What the decoder met.
+        /// Defect found there.
         reason: String,
     },
     /// The file format is too old or too new.
     #[error("IR version {found} is outside {oldest} to {newest}")]
     #[diagnostic(help("export the model again with a current exporter"))]
     IrVersion {
-        /// Version of the file.
+        /// IR version of the file.
         found: i64,
-        /// Oldest version read.
+        /// Oldest supported version.
         oldest: i64,
-        /// Newest version read.
+        /// Newest supported version.
         newest: i64,
     },
     /// The operator set is too old or too new.
     #[error("opset {found} is outside {oldest} to {newest}")]
     #[diagnostic(help("export for opset 17, or convert the file with onnx.version_converter"))]
     Opset {
-        /// Version of the file's standard operators.
+        /// Opset version of the file's standard operators.
         found: i64,
-        /// Oldest version read.
+        /// Oldest supported version.
         oldest: i64,
-        /// Newest version read.
+        /// Newest supported version.
         newest: i64,
     },
-    /// The file names no version for the standard's operators.
+    /// The file does not state a version of the standard operators.
     #[error("the file imports no opset for the standard domain")]
     #[diagnostic(help("`opset_import` needs an entry with an empty domain; export the model again"))]
     NoOpset,
-    /// A name in the options is not the model's.
-    #[error("the model has no {kind} {name:?}; it has {}", listing(available))]
+    /// A name in the options does not exist in the model.
+    #[error("the model has no {kind} {name:?}; available: {}", listing(available))]
     #[diagnostic(help("names are compared exactly"))]
     UnknownName {
         /// `input` or `value`.
         kind: &'static str,
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// The names there are.
+        /// Names that exist in the model.
         available: Vec<String>,
     },
-    /// Sizes that neither the model nor the options say.
-    #[error("the model leaves sizes of its inputs open: {}", open_dimensions(inputs))]
-    #[diagnostic(help("the options say the sizes of dimensions by name, or the shapes of whole inputs"))]
+    /// Sizes that neither the model nor the options state.
+    #[error("the model leaves input sizes open: {}", open_dimensions(inputs))]
+    #[diagnostic(help(
+        "state the sizes of dimensions by name, or the shapes of whole inputs, in the options"
+    ))]
     OpenDimensions {
-        /// All inputs, as far as their shapes are known.
+        /// All inputs, with their known dimensions.
         inputs: Vec<OpenInput>,
     },
-    /// Every node's results are consumed by another, or there are no nodes that compute.
-    #[error(
-        "the graph has no outputs: nothing is computed that no other node consumes; nodes: {}",
-        listing(available)
-    )]
+    /// Another node consumes each result, or no node computes anything.
+    #[error("the graph has no outputs: another node consumes every result; nodes: {}", listing(available))]
     #[diagnostic(help("name the outputs with the outputs option"))]
     NoOutputs {
-        /// The names there are.
+        /// Names that exist in the model.
         available: Vec<String>,
     },
-    /// A model that names no outputs.
+    /// The model does not name outputs.
     #[error("the model has no outputs: there is nothing to compute; its values are {}", listing(available))]
     #[diagnostic(help("name the outputs with the outputs option, or export the model again"))]
     Nothing {
-        /// The names there are.
+        /// Names that exist in the model.
         available: Vec<String>,
     },
-    /// Nodes, inputs or tensors that cannot be imported; all that were found.
+    /// Nodes, inputs or tensors that cannot be imported. All defects are collected.
     #[error("{} of the model cannot be imported", counted(problems.len() as u64, "part"))]
     Problems {
         /// One entry per defect.
@@ -109,18 +108,18 @@ pub enum ImportError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{op} {node:?}: {reason}")]
 pub struct NodeProblem {
-    /// Name of the node, else of its first output; the name of an input or initialiser.
+    /// Name of the node, or of its first output if it is unnamed; name of an input or initializer.
     pub node: String,
-    /// The operator; `input`, `initializer` or `output` for those.
+    /// The operator; or `input`, `initializer` or `output`.
     pub op: String,
-    /// What is wrong with the node.
+    /// Defect of the node.
     pub reason: Reason,
-    /// What to do about it.
+    /// Advice to the user.
     pub hint: String,
 }
 
 impl NodeProblem {
-    /// A problem of a file of `format`, with the hint that belongs to its reason.
+    /// Creates a problem of a file of `format`, with the hint that belongs to its reason.
     pub fn new(format: Format, node: impl Into<String>, op: impl Into<String>, reason: Reason) -> Self {
         let hint = reason.hint(format);
         Self { node: node.into(), op: op.into(), reason, hint }
@@ -133,127 +132,129 @@ impl miette::Diagnostic for NodeProblem {
     }
 }
 
-/// What is wrong with a node, an input or a tensor.
+/// Defect of a node, an input or a tensor.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Reason {
-    /// No translation for the operator.
+    /// Operator without a translation.
     #[error("operator {operator} is not supported")]
     Operator {
-        /// Its name, with the domain unless that is the standard's.
+        /// Name of the operator, with its domain unless it is a standard operator.
         operator: String,
     },
     /// A required operand is absent.
     #[error("operand {operand:?} is missing")]
     OperandMissing {
-        /// The standard's name for it.
+        /// Name of the operand in the standard.
         operand: &'static str,
     },
-    /// An operand that the operator does not have at this opset.
+    /// Operand that the operator does not have at this opset.
     #[error("operand {index} ({name:?}) is not one of the operator's{}", at_opset(*opset))]
     OperandUnknown {
-        /// Position, from 0.
+        /// Position of the operand, from 0.
         index: usize,
-        /// Name of the value.
+        /// Name of the operand's value.
         name: String,
-        /// The model's opset, where the format has one.
+        /// Opset of the model; `None` if the format has no opsets.
         opset: Option<i64>,
     },
-    /// An operand that must be known when compiling is computed from the inputs.
+    /// Operand that must be a compile-time constant, but is computed from the inputs.
     #[error("operand {operand:?} is computed at run time; it must be a constant")]
     OperandNotConstant {
-        /// The standard's name for it.
+        /// Name of the operand in the standard.
         operand: &'static str,
     },
-    /// An operand whose values say how large the result is, computed from the inputs.
+    /// Operand whose values determine the size of the result, but is computed from the inputs.
     #[error(
-        "how many results there are depends on the values of operand {operand:?}, which is computed at run time"
+        "the size of the result depends on the values of operand {operand:?}, which is computed at run time"
     )]
     ShapeByValue {
-        /// The standard's name for it.
+        /// Name of the operand in the standard.
         operand: &'static str,
     },
-    /// The operator draws random numbers.
-    #[error("it draws random numbers: no two programs would agree on them")]
+    /// Operator that draws random numbers.
+    #[error("the operator draws random numbers; results would not be reproducible")]
     Random,
     /// An operand's shape, type or value is not accepted.
     #[error("operand {operand:?} is {found}; legal: {legal}")]
     OperandValue {
-        /// The standard's name for it.
+        /// Name of the operand in the standard.
         operand: &'static str,
-        /// What it is.
+        /// Shape, type or value found.
         found: String,
-        /// What it may be.
+        /// Legal shapes, types or values.
         legal: String,
     },
     /// A required attribute is absent.
     #[error("attribute {name:?} is missing")]
     AttributeMissing {
-        /// Its name.
+        /// Name of the attribute.
         name: &'static str,
     },
-    /// An attribute of another type than the standard says.
+    /// Attribute whose type differs from the standard.
     #[error("attribute {name:?} has type code {found}; the standard has {expected}")]
     AttributeType {
-        /// Its name.
+        /// Name of the attribute.
         name: &'static str,
-        /// Code found.
+        /// Type code found.
         found: i32,
-        /// Name of the right type.
+        /// Name of the expected type.
         expected: &'static str,
     },
     /// An attribute's value is not accepted.
     #[error("attribute {name:?} is {found}; legal: {legal}")]
     AttributeValue {
-        /// Its name.
+        /// Name of the attribute.
         name: &'static str,
-        /// The value.
+        /// Value found.
         found: String,
-        /// What it may be.
+        /// Legal values.
         legal: String,
     },
-    /// An attribute that the operator does not have at this opset.
+    /// Attribute that the operator does not have at this opset.
     #[error("attribute {name:?} is not one of the operator's{}", at_opset(*opset))]
     AttributeUnknown {
-        /// Its name.
+        /// Name of the attribute.
         name: String,
-        /// The model's opset, where the format has one.
+        /// Opset of the model; `None` if the format has no opsets.
         opset: Option<i64>,
     },
     /// An attribute given twice.
     #[error("attribute {name:?} is given twice")]
     AttributeTwice {
-        /// Its name.
+        /// Name of the attribute.
         name: String,
     },
-    /// An attribute that holds a subgraph.
+    /// Attribute that holds a subgraph.
     #[error("attribute {name:?} holds a subgraph")]
     Subgraph {
-        /// Its name.
+        /// Name of the attribute.
         name: String,
     },
-    /// Graphs within graphs within graphs.
+    /// Control-flow branches nested too deeply.
     #[error("branches are nested deeper than {limit}")]
     Nesting {
-        /// Deepest nesting read.
+        /// Maximum supported nesting depth.
         limit: usize,
     },
-    /// An If whose condition depends on the inputs, and the shapes of its results on the condition.
-    #[error("its condition is computed at run time, and its branches give {taken} and {other}")]
+    /// An If whose condition depends on the inputs, and whose branches give results of different
+    /// shapes.
+    #[error("the condition is computed at run time, and the branches give results {taken} and {other}")]
     Branches {
-        /// Type and shape of a result where the condition holds.
+        /// Type and shape of a result of `then_branch`.
         taken: String,
-        /// Those of the same result elsewhere.
+        /// Type and shape of the same result of `else_branch`.
         other: String,
     },
-    /// A Loop that stacks a result per round, whose number of rounds depends on the inputs.
-    #[error("how many rounds it stacks the results of is computed at run time")]
+    /// A Loop that stacks one result per iteration, while its number of iterations depends on the
+    /// inputs.
+    #[error("the number of iterations whose results it stacks is computed at run time")]
     Rounds,
-    /// A result we do not compute is used.
+    /// A result that is used, but not supported.
     #[error("result {index} ({name:?}) is used but not supported")]
     Output {
-        /// Position, from 0.
+        /// Position of the result, from 0.
         index: usize,
-        /// Name of the value.
+        /// Name of the result's value.
         name: String,
     },
     /// The operands do not fit the operator or each other.
@@ -262,118 +263,119 @@ pub enum Reason {
     /// A sequence where a tensor is wanted.
     #[error("{name:?} is a sequence; only the operators of sequences take it")]
     Sequence {
-        /// Its name.
+        /// Name of the sequence.
         name: String,
     },
     /// A name that nothing defines.
     #[error("nothing defines {name:?}")]
     Undefined {
-        /// The name.
+        /// Undefined name.
         name: String,
     },
     /// A name that nodes cannot have.
-    #[error("{name:?} is not a node's name: one that is not empty and has no `:` or `^`")]
+    #[error("{name:?} is not a valid node name; legal: not empty, without `:` and `^`")]
     Name {
-        /// The name.
+        /// Invalid name.
         name: String,
     },
-    /// A name defined twice.
+    /// A name that is defined more than once.
     #[error("{name:?} is defined more than once")]
     DuplicateName {
-        /// The name.
+        /// Repeated name.
         name: String,
     },
-    /// Nodes that wait for each other.
+    /// Nodes that depend on each other.
     #[error("the nodes {} form a cycle", nodes.join(" -> "))]
     Cycle {
-        /// The nodes, each consuming a result of the one before; the last is the first again.
+        /// Nodes of the cycle. Each consumes a result of the node before it, and the last equals
+        /// the first.
         nodes: Vec<String>,
     },
-    /// The rank is unknown or not a tensor's.
-    #[error("the model states no shape")]
+    /// Input whose rank is unknown or which is not a tensor.
+    #[error("the model does not state a shape")]
     NoShape,
     /// A dimension that is not a size.
     #[error("dimension {axis} is {size}; legal: 0 to {limit}")]
     Dimension {
-        /// The axis, from 0.
+        /// Axis, from 0.
         axis: usize,
-        /// The size stated.
+        /// Size found.
         size: i64,
-        /// Largest size read.
+        /// Largest supported size.
         limit: usize,
     },
-    /// A number given for an input that its elements cannot be.
-    #[error("the value given for it is {found:?}; legal: {legal}")]
+    /// A number given for an input whose element type cannot represent it.
+    #[error("the given value is {found:?}; legal: {legal}")]
     Given {
-        /// The text given.
+        /// Text given.
         found: String,
-        /// What it may be.
+        /// Legal values.
         legal: String,
     },
-    /// More axes than we read.
+    /// A rank that is too large.
     #[error("the rank is {rank}; at most {limit} is supported")]
     Rank {
         /// Rank found.
         rank: usize,
-        /// Largest rank read.
+        /// Largest supported rank.
         limit: usize,
     },
-    /// A tensor with more elements than we hold.
+    /// A tensor with too many elements.
     #[error("shape {shape:?} has more than {limit} elements")]
     TooLarge {
-        /// The shape.
+        /// Shape of the tensor.
         shape: Vec<usize>,
-        /// Most elements.
+        /// Maximum number of elements.
         limit: usize,
     },
-    /// A constant of the file with more elements than we hold.
+    /// A constant of the file with too many elements.
     #[error(
-        "the constant of shape {shape:?} has {elements} elements; at most {limit} are held (1 GiB as 32-bit floats)"
+        "the constant of shape {shape:?} has {elements} elements; at most {limit} are supported (1 GiB as 32-bit floats)"
     )]
     ConstantTooLarge {
-        /// Its shape.
+        /// Shape of the constant.
         shape: Vec<usize>,
-        /// Its elements.
+        /// Number of its elements.
         elements: u128,
-        /// Most elements.
+        /// Maximum number of elements.
         limit: usize,
     },
-    /// The elements do not fit the dimensions.
+    /// Data whose size does not match its dimensions.
     #[error("the dimensions {shape:?} need {expected} {unit}; {found} are present")]
     DataSize {
-        /// The dimensions.
+        /// Dimensions of the tensor.
         shape: Vec<usize>,
-        /// What they need.
+        /// Amount of data that the dimensions require.
         expected: usize,
-        /// What is there.
+        /// Amount of data found.
         found: usize,
         /// `bytes` or `elements`.
         unit: &'static str,
     },
-    /// An element type outside those of the graph.
+    /// An unsupported element type.
     #[error("element type {name} is not supported (numbers and truth values are)")]
     ElementType {
         /// Name of the type, or its code.
         name: String,
     },
-    /// The elements are in another file, and cannot be read there.
+    /// Elements stored in another file that cannot be read.
     #[error("the elements are in another file, {location:?}: {reason}")]
     ExternalData {
-        /// The file the model names.
+        /// Path of that file in the model.
         location: String,
-        /// What is wrong with the node.
+        /// Reason why the file cannot be read.
         reason: String,
     },
-    /// Something else, in a branch of an If whose condition depends on the inputs.
+    /// A defect in a branch of an If whose condition depends on the inputs.
     #[error("{reason} (in the {branch} of If {node:?}, whose condition depends on {})", quoted(inputs))]
     InBranch {
-        /// What is wrong.
+        /// Defect in the branch.
         reason: Box<Reason>,
         /// `then_branch` or `else_branch`.
         branch: &'static str,
-        /// The If.
+        /// Name of the If node.
         node: String,
-        /// The inputs that its condition depends on.
+        /// Inputs on which the condition depends.
         inputs: Vec<String>,
     },
     /// A sparse or segmented tensor.
@@ -385,13 +387,13 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// What a user can do about it.
+    /// Advice to the user about this defect.
     fn hint(&self, format: Format) -> String {
         match self {
             Self::InBranch { inputs, .. } => {
                 let given: Vec<String> = inputs.iter().map(|name| format!("--set {name}=NUMBER")).collect();
                 format!(
-                    "if that branch is never taken, fix what decides it: {}, with the number that your runs give it",
+                    "if that branch is never taken, fix the inputs that decide it, with the number of your runs: {}",
                     given.join(" ")
                 )
             }
@@ -399,19 +401,19 @@ impl Reason {
         }
     }
 
-    /// What a user can do about what has no names in it.
+    /// Advice that does not mention any names.
     fn advice(&self, format: Format) -> &'static str {
         match self {
             Self::Operator { .. } => {
-                "replace the operator when exporting, or end the import before it with the outputs option"
+                "replace the operator when exporting, or cut the model before it with the outputs option"
             }
             Self::ShapeByValue { .. } => {
-                "shapes are fixed when compiling: end the import before the node with the outputs option and select on the host"
+                "shapes are fixed when compiling: cut the model before the node with the outputs option and select on the host"
             }
             Self::Sequence { .. } => {
-                "make a tensor of it (ConcatFromSequence, SequenceAt) before the node or output"
+                "convert it to a tensor (ConcatFromSequence, SequenceAt) before the node or output"
             }
-            Self::Random => "export for inference, or make what is drawn an input of the model",
+            Self::Random => "export for inference, or make the random tensor an input of the model",
             Self::OperandNotConstant { .. } => "export with fixed shapes, or simplify the model (onnxsim)",
             Self::OperandMissing { .. }
             | Self::OperandUnknown { .. }
@@ -435,18 +437,18 @@ impl Reason {
                 "check the input shapes given as options against those the model was trained for"
             }
             Self::NoShape | Self::Dimension { .. } => "give the shape of the input as an option",
-            Self::Given { .. } => "one number stands for all elements of the input",
+            Self::Given { .. } => "the value must be one number, which fills the whole input",
             Self::Rank { .. } | Self::TooLarge { .. } => "check the input shapes given as options",
             Self::ConstantTooLarge { .. } => {
                 "leave it to the host: export the network with what is looked up or multiplied there as an input \
                  or output (inputs_embeds, hidden states), or end the import before it with the outputs option"
             }
-            // Its advice is that of `hint`; without names that of what is wrong.
+            // `hint` adds the advice about the branch; this is the advice without names.
             Self::InBranch { reason, .. } => reason.advice(format),
             Self::DataSize { .. } => "the file is damaged; export it again",
             Self::ElementType { .. } => "export the model in float32",
             Self::ExternalData { .. } => {
-                "put the file beside the model, or save the model as one (onnx.save with save_as_external_data=False)"
+                "put the file next to the model, or save the model as one (onnx.save with save_as_external_data=False)"
             }
             Self::TensorKind { .. } => "export with dense tensors",
         }
@@ -455,14 +457,14 @@ impl Reason {
 
 codes!(ImportError {
     Truncated = "truncated-model": "a model's file ends within a field";
-    NotModel = "invalid-model": "the bytes are not of the model's format";
-    IrVersion = "ir-version": "the version of an ONNX file is not read";
+    NotModel = "invalid-model": "the content is not valid for the model's format";
+    IrVersion = "ir-version": "the IR version of an ONNX file is not supported";
     Opset = "opset": "the operator set of an ONNX file is too old or too new";
-    NoOpset = "no-opset": "an ONNX file names no version for the standard's operators";
-    UnknownName = "unknown-value": "a model has no input or value of that name";
-    OpenDimensions = "open-dimensions": "neither the model nor the options say the size of a dimension";
-    NoOutputs = "no-outputs": "a frozen graph computes nothing that no other node consumes";
-    Nothing = "nothing-computed": "a model names no outputs";
+    NoOpset = "no-opset": "an ONNX file does not state a version of the standard operators";
+    UnknownName = "unknown-value": "the model has no input or value with the given name";
+    OpenDimensions = "open-dimensions": "neither the model nor the options state the size of a dimension";
+    NoOutputs = "no-outputs": "every result of a frozen graph is consumed by another node";
+    Nothing = "nothing-computed": "a model does not name outputs";
     Problems = "unimported-parts": "parts of a model cannot be imported; an entry for each follows";
 });
 
@@ -475,13 +477,14 @@ fn at_opset(opset: Option<i64>) -> String {
     opset.map_or_else(String::new, |opset| format!(" at opset {opset}"))
 }
 
-/// Names in quotes, each of them.
+/// Joins names, each of them in quotes.
 fn quoted(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     quoted.join(" and ")
 }
 
-/// Names for a message: all when few, else the first and how many more.
+/// Lists names for a message: all if they are few, otherwise the first ones and the number of the
+/// others.
 fn listing(names: &[String]) -> String {
     const SHOWN: usize = 24;
     let mut text = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");

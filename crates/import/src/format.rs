@@ -12,10 +12,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats that are read.
+    /// All supported formats.
     pub const ALL: [Self; 3] = [Self::Onnx, Self::TensorFlow, Self::TensorFlowLite];
 
-    /// The usual ending of a file's name.
+    /// Usual file name extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Onnx => "onnx",
@@ -24,14 +24,14 @@ impl Format {
         }
     }
 
-    /// What a user of the format can do about a file that breaks its rules.
+    /// Advice about a file that breaks the rules of the format.
     pub(crate) fn repair(self) -> &'static str {
         match self {
             Self::Onnx => "the file breaks the standard: onnx.checker shows where; export it again",
             Self::TensorFlow => {
-                "TensorFlow writes no such graph: freeze it again (convert_variables_to_constants_v2)"
+                "TensorFlow does not write such graphs: freeze it again (convert_variables_to_constants_v2)"
             }
-            Self::TensorFlowLite => "TensorFlow Lite writes no such file: convert the network again",
+            Self::TensorFlowLite => "TensorFlow Lite does not write such files: convert the network again",
         }
     }
 }

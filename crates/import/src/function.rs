@@ -1,8 +1,9 @@
-//! Functions of one element by name: [`of`].
+//! Elementwise functions by name: [`of`].
 
 use npukit_graph::op::UnaryKind;
 
-/// The function without parameters that both formats call `name`, or the one that has it.
+/// Returns the function that ONNX and TensorFlow call `name`. It has no parameters, or default
+/// ones.
 pub(crate) fn of(name: &str) -> Option<UnaryKind> {
     Some(match name {
         "Abs" => UnaryKind::Abs,

@@ -1,4 +1,4 @@
-//! Inputs that the caller fixes: [`constant`] is the tensor that a number on the command line stands for.
+//! Inputs that the caller fixes: [`constant`] parses a number of the command line into a tensor.
 
 use npukit_graph::ValueInfo;
 use npukit_numeric::{ElementType, Tensor, TensorData};
@@ -6,11 +6,12 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 use crate::elements::typed;
 use crate::error::Reason;
 
-/// A tensor of that shape and type, all of whose elements are the number in `text`. There must be room for it.
+/// Makes a tensor of that shape and type, filled with the number in `text`. The shape must be
+/// within the size limits.
 ///
 /// # Errors
 ///
-/// [`Reason::Given`] for a text that is no number of the type.
+/// [`Reason::Given`] if the text is not a number of the type.
 pub(crate) fn constant(info: &ValueInfo, text: &str) -> Result<Tensor, Reason> {
     let count = info.shape.iter().product();
     let data = repeated(info.element, text.trim(), count);
@@ -18,7 +19,7 @@ pub(crate) fn constant(info: &ValueInfo, text: &str) -> Result<Tensor, Reason> {
     typed(info.element, info.shape.clone(), data)
 }
 
-/// `count` times the number in `text`, which must be one of the type.
+/// Returns `count` copies of the number in `text`, or `None` if the type cannot represent it.
 fn repeated(element: ElementType, text: &str, count: usize) -> Option<TensorData> {
     if element.is_float() {
         return Some(TensorData::F32(vec![text.parse().ok()?; count]));
@@ -42,7 +43,7 @@ fn repeated(element: ElementType, text: &str, count: usize) -> Option<TensorData
     })
 }
 
-/// What may be given for an element type.
+/// Legal values of an element type, for messages.
 fn legal(element: ElementType) -> String {
     match element {
         ElementType::Bool => "true or false".to_owned(),

@@ -1,9 +1,9 @@
-//! Model files to graphs: [`read`] any of them, [`onnx::read`], [`tensorflow::read`] and [`tflite::read`] one kind; [`decoder`] reads
-//! language models that are described in words.
+//! Import of model files. [`read`] reads any format; [`onnx::read`], [`tensorflow::read`] and
+//! [`tflite::read`] read one format. [`decoder`] reads language models described by a TOML file.
 //!
-//! What the formats share is here: [`Options`], [`ImportError`], the builder of the graph (which
-//! computes at once what depends on constants only), the order of nodes, checks of shapes and of
-//! a file's outermost frame. A folder for each format holds its messages and operators.
+//! This module holds the parts that the formats share: [`Options`], [`ImportError`], the graph
+//! builder (which folds operations on constants), the order of nodes, and checks of shapes and of a
+//! file's outermost frame. Each format has a folder with its messages and operators.
 
 mod builder;
 mod composed;
@@ -42,14 +42,14 @@ pub use format::Format;
 pub use options::Options;
 pub use remark::{Imported, Remark, State};
 
-/// The graph of a file of `format`. `name` is what the graph is called (the file's stem, say); `files` gives what is
-/// beside the model, as for [`onnx::read_with_files`].
+/// Imports a file of `format`. `name` becomes the name of the graph, for example the stem of the
+/// file. `files` reads the files next to the model, as for [`onnx::read_with_files`].
 ///
-/// An output that the model names several times is one.
+/// Repeated outputs of the model are merged into one.
 ///
 /// # Errors
 ///
-/// Those of [`onnx::read`], [`tensorflow::read`] and [`tflite::read`].
+/// The errors of [`onnx::read`], [`tensorflow::read`] and [`tflite::read`].
 pub fn read(
     bytes: &[u8],
     name: &str,

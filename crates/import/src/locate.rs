@@ -1,31 +1,33 @@
-//! [`locate`]: the place in a file that its decoder stumbles over, with the node it is in.
+//! [`locate`]: finds the place in a file that a decoder rejects, with the node that contains it.
 //!
-//! prost says which field of which message it could not decode, but not of which of them, nor at which byte.
+//! prost names the field and message type that it could not decode, but neither the element nor the
+//! byte offset.
 
 use crate::protobuf_fields::{Field, FieldError, LENGTH, fields};
 
-/// What a message is made of, as far as damage is looked for.
+/// Fields of a message in which damage is searched.
 pub(crate) struct Schema {
-    /// Number, name and kind of fields.
+    /// Number, name and kind of the fields.
     pub(crate) fields: &'static [(u64, &'static str, Kind)],
-    /// Number of the field that holds the message's own name.
+    /// Number of the field that holds the name of the message.
     pub(crate) name: Option<u64>,
 }
 
-/// The kind of a field.
+/// Kind of a field.
 pub(crate) enum Kind {
     /// UTF-8 text.
     Text,
-    /// A message.
+    /// A nested message.
     Message(&'static Schema),
 }
 
-/// The first place that is damaged: its offset, and what is wrong where.
+/// Returns the first damaged place: its byte offset, and a description of the damage.
 pub(crate) fn locate(bytes: &[u8], schema: &Schema) -> Option<(usize, String)> {
     walk(bytes, 0, schema, "")
 }
 
-/// As [`locate`], of the message that `bytes`, from the offset `base` on, are; `place` says which one, as ` of node 3`.
+/// Like [`locate`], for the message in `bytes`, which begins at the offset `base`. `place` names
+/// the message, for example ` of node 3`.
 fn walk(bytes: &[u8], base: usize, schema: &Schema, place: &str) -> Option<(usize, String)> {
     let mut counts = vec![0usize; schema.fields.len()];
     for field in fields(bytes) {
@@ -49,7 +51,7 @@ fn walk(bytes: &[u8], base: usize, schema: &Schema, place: &str) -> Option<(usiz
             }),
             Kind::Message(inner) => {
                 let own = format!(" of {name} {}{}{place}", counts[known], own_name(content, inner));
-                // What there is one of has no name.
+                // An unnamed field occurs only once, so its place is that of its parent.
                 walk(content, base + start, inner, if name.is_empty() { place } else { &own })
             }
         };
@@ -61,7 +63,7 @@ fn walk(bytes: &[u8], base: usize, schema: &Schema, place: &str) -> Option<(usiz
     None
 }
 
-/// The name of a message in brackets, where it has one.
+/// Name of the message in brackets, or an empty text.
 fn own_name(bytes: &[u8], schema: &Schema) -> String {
     let is_name = |field: &Field| Some(field.number) == schema.name && field.wire == LENGTH;
     let field = fields(bytes).map_while(Result::ok).find(is_name);

@@ -1,5 +1,5 @@
-//! [`NodeBuilder`]: the operands of a node being translated, and how it adds to the graph.
-//! What is the same in every format; each adds its attributes.
+//! [`NodeBuilder`]: the operands of a node during its translation, and the functions that add to
+//! the graph. It holds the parts that all formats share; each format adds its attributes.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 use crate::builder::{Builder, first};
 use crate::error::Reason;
 
-/// Longest integer operand read: two entries per axis of the largest rank.
+/// Longest integer operand: two entries per axis of the largest rank.
 pub(crate) const MAX_INTEGERS: usize = 2 * crate::shape::MAX_RANK;
 
-/// What a result costs, its name and shape, in elements of constants.
+/// Cost of the name and shape of a result, in elements of constants.
 pub(crate) const ELEMENTS_PER_RESULT: usize = 64;
 
-/// A node being translated: its name in the graph and its operands, which are values already.
+/// A node during its translation: its name in the graph and its operands, which are already values.
 pub(crate) struct NodeBuilder<'a> {
     builder: &'a mut Builder,
     name: String,
@@ -25,33 +25,33 @@ pub(crate) struct NodeBuilder<'a> {
 }
 
 impl<'a> NodeBuilder<'a> {
-    /// The node called `name` with these operands; `None` is an optional one left out.
+    /// Creates the node called `name` with these operands. `None` is an omitted optional operand.
     pub(crate) fn new(builder: &'a mut Builder, name: String, operands: Vec<Option<ValueId>>) -> Self {
         let read = vec![false; operands.len()];
         Self { builder, name, operands, read }
     }
 
-    /// The graph under construction, for a handler of another format.
+    /// Graph under construction, for a handler of another format.
     pub(crate) fn builder(&mut self) -> &mut Builder {
         self.builder
     }
 
-    /// The node's name in the graph.
+    /// Name of the node in the graph.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many operands the node names.
+    /// Number of operands, including omitted ones.
     pub(crate) fn operands(&self) -> usize {
         self.operands.len()
     }
 
-    /// A required operand. `operand` is the format's name for it, for the error.
+    /// Returns a required operand. `operand` is its name in the format, for errors.
     pub(crate) fn input(&mut self, index: usize, operand: &'static str) -> Result<ValueId, Reason> {
         self.optional(index).ok_or(Reason::OperandMissing { operand })
     }
 
-    /// An optional operand.
+    /// Returns an optional operand, or `None` if it is absent.
     pub(crate) fn optional(&mut self, index: usize) -> Option<ValueId> {
         if let Some(read) = self.read.get_mut(index) {
             *read = true;
@@ -59,23 +59,23 @@ impl<'a> NodeBuilder<'a> {
         self.operands.get(index).copied().flatten()
     }
 
-    /// The first operand that is present and was not asked for.
+    /// Position of the first operand that is present but was not read.
     pub(crate) fn unread(&self) -> Option<usize> {
         let given = self.operands.iter().zip(&self.read);
         given.enumerate().find(|(_, (operand, read))| operand.is_some() && !**read).map(|(index, _)| index)
     }
 
-    /// The shape of a value.
+    /// Shape of a value.
     pub(crate) fn shape(&self, id: ValueId) -> &[usize] {
         self.builder.graph.shape(id)
     }
 
-    /// The element type of a value.
+    /// Element type of a value.
     pub(crate) fn element(&self, id: ValueId) -> ElementType {
         self.builder.graph.value(id).info.element
     }
 
-    /// Adds an input of the graph under one of the reserved names.
+    /// Adds an input of the graph with one of the reserved names.
     pub(crate) fn add_input(&mut self, name: &str, info: ValueInfo) -> ValueId {
         self.builder.graph.add_input(name, info)
     }
@@ -85,13 +85,13 @@ impl<'a> NodeBuilder<'a> {
         self.builder.graph.constant(id).is_some()
     }
 
-    /// The elements of a value that must be a constant.
+    /// Returns the elements of a value that must be a constant.
     pub(crate) fn constant(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
         let constant = self.builder.graph.constant(id).cloned();
         constant.ok_or(Reason::OperandNotConstant { operand })
     }
 
-    /// A constant operand of few integers (a shape, axes, pads), when present.
+    /// Returns a constant operand of few integers (a shape, axes, pads), or `None` if it is absent.
     pub(crate) fn integers(
         &mut self,
         index: usize,
@@ -110,7 +110,7 @@ impl<'a> NodeBuilder<'a> {
         }
     }
 
-    /// A constant operand of few floats, when present and not empty.
+    /// Returns a constant operand of few floats, or `None` if it is absent or empty.
     pub(crate) fn floats(&mut self, index: usize, operand: &'static str) -> Result<Option<Vec<f32>>, Reason> {
         let Some(id) = self.optional(index) else { return Ok(None) };
         let tensor = self.constant(id, operand)?;
@@ -125,7 +125,7 @@ impl<'a> NodeBuilder<'a> {
         }
     }
 
-    /// A constant operand of one number, when present.
+    /// Returns a constant operand of one number, or `None` if it is absent.
     pub(crate) fn number(&mut self, index: usize, operand: &'static str) -> Result<Option<f32>, Reason> {
         let Some(id) = self.optional(index) else { return Ok(None) };
         let tensor = self.constant(id, operand)?;
@@ -141,12 +141,12 @@ impl<'a> NodeBuilder<'a> {
         }
     }
 
-    /// Adds the operator of one result that bears the node's name.
+    /// Adds the operator with the node's name, which has one result.
     pub(crate) fn emit(&mut self, op: impl Into<Op>, inputs: Vec<ValueId>) -> Result<ValueId, Reason> {
         first(&self.emit_all(op, inputs)?, &self.name)
     }
 
-    /// Adds the operator of several results that bears the node's name.
+    /// Adds the operator with the node's name, which has several results.
     pub(crate) fn emit_all(
         &mut self,
         op: impl Into<Op>,
@@ -155,7 +155,7 @@ impl<'a> NodeBuilder<'a> {
         self.builder.emit(&self.name, op.into(), inputs)
     }
 
-    /// Adds a helper before or after the node's operator, called after the node and `suffix`.
+    /// Adds a helper before or after the node's operator. Its name is the node's name and `suffix`.
     pub(crate) fn helper(
         &mut self,
         suffix: &str,
@@ -166,7 +166,7 @@ impl<'a> NodeBuilder<'a> {
         first(&self.builder.emit(&name, op.into(), inputs)?, &name)
     }
 
-    /// As [`NodeBuilder::helper`], of several results.
+    /// Like [`NodeBuilder::helper`], for several results.
     pub(crate) fn helpers(
         &mut self,
         suffix: &str,
@@ -177,7 +177,8 @@ impl<'a> NodeBuilder<'a> {
         self.builder.emit(&name, op.into(), inputs)
     }
 
-    /// Parts of the sizes given along an axis; the value itself when there is one part.
+    /// Splits a value along an axis into parts of the given sizes. A single part is the value
+    /// itself.
     pub(crate) fn split(
         &mut self,
         suffix: &str,
@@ -191,7 +192,7 @@ impl<'a> NodeBuilder<'a> {
         }
     }
 
-    /// Values one behind the other along an axis; the value itself when there is one.
+    /// Concatenates values along an axis. A single value is returned as it is.
     pub(crate) fn concat(
         &mut self,
         suffix: &str,
@@ -204,12 +205,13 @@ impl<'a> NodeBuilder<'a> {
         }
     }
 
-    /// Adds to what folding may make: the node holds more numbers than its operands have elements.
+    /// Raises the folding budget: the node itself holds more numbers than its operands have
+    /// elements.
     pub(crate) fn allow(&mut self, elements: usize) {
         self.builder.allow(elements);
     }
 
-    /// The value with another shape of as many elements, under a name of its own.
+    /// Returns the value with another shape of the same number of elements, under its own name.
     pub(crate) fn reshaped(
         &mut self,
         suffix: &str,
@@ -222,27 +224,28 @@ impl<'a> NodeBuilder<'a> {
         self.helper(suffix, Reshape { shape }, vec![x])
     }
 
-    /// Adds a constant that the node makes; its size counts against what folding may make.
+    /// Adds a constant that the node makes. Its size is deducted from the folding budget.
     pub(crate) fn make_constant(&mut self, tensor: Tensor) -> ValueId {
         self.builder.constant(&self.name, tensor)
     }
 
-    /// Asks for room for a constant of `shape`, before it is made or looked through.
+    /// Reserves budget for a constant of `shape`, before the constant is made or examined.
     pub(crate) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
         self.builder.reserve(shape)
     }
 
-    /// Asks for room for `count` results of the node, where a number in the file says how many.
+    /// Reserves budget for `count` results of the node, if a number in the file determines their
+    /// count.
     pub(crate) fn reserve_results(&mut self, count: usize) -> Result<(), Reason> {
         self.builder.reserve(&[count, ELEMENTS_PER_RESULT])
     }
 
-    /// The value with its axes permuted; consumers of one value share the result.
+    /// Returns the value with its axes permuted. Consumers of one value share the result.
     pub(crate) fn permute(&mut self, id: ValueId, perm: &[usize], suffix: &str) -> Result<ValueId, Reason> {
         self.builder.permute(id, perm, suffix)
     }
 
-    /// An axis from 0, where the formats count negative ones from the end of `rank` axes.
+    /// Converts an axis to one from 0. Negative axes count from the end of `rank` axes.
     pub(crate) fn axis(name: &'static str, axis: i64, rank: usize) -> Result<usize, Reason> {
         let count = rank as i64;
         if (-count..count).contains(&axis) {
@@ -258,7 +261,7 @@ pub(crate) fn described(tensor: &Tensor) -> String {
     format!("{:?} {:?}", tensor.element(), tensor.shape())
 }
 
-/// The error for an attribute's value that is not accepted.
+/// Error for an attribute value that is not accepted.
 pub(crate) fn unsupported(
     name: &'static str,
     found: impl std::fmt::Debug,

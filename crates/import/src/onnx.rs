@@ -1,10 +1,9 @@
-//! ONNX files to graphs: [`read`].
+//! Import of ONNX files: [`read`].
 //!
-//! A file is decoded by [`proto`], its nodes are put in order (`order`), and each is translated
-//! by the handler of its operator, one file in `ops/` per operator. The graph's builder computes at
-//! once what depends on constants only: the shape arithmetic that exporters leave in a model is
-//! gone when the import ends. Every defect of a model is
-//! collected into one [`ImportError`].
+//! A file is decoded by [`proto`]. Its nodes are sorted (`order`), and each is translated by the
+//! handler of its operator; `ops/` has one file per operator. The graph builder folds operations on
+//! constants, so the shape arithmetic that exporters leave in a model is gone after the import. All
+//! defects of a model are collected into one [`ImportError`].
 
 mod attributes;
 mod boxes;
@@ -44,36 +43,37 @@ use functions::Functions;
 use proto::{ModelProto, NodeProto};
 use scope::Scope;
 
-/// Oldest and newest file format read. Version 3 came with opset numbers.
+/// Oldest and newest supported IR version. Version 3 introduced opset numbers.
 const IR_VERSIONS: (i64, i64) = (3, 14);
 
-/// Oldest and newest operator set read. Opset 7 brought NumPy broadcasting.
+/// Oldest and newest supported opset. Opset 7 introduced NumPy broadcasting.
 const OPSETS: (i64, i64) = (7, 28);
 
-/// The operator set whose attributes and operands [`translate`] takes.
+/// Opset whose attributes and operands [`translate`] takes.
 const TRANSLATED: i64 = 23;
 
-/// The graph of an ONNX file. `name` is what the graph is called (the file's stem, say).
+/// Imports an ONNX file. `name` becomes the name of the graph, for example the stem of the file.
 ///
-/// Inputs and outputs keep the names, shapes and order of the model. Image operators are NHWC
-/// with HWIO weights, between Transpose nodes that graph passes cancel.
+/// Inputs and outputs keep the names, shapes and order of the model. Image operators become NHWC
+/// operators with HWIO weights, between Transpose nodes that graph passes cancel.
 ///
-/// Any bytes are safe to pass: time and memory stay in proportion to them.
+/// Any bytes are safe to pass: time and memory are proportional to their number.
 ///
 /// # Errors
 ///
-/// [`ImportError`]: bytes that are not a model, a version that is not read, options that name nothing, open
-/// sizes, and all problems of the nodes at once.
+/// [`ImportError`] if the bytes are not a model, a version is not supported, a name in the options
+/// does not exist, sizes are open, or nodes cannot be imported. All problems of the nodes are
+/// reported together.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
-    read_with_files(bytes, name, options, &|_, _| Err("no files beside the model are given".to_owned()))
+    read_with_files(bytes, name, options, &|_, _| Err("files next to the model are not available".to_owned()))
 }
 
-/// As [`read`], of a model some of whose elements are in files beside it, which `files` gives;
-/// memory then also stays in proportion to those.
+/// Like [`read`], for a model that stores elements in files next to it. `files` reads those files;
+/// memory is then proportional to their size too.
 ///
 /// # Errors
 ///
-/// Those of [`read`]; a file that `files` does not give is a problem of the nodes that need it.
+/// The errors of [`read`]. A file that `files` cannot read is a problem of the nodes that need it.
 pub fn read_with_files(
     bytes: &[u8],
     name: &str,
@@ -82,7 +82,7 @@ pub fn read_with_files(
 ) -> Result<Imported, ImportError> {
     let model = decode(bytes)?;
     let opset = check_versions(&model)?;
-    // Default: a field that the message leaves out is empty, says protobuf; `Nothing` is refused later.
+    // Default: protobuf defines an omitted field as empty; `Nothing` is refused later.
     let scope = Scope::new(model.graph.unwrap_or_default());
     let (external, functions) = (External::new(files), Functions::new(model.functions));
     let file =
@@ -90,8 +90,8 @@ pub fn read_with_files(
     importer::import(&scope, name, file, bytes.len())
 }
 
-/// The results of the standard's operator `op`, called `name` in the graph, for a format that has the same one: as many as
-/// `results` says.
+/// Adds the results of the standard operator `op`, called `name` in the graph, for a format that
+/// has an equal operator. `results` is the number of results.
 pub(crate) fn translate(
     builder: &mut Builder,
     (op, name, results): (&str, &str, usize),
@@ -107,7 +107,7 @@ pub(crate) fn translate(
     };
     let handler = ops::handler(&node).ok_or_else(|| Reason::Operator { operator: op.to_owned() })?;
     let (options, functions) = (Options::default(), Functions::new(Vec::new()));
-    let files: &ReadRange<'_> = &|_, _| Err("no files beside the model are given".to_owned());
+    let files: &ReadRange<'_> = &|_, _| Err("files next to the model are not available".to_owned());
     let external = External::new(files);
     let file = File {
         opset: TRANSLATED,
@@ -123,12 +123,12 @@ pub(crate) fn translate(
     Ok(given)
 }
 
-/// Names of the operators that can be imported, in alphabetical order.
+/// Names of the supported operators, in alphabetical order.
 pub fn operators() -> impl Iterator<Item = &'static str> {
     ops::names()
 }
 
-/// Where text is in a model, by the numbers of `proto`.
+/// Text fields of a model, by the numbers of `proto`.
 static MODEL: Schema =
     Schema { fields: &[(7, "", Kind::Message(&GRAPH)), (8, "opset", Kind::Message(&OPSET))], name: None };
 static GRAPH: Schema = Schema {
@@ -162,7 +162,7 @@ fn decode(bytes: &[u8]) -> Result<ModelProto, ImportError> {
     let mut model = ModelProto::default();
     match model.merge(&mut rest) {
         Ok(()) if model.graph.is_some() => Ok(model),
-        Ok(()) => Err(not_onnx(0, "it holds no graph".to_owned())),
+        Ok(()) => Err(not_onnx(0, "it does not hold a graph".to_owned())),
         Err(error) => {
             let found = locate(bytes, &MODEL);
             let (offset, reason) = found.unwrap_or_else(|| (bytes.len() - rest.len(), error.to_string()));
@@ -175,7 +175,7 @@ fn not_onnx(offset: usize, reason: String) -> ImportError {
     ImportError::NotModel { format: Format::Onnx, offset, reason }
 }
 
-/// Checks the versions and gives that of the standard's operators.
+/// Checks the versions and returns the opset of the standard operators.
 fn check_versions(model: &ModelProto) -> Result<i64, ImportError> {
     let ((oldest, newest), found) = (IR_VERSIONS, model.ir_version);
     if !(oldest..=newest).contains(&found) {

@@ -1,8 +1,8 @@
-//! Dimensions that a model leaves open: which of them are its batch, and [`fix`], which gives them
-//! sizes or says which are missing.
+//! Dimensions that a model leaves open: detection of the batch, and [`fix`], which sets sizes or
+//! reports the missing ones.
 //!
-//! A batch may be 1 unless the caller says otherwise, as one sample is one sample. Nothing else has a size that could be
-//! made up: an image of one pixel or a text of one token is another network.
+//! An open batch defaults to 1, since one sample is valid. No other size has a default: an image of
+//! one pixel or a text of one token would be another network.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::error::ImportError;
 use crate::options::Options;
 use crate::remark::Remark;
 
-/// Gives the open dimensions of `inputs` the sizes that the options say: a shape of the whole input counts before the
-/// size of a name, a name's before the batch's, which is 1 when it is not stated. What is left is as in the samples, or
-/// stays open.
+/// Sets the open dimensions of `inputs` to the sizes in the options. The shape of a whole input
+/// takes precedence over the size of a name, and a name over the batch size, which defaults to 1.
+/// The remaining dimensions are taken from the samples, or stay open.
 ///
 /// # Errors
 ///
-/// A name in the options that no input has.
+/// An option names an input or dimension that does not exist.
 pub(crate) fn fix(
     inputs: &mut [OpenInput],
     options: &Options,
@@ -47,7 +47,7 @@ pub(crate) fn fix(
         };
         let dimensions = input.dimensions.iter_mut().flatten().enumerate();
         for (axis, dimension) in dimensions.filter(|(_, dimension)| dimension.size.is_none()) {
-            // Default: a dimension without a name is not one that any option names.
+            // Default: an option cannot name an unnamed dimension.
             let name = dimension.name.as_deref().unwrap_or_default();
             if let Some((name, &size)) = options.sizes.get_key_value(name) {
                 used.insert(name.as_str());
@@ -56,7 +56,7 @@ pub(crate) fn fix(
                 dimension.size = size;
             } else if batches.contains(&axis) {
                 has_batch = true;
-                // Default: one sample, which `made_up` tells.
+                // Default: one sample, which `made_up` reports.
                 dimension.size = Some(options.batch.unwrap_or(1));
                 if options.batch.is_none() {
                     made_up.push(input.name.clone());
@@ -81,8 +81,8 @@ pub(crate) fn fix(
     Ok(())
 }
 
-/// The dimensions of an input that is given a sample and says nothing itself: the first is a batch, unless it is the
-/// only one.
+/// Dimensions of an input that does not state any, taken from a sample. The first is a batch,
+/// unless it is the only one.
 fn like(sample: &[usize]) -> Vec<Dimension> {
     let mut dimensions: Vec<Dimension> = sample.iter().copied().map(Dimension::sized).collect();
     if let [batch, _, ..] = &mut dimensions[..] {
@@ -95,7 +95,7 @@ fn all_begin_with(inputs: &[OpenInput], size: usize) -> bool {
     inputs.iter().all(|input| input.known().first().is_some_and(|first| first.size == Some(size)))
 }
 
-/// Refuses what is still open.
+/// Returns an error if a dimension is still open.
 pub(crate) fn check(inputs: &[OpenInput]) -> Result<(), ImportError> {
     if !inputs.iter().any(OpenInput::is_open) {
         return Ok(());
@@ -103,7 +103,8 @@ pub(crate) fn check(inputs: &[OpenInput]) -> Result<(), ImportError> {
     Err(ImportError::OpenDimensions { inputs: inputs.to_vec() })
 }
 
-/// Sizes of names by the shapes that the caller gives; none for a name that those disagree on.
+/// Sizes of named dimensions that follow from the shapes in the options. Names with contradicting
+/// sizes are left out.
 fn said_by_shapes(
     inputs: &[OpenInput],
     shapes: &BTreeMap<String, Vec<usize>>,
@@ -128,11 +129,11 @@ const NOT_BATCH: [&str; 14] = [
     "channel", "feature",
 ];
 
-/// Names of first dimensions that are not a batch either.
+/// Complete names of first dimensions that are not a batch.
 const NOT_BATCH_LETTERS: [&str; 6] = ["h", "w", "c", "t", "l", "s"];
 
-/// The axes of each input that are its batch: a first one that is open, unless its name is that of something else, and
-/// others that are called so.
+/// Batch axes of each input: an open first axis, unless its name has another meaning, and other
+/// axes that are named as a batch.
 fn batches(inputs: &[OpenInput]) -> Vec<Vec<usize>> {
     let inner: BTreeSet<&str> = inputs
         .iter()
@@ -153,7 +154,7 @@ fn batches(inputs: &[OpenInput]) -> Vec<Vec<usize>> {
     inputs.iter().map(of).collect()
 }
 
-/// Whether a dimension called so is a batch wherever it stands. `batch*sequence` is none.
+/// Whether a dimension of this name is a batch at any position. `batch*sequence` is not.
 fn says_batch(name: &str) -> bool {
     let name = name.to_lowercase();
     name.contains("batch")
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
     use crate::dimension::open_dimensions;
 
-    /// An input; `""` is an open dimension without a name, a number a size.
+    /// Makes an input. `""` is an open unnamed dimension; a number is a size.
     fn input(name: &str, dimensions: &[&str]) -> OpenInput {
         let dimension = |text: &&str| match text.parse() {
             Ok(size) => Dimension::sized(size),
@@ -196,7 +197,8 @@ mod tests {
         for other in ["sequence", "seq_len", "H", "num_frames", "batch*seq", "n+1"] {
             assert!(batch_axes(&[&[other, "3"]])[0].is_empty(), "{other}");
         }
-        // One name means one thing: what is not a batch in the second input is none in the first.
+        // A name has one meaning: it is not a batch in the second input, so it is not one in the
+        // first either.
         assert_eq!(batch_axes(&[&["s1"], &["s0", "s1"]]), [vec![], vec![0]]);
         assert_eq!(batch_axes(&[&["1", "N", "3"]]), [[0; 0]]);
     }
@@ -222,7 +224,7 @@ mod tests {
         let named = Options { sizes: sizes(&[("h", 5)]), ..Options::default() };
         assert_eq!(fixed(&inputs, &named).0, [vec![Some(1), Some(5), Some(5)], vec![Some(1), Some(5)]]);
 
-        // Two sizes for one name by a shape: which of them is that of the other input is not known.
+        // The shape gives one name two sizes, so the size in the other input is unknown.
         let shaped = Options { shapes: shapes.clone(), ..Options::default() };
         assert_eq!(
             fixed(&inputs, &shaped),
@@ -244,7 +246,7 @@ mod tests {
         assert!(check(&found).is_err());
         assert_eq!(
             open_dimensions(&found),
-            "all axes of \"a\", whose number the model does not say, axis 1 (\"h\") of \"b\""
+            "all axes of \"a\", whose rank is unknown, axis 1 (\"h\") of \"b\""
         );
         let sizes = |of: &[usize]| of.iter().copied().map(Some).collect::<Vec<_>>();
         let shapes = [("a".to_owned(), vec![4, 5])].into();
@@ -254,7 +256,7 @@ mod tests {
             let samples = [("a".to_owned(), shape.to_vec())].into();
             fixed(&inputs[..1], &Options { samples, batch, ..Options::default() })
         };
-        // Three samples, or one of a batch of three.
+        // Three samples, or one sample with a batch of three.
         let remark = Remark::OpenBatch { inputs: vec!["a".to_owned()] };
         assert_eq!(by_sample(&[3, 5], None), (vec![sizes(&[1, 5])], vec![remark]));
         assert_eq!(by_sample(&[3, 5], Some(3)), (vec![sizes(&[3, 5])], vec![]));

@@ -1,28 +1,30 @@
-//! [`Options`]: what the caller decides about a model.
+//! [`Options`]: settings of the caller for an import.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the caller decides about a model.
+/// Settings of the caller for an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Size of the batch where the model leaves it open; without one it is 1, and [`Remark`](crate::Remark) says so.
+    /// Batch size for models that leave it open. `None` means 1, and [`Remark`](crate::Remark)
+    /// reports that.
     pub batch: Option<usize>,
-    /// Sizes of dimensions that the model leaves open and gives a name, by that name; a name means
-    /// one size wherever it stands. TensorFlow's dimensions have no names.
+    /// Sizes of open dimensions by the name in the model. A name has one size at all its
+    /// occurrences. TensorFlow's dimensions have no names.
     pub sizes: BTreeMap<String, usize>,
-    /// Shapes of inputs by name, instead of what the model says; they count before the sizes of names.
+    /// Shapes of inputs by name. They replace the shapes in the model and take precedence over
+    /// `sizes`.
     pub shapes: BTreeMap<String, Vec<usize>>,
-    /// Shapes of inputs by name that say what stays open otherwise: those of samples that are there.
+    /// Shapes of samples by input name. They are used only for dimensions that stay open otherwise.
     pub samples: BTreeMap<String, Vec<usize>>,
-    /// Inputs that are given though the model has a default for them, an initializer of their name.
+    /// Inputs that the caller provides although an initializer of the same name gives a default.
     pub given: BTreeSet<String>,
-    /// Inputs by name that are no inputs but constants: the number that all of their elements are, as text.
+    /// Inputs that become constants, by name. The value is a number in text, which fills the input.
     pub values: BTreeMap<String, String>,
-    /// Names of the values wanted; empty for the model's own outputs. Nodes that none of them
-    /// needs are not imported, so a network can be cut before operators that are not supported.
+    /// Names of the wanted values; empty for the model's own outputs. Nodes that they do not need
+    /// are not imported. A network can thus be cut before unsupported operators.
     pub outputs: Vec<String>,
-    /// Reads ONNX's Resize at opset 10 (and Upsample) with half-pixel centres, as TensorFlow's
-    /// exporter meant it and compilers of its time did, or as the standard's examples do, asymmetric.
-    /// Without a choice it is the latter, and [`Remark`](crate::Remark) says so.
+    /// Coordinates of ONNX's Resize at opset 10 (and Upsample): `true` for half-pixel centers, as
+    /// TensorFlow's exporter and compilers of that time use them; `false` for asymmetric, as the
+    /// standard's examples do. `None` means asymmetric, and [`Remark`](crate::Remark) reports that.
     pub resize_half_pixel: Option<bool>,
 }

@@ -1,20 +1,20 @@
-//! The order in which nodes can be translated: [`sort`] puts producers first.
+//! Translation order of nodes: [`sort`] puts producers first.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// The nodes that the wanted ones need, producers first, and what stands in the way.
+/// Nodes that the wanted ones need, producers first, and the nodes that cannot be ordered.
 pub(crate) struct Order {
-    /// Indices of nodes, each after its producers; file order where that is one.
+    /// Indices of nodes, each after its producers. File order is kept if it is valid.
     pub(crate) nodes: Vec<usize>,
-    /// Nodes needed that are part of a cycle or follow one.
+    /// Needed nodes that are part of a cycle or depend on one.
     pub(crate) stuck: Vec<usize>,
-    /// One cycle, when `stuck` is not empty: each node consumes a result of the one before.
+    /// One cycle, if `stuck` is not empty. Each node consumes a result of the node before it.
     pub(crate) cycle: Vec<usize>,
 }
 
-/// Orders the nodes that `wanted` needs. `producers` lists for each node those whose results it
-/// consumes, once for each result.
+/// Sorts the nodes that `wanted` needs. `producers` lists, per node, the producers of its operands,
+/// once per operand.
 pub(crate) fn sort(producers: &[Vec<usize>], wanted: impl IntoIterator<Item = usize>) -> Order {
     let needed = needed(producers, wanted.into_iter().collect());
     let mut waiting = vec![0usize; producers.len()];
@@ -25,7 +25,7 @@ pub(crate) fn sort(producers: &[Vec<usize>], wanted: impl IntoIterator<Item = us
             consumers[producer].push(index);
         }
     }
-    // A heap of the smallest index first keeps a file that is in order as it is.
+    // A min-heap of indices keeps the order of a file that is already sorted.
     let mut ready: BinaryHeap<Reverse<usize>> =
         needed.iter().filter(|&&index| waiting[index] == 0).map(|&index| Reverse(index)).collect();
     let mut nodes = Vec::with_capacity(needed.len());
@@ -43,7 +43,7 @@ pub(crate) fn sort(producers: &[Vec<usize>], wanted: impl IntoIterator<Item = us
     Order { nodes, stuck, cycle }
 }
 
-/// The nodes that lead to those on `stack`, in file order.
+/// Nodes on which the nodes in `stack` depend, in file order.
 pub(crate) fn needed(producers: &[Vec<usize>], mut stack: Vec<usize>) -> Vec<usize> {
     let mut seen = vec![false; producers.len()];
     while let Some(index) = stack.pop() {
@@ -54,7 +54,7 @@ pub(crate) fn needed(producers: &[Vec<usize>], mut stack: Vec<usize>) -> Vec<usi
     (0..seen.len()).filter(|&index| seen[index]).collect()
 }
 
-/// Walks from a stuck node to producers that are stuck too until one comes round again.
+/// Walks from a stuck node along stuck producers until a node repeats.
 fn cycle(producers: &[Vec<usize>], waiting: &[usize], start: Option<usize>) -> Vec<usize> {
     let mut place: HashMap<usize, usize> = HashMap::new();
     let mut path = Vec::new();

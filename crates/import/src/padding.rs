@@ -1,7 +1,8 @@
-//! Padding by the rule that both formats call SAME.
+//! SAME padding of ONNX and TensorFlow.
 
-/// Elements added to an axis of `size` so that windows that reach over `reach` elements, at steps
-/// of `stride`, are `ceil(size / stride)`. The formats say at which end the odd one goes.
+/// Number of elements to add to an axis of `size` so that it has `ceil(size / stride)` windows.
+/// Windows span `reach` elements and are `stride` apart. The formats define which end gets the odd
+/// element.
 pub(crate) fn same(size: usize, reach: usize, stride: usize) -> usize {
     let windows = size.div_ceil(stride);
     let covered = windows.saturating_sub(1) * stride + reach;

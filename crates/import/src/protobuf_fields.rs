@@ -1,36 +1,36 @@
-//! The outermost fields of a protobuf: [`check`] finds where a file was cut off, [`fields`] tells
-//! formats apart.
+//! Outermost fields of a protobuf: [`check`] finds where a file was cut off, [`fields`]
+//! distinguishes formats.
 //!
-//! prost reports a cut as an underflow somewhere inside; the header of the outermost field
-//! says how long the file should have been.
+//! prost reports truncation as an underflow somewhere inside. The header of the outermost field
+//! gives the original length.
 
 use crate::error::ImportError;
 use crate::format::Format;
 
-/// Highest field number of a model that we know of, with room for newer ones. Anything above
-/// is a sign of a file that is not a model at all.
+/// Highest plausible field number of a model, with room for newer fields. A higher number shows
+/// that the file is not a model.
 const MAX_FIELD: u64 = 1000;
 
-/// Wire type of fields that say their length: strings, messages.
+/// Wire type of fields with a length: strings and messages.
 pub(crate) const LENGTH: u64 = 2;
 
 /// An outermost field.
 pub(crate) struct Field {
-    /// Its number.
+    /// Field number.
     pub(crate) number: u64,
-    /// How it is written.
+    /// Wire type.
     pub(crate) wire: u64,
-    /// The offset of its content.
+    /// Byte offset of the content.
     pub(crate) start: usize,
-    /// The offset after it.
+    /// Byte offset after the content.
     pub(crate) end: usize,
 }
 
-/// Why there is no field where one should begin.
+/// Reason why a field cannot be read.
 pub(crate) enum FieldError {
-    /// It ends beyond the file.
+    /// The field ends beyond the file.
     Truncated { offset: usize, needed: u64, present: usize },
-    /// It is none that models have.
+    /// The bytes are not a field of a model.
     NoField { offset: usize, reason: String },
 }
 
@@ -43,11 +43,11 @@ impl FieldError {
     }
 }
 
-/// Walks over the outermost fields of a file of `format`.
+/// Checks the outermost fields of a file of `format`.
 ///
 /// # Errors
 ///
-/// One that ends beyond the file, or is not a field; an empty file.
+/// A field is invalid or ends beyond the file, or the file is empty.
 pub(crate) fn check(bytes: &[u8], format: Format) -> Result<(), ImportError> {
     if bytes.is_empty() {
         return Err(no_field(0, "the file is empty").in_file_of(format));
@@ -55,7 +55,7 @@ pub(crate) fn check(bytes: &[u8], format: Format) -> Result<(), ImportError> {
     fields(bytes).try_for_each(|field| field.map(drop).map_err(|error| error.in_file_of(format)))
 }
 
-/// The outermost fields, up to the first that is none.
+/// Iterates over the outermost fields, up to the first invalid one.
 pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FieldError>> + '_ {
     let mut offset = Some(0).filter(|_| !bytes.is_empty());
     std::iter::from_fn(move || {
@@ -65,7 +65,7 @@ pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FieldEr
     })
 }
 
-/// The field that begins at `start`.
+/// Reads the field that begins at `start`.
 fn field(bytes: &[u8], start: usize) -> Result<Field, FieldError> {
     let (key, body) = varint(bytes, start, start)?;
     let (number, wire) = (key >> 3, key & 7);
@@ -86,12 +86,12 @@ fn field(bytes: &[u8], start: usize) -> Result<Field, FieldError> {
     }
 }
 
-/// The number at `offset` and the offset after it; `start` is where its field begins.
+/// Reads a varint; returns its value and the offset after it. `start` is the offset of its field.
 fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), FieldError> {
     let mut value = 0u64;
-    // Default: beyond the end no byte is left, which is an error below.
+    // Default: no bytes are left beyond the end, which is an error below.
     for (count, &byte) in bytes.get(offset..).unwrap_or_default().iter().enumerate().take(10) {
-        // Ten bytes shift by 63 at most; bits beyond 64 are lost, as in every reader of protobuf.
+        // Ten bytes shift by at most 63; bits beyond 64 are lost, as in every protobuf reader.
         value |= u64::from(byte & 0x7f) << (7 * count);
         if byte & 0x80 == 0 {
             return Ok((value, offset + count + 1));

@@ -1,4 +1,4 @@
-//! Ranges of numbers: [`range`].
+//! Constants that are ranges of numbers: [`range`].
 
 use npukit_graph::ValueId;
 use npukit_numeric::{Tensor, TensorData};
@@ -8,7 +8,7 @@ use crate::error::Reason;
 use crate::node::{NodeBuilder, described};
 use crate::shape::MAX_ELEMENTS;
 
-/// The constant `start, start + delta, ..` before `limit`, whose operands 0, 1 and 2 (`start`,
+/// Makes the constant `start, start + delta, ..` before `limit`. Operands 0, 1 and 2 (`start`,
 /// `limit`, `delta`) must be constants.
 pub(crate) fn range(context: &mut NodeBuilder<'_>) -> Result<ValueId, Reason> {
     let [start, limit, delta] =
@@ -34,7 +34,7 @@ pub(crate) fn range(context: &mut NodeBuilder<'_>) -> Result<ValueId, Reason> {
     Ok(context.make_constant(values))
 }
 
-/// A constant operand of one element.
+/// Returns a constant operand of one element.
 fn number(
     context: &mut NodeBuilder<'_>,
     index: usize,
@@ -64,7 +64,7 @@ fn integers(context: &mut NodeBuilder<'_>, start: i64, limit: i64, delta: i64) -
     Ok((0..count as i64).map(|i| start.wrapping_add(i.wrapping_mul(delta))).collect())
 }
 
-/// The number of elements, once there is room for them.
+/// Number of elements, after reserving the budget for them.
 fn length(context: &mut NodeBuilder<'_>, count: f64, found: String) -> Result<usize, Reason> {
     if count.is_nan() || count > MAX_ELEMENTS as f64 {
         let legal = format!("a step that is not 0, and at most {} elements", MAX_ELEMENTS);

@@ -1,112 +1,113 @@
-//! [`Remark`]: what a model's user should know of how it was read.
+//! [`Remark`]: notes and warnings about an imported model.
 
 use std::collections::HashSet;
 
 use npukit_graph::Graph;
 use npukit_numeric::Tensor;
 
-/// A graph and what its user should know of how it was read.
+/// An imported graph, with notes about the import.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The graph of the model.
+    /// The imported graph.
     pub graph: Graph,
-    /// What was taken for granted, and options without effect.
+    /// Assumptions of the import, and options without effect.
     pub remarks: Vec<Remark>,
-    /// Inputs that are constants, because the model has a default for them; [`Options::given`](crate::Options::given)
-    /// makes them inputs.
+    /// Inputs that became constants because the model has a default for them.
+    /// [`Options::given`](crate::Options::given) keeps them as inputs.
     pub defaults: Vec<String>,
-    /// What one run of the model keeps for the next.
+    /// State that one run of the model keeps for the next.
     pub states: Vec<State>,
 }
 
-/// Something that one run of a model keeps for the next, which in the graph is an input and an output.
+/// State that one run of a model keeps for the next. In the graph it is an input and an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// The input.
+    /// Name of the input.
     pub input: String,
-    /// The output that is the input of the next run; none when outputs were asked for by name.
+    /// Name of the output that is the input of the next run. `None` if the caller chose the outputs
+    /// by name.
     pub output: Option<String>,
-    /// What the first run begins with.
+    /// Initial value, for the first run.
     pub initial: Tensor,
 }
 
-/// What a model's user should know of how it was read.
+/// A note or warning about an imported model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Remark {
-    /// The batch is open, and its size was not given: it is 1.
+    /// The batch is open and was not given, so it is 1.
     #[error("the batch of {} is open and taken as 1", listing(inputs))]
     OpenBatch {
-        /// Inputs that have it.
+        /// Inputs with the open batch.
         inputs: Vec<String>,
     },
-    /// The batch size in the options is of no use.
+    /// The batch size in the options has no effect.
     #[error("the batch size {size} has no effect: no input leaves its batch open")]
     UnusedBatch {
-        /// The size in the options.
+        /// Batch size in the options.
         size: usize,
     },
-    /// The size of a name in the options is of no use.
-    #[error("the size of dimension `{name}` has no effect: shapes of inputs that are given say it already")]
+    /// The size of a named dimension in the options has no effect.
+    #[error("the size of dimension `{name}` has no effect: the given shapes of the inputs determine it")]
     UnusedDimension {
-        /// The name in the options.
+        /// Name in the options.
         name: String,
     },
-    /// The file keeps something from one run to the next.
+    /// The model keeps state from one run to the next.
     #[error(
-        "the model keeps {} from one run to the next: they are inputs, which begin as the file says when they are not \
+        "the model keeps {} from one run to the next: they are inputs, with the file's initial values when not \
          given, and outputs",
         listing(inputs)
     )]
     States {
-        /// The inputs.
+        /// Names of the inputs.
         inputs: Vec<String>,
     },
-    /// Layers whose states the interpreter leaves as they are until it is told to reset them.
+    /// Layers whose states the interpreter keeps until they are reset.
     #[error(
-        "the states of {} begin with zeros in every run, as those of the interpreter after a reset",
+        "the states of {} start at zero in every run, as in the interpreter after a reset",
         listing(nodes)
     )]
     Beginnings {
-        /// The layers.
+        /// Names of the layers.
         nodes: Vec<String>,
     },
     /// The file holds graphs of other signatures.
     #[error(
-        "the file has more than one signature: {} is read, {} left out",
+        "the file has more than one signature: {} is imported, {} ignored",
         read.as_ref().map_or_else(|| "the first graph".to_owned(), |name| format!("`{name}`")),
         listing(others)
     )]
     Signatures {
-        /// The signature of the graph that is read, where it has a name.
+        /// Signature of the imported graph, if it is named.
         read: Option<String>,
-        /// The others.
+        /// Signatures of the other graphs.
         others: Vec<String>,
     },
-    /// Resampling whose coordinates the file does not state.
+    /// Resampling whose coordinate mode the file does not state.
     #[error(
-        "{op} {} does not say how coordinates are counted (opset {opset}) and is read as asymmetric, which the \
+        "{op} {} does not state its coordinate mode (opset {opset}) and is read as asymmetric, which the \
          exporter may not have meant",
         listing(nodes)
     )]
     Coordinates {
-        /// The operator.
+        /// Operator name.
         op: &'static str,
-        /// The nodes.
+        /// Names of the nodes.
         nodes: Vec<String>,
-        /// The model's opset.
+        /// Opset of the model.
         opset: i64,
     },
-    /// Outputs that the model names several times: values are known by their names.
+    /// Outputs that the model names several times. Values are identified by name.
     #[error("the outputs name {} more than once; each output is given once", listing(names))]
     RepeatedOutputs {
-        /// The outputs.
+        /// Names of the outputs.
         names: Vec<String>,
     },
 }
 
 impl Imported {
-    /// Gives an output once that the model names several times.
+    /// Merges repeated outputs of the model.
     pub(crate) fn with_outputs_once(mut self) -> Self {
         let (mut seen, mut names) = (HashSet::new(), Vec::new());
         let Graph { outputs, values, .. } = &mut self.graph;
@@ -126,7 +127,7 @@ impl Imported {
 }
 
 impl Remark {
-    /// Whether nothing need be done about it.
+    /// Whether the user need not do anything about it.
     pub fn is_note(&self) -> bool {
         matches!(
             self,
@@ -138,7 +139,7 @@ impl Remark {
         )
     }
 
-    /// Adds a layer to those whose states begin anew.
+    /// Adds a layer to the layers whose states start at zero.
     pub(crate) fn add_beginning(remarks: &mut Vec<Self>, node: &str) {
         let known = remarks.iter_mut().find_map(|remark| match remark {
             Self::Beginnings { nodes } => Some(nodes),
@@ -150,7 +151,7 @@ impl Remark {
         }
     }
 
-    /// Adds a node to those whose coordinates are not stated.
+    /// Adds a node to the nodes without a stated coordinate mode.
     pub(crate) fn add_coordinates(remarks: &mut Vec<Self>, op: &'static str, node: &str, opset: i64) {
         let known = remarks.iter_mut().find_map(|remark| match remark {
             Self::Coordinates { op: other, nodes, .. } if *other == op => Some(nodes),
@@ -163,7 +164,7 @@ impl Remark {
     }
 }
 
-/// The first names, and how many more there are.
+/// Lists the first names and the number of the others.
 fn listing(names: &[String]) -> String {
     const SHOWN: usize = 6;
     let text = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

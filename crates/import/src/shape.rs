@@ -1,16 +1,16 @@
-//! Shapes that a file or the caller states: checked before anything of their size is made.
+//! Shapes stated by a file or the caller, checked before memory is allocated for them.
 
 use npukit_numeric::{Tensor, TensorData};
 
 use crate::error::Reason;
 
-/// Largest rank read. The formats set no limit; no operator here has a use for more.
+/// Largest supported rank. The formats do not set a limit; the operators here do not need more.
 pub(crate) const MAX_RANK: usize = 32;
 
-/// Most elements of one value: 1 GiB of floats.
+/// Maximum number of elements of one value: 1 GiB of floats.
 pub(crate) const MAX_ELEMENTS: usize = 1 << 28;
 
-/// The shape of dimensions that must all be known.
+/// Converts dimensions that must all be known to a shape.
 pub(crate) fn shape(dims: &[i64]) -> Result<Vec<usize>, Reason> {
     if dims.len() > MAX_RANK {
         return Err(Reason::Rank { rank: dims.len(), limit: MAX_RANK });
@@ -20,14 +20,14 @@ pub(crate) fn shape(dims: &[i64]) -> Result<Vec<usize>, Reason> {
     Ok(shape)
 }
 
-/// The size of an axis that must be known.
+/// Converts the size of an axis, which must be known.
 pub(crate) fn size(axis: usize, size: i64) -> Result<usize, Reason> {
     let legal = usize::try_from(size).ok().filter(|&size| size <= MAX_ELEMENTS);
     legal.ok_or(Reason::Dimension { axis, size, limit: MAX_ELEMENTS })
 }
 
-/// Refuses shapes of too many axes or elements. Empty axes count as 1, so that products of any
-/// part of an accepted shape do not overflow either.
+/// Returns an error if a shape has too many axes or elements. Empty axes are treated as 1, so that
+/// products of any part of an accepted shape do not overflow either.
 pub(crate) fn check_shape(shape: &[usize]) -> Result<(), Reason> {
     if shape.len() > MAX_RANK {
         return Err(Reason::Rank { rank: shape.len(), limit: MAX_RANK });
@@ -39,12 +39,12 @@ pub(crate) fn check_shape(shape: &[usize]) -> Result<(), Reason> {
     }
 }
 
-/// As [`check_shape`], of a constant that the file holds.
+/// Like [`check_shape`], for a constant in the file.
 pub(crate) fn check_constant(shape: &[usize]) -> Result<(), Reason> {
     check_shape(shape).map_err(of_constant)
 }
 
-/// A reason that is about a constant of the file.
+/// Converts a reason to one about a constant in the file.
 pub(crate) fn of_constant(reason: Reason) -> Reason {
     match reason {
         Reason::TooLarge { shape, limit } => {
@@ -64,8 +64,8 @@ pub(crate) fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, Reas
     })
 }
 
-/// The sizes that `stated` means for an operand of shape `from`: -1 takes what is left, 0 copies
-/// a size unless `allow_zero`.
+/// Returns the sizes that `stated` means for an operand of shape `from`: -1 is the remaining size,
+/// 0 copies a size unless `allow_zero`.
 pub(crate) fn resolve(from: &[usize], stated: &[i64], allow_zero: bool) -> Result<Vec<usize>, Reason> {
     let wrong = |legal: &str| Reason::OperandValue {
         operand: "shape",
@@ -75,7 +75,7 @@ pub(crate) fn resolve(from: &[usize], stated: &[i64], allow_zero: bool) -> Resul
     let mut sizes = stated.to_vec();
     for (axis, size) in sizes.iter_mut().enumerate() {
         if *size == 0 && !allow_zero {
-            let copied = from.get(axis).ok_or_else(|| wrong("0 only where the operand has an axis"))?;
+            let copied = from.get(axis).ok_or_else(|| wrong("0 only for an axis that the operand has"))?;
             *size = *copied as i64;
         }
     }

@@ -1,25 +1,26 @@
-//! Files beside a model: [`ReadFile`] and [`ReadRange`], and paths that stay in its folder.
+//! Files next to a model: [`ReadFile`] and [`ReadRange`], and checks that paths stay in its folder.
 
 use std::ops::Range;
 
-/// Gives the bytes of a file beside the model, or says why it cannot. The path is relative to the
-/// model's folder and does not leave it: names joined by `/`, none of them `..`.
+/// Reads a file next to the model. The error says why it cannot. The path is relative to the
+/// model's folder and does not leave it: names joined by `/`, without `..`.
 pub type ReadFile<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
 
-/// A part of a file.
+/// Part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The bytes asked for, as far as the file has them.
+    /// The requested bytes, without those beyond the end of the file.
     pub bytes: Vec<u8>,
-    /// How many the whole file has.
+    /// Size of the whole file in bytes.
     pub file_bytes: u64,
 }
 
-/// The bytes in a range of a file beside the model.
+/// Reads a byte range of a file next to the model.
 pub type ReadRange<'a> = dyn Fn(&str, Range<u64>) -> Result<Part, String> + 'a;
 
-/// The path in plain names joined by `/`; `None` when it is absolute, empty or leaves the folder.
-/// Paths of every system are understood, so that no file is safe on one and unsafe on another: `\` separates names, too.
+/// Returns the path as plain names joined by `/`, or `None` if it is absolute, empty or leaves the
+/// folder. Separators of all systems are recognized (also `\`), so that a file is equally safe on
+/// all systems.
 pub(crate) fn inside(location: &str) -> Option<String> {
     let names: Vec<&str> = location.split(['/', '\\']).filter(|name| *name != ".").collect();
     let plain = |name: &&str| !name.is_empty() && *name != ".." && !name.contains([':', '\0']);

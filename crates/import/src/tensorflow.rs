@@ -1,10 +1,10 @@
-//! Frozen TensorFlow graphs (`GraphDef`, `.pb`) to graphs: [`read`].
+//! Import of frozen TensorFlow graphs (`GraphDef`, `.pb`): [`read`].
 //!
-//! A file is decoded by [`proto`], its nodes are put in order, and each is translated by the
-//! handler of its operator, one file in `ops/` per operator. TensorFlow's image operators are
-//! NHWC with HWIO weights as the graph's are, so that no transpositions are needed. The graph
-//! says nothing of its inputs and outputs: placeholders that the outputs need are inputs, nodes
-//! that no other node consumes are outputs, unless the options name some.
+//! A file is decoded by [`proto`]. Its nodes are sorted, and each is translated by the handler of
+//! its operator; `ops/` has one file per operator. TensorFlow's image operators are NHWC with HWIO
+//! weights, like the graph's, so transpositions are not needed. A GraphDef does not state inputs
+//! and outputs. Placeholders that the outputs need become inputs. Nodes that no other node consumes
+//! become outputs, unless the options name some.
 
 mod attributes;
 mod binding;
@@ -36,18 +36,19 @@ use crate::{error, order, protobuf_fields};
 use context::Context;
 use proto::{GraphDef, NodeDef};
 
-/// The graph of a frozen TensorFlow graph. `name` is what the graph is called (the file's stem,
-/// say).
+/// Imports a frozen TensorFlow graph. `name` becomes the name of the graph, for example the stem of
+/// the file.
 ///
-/// Inputs are called as their placeholders, outputs as the options or else their nodes are
-/// (`node:1` for a second result). Names in the options may end in `:0`.
+/// Inputs have the names of their placeholders. Outputs have the names in the options, or the names of
+/// their nodes (`node:1` for a second result). Names in the options may end in `:0`.
 ///
-/// Any bytes are safe to pass: time and memory stay in proportion to them.
+/// Any bytes are safe to pass: time and memory are proportional to their number.
 ///
 /// # Errors
 ///
-/// [`ImportError`]: bytes that are not a graph, options that name nothing (no size has a name here), open
-/// sizes, and all problems of the nodes at once.
+/// [`ImportError`] if the bytes are not a graph, a name in the options does not exist (dimensions
+/// have no names here), sizes are open, or nodes cannot be imported. All problems of the nodes are
+/// reported together.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     if let Some(name) = options.sizes.keys().next() {
         return Err(ImportError::UnknownName {
@@ -60,7 +61,8 @@ pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, Imp
     importer::import(&proto, name, options, bytes.len())
 }
 
-/// The results of a node, whose operands are values already, for a format whose operators are TensorFlow's.
+/// Adds the results of a node whose operands are already values, for a format that uses
+/// TensorFlow's operators.
 pub(crate) fn translate(
     builder: &mut Builder,
     node: &NodeDef,
@@ -74,12 +76,12 @@ pub(crate) fn translate(
     Ok(results)
 }
 
-/// Names of the operators that can be imported, in alphabetical order.
+/// Names of the supported operators, in alphabetical order.
 pub fn operators() -> impl Iterator<Item = &'static str> {
     ops::names()
 }
 
-/// Where text is in a graph, by the numbers of `proto`.
+/// Text fields of a graph, by the numbers of `proto`.
 static GRAPH: Schema = Schema { fields: &[(1, "node", Kind::Message(&NODE))], name: None };
 static NODE: Schema = Schema {
     fields: &[
@@ -104,7 +106,7 @@ fn decode(bytes: &[u8]) -> Result<GraphDef, ImportError> {
     let mut rest = bytes;
     let mut graph = GraphDef::default();
     match graph.merge(&mut rest) {
-        Ok(()) if graph.node.is_empty() => Err(no_graph(0, "it holds no nodes".to_owned())),
+        Ok(()) if graph.node.is_empty() => Err(no_graph(0, "it does not hold any nodes".to_owned())),
         Ok(()) => Ok(graph),
         Err(error) => {
             let found = locate(bytes, &GRAPH);

@@ -1,12 +1,14 @@
-//! TensorFlow Lite files (`.tflite`) to graphs: [`read`].
+//! Import of TensorFlow Lite files (`.tflite`): [`read`].
 //!
-//! `flatbuffer` reads tables, `model` the fields of the format's. Operators are TensorFlow's in most cases: a row of
-//! `ops/tensorflow.rs` says which, and the handler of `tensorflow/ops` translates it; the others have a file each in
-//! `ops/`. An operator on integers that stand for real numbers is the operator between those: DequantizeLinear is put
-//! before it and QuantizeLinear behind it, with the scales of the tensors. TensorFlow Lite's own kernels differ from that
-//! by steps where they have rounding of their own: the head of `ops.rs` says which.
+//! `flatbuffer` reads tables, `model` reads the fields of the format. Most operators equal
+//! TensorFlow's: a row of `ops/tensorflow.rs` names the TensorFlow operator, and its handler in
+//! `tensorflow/ops` translates it. The others have one file each in `ops/`. An operator on
+//! quantized integers becomes the operator on real numbers: DequantizeLinear is put before it and
+//! QuantizeLinear after it, with the scales of the tensors. Some of TensorFlow Lite's own kernels
+//! round differently and differ by a few steps: the head of `ops.rs` lists them.
 //!
-//! Operators that hold graphs are the business of `control`, what runs keep from one to the next that of `variables`.
+//! `control` handles operators that hold graphs; `variables` handles state that runs keep for the
+//! next run.
 
 mod calls;
 mod context;
@@ -30,16 +32,18 @@ use crate::remark::Imported;
 use flatbuffer::Damage;
 use model::Model;
 
-/// The graph of a TensorFlow Lite file. `name` is what the graph is called (the file's stem, say).
+/// Imports a TensorFlow Lite file. `name` becomes the name of the graph, for example the stem of
+/// the file.
 ///
-/// Inputs and outputs are called as their tensors are; the outputs option names any tensors.
+/// Inputs and outputs have the names of their tensors; the outputs option may name any tensors.
 ///
-/// Any bytes are safe to pass: time and memory stay in proportion to them.
+/// Any bytes are safe to pass: time and memory are proportional to their number.
 ///
 /// # Errors
 ///
-/// [`ImportError`]: bytes that are not a model, options that name nothing (no size has a name here), open sizes, and all
-/// problems of the operators at once.
+/// [`ImportError`] if the bytes are not a model, a name in the options does not exist (dimensions
+/// have no names here), sizes are open, or operators cannot be imported. All problems of the
+/// operators are reported together.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     if let Some(name) = options.sizes.keys().next() {
         let available = Vec::new();
@@ -54,12 +58,12 @@ pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, Imp
     importer::import(&model, name, options, bytes.len())
 }
 
-/// Whether bytes begin as a TensorFlow Lite file does.
+/// Whether bytes begin like a TensorFlow Lite file.
 pub(crate) fn is_model(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(model::IDENTIFIER)
 }
 
-/// Names of the operators that can be imported, in alphabetical order.
+/// Names of the supported operators, in alphabetical order.
 pub fn operators() -> impl Iterator<Item = &'static str> {
     ops::names()
 }

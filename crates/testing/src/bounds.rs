@@ -1,4 +1,4 @@
-//! No error is above its bound, and what is known of the machine's numbers is what the machine has.
+//! Error bounds: observed errors stay below them, and known numbers equal the machine's.
 
 use npukit_graph::evaluate;
 use npukit_numeric::{Bounded, RoundingModel, Tensor};
@@ -7,17 +7,18 @@ use npukit_target::{BoundedProgram, BoundedTensor, Compiled, Output, RangeTensor
 use crate::compiled::Subject;
 use crate::{Random, Suite};
 
-/// Inputs that are tried of each box.
+/// Inputs that are tried per box.
 const TRIED: usize = 6;
-/// What floats of 24 bits may be from exact arithmetic, as a share of the largest number of its tensor.
+/// Largest error of 24-bit floats relative to exact arithmetic, as a share of the largest number of
+/// the tensor.
 const FLOATS: f64 = 1e-5;
 
-/// How wide a box about a sample is.
+/// Size of a box around a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Width {
-    /// All that the machine has as the same numbers.
+    /// All inputs that quantize to the same numbers.
     Cell,
-    /// So far in both directions.
+    /// This distance in both directions.
     Radius(f64),
 }
 
@@ -25,9 +26,10 @@ const WIDTHS: [Width; 5] =
     [Width::Radius(0.0), Width::Cell, Width::Radius(0.004), Width::Radius(0.1), Width::Radius(1.5)];
 
 impl Suite {
-    /// Small and random graphs on boxes of inputs: for inputs of the box no output is further from the graph's than the
-    /// bound, whichever way results are rounded, and where a box is one input for the machine, what it computes is known to
-    /// the last bit. Instances without bounds are left out.
+    /// Tests error bounds on small and random graphs with boxes of inputs. For inputs of the box,
+    /// outputs differ from the graph's by at most the bound, with either rounding. If a box is a
+    /// single input for the machine, its results are known to the last bit. Skips instances without
+    /// bounds.
     pub fn bounds(&self) {
         let mut boxes = 0;
         self.each_compiled(|_, subject, compiled| boxes += bounded(subject, compiled));
@@ -38,7 +40,7 @@ impl Suite {
     }
 }
 
-/// Tries boxes; how many.
+/// Tests boxes of inputs; returns their number.
 fn bounded(subject: &Subject, compiled: &dyn Compiled) -> usize {
     if !compiled.report().host_steps.is_empty() {
         return 0;
@@ -95,7 +97,7 @@ fn tried(subject: &Subject, compiled: &dyn Compiled, program: &dyn BoundedProgra
     }
 }
 
-/// The corner of a box at which the error of an element is likely to be as large as its bound.
+/// Corner of a box at which the error of an element is likely to reach its bound.
 fn corner(
     element: &Bounded,
     inputs: &[BoundedTensor],
@@ -107,12 +109,12 @@ fn corner(
         let numbers =
             ends.zip(&tensor.ranges).map(|(is_high, range)| within(range, f64::from(u8::from(is_high))));
         let numbers = Tensor::from_f32(tensor.shape.clone(), numbers.collect());
-        (name.clone(), numbers.expect("as many as the shape has"))
+        (name.clone(), numbers.expect("the number of elements matches the shape"))
     };
     inputs.iter().zip(ranges).map(tensor).collect()
 }
 
-/// The float of 32 bits at a share of a range, from 0 at its lowest to 1.
+/// 32-bit float at a share of a range, from 0 (lowest) to 1 (highest).
 fn within(&(low, high): &(f64, f64), share: f64) -> f32 {
     let number = (low + share * (high - low)) as f32;
     let is_in = |number: &f32| (low..=high).contains(&f64::from(*number));
@@ -120,7 +122,7 @@ fn within(&(low, high): &(f64, f64), share: f64) -> f32 {
     near.into_iter().find(is_in).expect("a box about a float of 32 bits has one near each of its numbers")
 }
 
-/// An input of a box: its corners first, then any.
+/// Input of a box: first its corners, then random ones.
 fn drawn(ranges: &RangeTensor, trial: usize, random: &mut Random) -> Tensor {
     let number = |range: &(f64, f64)| {
         let share = match trial {
@@ -132,7 +134,7 @@ fn drawn(ranges: &RangeTensor, trial: usize, random: &mut Random) -> Tensor {
         within(range, share)
     };
     let numbers = ranges.ranges.iter().map(number).collect();
-    Tensor::from_f32(ranges.shape.clone(), numbers).expect("as many as the shape has")
+    Tensor::from_f32(ranges.shape.clone(), numbers).expect("the number of elements matches the shape")
 }
 
 fn numbers<'a>(
@@ -144,7 +146,7 @@ fn numbers<'a>(
 }
 
 fn is_within(what: &str, bounded: &BoundedTensor, found: &Output, expected: &Tensor) {
-    // Small results are sums of larger numbers.
+    // Small results may be sums of larger numbers.
     let float = FLOATS * expected.reals().iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
     for ((element, found), expected) in numbers(bounded, found).zip(expected.reals()) {
         let (low, high) = element.exact().into_inner();

@@ -1,4 +1,4 @@
-//! [`Subject`]: a small graph and what an instance makes of it.
+//! [`Subject`]: a small graph, prepared for an instance.
 
 use npukit_graph::quantise::{Distributions, Method, quantise, stated_fractions};
 use npukit_graph::{Graph, evaluate};
@@ -7,30 +7,30 @@ use npukit_target::{CompileOptions, Compiled, GraphForm, Instance, Problem, Targ
 
 use crate::{Random, Suite, random_graph, small_graphs};
 
-/// A graph for an instance, with samples.
+/// A graph prepared for an instance, with samples.
 pub struct Subject {
-    /// Instance and graph, for messages.
+    /// Names of the instance and the graph, for messages.
     pub name: String,
-    /// As the instance compiles it.
+    /// Graph in the form that the instance compiles.
     pub graph: Graph,
-    /// How.
+    /// Compile options.
     pub options: CompileOptions,
-    /// Inputs of a sample, in the order of the graph's.
+    /// One sample: an input tensor per input of the graph, in order.
     pub sample: Vec<Tensor>,
 }
 
-/// Random graphs that are tried.
+/// Number of random graphs.
 const GRAPHS: u64 = 12;
-/// Samples by which tensors become integers.
+/// Number of samples that determine the quantization.
 const SAMPLES: u64 = 8;
 
 impl Subject {
-    /// What the graph says of the sample.
+    /// Outputs of the graph for the sample.
     pub fn expected(&self) -> Vec<Tensor> {
         evaluate(&self.graph, &self.sample).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// The sample by name.
+    /// Input tensors of the sample, with their names.
     pub fn inputs(&self) -> Vec<(String, Tensor)> {
         let name = |&id| self.graph.value(id).name.clone();
         self.graph.inputs.iter().map(name).zip(self.sample.iter().cloned()).collect()
@@ -56,13 +56,13 @@ impl Subject {
     }
 }
 
-/// Random inputs.
+/// Makes random inputs.
 fn sample(graph: &Graph, seed: u64) -> Vec<Tensor> {
     let mut random = Random::new(seed);
     let tensor = |&id| {
         let shape = graph.shape(id).to_vec();
         let values = random.numbers(shape.iter().product());
-        Tensor::from_f32(shape, values).expect("as many as the shape has")
+        Tensor::from_f32(shape, values).expect("the number of elements matches the shape")
     };
     graph.inputs.iter().map(tensor).collect()
 }
@@ -83,7 +83,7 @@ impl Suite {
         }
     }
 
-    /// Calls `each` with random graphs that every instance is asked for, where it compiles them, and their programs.
+    /// Calls `each` with random graphs that instances can compile, and their programs.
     pub(crate) fn each_random(&self, mut each: impl FnMut(&Subject, &dyn Compiled)) {
         for (instance, _) in self.instances() {
             for seed in 0..GRAPHS {
@@ -98,7 +98,7 @@ impl Suite {
         }
     }
 
-    /// The graphs that ought to be refused are, by `check` and by `compile`, with the same reasons, and no other.
+    /// Tests refusals: `check` and `compile` refuse exactly the listed graphs, with equal reasons.
     pub(crate) fn refusals(&self) {
         for (instance, refused) in self.instances() {
             for (name, graph) in small_graphs() {

@@ -10,16 +10,17 @@ use npukit_target::{Compiled, Config, Reader, RunOptions, TargetError, TimeOptio
 use crate::disk::{Disk, Files};
 use crate::{Random, Suite};
 
-/// How often each file is damaged.
+/// Number of damaged versions per file.
 const TIMES: usize = 40;
-/// The largest file of vectors that is damaged: reading larger ones that often takes long.
+/// Largest file of vectors that is damaged, in bytes. Reading larger files that often takes too
+/// long.
 const LARGEST: usize = 1 << 14;
-/// The most elements of an input that a damaged artifact is given.
+/// Maximum number of elements of an input that is passed to a damaged artifact.
 const ELEMENTS: usize = 1 << 16;
 
 impl Suite {
-    /// Damages the configurations of the target's folder, its small files of vectors, and the artifacts of small
-    /// graphs.
+    /// Tests damaged files: the configurations in the target's folder, its small files of vectors,
+    /// and the artifacts of small graphs.
     pub fn damage(&self) {
         self.damaged_configurations();
         self.damaged_vectors();
@@ -84,7 +85,7 @@ impl Suite {
 
 /// Asks all of a program that may have been read from damaged files.
 fn used(compiled: &dyn Compiled) {
-    assert!(!compiled.report().target.is_empty(), "a program of no target");
+    assert!(!compiled.report().target.is_empty(), "a program without a target");
     let answers = [
         compiled.lint().err(),
         compiled.time(&TimeOptions::default()).err(),
@@ -104,17 +105,17 @@ fn ran(compiled: &dyn Compiled) -> Result<(), TargetError> {
     compiled.run_with(&inputs, &RunOptions::default()).map(drop)
 }
 
-/// An error says something.
+/// Checks that an error has a message.
 fn explains(error: &TargetError) {
     let error: &dyn Error = error;
-    assert!(!error.to_string().is_empty(), "an error says nothing");
+    assert!(!error.to_string().is_empty(), "an error has an empty message");
 }
 
 fn read(path: &str) -> Vec<u8> {
     Disk.read(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Calls `each` with `bytes` damaged in many ways; says with which, when it panics.
+/// Calls `each` with `bytes` damaged in many ways. If it panics, reports the damage.
 fn each_damaged(what: &str, bytes: &[u8], each: impl Fn(&[u8])) {
     let mut random = Random::new(bytes.len() as u64);
     for _ in 0..TIMES {
@@ -128,7 +129,7 @@ fn each_damaged(what: &str, bytes: &[u8], each: impl Fn(&[u8])) {
     }
 }
 
-/// Changes, takes out, repeats or puts in some bytes.
+/// Changes, removes, repeats or inserts some bytes.
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     if bytes.is_empty() {
         return *bytes = random.bytes(8);
@@ -148,7 +149,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
             let more = random.bytes(4);
             bytes.splice(at..at, more);
         }
-        // Where there is text with numbers, the largest change is to a digit.
+        // In text with numbers, a changed digit has the largest effect.
         _ => {
             let digits = bytes.iter().enumerate().filter(|(_, byte)| byte.is_ascii_digit());
             let digits: Vec<usize> = digits.map(|(at, _)| at).collect();

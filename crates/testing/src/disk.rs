@@ -1,10 +1,10 @@
-//! Files: [`Disk`] of the repository, [`Files`] of an artifact.
+//! Readers of files: [`Disk`] for the repository, [`Files`] for an artifact.
 
 use std::path::Path;
 
 use npukit_target::{ArtifactFile, ReadError, Reader};
 
-/// Reads from the disk.
+/// Reader of files on the disk.
 pub struct Disk;
 
 impl Reader for Disk {
@@ -27,7 +27,7 @@ impl Reader for Disk {
     }
 }
 
-/// Gives the files of an artifact.
+/// Reader of the files of an artifact.
 pub struct Files<'a>(pub &'a [ArtifactFile]);
 
 impl Reader for Files<'_> {

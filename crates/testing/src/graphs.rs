@@ -1,4 +1,4 @@
-//! [`small_graphs`]: what the compilers of all targets are asked to lower.
+//! Graphs for the compilers of all targets: [`small_graphs`].
 
 use npukit_graph::op::{
     AveragePool, Binary, BinaryKind, Conv, ConvTranspose, Gemm, LeakyRelu, MaxPool, Relu, Reshape, Softmax,
@@ -15,10 +15,11 @@ struct Net {
     random: Random,
 }
 
-/// Makes a graph's nodes; gives its outputs.
+/// Adds a graph's nodes and returns its outputs.
 type Build = fn(&mut Net) -> Vec<ValueId>;
 
-/// Every graph, by name. One a target cannot lower is among its [`refused`](crate::Suite::refused).
+/// All graphs, by name. A graph that a target cannot compile must be listed in its
+/// [`presets`](crate::Suite::presets).
 const GRAPHS: [(&str, Build); 9] = [
     ("relu", |net| {
         let x = net.input(&[1, 24]);
@@ -87,8 +88,8 @@ pub fn small_graphs() -> Vec<(&'static str, Graph)> {
     (1..).zip(GRAPHS).map(graph).collect()
 }
 
-/// A graph of two to six layers of an image, as the seed says: convolutions, rectifications, pools, sums, and a matrix
-/// product at the end.
+/// Makes a random graph of two to six layers on an image: convolutions, ReLUs, pools and sums, with
+/// a matrix product at the end.
 pub fn random_graph(seed: u64) -> Graph {
     let mut net = Net { graph: Graph::default(), random: Random::new(seed) };
     net.graph.name = "random".to_owned();
@@ -123,7 +124,8 @@ pub fn random_graph(seed: u64) -> Graph {
     net.graph
 }
 
-/// A graph whose middle most compilers leave to the host, between convolutions that they take.
+/// Makes a graph whose middle node most compilers leave to the host, between convolutions that they
+/// support.
 pub(crate) fn divided_graph() -> Graph {
     let mut net = Net { graph: Graph::default(), random: Random::new(77) };
     net.graph.name = "divided".to_owned();
@@ -145,10 +147,11 @@ impl Net {
         self.graph.add_input(name, ValueInfo { shape: shape.to_vec(), element: ElementType::F32 })
     }
 
-    /// A constant of numbers up to `size`.
+    /// Adds a constant of random numbers up to `size`.
     fn random(&mut self, shape: &[usize], size: f32) -> ValueId {
         let values = self.random.numbers(shape.iter().product()).into_iter().map(|x| x * size).collect();
-        let tensor = Tensor::from_f32(shape.to_vec(), values).expect("as many as the shape has");
+        let tensor =
+            Tensor::from_f32(shape.to_vec(), values).expect("the number of elements matches the shape");
         self.graph.add_constant(format!("c{}", self.graph.values.len()), tensor)
     }
 
@@ -162,7 +165,7 @@ impl Net {
         self.node(name, Binary { kind }, &[left, right])
     }
 
-    /// A matrix product with a bias.
+    /// Adds a matrix product with a bias.
     fn dense(&mut self, name: &str, x: ValueId, outputs: usize) -> ValueId {
         let inputs = self.graph.shape(x)[1];
         let weights = self.random(&[inputs, outputs], 0.4);
@@ -170,7 +173,7 @@ impl Net {
         self.node(name, Gemm::PLAIN, &[x, weights, bias])
     }
 
-    /// A convolution of an image with a bias, without padding.
+    /// Adds a convolution of an image with a bias, without padding.
     fn conv(&mut self, name: &str, x: ValueId, [rows, columns]: [usize; 2], filters: usize) -> ValueId {
         let channels = self.graph.shape(x)[3];
         let weights = self.random(&[rows, columns, channels, filters], 0.3);

@@ -1,21 +1,22 @@
-//! The suite that every target passes: a [`Suite`] says what is particular to a target, [`suite!`] makes its tests.
+//! Test suite that every target passes. A [`Suite`] describes a target; [`suite!`] generates its
+//! tests.
 //!
-//! | test | asks |
+//! | test | checks that |
 //! |---|---|
-//! | [`Suite::vectors`] | every golden vector passes, and none is lost |
-//! | [`Suite::tables`] | the instruction set is sound; an instruction with random operands survives its text |
+//! | [`Suite::vectors`] | every golden vector passes, and none is missing |
+//! | [`Suite::tables`] | the instruction set is consistent; random words survive their text form |
 //! | [`Suite::words`] | any bytes have a listing, which assembles to them |
-//! | [`Suite::programs`] | the text of compiled graphs assembles, and survives its listing |
-//! | [`Suite::lowering`] | what is compiled computes what the graph says, on memory that holds anything, and when it is written and read; `check` and `compile` refuse the same |
-//! | [`Suite::bounds`] | where an instance bounds errors, none that is observed is above its bound |
-//! | [`Suite::times`] | the parts of a report on time add up |
-//! | [`Suite::writes`] | where programs are debugged, no number changes in a step that does not say so |
-//! | [`Suite::operands`] | no number changes a result but those that the step names as its operands |
-//! | [`Suite::floats`] | what a machine computes in float is what the graph says |
-//! | [`Suite::segments`] | a model of which the target takes a part is debugged through all segments |
-//! | [`Suite::damage`] | damaged configurations, vectors and artifacts are refused or read, without a panic |
+//! | [`Suite::programs`] | the text of compiled graphs assembles; its words survive their listing |
+//! | [`Suite::lowering`] | programs compute the graph's results; `check` and `compile` agree |
+//! | [`Suite::bounds`] | observed errors stay below the error bounds, if the instance has bounds |
+//! | [`Suite::times`] | the parts of a time report add up |
+//! | [`Suite::writes`] | in the debugger, numbers only change in steps that report the write |
+//! | [`Suite::operands`] | a result changes only with the operands that its step reports |
+//! | [`Suite::floats`] | the machine's float values equal the graph's |
+//! | [`Suite::segments`] | the debugger runs through all segments of a divided model |
+//! | [`Suite::damage`] | damaged configurations, vectors and artifacts never cause a panic |
 //!
-//! A function panics where that is not so.
+//! A function panics if its check fails.
 
 mod bounds;
 mod compiled;
@@ -37,50 +38,52 @@ pub use graphs::{random_graph, small_graphs};
 pub use npukit_shared::{Rewritten, expect_rewritten, golden, needs, shared, shared_bytes};
 pub use random::Random;
 
-/// What is particular to a target.
+/// Description of a target for the suite.
 #[derive(Clone, Copy)]
 pub struct Suite {
-    /// The target.
+    /// Target under test.
     pub target: &'static Target,
-    /// Its folder: `env!("CARGO_MANIFEST_DIR")`.
+    /// Folder of the target: `env!("CARGO_MANIFEST_DIR")`.
     pub folder: &'static str,
-    /// The files of its vectors, or folders, which end in `/`, with the numbers of vectors passed and skipped. A file
-    /// that is not named may skip none.
+    /// Files of vectors, or folders ending in `/`, with the numbers of passed and skipped vectors.
+    /// A file that is not listed must not skip any.
     pub vectors: &'static [(&'static str, usize, usize)],
-    /// Measurements among the vectors that are met within their tolerance only.
+    /// Number of measurements in the vectors that are only met within their tolerance.
     pub inexact: usize,
-    /// The presets that are tried, and which of [`small_graphs`] each refuses to compile.
+    /// Presets to test, each with the names of the [`small_graphs`] that it refuses to compile.
     pub presets: &'static [(&'static str, &'static [&'static str])],
-    /// Where the text of a compiled program is found.
+    /// Source of the text of a compiled program.
     pub text: Text,
-    /// How far a result may be from the graph's, as a share of the largest one of its tensor.
+    /// Maximum error of a result, as a share of the largest value of its tensor.
     pub tolerance: f64,
-    /// How far a debugger's float of an output may be from the graph's, as a share of the largest of its tensor.
+    /// Maximum error of a debugger's float value of an output, as a share of the largest value of
+    /// its tensor.
     pub floats: f64,
-    /// Registers that count along with instructions: a debugger does not tell of each change.
+    /// Registers that change with every instruction. The debugger does not report these changes.
     pub counters: &'static [&'static str],
-    /// Of the operands that a debugger tells of, the share with which a result changes, at least: others are multiplied by
-    /// zero, rounded away or less than a maximum.
+    /// Minimum share of reported operands that change a result. The others are multiplied by zero,
+    /// rounded away, or below a maximum.
     pub operands_with_effect: f64,
 }
 
-/// Where the text of a compiled program is found.
+/// Source of the text of a compiled program.
 #[derive(Clone, Copy, Debug)]
 pub enum Text {
-    /// What the compiler has after a stage; words in files follow one another.
+    /// Text of the compiler after a stage. Words in files are concatenated.
     Stage(&'static str),
-    /// The files of its artifact whose names end so; words in files are text themselves.
+    /// Files of the artifact with this suffix. Words in files are text themselves.
     Files(&'static str),
 }
 
 impl Suite {
-    /// The folder of its vectors: `golden` in its own, or, where that is absent, `tests/golden/TARGET`.
+    /// Folder of the vectors: `golden` in the target's folder or, if that does not exist,
+    /// `tests/golden/TARGET`.
     fn golden(&self) -> PathBuf {
         let own = Path::new(self.folder).join("golden");
         if own.is_dir() { own } else { golden(self.target.name) }
     }
 
-    /// The instances that are tried, and which of [`small_graphs`] each refuses.
+    /// Instances to test, each with the names of the [`small_graphs`] that it refuses.
     fn instances(&self) -> Vec<(Box<dyn Instance>, &'static [&'static str])> {
         let instance = |&(name, refused): &(&'static str, _)| {
             let instance = self.target.instance(Config::Preset(name));
@@ -90,7 +93,8 @@ impl Suite {
     }
 }
 
-/// The tests of the suite for a target; a module of its test binary is `suite!(SUITE);`.
+/// Generates the tests of the suite for a target. A module of its test binary contains
+/// `suite!(SUITE);`.
 #[macro_export]
 macro_rules! suite {
     ($suite:expr) => {

@@ -1,4 +1,4 @@
-//! What is compiled computes what the graph says.
+//! Compiled programs compute the results of their graphs.
 
 use std::num::NonZeroU32;
 
@@ -10,8 +10,9 @@ use crate::compiled::Subject;
 use crate::disk::Files;
 
 impl Suite {
-    /// Small graphs: refused by `check` and `compile` alike, or computed within the tolerance, the same on memory
-    /// that holds anything, a second time, and by the program that is written and read.
+    /// Tests small graphs. `check` and `compile` both refuse a graph, or its results are within the
+    /// tolerance: on any initial memory, in a second run, and after the program was written and
+    /// read.
     pub fn lowering(&self) {
         self.refusals();
         self.each_compiled(|_, subject, compiled| {
@@ -27,7 +28,7 @@ impl Suite {
         });
     }
 
-    /// Every output has the graph's shape, and values near those of the graph.
+    /// Checks that every output has the graph's shape, and values near the graph's.
     fn is_near(&self, subject: &Subject, result: &RunResult) {
         let expected = subject.expected();
         assert_eq!(result.outputs.len(), expected.len(), "{}: outputs", subject.name);
@@ -39,7 +40,7 @@ impl Suite {
         }
     }
 
-    /// The program that `compiled` is when it is written and read; its files are the same when it is written again.
+    /// Writes and reads `compiled`. Its files must be equal when it is written again.
     fn reloaded(&self, subject: &Subject, compiled: &dyn Compiled) -> Box<dyn Compiled> {
         let files = compiled.files().unwrap_or_else(|error| panic!("{}: {error}", subject.name));
         let reloaded = self.target.load(&files[0].name, &Files(&files));
@@ -50,13 +51,13 @@ impl Suite {
     }
 }
 
-/// The largest error, as a share of the largest value.
+/// Largest error, as a share of the largest value.
 fn error(found: &Tensor, expected: &Tensor) -> f64 {
     let (found, expected) = (found.reals(), expected.reals());
     let largest = expected.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
     assert!(largest > 0.0, "a graph whose results are all 0 shows nothing");
     let off = found.iter().zip(&expected).map(|(a, b)| (a - b).abs());
-    // A result that is not a number is as far off as can be.
+    // A NaN result is an infinite error.
     let worst = |worst: f64, off: f64| if off.is_nan() { f64::INFINITY } else { worst.max(off) };
     off.fold(0.0, worst) / largest
 }

@@ -1,4 +1,5 @@
-//! Programs under a debugger: what a machine says of a step, held against what the step does.
+//! Programs in the debugger: checks what a machine reports of a step against the effect of the
+//! step.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,39 +13,39 @@ use crate::compiled::Subject;
 use crate::graphs::divided_graph;
 use crate::{Random, Suite};
 
-/// Steps after which all numbers are looked at, of a program.
+/// Number of steps of a program after which all numbers are compared.
 const LOOKED: usize = 600;
-/// Numbers of a memory that are looked at as a whole at most.
+/// Largest memory that is compared as a whole, in numbers.
 const WHOLE: u64 = 1 << 15;
-/// Addresses around those that a program uses that are looked at, too.
+/// Number of compared addresses around each used address.
 const AROUND: u64 = 16;
-/// Texts of a graph that are tried by hand.
+/// Number of texts of a graph that are run as assembly programs.
 const TEXTS: usize = 2;
-/// Steps of a program whose operands are tried.
+/// Number of steps of a program whose operands are changed.
 const STEPS: usize = 12;
-/// Numbers that are changed before each of them.
+/// Numbers changed before each of these steps.
 const CHANGED: usize = 16;
 
-/// What came of changing numbers before a step.
+/// Effects of changed numbers on results.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tried {
-    /// Operands that were changed.
+    /// Number of changed operands.
     told: usize,
-    /// Those of them with which the result changed.
+    /// Number of changed operands that changed the result.
     effective: usize,
-    /// Other numbers that were changed.
+    /// Number of other changed numbers.
     untold: usize,
 }
 
 impl Suite {
-    /// In every program, no number of a memory changes in a step that does not say it writes there.
+    /// Tests that no number of a memory changes in a step that does not report writing it.
     pub fn writes(&self) {
         let mut changes = 0;
         self.each_machine(|name, mut machine| changes += self.untold_writes(name, &mut *machine));
-        assert!(changes > 0 || !self.is_debugged(), "no number of any memory has changed");
+        assert!(changes > 0 || !self.is_debugged(), "the programs did not change any memory");
     }
 
-    /// Where a machine computes in float beside its numbers, outputs are what the graph says.
+    /// Tests that outputs equal the graph's where a machine also computes in float.
     pub fn floats(&self) {
         let mut judged = 0;
         self.each_compiled(|_, subject, compiled| {
@@ -54,10 +55,11 @@ impl Suite {
             }
             judged += judge_floats(subject, compiled, &*machine, self.floats);
         });
-        assert!(judged > 0 || !self.is_debugged(), "no output was compared in float");
+        assert!(judged > 0 || !self.is_debugged(), "no float output was compared");
     }
 
-    /// No number that a step does not name among the operands of a result changes the result; of those named, many do.
+    /// Tests that a result changes only with the operands that its step reports, and that many of
+    /// these have an effect.
     pub fn operands(&self) {
         let mut all = Tried::default();
         self.each_machine(|name, machine| {
@@ -74,8 +76,8 @@ impl Suite {
         assert!(is_enough, "too few operands have an effect: {all:?}");
     }
 
-    /// A program in segments goes through all of them under a debugger, with what the host does between, to the outputs of a
-    /// run.
+    /// Tests that the debugger runs through all segments of a program, and the host's work between
+    /// them, to the outputs of a run.
     pub fn segments(&self) {
         for (instance, _) in self.instances() {
             let instance: Arc<dyn Instance> = Arc::from(instance);
@@ -111,7 +113,7 @@ impl Suite {
         }
     }
 
-    /// Whether the target's machine takes steps of compiled programs.
+    /// Whether the target's machine can step through compiled programs.
     fn is_debugged(&self) -> bool {
         let mut found = false;
         self.each_compiled(|_, subject, compiled| {
@@ -120,8 +122,8 @@ impl Suite {
         found
     }
 
-    /// Runs a program, and looks after each step, of a long one after some that follow each other, for numbers that changed
-    /// where it does not write. Gives the changes.
+    /// Runs a program, and looks for numbers that a step changed but did not report. Steps of a
+    /// long program are sampled after some consecutive ones. Returns the number of changes.
     fn untold_writes(&self, name: &str, machine: &mut dyn Machine) -> usize {
         let mut regions = regions(machine);
         regions.retain(|run| !self.counters.contains(&machine.memories()[run.memory].name.as_str()));
@@ -132,7 +134,7 @@ impl Suite {
         let mut changes = 0;
         while machine.position() < machine.steps().min(first + LOOKED) {
             let step = machine.position();
-            // Programs by hand may stop.
+            // Assembly programs may stop with an error.
             if machine.step().is_err() {
                 break;
             }
@@ -151,7 +153,7 @@ impl Suite {
                         .any(|write| write.memory == run.memory && write.place(address).is_some());
                     assert!(
                         is_told,
-                        "{name}, step {step}: {memory}[{address}] changes from {was:?} to {is:?}, untold"
+                        "{name}, step {step}: {memory}[{address}] changes from {was:?} to {is:?}, but the step does not report it"
                     );
                 }
                 *before = now;
@@ -160,8 +162,8 @@ impl Suite {
         changes
     }
 
-    /// Calls `each` with every small graph under a debugger, as it was compiled, and its text by hand on memories that hold
-    /// something.
+    /// Calls `each` with every small graph in the debugger, and with its text as an assembly
+    /// program on initialized memories.
     fn each_machine(&self, mut each: impl FnMut(&str, Box<dyn Machine>)) {
         self.each_compiled(|instance, subject, compiled| {
             match compiled.machine(&subject.inputs(), &MachineOptions::default()) {
@@ -174,7 +176,8 @@ impl Suite {
         });
     }
 
-    /// The texts of a compiled graph as programs by hand; none where the target takes no such programs.
+    /// Runs the texts of a compiled graph as assembly programs. Empty if the target does not
+    /// support them.
     fn by_hand<'a>(
         &'a self,
         instance: &'a dyn Instance,
@@ -189,7 +192,7 @@ impl Suite {
                 if memory.depth * memory.lanes as u64 <= WHOLE {
                     let count = memory.depth as usize * memory.lanes;
                     let numbers: Vec<i64> = (0..count).map(|_| any(memory, &mut random)).collect();
-                    // What nobody may fill stays as it is.
+                    // Read-only memories keep their content.
                     let _ = machine.write(place, 0, &numbers);
                 }
             }
@@ -198,7 +201,7 @@ impl Suite {
     }
 }
 
-/// A graph in segments; none where the instance takes all of it.
+/// Compiles a graph in segments; `None` if the instance supports the whole graph.
 fn divided(instance: &Arc<dyn Instance>, subject: &Subject) -> Option<Box<dyn Compiled>> {
     let fails = |error: TargetError| -> ! { panic!("{}: {error}", subject.name) };
     let problems = instance.check(&subject.graph, &subject.options).unwrap_or_else(|error| fails(error));
@@ -211,7 +214,7 @@ fn divided(instance: &Arc<dyn Instance>, subject: &Subject) -> Option<Box<dyn Co
     Some(segmented.compile(&subject.graph, &subject.options).unwrap_or_else(|error| fails(error)))
 }
 
-/// A machine with its graph beside it; none where there is no debugger.
+/// Starts the debugger with float values of the graph; `None` if the target has no debugger.
 fn with_graph(subject: &Subject, compiled: &dyn Compiled) -> Option<Box<dyn Machine>> {
     let options = MachineOptions { graph: Some(&subject.graph), ..MachineOptions::default() };
     match compiled.machine(&subject.inputs(), &options) {
@@ -221,7 +224,7 @@ fn with_graph(subject: &Subject, compiled: &dyn Compiled) -> Option<Box<dyn Mach
     }
 }
 
-/// A small number that a memory may hold.
+/// Returns a small number that a memory can store.
 fn any(memory: &MachineMemory, random: &mut Random) -> i64 {
     let (least, most) = memory.range();
     let span = (most - least).min(1 << 16) as usize;
@@ -229,7 +232,8 @@ fn any(memory: &MachineMemory, random: &mut Random) -> i64 {
     (low + random.below(span.max(1)) as i128).min(most) as i64
 }
 
-/// What is looked at of each memory: all of it, or the addresses that the program uses and some around them.
+/// Compared addresses of each memory: all, or the addresses that the program uses and some around
+/// them.
 fn regions(machine: &dyn Machine) -> Vec<AddressRun> {
     let mut used: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
     for step in 0..machine.steps() {
@@ -244,7 +248,7 @@ fn regions(machine: &dyn Machine) -> Vec<AddressRun> {
             regions.push(AddressRun::dense(place, 0, memory.depth));
             continue;
         }
-        let mut parts = used.remove(&place).unwrap_or_default(); // Default: it is not used.
+        let mut parts = used.remove(&place).unwrap_or_default(); // Default: the memory is not used.
         parts.sort_unstable();
         let mut left = WHOLE;
         let mut end = 0;
@@ -259,7 +263,7 @@ fn regions(machine: &dyn Machine) -> Vec<AddressRun> {
     regions
 }
 
-/// The numbers at each address of a run; none at those that cannot be read.
+/// Reads the numbers at each address of a run; `None` for addresses that cannot be read.
 fn numbers(machine: &dyn Machine, run: AddressRun) -> Vec<Option<Vec<i64>>> {
     let lanes = machine.memories()[run.memory].lanes;
     match machine.read(run.memory, run.first, run.count) {
@@ -274,8 +278,8 @@ fn numbers(machine: &dyn Machine, run: AddressRun) -> Vec<Option<Vec<i64>>> {
     }
 }
 
-/// Whether the values of outputs, which the host leaves as they are, are among the floats where outputs lie, all times the
-/// same power of two. Gives how many were compared.
+/// Checks that the values of outputs that the host does not change are among the floats at the
+/// outputs' addresses, up to a common power of two. Returns the number of compared values.
 fn judge_floats(subject: &Subject, compiled: &dyn Compiled, machine: &dyn Machine, share: f64) -> usize {
     let report = compiled.report();
     let outputs = machine.placed().iter().filter(|placed| placed.kind == PlacedKind::Output);
@@ -304,7 +308,8 @@ fn judge_floats(subject: &Subject, compiled: &dyn Compiled, machine: &dyn Machin
     judged
 }
 
-/// Changes numbers before steps, and sees whether results do; panics where one does with what is no operand of it.
+/// Changes numbers before steps and compares results. Panics if a result changes with a number that
+/// is not one of its operands.
 fn untold_operands(name: &str, mut machine: Box<dyn Machine>) -> Tried {
     let start = machine.fork();
     let mut random = Random::new(4);
@@ -319,7 +324,7 @@ fn untold_operands(name: &str, mut machine: Box<dyn Machine>) -> Tried {
     chosen.sort_unstable();
     chosen.dedup();
     for step in chosen {
-        // Programs by hand may stop.
+        // Assembly programs may stop with an error.
         if !reach(&mut *machine, step) {
             break;
         }
@@ -327,8 +332,8 @@ fn untold_operands(name: &str, mut machine: Box<dyn Machine>) -> Tried {
         let writes: Vec<AddressRun> = writes.map(|accessed| accessed.run).collect();
         let result = one_of(&*machine, writes[random.below(writes.len())], &mut random);
         let told = machine.operands(step, result);
-        // Behind the last moment in which an operand became what is used, nothing between it and the result is written.
-        // Default: operands are what they are before the step.
+        // After the last operand reached its final value, nothing between it and the result is
+        // written.
         let moment = told.iter().map(|operand| operand.since.unwrap_or(step)).max().unwrap_or(step);
         let mut before = start.fork();
         if moment >= step {
@@ -340,7 +345,7 @@ fn untold_operands(name: &str, mut machine: Box<dyn Machine>) -> Tried {
     tried
 }
 
-/// Goes on to a step; whether it gets there.
+/// Continues to a step; returns whether it was reached.
 fn reach(machine: &mut dyn Machine, step: usize) -> bool {
     while machine.position() < step {
         if machine.step().is_err() {
@@ -350,13 +355,13 @@ fn reach(machine: &mut dyn Machine, step: usize) -> bool {
     true
 }
 
-/// A number of those that a run has.
+/// Picks a random number of an address run.
 fn one_of(machine: &dyn Machine, run: AddressRun, random: &mut Random) -> Scalar {
     let address = run.at(random.below(run.count.max(1) as usize) as u64);
     Scalar { memory: run.memory, address, lane: random.below(machine.memories()[run.memory].lanes) }
 }
 
-/// Changes numbers where a machine stands, and looks at a result that a step writes, which is this one or comes later.
+/// Changes numbers at the current step, and compares a result that this or a later step writes.
 fn try_result(
     name: &str,
     machine: &dyn Machine,
@@ -370,12 +375,12 @@ fn try_result(
     let reads: Vec<AddressRun> =
         reads.filter(|accessed| !accessed.is_write).map(|accessed| accessed.run).collect();
     for turn in 0..CHANGED {
-        // Of what is changed some in turn is an operand.
+        // Every second changed number is an operand.
         let operand = told.get(random.below(told.len().max(1))).filter(|_| turn % 2 == 0);
         let changed = match operand {
             Some(&Operand { run, lane, .. }) => {
                 let any = one_of(machine, run, random);
-                Scalar { lane: lane.unwrap_or(any.lane), ..any } // Default: one of all numbers.
+                Scalar { lane: lane.unwrap_or(any.lane), ..any } // Default: a lane picked from all numbers.
             }
             None => one_of(machine, reads[random.below(reads.len())], random),
         };
@@ -391,14 +396,15 @@ fn try_result(
         };
         assert!(
             is_told || found == expected,
-            "{name}, step {step}: {} changes with {}, which is none of its operands {told:?}",
+            "{name}, step {step}: {} changes with {}, which is not one of its operands {told:?}",
             text(result),
             text(changed)
         );
     }
 }
 
-/// The machine with a number changed, and whether one of the operands told is another then; none where it cannot be changed.
+/// Copies the machine with one number changed; also returns whether one of the reported operands
+/// differs then. `None` if the number cannot be changed.
 fn with_change(
     machine: &dyn Machine,
     (Scalar { memory, address, lane }, number): (Scalar, i64),
@@ -414,7 +420,7 @@ fn with_change(
     Some((other, is_other))
 }
 
-/// The numbers of an operand.
+/// Reads the numbers of an operand.
 fn held(machine: &dyn Machine, Operand { run, lane, .. }: &Operand) -> Vec<Option<i64>> {
     let lanes = machine.memories()[run.memory].lanes;
     let wanted = lane.map_or(0..lanes, |lane| lane..lane + 1);
@@ -432,7 +438,8 @@ fn held(machine: &dyn Machine, Operand { run, lane, .. }: &Operand) -> Vec<Optio
         .collect()
 }
 
-/// A number behind a step; none where the machine stops before, or where it cannot be read.
+/// Reads a number after a step; `None` if the machine stops before it, or the number cannot be
+/// read.
 fn outcome(machine: &dyn Machine, step: usize, result: Scalar) -> Option<i64> {
     let mut machine = machine.fork();
     reach(&mut *machine, step + 1).then_some(())?;

@@ -1,4 +1,4 @@
-//! Words to text and back.
+//! Conversion of words to text and back.
 
 use npukit_asm::{assemble, disassemble_in};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec};
@@ -7,15 +7,16 @@ use npukit_target::{Compiled, Config, Instance, NoFiles, ProgramPart, ProgramWor
 use crate::compiled::Subject;
 use crate::{Random, Suite, Text};
 
-/// Words of each instruction with random operands.
+/// Number of words with random operands per instruction.
 const WORDS: usize = 50;
-/// How often operands are drawn that may not stand together.
+/// Maximum number of draws to find operands that are valid together.
 const DRAWS: usize = 1000;
-/// Programs of random bytes.
+/// Number of programs of random bytes.
 const PROGRAMS: usize = 300;
 
 impl Suite {
-    /// The table of every preset is sound, and words of the instructions of those that are tried survive their text.
+    /// Tests that the instruction table of every preset is consistent, and that words of the tested
+    /// presets' instructions survive their text form.
     pub fn tables(&self) {
         for preset in self.target.presets() {
             let instance = self.target.instance(Config::Preset(&preset.name));
@@ -31,13 +32,19 @@ impl Suite {
                     row.encode(&values).ok()
                 });
                 let words: Vec<_> = words.take(WORDS).collect();
-                assert!(!words.is_empty(), "{}: no operands of {} stand together", isa.name, row.name);
+                assert!(
+                    !words.is_empty(),
+                    "{}: no valid combination of operands found for {}",
+                    isa.name,
+                    row.name
+                );
                 words.iter().for_each(|&word| survives(&isa, row, &isa.bytes(word, row.size_bytes)));
             }
         }
     }
 
-    /// Any bytes, and words of instructions with random bits, have a listing that assembles to them.
+    /// Tests that random bytes, and words of instructions with random bits, have a listing that
+    /// assembles to them.
     pub fn words(&self) {
         for (instance, _) in self.instances() {
             let isa = isa(&*instance);
@@ -54,7 +61,7 @@ impl Suite {
         }
     }
 
-    /// The text of compiled graphs assembles, and its words survive their listing.
+    /// Tests that the text of compiled graphs assembles, and that its words survive their listing.
     pub fn programs(&self) {
         let mut seen = 0;
         self.each_compiled(|instance, subject, compiled| {
@@ -73,7 +80,8 @@ impl Suite {
         assert!(seen > 0, "no graph has an instruction");
     }
 
-    /// The words that a compiled graph gives are all of its instructions, and survive their listing without a problem.
+    /// Checks that the words of a compiled graph are exactly its instructions, and survive their
+    /// listing without a problem.
     fn words_of(&self, subject: &Subject, compiled: &dyn Compiled) {
         let ProgramWords { instance, parts } =
             compiled.words().unwrap_or_else(|error| panic!("{}: {error}", subject.name));
@@ -92,7 +100,7 @@ impl Suite {
         assert_eq!(instructions, compiled.report().instructions, "{}: words", subject.name);
     }
 
-    /// The text of a compiled graph: names of files and their content.
+    /// Text of a compiled graph: file names and contents.
     pub(crate) fn texts(
         &self,
         instance: &dyn Instance,
@@ -113,9 +121,10 @@ impl Suite {
         }
     }
 
-    /// The first form of listing assembles to the words; the others are there. Whether there is a listing.
+    /// Checks that the first form of listing assembles to the words, and that the other forms
+    /// exist. Returns whether there is a listing.
     ///
-    /// A listing says what is wrong with words that it leaves out.
+    /// A listing must report problems of the words that it leaves out.
     fn listed(&self, instance: &dyn Instance, words: &[u8]) -> bool {
         let forms = instance.info().listings;
         let Ok(listing) = instance.disassemble(words, forms[0]) else { return false };
@@ -153,7 +162,7 @@ fn isa(instance: &dyn Instance) -> IsaSpec {
     instance.isa().unwrap_or_else(|error: TargetError| panic!("{}: {error}", instance.info().name))
 }
 
-/// A word's listing assembles to it.
+/// Checks that a word's listing assembles to it.
 fn survives(isa: &IsaSpec, row: &InstructionSpec, bytes: &[u8]) {
     let listing = disassemble_in(isa, bytes, row.context.as_deref()).to_string();
     let again = assemble(isa, "listing.s", &listing);
@@ -161,7 +170,7 @@ fn survives(isa: &IsaSpec, row: &InstructionSpec, bytes: &[u8]) {
     assert_eq!(again.bytes, bytes, "{} {}: {listing}", isa.name, row.name);
 }
 
-/// Any value of a field; mostly a legal one.
+/// Returns a random value of a field, usually a legal one.
 fn any(field: &Field, random: &mut Random) -> u64 {
     match &field.kind {
         FieldKind::Number { min, max, .. } => between(*min, *max, random),
@@ -175,7 +184,7 @@ fn any(field: &Field, random: &mut Random) -> u64 {
     }
 }
 
-/// A number from `min` to `max`; an end of them every fourth time.
+/// Returns a number from `min` to `max`; every fourth time, one of the two.
 fn between(min: u64, max: u64, random: &mut Random) -> u64 {
     match random.below(8) {
         0 => min,
@@ -184,7 +193,7 @@ fn between(min: u64, max: u64, random: &mut Random) -> u64 {
     }
 }
 
-/// The bytes of a word that has the pattern of an instruction, and otherwise any bits.
+/// Returns the bytes of a word with the pattern of an instruction and otherwise random bits.
 fn nearly(isa: &IsaSpec, random: &mut Random) -> Vec<u8> {
     let row = &isa.instructions[random.below(isa.instructions.len())];
     let (mask, pattern) = row.pattern();

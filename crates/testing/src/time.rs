@@ -1,24 +1,25 @@
-//! The parts of a report on time add up, and memories are not overfull.
+//! Time reports: their parts add up, and memories do not exceed their size.
 
 use npukit_target::{TimeOptions, TimeReport};
 
 use crate::Suite;
 
 impl Suite {
-    /// Cycles by kind, by layer and by instruction are those of the whole, and shares are shares of it.
+    /// Tests that cycles by kind, by layer and by instruction add up to the total, and that shares
+    /// are relative to it.
     pub fn times(&self) {
         self.each_compiled(|_, subject, compiled| {
             let report = compiled.time(&TimeOptions::default());
             let report = report.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
             adds_up(&subject.name, &report);
-            // The host does what has no instructions.
+            // A graph without instructions runs on the host only.
             let takes_time = report.cycles[&report.model] > 0;
             assert_eq!(takes_time, compiled.report().instructions > 0, "{}: takes time", subject.name);
             assert_eq!(compiled.time(&TimeOptions::default()).ok(), Some(report), "{}: again", subject.name);
         });
     }
 
-    /// No memory holds more than it can, and the host does no more than there is to do.
+    /// Tests that no memory exceeds its size, and that the host does not do more work than exists.
     pub fn fills(&self) {
         self.each_compiled(|_, subject, compiled| {
             let report = compiled.report();

@@ -1,4 +1,4 @@
-//! The golden vectors of a target, as `npu conform` runs them.
+//! Golden vectors of a target, run as in `npu conform`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,9 @@ use crate::Suite;
 use crate::disk::Disk;
 
 impl Suite {
-    /// Every vector of the repository passes, as many measurements as ever to the cycle, and in each listed file there are
-    /// as many as there ought to be. A file of a new instruction need not be listed.
+    /// Tests that every vector of the repository passes, with the expected number of exact
+    /// measurements, and that each listed file has the expected number of vectors. Files of new
+    /// instructions need not be listed.
     pub fn vectors(&self) {
         let folder = self.golden().to_string_lossy().into_owned();
         let report = npukit_target::conform::run(self.target, std::slice::from_ref(&folder), &Disk);
@@ -29,7 +30,7 @@ impl Suite {
             .iter()
             .map(|&(name, passed, skipped)| (name.to_owned(), (passed, skipped)))
             .collect();
-        // A new file needs no line as long as each of its vectors runs.
+        // A new file need not be listed if all of its vectors run.
         for (name, &(passed, skipped)) in &counts {
             if passed > 0 && skipped == 0 {
                 expected.entry(name.clone()).or_insert((passed, 0));

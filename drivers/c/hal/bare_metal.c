@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The processor's address; false for one that it does not have. */
+/* Converts a bus address to the processor's address; false if the processor cannot reach it. */
 static bool pointer(const npu_bare_metal *platform, uint64_t address, uint64_t bytes, uintptr_t *at)
 {
     uint64_t place = address - platform->offset;
@@ -113,7 +113,7 @@ npu_hal npu_bare_metal_hal(npu_bare_metal *platform)
         .context = platform,
         .read32 = read32,
         .write32 = write32,
-        /* A processor of 32 bits makes two accesses of one of 64. */
+        /* A 32-bit processor splits a 64-bit access into two. */
         .read64 = sizeof(uintptr_t) >= 8 ? read64 : NULL,
         .write64 = sizeof(uintptr_t) >= 8 ? write64 : NULL,
         .read_memory = read_memory,

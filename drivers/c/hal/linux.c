@@ -23,12 +23,12 @@ npu_code npu_linux_map(npu_linux *os, const char *path, uint64_t offset, npu_reg
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t before = offset % page;
     if (os->count == NPU_LINUX_WINDOWS) {
-        return npu_fail(error, NPU_CAPACITY, "more windows than this back end has room for", path, region.address,
+        return npu_fail(error, NPU_CAPACITY, "too many windows for this back end", path, region.address,
                         NPU_LINUX_WINDOWS, os->count);
     }
     if (region.bytes == 0 || region.bytes > SIZE_MAX - before || region.address > UINT64_MAX - region.bytes ||
         offset > INT64_MAX) {
-        return npu_fail(error, NPU_ARGUMENT, "a window of no byte, or beyond all addresses", path, region.address, 0,
+        return npu_fail(error, NPU_ARGUMENT, "the window is empty or ends beyond the address space", path, region.address, 0,
                         region.bytes);
     }
     int file = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
@@ -98,7 +98,7 @@ static void end_guard(guard *held)
 
 typedef enum way { TO_DEVICE, FROM_DEVICE } way;
 
-/* One access of a word of 1, 4 or 8 bytes: memory that is mapped without a cache knows no others. */
+/* One access of 1, 4 or 8 bytes. Uncached memory does not support other sizes. */
 static void move_word(volatile uint8_t *device, uint8_t *host, size_t size, way direction)
 {
     uint32_t word32;
@@ -131,7 +131,7 @@ static void move_word(volatile uint8_t *device, uint8_t *host, size_t size, way 
     }
 }
 
-/* A copy between a window and the host's memory; `single` is an access of all its bytes at once. */
+/* A copy between a window and the host's memory. `single` means one access for all its bytes. */
 typedef struct copy {
     volatile uint8_t *device;
     uint8_t *host;
@@ -155,7 +155,7 @@ static void carry_out(copy left)
     }
 }
 
-/* Whether the bus let the copy through. What is needed behind the jump is volatile. */
+/* Copies, and returns whether the bus accepted it. Variables used after the jump are volatile. */
 static bool reach(const copy *volatile wanted)
 {
     static guard held;
@@ -222,7 +222,7 @@ static bool write_memory(void *context, uint64_t address, const void *from, size
     return true;
 }
 
-/* Orders what was written before a register is. */
+/* Orders earlier memory writes before a register write. */
 static bool order(void *context, uint64_t address, uint64_t bytes)
 {
     (void)context;

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A board that does not answer for so long is gone. */
+/* A board that does not answer for this time is considered gone. */
 enum { PATIENCE_SECONDS = 120, BLOCK = 1 << 16 };
 
 npu_code npu_socket_open(npu_socket *socket_, const char *path, npu_error *error)
@@ -23,7 +23,7 @@ npu_code npu_socket_open(npu_socket *socket_, const char *path, npu_error *error
     memcpy(name.sun_path, path, strlen(path));
     socket_->file = socket(AF_UNIX, SOCK_STREAM, 0);
     if (socket_->file < 0) {
-        return npu_fail(error, NPU_SYSTEM, "there is no socket", "socket", 0, 0, (uint64_t)errno);
+        return npu_fail(error, NPU_SYSTEM, "cannot create a socket", "socket", 0, 0, (uint64_t)errno);
     }
     struct timeval patience = {PATIENCE_SECONDS, 0};
     if (setsockopt(socket_->file, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
@@ -91,7 +91,7 @@ static uint64_t load(const uint8_t *bytes, unsigned count)
     return value;
 }
 
-/* One request: `sent` bytes go with it, `wanted` bytes must come back. */
+/* Sends one request with `sent` bytes of data, and receives `wanted` bytes. */
 static bool ask(const npu_socket *socket_, char operation, uint64_t address, uint32_t length, const void *data,
                 size_t sent, void *answer, size_t wanted)
 {
@@ -179,7 +179,7 @@ static bool write_memory(void *context, uint64_t address, const void *from, size
 static uint64_t now_us(void *context)
 {
     uint8_t data[8] = {0};
-    /* A board that is gone stands still, which npu_deadline notices. */
+    /* The clock of a lost board stands still, which npu_deadline detects. */
     return ask(context, 't', 0, 8, NULL, 0, data, sizeof data) ? load(data, 8) : 0;
 }
 

@@ -1,6 +1,6 @@
 #include "npukit/axi_dma.h"
 
-/* Registers of a channel; source: PG021, the table of registers in direct register mode. */
+/* Registers of a channel. Source: PG021, table of registers in direct register mode. */
 enum { CONTROL = 0x00, STATUS = 0x04, ADDRESS = 0x18, ADDRESS_HIGH = 0x1C, LENGTH = 0x28 };
 enum { CONTROL_RUN = 1 << 0, CONTROL_RESET = 1 << 2 };
 enum { STATUS_HALTED = 1 << 0, STATUS_IDLE = 1 << 1, STATUS_ERRORS = 0x770, STATUS_EVENTS = 0x7000 };
@@ -26,7 +26,7 @@ npu_code npu_dma_reset(const npu_dma *dma, npu_error *error)
             return code;
         }
         if (npu_deadline_passed(&deadline)) {
-            return npu_fail(error, NPU_TIMEOUT, "the DMA engine does not come out of its reset", dma->name, dma->base,
+            return npu_fail(error, NPU_TIMEOUT, "the reset of the DMA engine does not end", dma->name, dma->base,
                             dma->timeout_us, control);
         }
     }
@@ -37,7 +37,7 @@ npu_code npu_dma_start(const npu_dma *dma, npu_dma_channel channel, uint64_t add
                        npu_error *error)
 {
     if (bytes == 0 || bytes > dma->max_bytes) {
-        return npu_fail(error, NPU_ARGUMENT, "a transfer has at least 1 byte and at most as many as its register counts",
+        return npu_fail(error, NPU_ARGUMENT, "a transfer must have at least 1 byte, and fit its length register",
                         dma->name, address, dma->max_bytes, bytes);
     }
     if (address % dma->beat_bytes != 0 || bytes % dma->beat_bytes != 0) {
@@ -64,11 +64,11 @@ npu_code npu_dma_ended(const npu_dma *dma, npu_dma_channel channel, bool *ended,
         return code;
     }
     if ((status & STATUS_ERRORS) != 0) {
-        return npu_fail(error, NPU_DMA, "bit 4: internal, 5: slave, 6: decode error; 8 to 10: of a descriptor", dma->name,
+        return npu_fail(error, NPU_DMA, "DMA error; bit 4: internal, 5: slave, 6: decode error; 8 to 10: of a descriptor", dma->name,
                         dma->base + (uint64_t)channel + STATUS, 0, status);
     }
     if ((status & STATUS_HALTED) != 0) {
-        return npu_fail(error, NPU_DMA, "the channel has halted during a transfer", dma->name,
+        return npu_fail(error, NPU_DMA, "the channel halted during a transfer", dma->name,
                         dma->base + (uint64_t)channel + STATUS, 0, status);
     }
     *ended = (status & STATUS_IDLE) != 0;

@@ -10,7 +10,7 @@ typedef struct lines {
     const char *text;
     size_t length;
     size_t at;
-    uint64_t number; /* of the last line, from 1 */
+    uint64_t number; /* line number of the last line, from 1 */
 } lines;
 
 static bool is_space(char c)
@@ -18,7 +18,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next line that is not empty, without spaces around it; false behind the last. */
+/* Reads the next nonempty line, without surrounding spaces; false after the last one. */
 static bool next_line(lines *all, const char **line, size_t *length)
 {
     while (all->at < all->length) {
@@ -79,7 +79,8 @@ static int digit(char c, bool binary)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Numbers of 16 bits from digits, the most significant first, which are as many as `binary` or `binary` / 4 say. */
+/* Converts digits to 16-bit numbers, most significant first. There are `binary` binary or `binary` / 4 hexadecimal
+ * digits. */
 static bool take_halves(const char *text, size_t length, size_t binary, uint16_t *halves)
 {
     bool is_binary = length == binary;
@@ -103,7 +104,7 @@ static bool take_halves(const char *text, size_t length, size_t binary, uint16_t
 
 /* ---- programs ---- */
 
-/* A program is read twice: first all of it is checked, then it is sent. */
+/* A program is read twice: it is checked completely before it is sent. */
 typedef struct program {
     npu_drra *drra;
     bool sends;
@@ -122,7 +123,7 @@ static npu_code begin_cell(program *to, const lines *all, const char *line, size
         return wrong(all, "must be `cell ROW COLUMN`", error);
     }
     if (to->row >= fabric->rows || to->column >= fabric->columns) {
-        return npu_fail(error, NPU_RANGE, "the fabric has no such cell", "line", all->number,
+        return npu_fail(error, NPU_RANGE, "the cell is outside the fabric", "line", all->number,
                         (uint64_t)fabric->rows << 32 | fabric->columns, (uint64_t)to->row << 32 | to->column);
     }
     bool *listed = &to->listed[to->row * fabric->columns + to->column];
@@ -140,10 +141,10 @@ static npu_code take_word(program *to, const lines *all, const char *line, size_
     uint16_t halves[2];
     const npu_drra *drra = to->drra;
     if (!to->within || !take_halves(line, length, WORD_DIGITS, halves)) {
-        return wrong(all, "must be `cell ROW COLUMN`, or behind one 32 binary or 8 hexadecimal digits", error);
+        return wrong(all, "must be `cell ROW COLUMN`, or 32 binary or 8 hexadecimal digits after one", error);
     }
     if (to->words == drra->fabric.words) {
-        return npu_fail(error, NPU_RANGE, "more words than can be loaded to a cell", "line", all->number, drra->fabric.words,
+        return npu_fail(error, NPU_RANGE, "too many words for a cell", "line", all->number, drra->fabric.words,
                         to->words + 1);
     }
     uint32_t word = (uint32_t)halves[0] << 16 | halves[1];
@@ -185,7 +186,7 @@ npu_code npu_drra_load(npu_drra *drra, const void *text, size_t length, npu_erro
 
 static npu_code check_row(const char *name, uint32_t row, uint32_t rows, npu_error *error)
 {
-    return row < rows ? NPU_OK : npu_fail(error, NPU_RANGE, "the buffer has no such row", name, row, rows, row);
+    return row < rows ? NPU_OK : npu_fail(error, NPU_RANGE, "the row is outside the buffer", name, row, rows, row);
 }
 
 npu_code npu_drra_write_row(npu_drra *drra, uint32_t row, const int16_t *elements, npu_error *error)

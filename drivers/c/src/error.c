@@ -26,7 +26,7 @@ npu_code npu_fail(npu_error *error, npu_code code, const char *what, const char 
     return code;
 }
 
-/* A text that grows up to its size; the last byte stays a zero. */
+/* A growing text of limited size; its last byte stays zero. */
 typedef struct text {
     char *at;
     size_t left;

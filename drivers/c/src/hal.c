@@ -17,7 +17,7 @@ npu_code npu_read32(const npu_hal *hal, const char *name, uint64_t address, uint
     if (hal->read32(hal->context, address, value)) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_BUS, "a read of 32 bits failed", name, address, 0, 0);
+    return npu_fail(error, NPU_BUS, "a 32-bit read failed", name, address, 0, 0);
 }
 
 npu_code npu_write32(const npu_hal *hal, const char *name, uint64_t address, uint32_t value, npu_error *error)
@@ -25,29 +25,29 @@ npu_code npu_write32(const npu_hal *hal, const char *name, uint64_t address, uin
     if (hal->write32(hal->context, address, value)) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_BUS, "a write of 32 bits failed", name, address, 0, value);
+    return npu_fail(error, NPU_BUS, "a 32-bit write failed", name, address, 0, value);
 }
 
 npu_code npu_read64(const npu_hal *hal, const char *name, uint64_t address, uint64_t *value, npu_error *error)
 {
     if (hal->read64 == NULL) {
-        return npu_fail(error, NPU_UNSUPPORTED, "this bus has no accesses of 64 bits", name, address, 0, 0);
+        return npu_fail(error, NPU_UNSUPPORTED, "this bus does not support 64-bit accesses", name, address, 0, 0);
     }
     if (hal->read64(hal->context, address, value)) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_BUS, "a read of 64 bits failed", name, address, 0, 0);
+    return npu_fail(error, NPU_BUS, "a 64-bit read failed", name, address, 0, 0);
 }
 
 npu_code npu_write64(const npu_hal *hal, const char *name, uint64_t address, uint64_t value, npu_error *error)
 {
     if (hal->write64 == NULL) {
-        return npu_fail(error, NPU_UNSUPPORTED, "this bus has no accesses of 64 bits", name, address, 0, value);
+        return npu_fail(error, NPU_UNSUPPORTED, "this bus does not support 64-bit accesses", name, address, 0, value);
     }
     if (hal->write64(hal->context, address, value)) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_BUS, "a write of 64 bits failed", name, address, 0, value);
+    return npu_fail(error, NPU_BUS, "a 64-bit write failed", name, address, 0, value);
 }
 
 npu_code npu_read_memory(const npu_hal *hal, const char *name, uint64_t address, void *to, size_t bytes,
@@ -115,7 +115,7 @@ bool npu_deadline_passed(npu_deadline *deadline)
     const npu_hal *hal = deadline->hal;
     uint64_t waited = hal->now_us(hal->context) - deadline->start_us;
     deadline->looks++;
-    /* A clock that does not move would make a wait without end. */
+    /* With a clock that stands still, the wait would never end. */
     if (waited >= deadline->limit_us || (waited == 0 && deadline->looks > deadline->limit_us)) {
         return true;
     }

@@ -10,7 +10,7 @@ typedef struct scanner {
     const char *text;
     size_t length;
     size_t at;
-    const char *wrong; /* what is wrong at `at`; NULL while nothing is */
+    const char *wrong; /* description of the defect at `at`; NULL if there is none */
 } scanner;
 
 static bool ends(const scanner *scan)
@@ -18,7 +18,7 @@ static bool ends(const scanner *scan)
     return scan->at >= scan->length;
 }
 
-/* The character at the place; a zero at the end, which is legal nowhere in JSON. */
+/* Current character; zero at the end, which is never legal in JSON. */
 static char look(const scanner *scan)
 {
     return ends(scan) ? '\0' : scan->text[scan->at];
@@ -100,7 +100,7 @@ static void scan_escape(scanner *scan)
             }
         }
     } else if (c == '\0' || strchr("\"\\/bfnrt", c) == NULL) {
-        blame(scan, "an escape that JSON does not have");
+        blame(scan, "an invalid escape");
         return;
     }
     scan->at++;
@@ -121,7 +121,7 @@ static void scan_string(scanner *scan)
         }
     }
     if (scan->wrong == NULL) {
-        scan->at++; /* the last quote */
+        scan->at++; /* the closing quote */
     }
 }
 
@@ -129,7 +129,7 @@ static void scan_word(scanner *scan, const char *word)
 {
     size_t length = strlen(word);
     if (scan->length - scan->at < length || memcmp(scan->text + scan->at, word, length) != 0) {
-        blame(scan, "neither a value nor the end of a list");
+        blame(scan, "expected a value or the end of a list");
         return;
     }
     scan->at += length;
@@ -167,7 +167,7 @@ static void scan_key(scanner *scan)
     scan->at++;
 }
 
-/* One value with all that is in it. `open` has the closing characters of the lists around the place. */
+/* Checks one value with everything in it. `open` holds the closing characters of the enclosing lists. */
 static void scan_value(scanner *scan)
 {
     char open[DEEPEST];
@@ -225,7 +225,7 @@ static npu_json_kind kind_of(char first)
 npu_code npu_json_parse(const void *text, size_t length, npu_json *value, npu_error *error)
 {
     if (text == NULL || value == NULL) {
-        return npu_fail(error, NPU_ARGUMENT, "a text and a place for its value must be given", "JSON", 0, 0, 0);
+        return npu_fail(error, NPU_ARGUMENT, "`text` and `value` must not be null", "JSON", 0, 0, 0);
     }
     scanner scan = {text, length, 0, NULL};
     skip_space(&scan);
@@ -251,7 +251,7 @@ npu_code npu_json_parse(const void *text, size_t length, npu_json *value, npu_er
 
 /* ---- values of a text that was checked ---- */
 
-/* The value at the place, and the place behind it. */
+/* Reads the value at the current place, and moves after it. */
 static npu_json value_at(const npu_json *within, scanner *scan)
 {
     skip_space(scan);
@@ -261,7 +261,7 @@ static npu_json value_at(const npu_json *within, scanner *scan)
     return value;
 }
 
-/* Behind the comma, at the next element; false at the end of the list. */
+/* Moves after the comma to the next element; false at the end of the list. */
 static bool at_element(scanner *scan)
 {
     skip_space(scan);
@@ -283,7 +283,7 @@ static npu_text string_of(const npu_json *value)
     return text;
 }
 
-/* How often an object has a key; `value` is the first. */
+/* Counts the occurrences of a key in an object; `value` receives the first one. */
 static size_t find(const npu_json *object, const char *key, npu_json *value)
 {
     size_t found = 0;
@@ -314,7 +314,7 @@ npu_code npu_json_member(const npu_json *object, const char *key, npu_json *valu
     if (found == 1) {
         return NPU_OK;
     }
-    const char *what = found == 0 ? "the key is missing" : "the key is there more than once";
+    const char *what = found == 0 ? "the key is missing" : "the key occurs more than once";
     return npu_fail(error, NPU_MANIFEST, what, key, offset_of(object), 1, found);
 }
 
@@ -395,7 +395,7 @@ npu_code npu_json_to_number(const npu_json *value, const char *key, uint64_t mos
         }
         uint64_t digit = (uint64_t)(c - '0');
         if (sum > (most - digit) / 10 || digit > most) {
-            return npu_fail(error, NPU_MANIFEST, "is larger than it may be", key, offset_of(value), most, sum);
+            return npu_fail(error, NPU_MANIFEST, "is too large", key, offset_of(value), most, sum);
         }
         sum = sum * 10 + digit;
     }
@@ -413,11 +413,11 @@ npu_code npu_json_number(const npu_json *object, const char *key, uint64_t most,
 
 /* ---- strings ---- */
 
-/* The bytes of a string, one after the other, with escapes undone as UTF-8. */
+/* Iterator over the unescaped bytes of a string, as UTF-8. */
 typedef struct reader {
     npu_text text;
     size_t at;
-    unsigned char held[4]; /* bytes of the last escape, first at `next` */
+    unsigned char held[4]; /* bytes of the last escape; the next one is at `next` */
     size_t next, end;
 } reader;
 
@@ -455,7 +455,7 @@ static void hold(reader *read, uint32_t point)
     }
 }
 
-/* An escape \u, or two that are one character together. */
+/* Decodes an escape \u, or two that form one character. */
 static void undo_unicode(reader *read)
 {
     npu_text text = read->text;
@@ -472,7 +472,7 @@ static void undo_unicode(reader *read)
     hold(read, point);
 }
 
-/* The next byte; -1 at the end. */
+/* Returns the next byte; -1 at the end. */
 static int next_byte(reader *read)
 {
     if (read->next < read->end) {

@@ -6,7 +6,7 @@ npu_layout npu_layout_flat(uint64_t scalars, uint64_t lanes)
     return layout;
 }
 
-/* The product, or false when it does not fit. */
+/* Computes the product; false on overflow. */
 static bool times(uint64_t a, uint64_t b, uint64_t *product)
 {
     *product = a * b;
@@ -24,16 +24,16 @@ npu_code npu_layout_check(const npu_layout *layout, uint64_t lanes, uint64_t *sc
     for (uint32_t axis = 0; axis < layout->rank; axis++) {
         uint32_t from = layout->perm[axis];
         if (from >= layout->rank || (seen >> from & 1U) != 0) {
-            return npu_fail(error, NPU_MANIFEST, "is no permutation of the axes", "perm", axis, layout->rank, from);
+            return npu_fail(error, NPU_MANIFEST, "is not a permutation of the axes", "perm", axis, layout->rank, from);
         }
         seen |= 1U << from;
         if (!times(total, layout->shape[axis], &total)) {
-            return npu_fail(error, NPU_MANIFEST, "has more scalars than 64 bits count", "model_shape", axis, 0,
+            return npu_fail(error, NPU_MANIFEST, "the number of scalars exceeds 64 bits", "model_shape", axis, 0,
                             layout->shape[axis]);
         }
     }
     if (layout->exponent > NPU_MOST_EXPONENT || layout->exponent < -NPU_MOST_EXPONENT) {
-        return npu_fail(error, NPU_MANIFEST, "is no number from -64 to 64", "exponent", 0, NPU_MOST_EXPONENT,
+        return npu_fail(error, NPU_MANIFEST, "must be a number from -64 to 64", "exponent", 0, NPU_MOST_EXPONENT,
                         (uint64_t)(int64_t)layout->exponent);
     }
     if (lanes == 0 || layout->channels == 0 || total % layout->channels != 0) {
@@ -42,7 +42,7 @@ npu_code npu_layout_check(const npu_layout *layout, uint64_t lanes, uint64_t *sc
     }
     uint64_t each = layout->channels / lanes + (layout->channels % lanes != 0 ? 1 : 0);
     if (!times(total / layout->channels, each, vectors)) {
-        return npu_fail(error, NPU_MANIFEST, "takes more vectors than 64 bits count", "model_shape", 0, 0, total);
+        return npu_fail(error, NPU_MANIFEST, "the number of vectors exceeds 64 bits", "model_shape", 0, 0, total);
     }
     *scalars = total;
     return NPU_OK;
@@ -61,7 +61,7 @@ npu_layout_walk npu_layout_begin(const npu_layout *layout, uint64_t lanes)
     return walk;
 }
 
-/* On to the next scalar in the packed order. */
+/* Advances to the next scalar in the packed order. */
 static void advance(npu_layout_walk *walk)
 {
     const npu_layout *layout = walk->layout;

@@ -26,10 +26,10 @@ static const char *element_name(npu_element element)
 typedef struct head {
     const char *text;
     size_t length;
-    size_t start; /* in the file, for errors */
+    size_t start; /* offset in the file, for errors */
 } head;
 
-/* Behind a word of the head; the head's length when it is not there. */
+/* Offset after a word of the header, or the header's length if the word does not occur. */
 static size_t behind(const head *in, const char *word)
 {
     size_t length = strlen(word);
@@ -69,7 +69,7 @@ static npu_code read_order(const head *in, npu_error *error)
     if (at + 5 <= in->length && memcmp(in->text + at, "False", 5) == 0) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_SYNTAX, "must be False: rows first", "npy: fortran_order", in->start + at, 0, 0);
+    return npu_fail(error, NPU_SYNTAX, "must be False (row-major)", "npy: fortran_order", in->start + at, 0, 0);
 }
 
 static npu_code read_shape(const head *in, npu_array *array, npu_error *error)
@@ -88,7 +88,7 @@ static npu_code read_shape(const head *in, npu_array *array, npu_error *error)
         }
         if (at == first || size > UINT32_MAX || array->rank == NPU_MOST_AXES ||
             (size != 0 && array->scalars > UINT64_MAX / 16 / size)) {
-            return npu_fail(error, NPU_SYNTAX, "at most 8 sizes of at most 2^32 - 1 are read", "npy: shape",
+            return npu_fail(error, NPU_SYNTAX, "must have at most 8 sizes of at most 2^32 - 1", "npy: shape",
                             in->start + at, NPU_MOST_AXES, array->rank);
         }
         array->shape[array->rank++] = size;
@@ -107,7 +107,7 @@ npu_code npu_npy_read(const void *bytes, size_t length, npu_array *array, npu_er
 {
     const uint8_t *file = bytes;
     if (length < 12 || memcmp(file, "\x93NUMPY", 6) != 0 || file[6] < 1 || file[6] > 3) {
-        return npu_fail(error, NPU_SYNTAX, "is no .npy file of version 1 to 3", "npy", 0, 12, length);
+        return npu_fail(error, NPU_SYNTAX, "is not an .npy file of version 1 to 3", "npy", 0, 12, length);
     }
     size_t start = file[6] == 1 ? 10 : 12;
     uint64_t size = (uint64_t)file[8] | (uint64_t)file[9] << 8;
@@ -115,7 +115,7 @@ npu_code npu_npy_read(const void *bytes, size_t length, npu_array *array, npu_er
         size |= (uint64_t)file[10] << 16 | (uint64_t)file[11] << 24;
     }
     if (size > length - start) {
-        return npu_fail(error, NPU_SYNTAX, "the head ends beyond the file", "npy", start, size, length - start);
+        return npu_fail(error, NPU_SYNTAX, "the header ends beyond the file", "npy", start, size, length - start);
     }
     head in = {(const char *)file + start, (size_t)size, start};
     npu_code code = read_element(&in, array, error);
@@ -127,7 +127,7 @@ npu_code npu_npy_read(const void *bytes, size_t length, npu_array *array, npu_er
     uint64_t data = length - start - size;
     uint64_t expected = array->scalars * npu_element_bytes(array->element);
     if (data != expected) {
-        return npu_fail(error, NPU_LENGTH, "the data is not as long as its shape says", "npy", start + size, expected,
+        return npu_fail(error, NPU_LENGTH, "the length of the data does not match the shape", "npy", start + size, expected,
                         data);
     }
     array->data = file + start + size;
@@ -170,7 +170,7 @@ npu_code npu_npy_head(const npu_array *array, uint8_t *out, size_t *length, npu_
         at = put(text, at, array->rank == 1 ? "," : axis + 1 < array->rank ? ", " : "");
     }
     at = put(text, at, "), }");
-    /* The data begins at a multiple of 64, behind the end of the line. */
+    /* The data begins at a multiple of 64, after the line feed of the header. */
     while ((at + 1) % 64 != 0) {
         text[at++] = ' ';
     }
@@ -194,12 +194,12 @@ static uint64_t bits_of(const npu_array *array, uint64_t place)
     return bits;
 }
 
-/* The integer of the low `width` bits in two's complement. */
+/* Integer value of the low `width` bits in two's complement. */
 static int64_t signed_of(uint64_t bits, unsigned width)
 {
     uint64_t sign = UINT64_C(1) << (width - 1);
     bits &= sign | (sign - 1);
-    /* Of both halves, so that nothing overflows. */
+    /* Computed from both halves, to avoid overflow. */
     return (int64_t)(bits & (sign - 1)) - (int64_t)((bits & sign) >> 1) - (int64_t)((bits & sign) >> 1);
 }
 

@@ -10,7 +10,7 @@ int32_t npu_fixed_smallest(npu_fixed format)
     return -npu_fixed_largest(format) - 1;
 }
 
-/* The largest integer that is not above `value`, which fits 34 bits. */
+/* Largest integer that is at most `value`, which fits 34 bits. */
 static int64_t round_down(double value)
 {
     int64_t whole = (int64_t)value;
@@ -48,7 +48,7 @@ float npu_fixed_to_real(npu_fixed format, int32_t raw)
     return (float)raw / (float)(INT64_C(1) << format.point);
 }
 
-/* `value * 2^exponent`: exact, as no exponent of a tensor leaves the range of a double. */
+/* `value * 2^exponent`: exact, as no exponent of a tensor exceeds the range of a double. */
 static double scaled(double value, int32_t exponent)
 {
     for (; exponent > 0; exponent--) {

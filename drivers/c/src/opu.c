@@ -8,7 +8,7 @@ enum { WORD_BYTES = 4, ALIGNMENT = 64 };
 
 /* ---- the manifest ---- */
 
-/* Where the reader is: the map that keys belong to, and the table within it. */
+/* Position of the reader: the map to which keys belong, and the table within it. */
 typedef struct place {
     npu_opu_model *model;
     npu_opu_map *map;
@@ -28,7 +28,7 @@ static bool in(const place *at, const char *table)
 
 static npu_code full(const char *what, size_t room, npu_error *error)
 {
-    return npu_fail(error, NPU_CAPACITY, "more entries than this driver has room for", what, 0, room, room + 1);
+    return npu_fail(error, NPU_CAPACITY, "too many entries for this driver", what, 0, room, room + 1);
 }
 
 static npu_code begin_map(place *at, npu_opu_map *list, size_t *count, npu_error *error)
@@ -60,7 +60,7 @@ static npu_code begin_entry(place *at, npu_text name, npu_error *error)
     return NPU_OK;
 }
 
-/* The table that follows. Names of tables within a map lose its own: `planes`, `planes.border`, `patches`. */
+/* Handles the next table. Tables within a map have relative names: `planes`, `planes.border`, `patches`. */
 static npu_code enter(place *at, const npu_toml_item *item, npu_error *error)
 {
     npu_text name = item->name;
@@ -74,7 +74,7 @@ static npu_code enter(place *at, const npu_toml_item *item, npu_error *error)
     return item->kind == NPU_TOML_LIST ? begin_entry(at, name, error) : NPU_OK;
 }
 
-/* A key that is a number of 32 bits. */
+/* Reads a key that is a 32-bit number. */
 static npu_code take_number(const npu_toml *reader, const npu_toml_item *item, uint32_t *number, npu_error *error)
 {
     int64_t wide = 0;
@@ -110,14 +110,14 @@ static npu_code take_axes(const npu_toml *reader, const npu_toml_item *item, npu
         }
     }
     if (code == NPU_OK && !is_shape && layout->rank != count) {
-        return npu_fail(error, NPU_MANIFEST, "has another number of axes than shape, which stands before it", "perm",
+        return npu_fail(error, NPU_MANIFEST, "must have as many axes as `shape`, which must precede it", "perm",
                         reader->line, layout->rank, count);
     }
     layout->rank = (uint32_t)count;
     return code;
 }
 
-/* The numbers of a table, by key; keys that are not listed are passed over. */
+/* Reads the numbers of a table by key; unlisted keys are skipped. */
 typedef struct number_key {
     const char *key;
     uint32_t *number;
@@ -153,7 +153,7 @@ static npu_code take_type(const npu_toml *reader, const npu_toml_item *item, npu
             return NPU_OK;
         }
     }
-    return code == NPU_OK ? npu_fail(error, NPU_UNSUPPORTED, "this driver knows int8, int16, int32, fp16, bf16 and fp32", "itype",
+    return code == NPU_OK ? npu_fail(error, NPU_UNSUPPORTED, "must be int8, int16, int32, fp16, bf16 or fp32", "itype",
                                      reader->line, 0, 0)
                           : code;
 }
@@ -177,7 +177,7 @@ static npu_code take_segment(const npu_toml *reader, const npu_toml_item *item, 
     npu_text file;
     npu_code code = npu_toml_text(reader, item, &file, error);
     if (code == NPU_OK && model->segments > 1 && !npu_text_same(file, model->image_file)) {
-        return npu_fail(error, NPU_UNSUPPORTED, "segments of several files", "segment", reader->line, 1, 2);
+        return npu_fail(error, NPU_UNSUPPORTED, "segments in several files are not supported", "segment", reader->line, 1, 2);
     }
     model->image_file = file;
     return code;
@@ -275,7 +275,7 @@ static npu_code check_groups(const npu_opu_model *model, const npu_opu_map *map,
 {
     uint64_t rows = (uint64_t)map->height + map->top + map->bottom;
     *channels = 0;
-    /* Sizes of 32 bits: only the last product can be too large. */
+    /* Sizes have 32 bits, so only the last product can overflow. */
     uint64_t slots = rows > (UINT64_C(1) << 32) || map->pitch == 0 ? UINT64_MAX / 1024 : rows * map->pitch;
     uint64_t bytes = slots > UINT32_MAX ? UINT64_MAX : slots * NPU_OPU_SLOT * model->element_bytes;
     for (uint32_t i = 0; i < map->groups; i++) {
@@ -283,10 +283,10 @@ static npu_code check_groups(const npu_opu_model *model, const npu_opu_map *map,
         bool legal = group->channels >= 1 && group->channels <= NPU_OPU_SLOT && group->lanes <= NPU_OPU_SLOT &&
                      (group->lanes == 0 || group->lanes >= group->channels);
         if (!legal) {
-            return contradicts("a group has 1 to 64 channels, and at most 64 lanes", map, NPU_OPU_SLOT, group->channels, error);
+            return contradicts("a group must have 1 to 64 channels, and at most 64 lanes", map, NPU_OPU_SLOT, group->channels, error);
         }
         if (bytes > (UINT64_C(1) << 32) - group->address) {
-            return contradicts("a plane does not lie in the memory of 2^32 bytes", map, group->address, bytes, error);
+            return contradicts("a plane is outside the memory of 2^32 bytes", map, group->address, bytes, error);
         }
         *channels += group->channels;
     }
@@ -306,22 +306,22 @@ static npu_code check_map(const npu_opu_model *model, npu_opu_map *map, npu_erro
         return code;
     }
     if (map->height == 0 || map->width == 0 || channels == 0 || map->pitch < (uint64_t)map->left + map->width + map->right) {
-        return contradicts("a map has pixels and channels, and rows that do not overlap", map, map->width, map->pitch, error);
+        return contradicts("a map must have pixels, channels, and rows that do not overlap", map, map->width, map->pitch, error);
     }
     map_shape(map, shape);
     if (map->patches) {
         for (int i = 0; i < 2; i++) {
             if (map->kernel[i] == 0 || map->kernel[i] > 0xFFFF || map->stride[i] == 0 || map->stride[i] > 0xFFFF) {
-                return contradicts("patches and their steps are 1 to 65535", map, 0xFFFF, map->kernel[i], error);
+                return contradicts("sizes and strides of patches must be 1 to 65535", map, 0xFFFF, map->kernel[i], error);
             }
         }
         uint64_t area = (uint64_t)map->kernel[0] * map->kernel[1];
         bool fits = shape[2] <= UINT32_MAX && shape[2] * area == channels;
-        return fits ? NPU_OK : contradicts("patches have another number of channels than the planes", map, channels, area, error);
+        return fits ? NPU_OK : contradicts("patches and planes must have the same number of channels", map, channels, area, error);
     }
-    /* Pixels follow each other row by row, however many are in a row of the planes. `scalars` is their product, in 64 bits. */
+    /* Pixels are consecutive, independent of the rows of the planes. `scalars` is their product, in 64 bits. */
     if (shape[2] != channels || shape[0] * shape[1] != (uint64_t)map->height * map->width) {
-        return contradicts("the tensor has other pixels or channels than the planes", map, channels, shape[2], error);
+        return contradicts("tensor and planes must have the same pixels and channels", map, channels, shape[2], error);
     }
     return NPU_OK;
 }
@@ -333,7 +333,7 @@ static npu_code check_model(npu_opu_model *model, npu_error *error)
                         0, 1, 0);
     }
     if (model->program_address % ALIGNMENT != 0) {
-        return npu_fail(error, NPU_MANIFEST, "programs begin at multiples of 64", "program.address", 0, ALIGNMENT,
+        return npu_fail(error, NPU_MANIFEST, "a program must begin at a multiple of 64", "program.address", 0, ALIGNMENT,
                         model->program_address);
     }
     npu_code code = NPU_OK;
@@ -343,7 +343,7 @@ static npu_code check_model(npu_opu_model *model, npu_error *error)
     for (size_t i = 0; code == NPU_OK && i < model->outputs; i++) {
         code = check_map(model, &model->output[i], error);
         if (code == NPU_OK && model->output[i].patches) {
-            code = contradicts("an output has no patches", &model->output[i], 0, 1, error);
+            code = contradicts("an output must not have patches", &model->output[i], 0, 1, error);
         }
     }
     return code;
@@ -370,7 +370,7 @@ npu_code npu_opu_open(npu_opu *opu, const npu_hal *hal, npu_region memory, npu_o
 {
     npu_code code = npu_hal_check(hal, error);
     if (code == NPU_OK && (start.begin == NULL || start.ended == NULL || timeout_us == 0)) {
-        code = npu_fail(error, NPU_ARGUMENT, "how the machine is started and ends, and a time limit, must be given", "opu", 0, 0, 0);
+        code = npu_fail(error, NPU_ARGUMENT, "the functions that start the machine and detect its end, and a time limit, must be given", "opu", 0, 0, 0);
     }
     if (code == NPU_OK) {
         npu_opu fresh = {hal, memory, start, timeout_us, NULL, true};
@@ -384,7 +384,7 @@ static npu_code check_range(const npu_opu *opu, const char *name, uint32_t addre
     if (npu_region_holds(&opu->memory, address, bytes)) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_RANGE, "does not lie in the board's memory", name, address, opu->memory.bytes, bytes);
+    return npu_fail(error, NPU_RANGE, "is outside the board's memory", name, address, opu->memory.bytes, bytes);
 }
 
 static npu_code write_part(const npu_opu *opu, const char *name, uint32_t address, const void *bytes, size_t count,
@@ -394,7 +394,7 @@ static npu_code write_part(const npu_opu *opu, const char *name, uint32_t addres
     return code == NPU_OK ? npu_write_memory(opu->hal, name, opu->memory.address + address, bytes, count, error) : code;
 }
 
-/* Program and segments, each against all behind it. */
+/* Compares program and segments, each with all that follow. */
 static npu_code check_apart(const npu_opu_model *model, npu_error *error)
 {
     for (size_t a = 0; a <= model->segments; a++) {
@@ -419,7 +419,7 @@ npu_code npu_opu_load(npu_opu *opu, const npu_opu_model *model, const void *word
 {
     opu->model = NULL;
     if (word_bytes != (uint64_t)model->program_words * WORD_BYTES) {
-        return npu_fail(error, NPU_LENGTH, "the program is not as long as the manifest says", "program", 0,
+        return npu_fail(error, NPU_LENGTH, "the length of the program differs from the manifest", "program", 0,
                         (uint64_t)model->program_words * WORD_BYTES, word_bytes);
     }
     npu_code code = check_apart(model, error);
@@ -447,7 +447,7 @@ npu_code npu_opu_run(npu_opu *opu, npu_error *error)
     while (code == NPU_OK && !ended) {
         code = opu->start.ended(opu->start.context, &ended, error);
         if (code == NPU_OK && !ended && npu_deadline_passed(&deadline)) {
-            code = npu_fail(error, NPU_TIMEOUT, "the machine does not come to its end", "opu", opu->model->program_address,
+            code = npu_fail(error, NPU_TIMEOUT, "the machine does not reach its end", "opu", opu->model->program_address,
                             opu->timeout_us, 0);
         }
     }
@@ -457,7 +457,7 @@ npu_code npu_opu_run(npu_opu *opu, npu_error *error)
 
 /* ---- tensors ---- */
 
-/* The place in the model's tensor of an element of the tensor in the map's order. */
+/* Index in the model's tensor of an element of the tensor in the map's order. */
 static uint64_t place_of(const npu_opu_map *map, uint64_t row, uint64_t column, uint64_t channel)
 {
     const npu_layout *layout = &map->layout;
@@ -475,7 +475,7 @@ static uint64_t place_of(const npu_opu_map *map, uint64_t row, uint64_t column, 
     return sum;
 }
 
-/* The place of a channel of the map's pixel (y, x); false where a patch lies beside the tensor. */
+/* Index of a channel of the map's pixel (y, x); false if a patch lies outside the tensor. */
 static bool element_of(const npu_opu_map *map, uint64_t y, uint64_t x, uint64_t channel, uint64_t *place_)
 {
     uint64_t shape[3];
@@ -519,7 +519,7 @@ static npu_code raw_of(const npu_opu_model *model, const npu_opu_map *map, const
 {
     if (!npu_array_is_raw(array)) {
         if (model->element.width == 0) {
-            return npu_fail(error, NPU_UNSUPPORTED, "of a floating type this driver takes raw bits only", "input", place_, 0, 0);
+            return npu_fail(error, NPU_UNSUPPORTED, "for a floating-point type, this driver only supports raw bits", "input", place_, 0, 0);
         }
         *raw = npu_fixed_round(model->element, scaled(npu_array_real(array, place_), map->fraction), saturated);
         return NPU_OK;
@@ -534,7 +534,7 @@ static npu_code raw_of(const npu_opu_model *model, const npu_opu_map *map, const
     return code;
 }
 
-/* As many bits as memory holds of an element. */
+/* Converts an element to the bits in memory. */
 static npu_fixed stored(const npu_opu_model *model)
 {
     npu_fixed format = {(uint8_t)(8 * model->element_bytes), 0, (uint8_t)model->element_bytes};
@@ -564,17 +564,17 @@ static npu_code check_tensor(const npu_opu *opu, const npu_opu_map *map, const c
     uint64_t scalars = 0;
     uint64_t vectors = 0;
     if (map == NULL) {
-        return npu_fail(error, NPU_ARGUMENT, "the program has no tensor of that name", name, 0, opu->model->inputs,
+        return npu_fail(error, NPU_ARGUMENT, "the program has no tensor with this name", name, 0, opu->model->inputs,
                         opu->model->outputs);
     }
     npu_code code = npu_layout_check(&map->layout, 1, &scalars, &vectors, error);
     if (code == NPU_OK && scalars != count) {
-        return npu_fail(error, NPU_LENGTH, "another number of elements than the tensor has", name, 0, scalars, count);
+        return npu_fail(error, NPU_LENGTH, "the number of elements differs from the tensor", name, 0, scalars, count);
     }
     return code;
 }
 
-/* Writes a slot: channels `first` and following of pixel (y, x), and zeros behind them. */
+/* Writes a slot: channels starting at `first` of pixel (y, x), followed by zeros. */
 static npu_code write_slot(npu_opu *opu, const npu_opu_map *map, const npu_opu_group *group, uint64_t pixel,
                            uint64_t first, const npu_array *array, uint64_t *saturated, npu_error *error)
 {
@@ -636,7 +636,7 @@ static npu_code read_slot(npu_opu *opu, const npu_opu_map *map, const npu_opu_gr
         uint64_t place_ = 0;
         if (element_of(map, y, x, first + i, &place_)) {
             int32_t raw = npu_fixed_load(stored(model), bytes + (size_t)i * model->element_bytes);
-            /* Of a floating type the bits, which have no sign to extend. */
+            /* Elements of floating-point types are bits without a sign to extend. */
             values[place_] = model->element.width == 0 && model->element_bytes == 2 ? raw & 0xFFFF : raw;
         }
     }

@@ -35,7 +35,7 @@ typedef struct file {
     uint64_t length;
 } file;
 
-/* A section of the file; of no byte when it is not there. */
+/* A section of the file; empty if it does not exist. */
 typedef struct section {
     uint64_t at;
     uint64_t bytes;
@@ -57,11 +57,11 @@ static npu_code find_section(const file *in, const char *tag, section *found, np
         const uint8_t *entry = in->bytes + HEAD + i * ENTRY;
         section part = {load(entry + 4, 4), load(entry + 8, 4)};
         if (part.at > in->length || part.bytes > in->length - part.at || part.at < HEAD + count * ENTRY) {
-            return wrong("a section is not in the file", HEAD + i * ENTRY, in->length, part.at + part.bytes, error);
+            return wrong("a section ends beyond the file", HEAD + i * ENTRY, in->length, part.at + part.bytes, error);
         }
         if (memcmp(entry, tag, 4) == 0) {
             if (found->at != 0) {
-                return wrong("a section is there twice", HEAD + i * ENTRY, 1, 2, error);
+                return wrong("a section occurs twice", HEAD + i * ENTRY, 1, 2, error);
             }
             *found = part;
         }
@@ -77,10 +77,10 @@ static npu_code parse_window(const file *in, uint64_t at, const section *names, 
     window->from_device = direction == 1;
     window->bytes = load(in->bytes + at + 8, 8);
     if (direction > 1) {
-        return wrong("a window's direction is 0 or 1", at + 4, 1, direction, error);
+        return wrong("a window's direction must be 0 or 1", at + 4, 1, direction, error);
     }
     if (window->bytes % L2_WORD_BYTES != 0 || window->bytes > UINT64_C(1) << 21) {
-        return wrong("a window has multiples of 16 bytes, at most 2 MiB", at + 8, UINT64_C(1) << 21, window->bytes, error);
+        return wrong("a window's size must be a multiple of 16 bytes, at most 2 MiB", at + 8, UINT64_C(1) << 21, window->bytes, error);
     }
     const uint8_t *name = in->bytes + names->at + start;
     if (start >= names->bytes || memchr(name, 0, (size_t)(names->bytes - start)) == NULL) {
@@ -100,7 +100,7 @@ static npu_code parse_windows(const file *in, npu_pccx_program *program, npu_err
         return wrong("section HWIN ends inside a window", list.at, WINDOW, list.bytes % WINDOW, error);
     }
     if (code == NPU_OK && list.bytes / WINDOW > NPU_PCCX_WINDOWS) {
-        return npu_fail(error, NPU_CAPACITY, "more windows than this driver has room for", "HWIN", list.at, NPU_PCCX_WINDOWS,
+        return npu_fail(error, NPU_CAPACITY, "too many windows for this driver", "HWIN", list.at, NPU_PCCX_WINDOWS,
                         list.bytes / WINDOW);
     }
     while (code == NPU_OK && program->windows < list.bytes / WINDOW) {
@@ -111,21 +111,21 @@ static npu_code parse_windows(const file *in, npu_pccx_program *program, npu_err
     return code;
 }
 
-/* Whether the driver can run the instruction. */
+/* Checks whether the driver can run the instruction. */
 static npu_code check_word(uint64_t word, uint32_t index, npu_error *error)
 {
     uint64_t opcode = word >> 60;
     bool from_host = field(word, 59, 1) != 0;
     bool to_host = field(word, 58, 1) != 0;
     if (opcode == GEMV || opcode == GEMM) {
-        return npu_fail(error, NPU_UNSUPPORTED, "how a product ends, and how its scales reach the device, is not described",
+        return npu_fail(error, NPU_UNSUPPORTED, "the end of a product, and the transfer of its scales, are not documented",
                         "GEMV or GEMM", index, 0, word);
     }
     if (opcode == MEMCPY && !from_host && !to_host) {
-        return npu_fail(error, NPU_UNSUPPORTED, "no circuit moves within L2", "MEMCPY", index, 0, word);
+        return npu_fail(error, NPU_UNSUPPORTED, "no circuit supports moves within L2", "MEMCPY", index, 0, word);
     }
     if (opcode > CVO || (opcode == MEMCPY && from_host && to_host) || (opcode == MEMSET && field(word, 58, 2) > 1)) {
-        return npu_fail(error, NPU_PROGRAM, "an instruction without meaning", "CODE", index, 0, word);
+        return npu_fail(error, NPU_PROGRAM, "an invalid instruction", "CODE", index, 0, word);
     }
     return NPU_OK;
 }
@@ -137,12 +137,12 @@ npu_code npu_pccx_parse(const void *bytes, size_t length, npu_pccx_program *prog
     section host;
     memset(program, 0, sizeof *program);
     if (length < HEAD || memcmp(bytes, "PCP1", 4) != 0 || load(in.bytes + 4, 4) != 1) {
-        return wrong("is no container `PCP1` of version 1", 0, HEAD, length, error);
+        return wrong("is not a container `PCP1` of version 1", 0, HEAD, length, error);
     }
     npu_code code = find_section(&in, "CODE", &code_section, error);
     code = code == NPU_OK ? find_section(&in, "HOST", &host, error) : code;
     if (code == NPU_OK && host.bytes > 0) {
-        return npu_fail(error, NPU_UNSUPPORTED, "the program has steps of the host, which this driver does not do", "HOST", host.at, 0,
+        return npu_fail(error, NPU_UNSUPPORTED, "this driver does not support host steps of a program", "HOST", host.at, 0,
                         host.bytes);
     }
     if (code == NPU_OK && code_section.bytes % WORD_BYTES != 0) {
@@ -175,7 +175,7 @@ npu_code npu_pccx_find(const npu_pccx_program *program, const char *name, size_t
             return NPU_OK;
         }
     }
-    return npu_fail(error, NPU_ARGUMENT, "the program has no window of that name", name, 0, program->windows, 0);
+    return npu_fail(error, NPU_ARGUMENT, "the program has no window with this name", name, 0, program->windows, 0);
 }
 
 npu_code npu_pccx_open(npu_pccx *pccx, const npu_hal *hal, const npu_pccx_program *program,
@@ -183,14 +183,14 @@ npu_code npu_pccx_open(npu_pccx *pccx, const npu_hal *hal, const npu_pccx_progra
 {
     npu_code code = npu_hal_check(hal, error);
     if (code == NPU_OK && (hal->read64 == NULL || hal->write64 == NULL || board->timeout_us == 0)) {
-        return npu_fail(error, NPU_ARGUMENT, "accesses of 64 bits and a time limit must be given", "pccx", board->base, 0, 0);
+        return npu_fail(error, NPU_ARGUMENT, "64-bit accesses and a time limit must be given", "pccx", board->base, 0, 0);
     }
     for (size_t i = 0; code == NPU_OK && i < program->windows; i++) {
         const npu_region *region = &board->windows[i];
         const uint64_t end = UINT64_C(1) << 32;
         if (region->bytes < program->window[i].bytes || region->address % L2_WORD_BYTES != 0 || region->address >= end ||
             region->bytes > end - region->address) {
-            return npu_fail(error, NPU_ARGUMENT, "a window must begin at a multiple of 16, and lie whole below 2^32",
+            return npu_fail(error, NPU_ARGUMENT, "a window must begin at a multiple of 16, and end below 2^32",
                             program->window[i].name, region->address, program->window[i].bytes, region->bytes);
         }
     }
@@ -210,7 +210,7 @@ static npu_code check_window(const npu_pccx *pccx, size_t window, uint64_t offse
         count <= pccx->program->window[window].bytes - offset) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_RANGE, "bytes beyond the window, or no such window", "window", window, offset, count);
+    return npu_fail(error, NPU_RANGE, "the window does not exist, or the bytes exceed it", "window", window, offset, count);
 }
 
 npu_code npu_pccx_write(npu_pccx *pccx, size_t window, uint64_t offset, const void *bytes, size_t count, npu_error *error)
@@ -239,14 +239,14 @@ static npu_code mover_write(const npu_pccx *pccx, uint64_t page, uint64_t reg, u
     return npu_write32(pccx->hal, "data mover", pccx->board.base + page + reg, value, error);
 }
 
-/* Asks a mover for bytes of memory. Its tag is 0, which is the same in both readings of the command. */
+/* Requests a transfer from a mover. Its tag is 0, which has the same meaning in both readings of the command. */
 static npu_code begin_move(const npu_pccx *pccx, uint64_t page, uint64_t address, uint64_t bytes, npu_error *error)
 {
     uint32_t flags = 0;
     npu_code code = mover_write(pccx, page, ERR_W1C, 0xF, error);
     code = code == NPU_OK ? mover_read(pccx, page, FLAGS, &flags, error) : code;
     if (code == NPU_OK && ((flags & FLAG_COMMAND_FULL) != 0 || (flags & FLAG_STATUS_EMPTY) == 0)) {
-        return npu_fail(error, NPU_STATE, "the data mover has commands or a status that are not this program's", "FLAGS",
+        return npu_fail(error, NPU_STATE, "the data mover has commands or a status of another program", "FLAGS",
                         pccx->board.base + page + FLAGS, FLAG_STATUS_EMPTY, flags);
     }
     uint32_t low = (uint32_t)bytes | (uint32_t)MOVER_INCREMENTING | (uint32_t)MOVER_END_OF_FRAME;
@@ -284,7 +284,7 @@ static npu_code push(const npu_pccx *pccx, uint64_t word, npu_error *error)
     return npu_write64(pccx->hal, "command FIFO", pccx->board.base + COMMAND, word, error);
 }
 
-/* Waits for the end of a MEMSET or CVO. The FIFO of status words holds eight old ones. */
+/* Waits for the end of a MEMSET or CVO. The FIFO of status words begins with eight old ones. */
 static npu_code wait_until_idle(const npu_pccx *pccx, uint32_t index, npu_error *error)
 {
     npu_deadline deadline = npu_deadline_begin(pccx->hal, pccx->board.timeout_us);
@@ -303,7 +303,7 @@ static npu_code wait_until_idle(const npu_pccx *pccx, uint32_t index, npu_error 
     return code;
 }
 
-/* The window that a MEMCPY reaches, by its number and direction. */
+/* Returns the window that a MEMCPY accesses, by number and direction. */
 static npu_code window_of(const npu_pccx *pccx, uint64_t word, uint32_t index, size_t *window, npu_error *error)
 {
     bool from_device = field(word, 58, 1) != 0;
@@ -314,7 +314,7 @@ static npu_code window_of(const npu_pccx *pccx, uint64_t word, uint32_t index, s
             return NPU_OK;
         }
     }
-    return npu_fail(error, NPU_PROGRAM, "a MEMCPY of a window that the program does not have", "MEMCPY", index, 0, number);
+    return npu_fail(error, NPU_PROGRAM, "a MEMCPY with an unknown window", "MEMCPY", index, 0, number);
 }
 
 static npu_code copy(const npu_pccx *pccx, uint64_t word, uint32_t index, npu_error *error)
@@ -325,7 +325,7 @@ static npu_code copy(const npu_pccx *pccx, uint64_t word, uint32_t index, npu_er
     uint64_t page = field(word, 58, 1) != 0 ? PAGE_FROM_DEVICE : PAGE_TO_DEVICE;
     size_t window = 0;
     if (elements == 0 || elements >= MOST_ELEMENTS) {
-        return npu_fail(error, NPU_PROGRAM, "a MEMCPY of no element, or of 2^20 or more", "MEMCPY", index, MOST_ELEMENTS, elements);
+        return npu_fail(error, NPU_PROGRAM, "a MEMCPY must have 1 to 2^20 - 1 elements", "MEMCPY", index, MOST_ELEMENTS, elements);
     }
     npu_code code = window_of(pccx, word, index, &window, error);
     code = code == NPU_OK ? check_window(pccx, window, offset, bytes, error) : code;

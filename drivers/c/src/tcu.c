@@ -1,11 +1,11 @@
-/* The TCU's board: streaming, running, tensors and samples. */
+/* Board of the TCU: streaming, running, tensors and samples. */
 #include "npukit/tcu.h"
 
 #include <string.h>
 
 enum { WINDOW_SHIFT = 16, SAMPLE_BYTES = 8, INSTRUCTIONS_BEFORE = 1 };
 
-/* After a failure in the middle of a stream nobody knows what the unit holds. */
+/* After a failure during a stream, the content of the unit is unknown. */
 static npu_code broken(npu_tcu *tcu, npu_code code)
 {
     if (code == NPU_BUS || code == NPU_DMA || code == NPU_TIMEOUT) {
@@ -24,7 +24,7 @@ static npu_code check_open(const npu_tcu *tcu, npu_error *error)
 
 /* ---- samples ---- */
 
-/* Begins the next transfer of samples, where there is room for one. */
+/* Starts the next transfer of samples, if the buffer has room for one. */
 static npu_code arm_samples(npu_tcu *tcu, npu_error *error)
 {
     uint64_t room = tcu->board.samples.bytes - tcu->sample_bytes;
@@ -39,7 +39,7 @@ static npu_code arm_samples(npu_tcu *tcu, npu_error *error)
                          tcu->sample_transfer, error);
 }
 
-/* Takes a block of samples that has come. `came` becomes true when there was one. */
+/* Takes a finished block of samples. `came` is set if there was one. */
 static npu_code take_samples(npu_tcu *tcu, bool *came, npu_error *error)
 {
     bool ended = false;
@@ -56,7 +56,7 @@ static npu_code take_samples(npu_tcu *tcu, bool *came, npu_error *error)
         return code;
     }
     if (bytes == 0 || bytes > tcu->sample_transfer || bytes % SAMPLE_BYTES != 0) {
-        return npu_fail(error, NPU_DATA, "a block of samples is not as long as one is", "sample DMA", tcu->sample_bytes,
+        return npu_fail(error, NPU_DATA, "a block of samples has the wrong length", "sample DMA", tcu->sample_bytes,
                         tcu->sample_transfer, bytes);
     }
     *came = true;
@@ -64,7 +64,7 @@ static npu_code take_samples(npu_tcu *tcu, bool *came, npu_error *error)
     return arm_samples(tcu, error);
 }
 
-/* Waits for the block that is coming: what the program did is in it. */
+/* Waits for the current block, which contains the end of the program. */
 static npu_code last_samples(npu_tcu *tcu, npu_error *error)
 {
     npu_deadline deadline = npu_deadline_begin(tcu->hal, tcu->board.timeout_us);
@@ -82,7 +82,7 @@ static npu_code last_samples(npu_tcu *tcu, npu_error *error)
 
 /* ---- the stream of instructions ---- */
 
-/* Sends what is staged, and takes samples meanwhile. */
+/* Sends the staged instructions, and takes samples meanwhile. */
 static npu_code send(npu_tcu *tcu, npu_error *error)
 {
     if (tcu->staged == 0) {
@@ -96,7 +96,7 @@ static npu_code send(npu_tcu *tcu, npu_error *error)
         code = npu_dma_ended(&tcu->instructions, NPU_DMA_TO_DEVICE, &ended, error);
         code = code == NPU_OK ? take_samples(tcu, &came, error) : code;
         if (code == NPU_OK && !ended && npu_deadline_passed(&deadline)) {
-            code = npu_fail(error, NPU_TIMEOUT, "the unit does not take the instructions: one of them may hang it",
+            code = npu_fail(error, NPU_TIMEOUT, "the unit does not accept the instructions; one of them may hang it",
                             "instruction DMA", tcu->board.instruction_dma, tcu->board.timeout_us, tcu->staged);
         }
     }
@@ -140,7 +140,7 @@ static npu_code stage_move(npu_tcu *tcu, npu_tcu_move kind, uint64_t local, uint
     return code == NPU_OK ? stage(tcu, word, tcu->fields.bytes, error) : code;
 }
 
-/* NoOps up to a whole beat: the rest of an instruction would stay in the unit. */
+/* Adds NoOps up to a whole beat. Otherwise the rest of an instruction would stay in the unit. */
 static npu_code stage_padding(npu_tcu *tcu, npu_error *error)
 {
     static const uint8_t NO_OP[NPU_TCU_MOST_INSTRUCTION_BYTES] = {0};
@@ -151,7 +151,7 @@ static npu_code stage_padding(npu_tcu *tcu, npu_error *error)
     return code;
 }
 
-/* ---- the probe: a vector that is moved last shows that all before it is done ---- */
+/* ---- the probe: a vector that is moved last shows that all previous instructions are complete ---- */
 
 static uint64_t probe_source(const npu_tcu *tcu)
 {
@@ -182,7 +182,7 @@ static npu_code stage_probe(npu_tcu *tcu, npu_error *error)
     return code == NPU_OK ? stage_move(tcu, NPU_TCU_LOCAL_TO_DRAM0, local, probe_target(tcu), 1, error) : code;
 }
 
-/* Whether every byte of the target is the source's. */
+/* Whether the target vector equals the source. */
 static npu_code look_at_probe(npu_tcu *tcu, bool *done, npu_error *error)
 {
     uint64_t address = in_dram0(tcu, probe_target(tcu));
@@ -211,7 +211,7 @@ static npu_code wait_for_probe(npu_tcu *tcu, npu_error *error)
     npu_code code = look_at_probe(tcu, &done, error);
     while (code == NPU_OK && !done) {
         if (npu_deadline_passed(&deadline)) {
-            return npu_fail(error, NPU_TIMEOUT, "all instructions were taken, and the vector moved last does not arrive", "DRAM0",
+            return npu_fail(error, NPU_TIMEOUT, "all instructions were accepted, but the vector moved last does not arrive", "DRAM0",
                             in_dram0(tcu, probe_target(tcu)), tcu->board.timeout_us, tcu->scratch[0]);
         }
         code = take_samples(tcu, &came, error);
@@ -220,7 +220,7 @@ static npu_code wait_for_probe(npu_tcu *tcu, npu_error *error)
     return code;
 }
 
-/* Sends all that is staged, with the probe behind it, and waits until it was carried out. */
+/* Sends the staged instructions, followed by the probe, and waits until they are complete. */
 static npu_code finish(npu_tcu *tcu, npu_error *error)
 {
     npu_code code = stage_probe(tcu, error);
@@ -352,7 +352,7 @@ static npu_code check_length(const char *name, uint64_t expected, uint64_t actua
     if (expected == actual) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_LENGTH, "is not as long as the manifest says", name, 0, expected, actual);
+    return npu_fail(error, NPU_LENGTH, "the length differs from the manifest", name, 0, expected, actual);
 }
 
 npu_code npu_tcu_load(npu_tcu *tcu, const npu_tcu_model *model, const void *program, size_t program_bytes,
@@ -389,7 +389,7 @@ static npu_code check_loaded(const npu_tcu *tcu, npu_error *error)
     return code;
 }
 
-/* The constants to local memory, where the program wants them and they are not there. */
+/* Moves the constants to local memory if the program expects them there and they are missing. */
 static npu_code stage_constants(npu_tcu *tcu, npu_error *error)
 {
     uint64_t size = tcu->model->constants_size;
@@ -399,7 +399,7 @@ static npu_code stage_constants(npu_tcu *tcu, npu_error *error)
     return stage_move(tcu, NPU_TCU_DRAM1_TO_LOCAL, 0, 0, size, error);
 }
 
-/* Samples begin before the program, whose first instruction has the number that npukit expects. */
+/* Samples start before the program, so that its first instruction has the number that npukit expects. */
 static npu_code begin_samples(npu_tcu *tcu, npu_error *error)
 {
     tcu->sample_bytes = 0;
@@ -422,7 +422,7 @@ static npu_code end_samples(npu_tcu *tcu, npu_error *error)
     code = code == NPU_OK ? prepare_probe(tcu, error) : code;
     code = code == NPU_OK ? stage_configure(tcu, NPU_TCU_SAMPLE_INTERVAL, 0, error) : code;
     code = code == NPU_OK ? finish(tcu, error) : code;
-    /* A transfer that was begun and gets no more samples must not write later. */
+    /* A started transfer without further samples must not write later. */
     return code == NPU_OK ? npu_dma_reset(&tcu->samples, error) : code;
 }
 
@@ -446,19 +446,19 @@ npu_code npu_tcu_run(npu_tcu *tcu, npu_error *error)
 
 /* ---- tensors ---- */
 
-/* Goes through the bytes of a tensor in DRAM0, piece by piece, with a buffer between. */
+/* Iterator over the bytes of a tensor in DRAM0, piece by piece, with a buffer. */
 typedef struct cursor {
     npu_tcu *tcu;
     const npu_tcu_pieces *pieces;
     const char *name;
-    size_t piece;     /* the one at hand */
-    uint64_t address; /* of the buffer */
-    uint64_t left;    /* bytes of the piece from there on */
+    size_t piece;     /* current piece */
+    uint64_t address; /* address of the buffer's data */
+    uint64_t left;    /* remaining bytes of the piece */
     size_t held;      /* bytes in the buffer */
-    size_t used;      /* of them */
+    size_t used;      /* used bytes of the buffer */
 } cursor;
 
-/* On to the next piece of the name; the number of vectors was checked, so that there is one. */
+/* Advances to the next piece of the name. It exists, as the number of vectors was checked. */
 static void next_piece(cursor *at)
 {
     while (!npu_text_is(at->pieces->pieces[at->piece].name, at->name)) {
@@ -479,7 +479,7 @@ static npu_code drain(cursor *at, npu_error *error)
     return code;
 }
 
-/* The place for the next `bytes` bytes of an input. */
+/* Returns the place for the next `bytes` bytes of an input. */
 static npu_code put(cursor *at, const uint8_t *bytes, size_t count, npu_error *error)
 {
     npu_tcu *tcu = at->tcu;
@@ -492,7 +492,7 @@ static npu_code put(cursor *at, const uint8_t *bytes, size_t count, npu_error *e
     return full ? drain(at, error) : NPU_OK;
 }
 
-/* The next `count` bytes of an output. */
+/* Returns the next `count` bytes of an output. */
 static npu_code take(cursor *at, uint8_t *bytes, size_t count, npu_error *error)
 {
     npu_tcu *tcu = at->tcu;
@@ -515,7 +515,7 @@ static npu_code take(cursor *at, uint8_t *bytes, size_t count, npu_error *error)
     return NPU_OK;
 }
 
-/* Sees that `count` scalars of the layout, or of whole vectors, are the tensor's. */
+/* Checks that `count` scalars of the layout, or of whole vectors, match the tensor. */
 static npu_code check_tensor(const npu_tcu *tcu, const npu_tcu_pieces *pieces, const char *name, uint64_t count,
                              const npu_layout *layout, npu_error *error)
 {
@@ -523,19 +523,19 @@ static npu_code check_tensor(const npu_tcu *tcu, const npu_tcu_pieces *pieces, c
     uint64_t scalars = vectors * tcu->arch.array_size;
     uint64_t taken = vectors;
     if (vectors == 0) {
-        return npu_fail(error, NPU_ARGUMENT, "the program has no tensor of that name", name, 0, pieces->count, 0);
+        return npu_fail(error, NPU_ARGUMENT, "the program has no tensor with this name", name, 0, pieces->count, 0);
     }
     npu_code code = layout == NULL ? NPU_OK : npu_layout_check(layout, tcu->arch.array_size, &scalars, &taken, error);
     if (code == NPU_OK && taken != vectors) {
-        return npu_fail(error, NPU_LENGTH, "the layout takes another number of vectors than the program", name, 0, vectors, taken);
+        return npu_fail(error, NPU_LENGTH, "the numbers of vectors of layout and program differ", name, 0, vectors, taken);
     }
     if (code == NPU_OK && count != scalars) {
-        return npu_fail(error, NPU_LENGTH, "another number of scalars than the tensor has", name, 0, scalars, count);
+        return npu_fail(error, NPU_LENGTH, "the number of scalars differs from the tensor", name, 0, scalars, count);
     }
     return code;
 }
 
-/* Where the scalars of an input come from: exactly one of them is given. */
+/* Source of an input's scalars: exactly one of them is set. */
 typedef struct source {
     const float *reals;
     const int32_t *raw;
@@ -620,7 +620,7 @@ npu_code npu_tcu_write_array(npu_tcu *tcu, const char *name, const npu_array *ar
     return write_tensor(tcu, name, &from, array->scalars, layout, saturated, error);
 }
 
-/* Reads an output to the one of `reals` and `raw` that is given. */
+/* Reads an output into either `reals` or `raw`. */
 static npu_code read_tensor(npu_tcu *tcu, const char *name, float *reals, int32_t *raws, uint64_t count,
                             const npu_layout *layout, npu_error *error)
 {
@@ -673,7 +673,7 @@ npu_code npu_tcu_read_bank(npu_tcu *tcu, unsigned bank, uint64_t vector, void *b
     uint64_t depth = bank == 0 ? tcu->arch.dram0_depth : tcu->arch.dram1_depth;
     uint64_t size = npu_tcu_vector_bytes(&tcu->arch);
     if (bank > 1 || vector > depth || count > (depth - vector) * size) {
-        return npu_fail(error, NPU_RANGE, "vectors beyond the bank", bank == 0 ? "DRAM0" : "DRAM1", vector, depth, count);
+        return npu_fail(error, NPU_RANGE, "the vectors end beyond the bank", bank == 0 ? "DRAM0" : "DRAM1", vector, depth, count);
     }
     return npu_read_memory(tcu->hal, bank == 0 ? "DRAM0" : "DRAM1", region->address + vector * size, bytes, count, error);
 }
@@ -684,10 +684,10 @@ npu_code npu_tcu_configure(npu_tcu *tcu, npu_tcu_register number, uint32_t value
 {
     npu_code code = check_open(tcu, error);
     if (code == NPU_OK && (number == NPU_TCU_DRAM0_OFFSET || number == NPU_TCU_DRAM1_OFFSET)) {
-        return npu_fail(error, NPU_ARGUMENT, "the offsets are the driver's", "Configure", (uint64_t)number, 0, value);
+        return npu_fail(error, NPU_ARGUMENT, "the offsets are reserved for the driver", "Configure", (uint64_t)number, 0, value);
     }
     if (code == NPU_OK && number == NPU_TCU_SAMPLE_INTERVAL) {
-        return npu_fail(error, NPU_ARGUMENT, "the interval is npu_tcu_sample's: samples need a reader", "Configure",
+        return npu_fail(error, NPU_ARGUMENT, "use npu_tcu_sample to set the interval, as samples must be read", "Configure",
                         (uint64_t)number, 0, value);
     }
     code = code == NPU_OK ? prepare_probe(tcu, error) : code;
@@ -712,10 +712,10 @@ npu_code npu_tcu_sample(npu_tcu *tcu, uint32_t interval, npu_error *error)
 {
     npu_code code = check_open(tcu, error);
     if (code == NPU_OK && interval != 0 && !tcu->board.has_samples) {
-        return npu_fail(error, NPU_UNSUPPORTED, "the board has no port for samples", "sample interval", 0, 0, interval);
+        return npu_fail(error, NPU_UNSUPPORTED, "the board has no sample port", "sample interval", 0, 0, interval);
     }
     if (code == NPU_OK && interval > 0xFFFF) {
-        return npu_fail(error, NPU_RANGE, "the interval has 16 bits", "sample interval", 0, 0xFFFF, interval);
+        return npu_fail(error, NPU_RANGE, "the interval must fit 16 bits", "sample interval", 0, 0xFFFF, interval);
     }
     if (code == NPU_OK) {
         tcu->interval = interval;
@@ -747,7 +747,7 @@ npu_code npu_tcu_read_samples(npu_tcu *tcu, uint64_t first, uint64_t *words, siz
             words[i] |= (uint64_t)bytes[byte] << (8U * byte);
         }
         if (code == NPU_OK && words[i] >> 48 != 0) {
-            code = npu_fail(error, NPU_DATA, "bits 48 to 63 of a sample are zero", "samples", first + i, 0, words[i]);
+            code = npu_fail(error, NPU_DATA, "bits 48 to 63 of a sample must be zero", "samples", first + i, 0, words[i]);
         }
     }
     return code;

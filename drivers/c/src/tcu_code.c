@@ -1,4 +1,4 @@
-/* The TCU's instructions: what a driver encodes itself, and what it looks at in a program. */
+/* Instructions of the TCU: encoding for the driver, and checks of programs. */
 #include <string.h>
 
 #include "npukit/tcu.h"
@@ -6,7 +6,7 @@
 enum { CONFIGURE = 0xF, DATA_MOVE = 0x2 };
 enum { CONFIGURE_REGISTER_BITS = 4, CONFIGURE_VALUE_BITS = 28 };
 
-/* Bits of n - 1; 0 for 1. */
+/* Number of bits of n - 1; 0 for 1. */
 static uint32_t clog2(uint64_t n)
 {
     uint32_t bits = 0;
@@ -52,7 +52,7 @@ npu_tcu_fields npu_tcu_fields_of(const npu_tcu_arch *arch)
     return fields;
 }
 
-/* Bits of an instruction, at most 64 of them. */
+/* Reads bits of an instruction, at most 64. */
 static uint64_t get(const uint8_t *bytes, uint32_t first, uint32_t width)
 {
     uint64_t value = 0;
@@ -86,7 +86,7 @@ npu_code npu_tcu_encode_move(const npu_tcu_arch *arch, npu_tcu_move kind, uint64
     uint64_t depth = depth_of(arch, (unsigned)kind);
     if (size == 0 || local >= arch->local_depth || size > arch->local_depth - local || dram >= depth ||
         size > depth - dram) {
-        return npu_fail(error, NPU_RANGE, "a move of no vector, or beyond a memory", "DataMove", dram, depth, size);
+        return npu_fail(error, NPU_RANGE, "the move is empty, or ends beyond a memory", "DataMove", dram, depth, size);
     }
     memset(bytes, 0, NPU_TCU_MOST_INSTRUCTION_BYTES);
     set(bytes, 0, fields.address0, local);
@@ -96,7 +96,7 @@ npu_code npu_tcu_encode_move(const npu_tcu_arch *arch, npu_tcu_move kind, uint64
     return NPU_OK;
 }
 
-/* The largest value that a register holds; 0 for one that does not exist. */
+/* Largest value of a register; 0 if the register does not exist. */
 static uint32_t largest(unsigned number)
 {
     switch (number) {
@@ -119,7 +119,7 @@ npu_code npu_tcu_encode_configure(const npu_tcu_arch *arch, npu_tcu_register num
     uint32_t room = smaller(fields.header - CONFIGURE_REGISTER_BITS, CONFIGURE_VALUE_BITS);
     uint32_t most = smaller(largest((unsigned)number), (uint32_t)((UINT64_C(1) << room) - 1));
     if (most == 0 || value > most) {
-        return npu_fail(error, NPU_RANGE, "no such register, or more than it holds", "Configure", (uint64_t)number, most, value);
+        return npu_fail(error, NPU_RANGE, "the register does not exist, or the value is too large", "Configure", (uint64_t)number, most, value);
     }
     memset(bytes, 0, NPU_TCU_MOST_INSTRUCTION_BYTES);
     set(bytes, 0, fields.header, (uint64_t)value << CONFIGURE_REGISTER_BITS | (uint64_t)number);
@@ -132,16 +132,16 @@ static npu_code check_move(const npu_tcu_arch *arch, const npu_tcu_fields *field
 {
     if (kind > NPU_TCU_LOCAL_TO_DRAM1) {
         bool known = kind == 0xC || kind == 0xD || kind == 0xF;
-        return known ? NPU_OK : npu_fail(error, NPU_PROGRAM, "a DataMove of a kind that there is not", "program", index, 0, kind);
+        return known ? NPU_OK : npu_fail(error, NPU_PROGRAM, "an unknown kind of DataMove", "program", index, 0, kind);
     }
     uint64_t depth = depth_of(arch, kind) - (kind <= NPU_TCU_LOCAL_TO_DRAM0 ? 2 : 0);
     uint64_t first = get(bytes, fields->operand1, fields->address1);
     uint64_t stride = get(bytes, fields->operand1 + fields->address1, fields->stride1);
     uint64_t steps = get(bytes, fields->operand2, fields->value2);
-    /* Sizes and addresses have at most 32 bits, strides of up to 2^31. */
+    /* Sizes and addresses have at most 32 bits, strides are up to 2^31. */
     uint64_t last = first + (steps << stride);
     if (last >= depth) {
-        return npu_fail(error, NPU_PROGRAM, "a DataMove beyond DRAM; of DRAM0 the last two vectors are the driver's", "program",
+        return npu_fail(error, NPU_PROGRAM, "a DataMove beyond DRAM; the last two vectors of DRAM0 are reserved for the driver", "program",
                         index, depth, last);
     }
     return NPU_OK;
@@ -151,7 +151,7 @@ static npu_code check_configure(const uint8_t *bytes, uint64_t index, npu_error 
 {
     uint64_t number = get(bytes, 0, CONFIGURE_REGISTER_BITS);
     if (number == NPU_TCU_DRAM0_OFFSET || number == NPU_TCU_DRAM1_OFFSET) {
-        return npu_fail(error, NPU_PROGRAM, "a Configure of an offset, which is the driver's", "program", index, 0, number);
+        return npu_fail(error, NPU_PROGRAM, "a Configure of an offset, which is reserved for the driver", "program", index, 0, number);
     }
     return NPU_OK;
 }
@@ -173,7 +173,7 @@ npu_code npu_tcu_check_program(const npu_tcu_arch *arch, const void *program, si
         } else if (opcode == CONFIGURE) {
             code = check_configure(word, index, error);
         } else if (opcode > 5 || (opcode == 5 && arch->lookup_tables == 0)) {
-            code = npu_fail(error, NPU_PROGRAM, "an opcode that this instance does not have", "program", index, 0, opcode);
+            code = npu_fail(error, NPU_PROGRAM, "the instance does not support this opcode", "program", index, 0, opcode);
         }
     }
     return code;

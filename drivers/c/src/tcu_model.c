@@ -1,4 +1,4 @@
-/* The TCU's files: instances, manifests and layouts. */
+/* Files of the TCU: instances, manifests and layouts. */
 #include <string.h>
 
 #include "npukit/tcu.h"
@@ -39,19 +39,19 @@ static npu_code parse_type(const npu_json *object, npu_tcu_type *type, npu_error
         }
     }
     if (npu_text_is(text, "FLOAT32")) {
-        return npu_fail(error, NPU_UNSUPPORTED, "FLOAT32 exists in the compiler and its machine, in no circuit", "data_type",
+        return npu_fail(error, NPU_UNSUPPORTED, "no circuit supports FLOAT32", "data_type",
                         0, 0, 0);
     }
     return npu_fail(error, NPU_MANIFEST, "must be FP8BP4, FP16BP8, FP18BP10 or FP32BP16", "data_type", 0, 0, 0);
 }
 
-/* A number of at least `least` and at most `most`. */
+/* Reads a number from `least` to `most`. */
 static npu_code parse_depth(const npu_json *object, const char *key, uint64_t least, uint64_t most, uint64_t *depth,
                             npu_error *error)
 {
     npu_code code = npu_json_number(object, key, most, depth, error);
     if (code == NPU_OK && *depth < least) {
-        return npu_fail(error, NPU_MANIFEST, "is smaller than it may be", key, 0, least, *depth);
+        return npu_fail(error, NPU_MANIFEST, "is too small", key, 0, least, *depth);
     }
     return code;
 }
@@ -65,24 +65,24 @@ static npu_code parse_small(const npu_json *object, const char *key, uint64_t le
     return code;
 }
 
-/* Refuses what only npukit's machine has: two threads, and the readings of the instruction set that no circuit follows. */
+/* Refuses features that no circuit supports: two threads, and other readings of the instruction set. */
 static npu_code parse_reading(const npu_json *object, npu_error *error)
 {
     npu_text reading;
     uint32_t threads = 1;
     npu_code code = NPU_OK;
-    /* Older files have neither. */
+    /* Older files have neither key. */
     if (npu_json_has(object, "number_of_threads")) {
         code = parse_small(object, "number_of_threads", 1, 2, &threads, error);
     }
     if (code == NPU_OK && threads != 1) {
-        return npu_fail(error, NPU_UNSUPPORTED, "two threads exist in the compiler and its machine, in no circuit",
+        return npu_fail(error, NPU_UNSUPPORTED, "no circuit supports two threads",
                         "number_of_threads", 0, 1, threads);
     }
     if (code == NPU_OK && npu_json_has(object, "reading")) {
         code = npu_json_text(object, "reading", &reading, error);
         if (code == NPU_OK && !npu_text_is(reading, "released")) {
-            return npu_fail(error, NPU_UNSUPPORTED, "only the released circuit's reading exists as a circuit", "reading", 0, 0, 0);
+            return npu_fail(error, NPU_UNSUPPORTED, "no circuit supports this reading of the instruction set", "reading", 0, 0, 0);
         }
     }
     return code;
@@ -133,7 +133,7 @@ npu_code npu_tcu_arch_same(const npu_tcu_arch *model, const npu_tcu_arch *board,
     };
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (keys[i].model != keys[i].board) {
-            return npu_fail(error, NPU_ARCHITECTURE, "the program was compiled for another instance than the board has",
+            return npu_fail(error, NPU_ARCHITECTURE, "the program was compiled for an instance other than the board's",
                             keys[i].key, 0, keys[i].board, keys[i].model);
         }
     }
@@ -148,7 +148,7 @@ static npu_code check_range(const char *key, uint64_t index, uint64_t base, uint
     if (base <= depth && size <= depth - base) {
         return NPU_OK;
     }
-    return npu_fail(error, NPU_RANGE, "vectors beyond the memory; of DRAM0 the last two are the driver's", key, index, depth,
+    return npu_fail(error, NPU_RANGE, "the vectors end beyond the memory; the last two of DRAM0 are reserved for the driver", key, index, depth,
                     base > UINT64_MAX - size ? UINT64_MAX : base + size);
 }
 
@@ -162,7 +162,7 @@ static npu_code parse_pieces(const npu_json *root, const char *key, uint64_t dep
     pieces->count = 0;
     while (code == NPU_OK && npu_json_next(&list, &cursor, &entry)) {
         if (pieces->count == NPU_TCU_MOST_PIECES) {
-            return npu_fail(error, NPU_CAPACITY, "more entries than this driver has room for", key, 0, NPU_TCU_MOST_PIECES,
+            return npu_fail(error, NPU_CAPACITY, "too many entries for this driver", key, 0, NPU_TCU_MOST_PIECES,
                             npu_json_count(&list));
         }
         npu_tcu_piece *piece = &pieces->pieces[pieces->count];
@@ -210,7 +210,7 @@ npu_code npu_tcu_model_parse(const void *text, size_t length, npu_tcu_model *mod
     code = code == NPU_OK ? npu_json_object(&root, "prog", &part, error) : code;
     code = code == NPU_OK ? npu_json_text(&part, "file_name", &model->program_file, error) : code;
     code = code == NPU_OK ? npu_json_number(&part, "size", UINT32_MAX, &model->program_bytes, error) : code;
-    /* Older files do not have it. */
+    /* Older files do not have this key. */
     if (code == NPU_OK && npu_json_has(&root, "load_consts_to_local")) {
         code = npu_json_flag(&root, "load_consts_to_local", &model->constants_to_local, error);
     }
@@ -249,7 +249,7 @@ static npu_code parse_axes(const npu_json *entry, const char *key, uint64_t *axe
     return code;
 }
 
-/* The only number of the files that may have a sign. */
+/* The only number in the files that may be negative. */
 static npu_code parse_exponent(const npu_json *entry, npu_layout *layout, npu_error *error)
 {
     npu_json value;
@@ -274,7 +274,7 @@ static npu_code parse_layout(const npu_json *entry, npu_layout *layout, npu_erro
     code = code == NPU_OK ? npu_json_number(entry, "channels", UINT32_MAX, &layout->channels, error) : code;
     code = code == NPU_OK && npu_json_has(entry, "exponent") ? parse_exponent(entry, layout, error) : code;
     if (code == NPU_OK && axes != layout->rank) {
-        return npu_fail(error, NPU_MANIFEST, "has another number of axes than model_shape", "perm", 0, layout->rank, axes);
+        return npu_fail(error, NPU_MANIFEST, "must have as many axes as model_shape", "perm", 0, layout->rank, axes);
     }
     for (uint32_t axis = 0; axis < axes; axis++) {
         layout->perm[axis] = (uint32_t)perm[axis];
@@ -297,5 +297,5 @@ npu_code npu_tcu_layout(const npu_json *sidecar, const char *list, const char *n
             return parse_layout(&entry, layout, error);
         }
     }
-    return code == NPU_OK ? npu_fail(error, NPU_MANIFEST, "has no layout of that name", list, 0, 0, 0) : code;
+    return code == NPU_OK ? npu_fail(error, NPU_MANIFEST, "has no layout with this name", list, 0, 0, 0) : code;
 }

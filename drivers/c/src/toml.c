@@ -31,7 +31,7 @@ static npu_text part(npu_text text, size_t from, size_t to)
     return trimmed(inner);
 }
 
-/* The next line, without its end; false behind the last one. */
+/* Reads the next line, without its end; false after the last one. */
 static bool next_line(npu_toml *reader, npu_text *line)
 {
     if (reader->at >= reader->length) {
@@ -47,7 +47,7 @@ static bool next_line(npu_toml *reader, npu_text *line)
     return true;
 }
 
-/* Behind a string that begins at `from`; 0 when it does not end. */
+/* Offset after a string that begins at `from`; 0 if it does not end. */
 static size_t behind_string(npu_text line, size_t from)
 {
     for (size_t at = from + 1; at < line.length; at++) {
@@ -85,7 +85,7 @@ static npu_code read_pair(const npu_toml *reader, npu_text line, npu_toml_item *
         at++;
     }
     if (at == 0 || at == line.length) {
-        return wrong(reader, NPU_SYNTAX, "neither a table nor `key = value`", error);
+        return wrong(reader, NPU_SYNTAX, "must be a table or `key = value`", error);
     }
     item->kind = NPU_TOML_PAIR;
     item->name = part(line, 0, at);
@@ -121,7 +121,7 @@ npu_code npu_toml_text(const npu_toml *reader, const npu_toml_item *item, npu_te
     return NPU_OK;
 }
 
-/* The number that begins at `at`, which moves behind it; false where there is none, or one of more than 53 bits. */
+/* Reads the number at `at`, and moves after it; false if there is none, or one of more than 53 bits. */
 static bool digits(npu_text text, size_t *at, int64_t *number)
 {
     size_t first = *at;
@@ -141,11 +141,11 @@ npu_code npu_toml_number(const npu_toml *reader, const npu_toml_item *item, int6
     bool negative = item->value.text[0] == '-';
     size_t at = negative ? 1 : 0;
     if (!digits(item->value, &at, number) || at != item->value.length) {
-        return wrong(reader, NPU_MANIFEST, "must be a whole number", error);
+        return wrong(reader, NPU_MANIFEST, "must be an integer", error);
     }
     *number = negative ? -*number : *number;
     if (*number < least || *number > most) {
-        return npu_fail(error, NPU_MANIFEST, "a number beyond what is legal", "TOML line", reader->line, (uint64_t)most,
+        return npu_fail(error, NPU_MANIFEST, "the number is out of range", "TOML line", reader->line, (uint64_t)most,
                         (uint64_t)*number);
     }
     return NPU_OK;
@@ -163,11 +163,11 @@ npu_code npu_toml_numbers(const npu_toml *reader, const npu_toml_item *item, uin
     while (at < value.length - 1) {
         int64_t number = 0;
         if (*count == room) {
-            return npu_fail(error, NPU_CAPACITY, "an array of more numbers than there is room for", "TOML line", reader->line,
+            return npu_fail(error, NPU_CAPACITY, "the array has too many numbers", "TOML line", reader->line,
                             room, *count + 1);
         }
         if (!digits(value, &at, &number) || number > UINT32_MAX) {
-            return wrong(reader, NPU_MANIFEST, "must be whole numbers below 2^32", error);
+            return wrong(reader, NPU_MANIFEST, "must be integers below 2^32", error);
         }
         numbers[(*count)++] = (uint64_t)number;
         while (at < value.length - 1 && (is_space(value.text[at]) || value.text[at] == ',')) {

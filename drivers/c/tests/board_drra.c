@@ -1,8 +1,8 @@
-/* DRRA's driver on a simulated board, whose registers are those of drivers/sim/src/drra.rs:
+/* Runs DRRA's driver on a simulated board, with the registers in drivers/sim/src/drra.rs:
  *
  *     board_drra SOCKET ROWS COLUMNS PROGRAM IMAGE FIRST COUNT OUTPUT.npy [FAULT@N]
  *
- * Runs the program twice and writes rows FIRST and following of the output buffer. Exits with the npu_code. */
+ * Runs the program twice and writes COUNT rows of the output buffer starting at FIRST. Exits with the npu_code. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static npu_code run(char **arguments, npu_hal *hal, npu_error *error)
 int main(int count, char **arguments)
 {
     npu_socket connection;
-    npu_error error = {NPU_ARGUMENT, "eight or nine arguments", NULL, 0, 0, 0};
+    npu_error error = {NPU_ARGUMENT, "expected eight or nine arguments", NULL, 0, 0, 0};
     char text[512];
     npu_code code = count >= 9 ? npu_socket_open(&connection, arguments[1], &error) : NPU_ARGUMENT;
     if (code == NPU_OK) {

@@ -1,4 +1,4 @@
-/* The OPU's driver on a simulated board, whose start is that of drivers/sim/src/opu.rs:
+/* Runs the OPU's driver on a simulated board, started as in drivers/sim/src/opu.rs:
  *
  *     board_opu SOCKET MANIFEST WORDS IMAGE INPUT=FILE.npy OUTPUT=FILE.npy [FAULT@N]
  *
@@ -38,7 +38,7 @@ static npu_code read_output(npu_opu *opu, const char *name, const char *path, np
     }
     int32_t *values = calloc((size_t)array.scalars, sizeof *values);
     if (values == NULL) {
-        return npu_fail(error, NPU_SYSTEM, "no memory for an output", name, 0, array.scalars, 0);
+        return npu_fail(error, NPU_SYSTEM, "not enough memory for an output", name, 0, array.scalars, 0);
     }
     npu_code code = npu_opu_read_raw(opu, name, values, array.scalars, error);
     code = code == NPU_OK ? tool_write_array(path, &array, values, error) : code;
@@ -82,7 +82,7 @@ static npu_code run(char **arguments, npu_hal *hal, char *input, char *output, n
 int main(int count, char **arguments)
 {
     npu_socket connection;
-    npu_error error = {NPU_ARGUMENT, "seven or eight arguments", NULL, 0, 0, 0};
+    npu_error error = {NPU_ARGUMENT, "expected seven or eight arguments", NULL, 0, 0, 0};
     char text[512];
     npu_code code = count >= 7 ? npu_socket_open(&connection, arguments[1], &error) : NPU_ARGUMENT;
     if (code == NPU_OK) {

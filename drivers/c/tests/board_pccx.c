@@ -1,4 +1,5 @@
-/* pccx's driver on a simulated board: runs a container, with a file for its window `in`, and writes what is in `out`.
+/* Runs pccx's driver on a simulated board: runs a container with a file for its window `in`, and writes the window
+ * `out`.
  *
  *     board_pccx SOCKET PROGRAM.pcp INPUT OUTPUT [FAULT@N]
  *
@@ -45,7 +46,7 @@ static npu_code run(char **arguments, npu_hal *hal, npu_error *error)
 int main(int count, char **arguments)
 {
     npu_socket connection;
-    npu_error error = {NPU_ARGUMENT, "four or five arguments", NULL, 0, 0, 0};
+    npu_error error = {NPU_ARGUMENT, "expected four or five arguments", NULL, 0, 0, 0};
     char text[512];
     npu_code code = count >= 5 ? npu_socket_open(&connection, arguments[1], &error) : NPU_ARGUMENT;
     if (code == NPU_OK) {

@@ -1,4 +1,4 @@
-/* Assertions of the tests: a failure says where, and makes the process fail at its end. */
+/* Assertions of the tests. A failure prints its place, and makes the process fail at its end. */
 #ifndef NPUKIT_TESTS_CHECK_H
 #define NPUKIT_TESTS_CHECK_H
 

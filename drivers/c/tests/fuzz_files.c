@@ -1,5 +1,5 @@
-/* Damages files in many ways and gives them to every reader, which must neither crash nor, under sanitizers, do anything
- * undefined: fuzz_files CASES FILE... The damage follows from the case's number. */
+/* Damages files in many ways and passes them to every reader, which must neither crash nor, under sanitizers, have
+ * undefined behavior: fuzz_files CASES FILE... The number of the case determines the damage. */
 #include <string.h>
 
 #include "check.h"
@@ -22,20 +22,20 @@ static uint64_t next(void)
     return mixed ^ (mixed >> 31);
 }
 
-/* A number below `most`. */
+/* Random number below `most`. */
 static size_t below(size_t most)
 {
     return (size_t)(next() % most);
 }
 
-/* Bytes that readers look for. */
+/* Bytes with a meaning for the readers. */
 static uint8_t telling(void)
 {
     static const char bytes[] = "\"\\{}[]:,0919eE+-.tfnu()' <|#=\n\xFF\x00\x80";
     return (uint8_t)bytes[below(sizeof bytes - 1)];
 }
 
-/* Changes a few bytes, cuts, or repeats a part; gives the new length. */
+/* Changes a few bytes, truncates, or repeats a part; returns the new length. */
 static size_t damage(uint8_t *bytes, size_t length)
 {
     size_t changes = 1 + below(4);
@@ -101,7 +101,7 @@ static void read_array(const npu_array *array)
     }
 }
 
-/* A fabric that takes what is in its bounds. */
+/* A fabric that accepts everything within its bounds. */
 static npu_code take_word(void *context, uint32_t row, uint32_t hops, uint32_t address, uint32_t word, npu_error *error)
 {
     (void)context;
@@ -160,7 +160,7 @@ static void read_drra(const uint8_t *bytes, size_t length)
     (void)npu_drra_write_image(&drra, bytes, length, NULL, &error);
 }
 
-/* The OPU's memory takes every write that the driver says is within it. */
+/* The OPU's memory accepts every write within the bounds that the driver checks. */
 static bool write_nothing(void *context, uint64_t address, uint32_t value)
 {
     (void)context;
@@ -217,7 +217,7 @@ static void read_opu(const uint8_t *bytes, size_t length)
         return;
     }
     CHECK(npu_opu_open(&opu, &hal, memory, start, 1000, &error) == NPU_OK);
-    /* Without segments, whose file is not at hand. */
+    /* Without segments, whose file is not available. */
     model.segments = 0;
     if (npu_opu_load(&opu, &model, data, (size_t)model.program_words * 4 > sizeof data ? 0 : (size_t)model.program_words * 4, data, 0,
                      &error) != NPU_OK) {
@@ -278,7 +278,7 @@ int main(int count, char **arguments)
             memcpy(bytes, original, length);
             state = one * 1000003 + (uint64_t)i;
             size_t left = one == 0 ? length : damage(bytes, length);
-            /* Memory of its own, so that a sanitizer sees every byte too many. */
+            /* A separate allocation, so that a sanitizer detects every access beyond it. */
             uint8_t *exact = malloc(left > 0 ? left : 1);
             CHECK(exact != NULL);
             memcpy(exact, bytes, left);

@@ -1,4 +1,4 @@
-/* JSON: what is legal, what is refused and where, and values. */
+/* JSON: legal texts, errors and their offsets, and values. */
 #include <string.h>
 
 #include "check.h"
@@ -65,7 +65,7 @@ static void illegal_texts(void)
     memset(deep + 34, ']', 34);
     deep[68] = '\0';
     refuses(deep, 32);
-    /* A zero is a byte as any other, and legal nowhere. */
+    /* A zero byte is not a terminator, and never legal. */
     npu_json value;
     CHECK(npu_json_parse("[1,\0 2]", 7, &value, NULL) == NPU_SYNTAX);
 }

@@ -1,4 +1,4 @@
-/* The back end for Linux, on a file: words, memory, and a bus error, which is an access behind the file's end. */
+/* Back end for Linux, tested on a file: words, memory, and a bus error, which is an access beyond the file's end. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <unistd.h>
@@ -14,13 +14,13 @@ int main(void)
     FILE *file = tmpfile();
     long page = sysconf(_SC_PAGESIZE);
     if (file == NULL || ftruncate(fileno(file), 2 * page) != 0) {
-        perror("a temporary file");
+        perror("temporary file");
         return EXIT_FAILURE;
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
     npu_linux_begin(&os);
     npu_region first = {0x40000000, (uint64_t)page};
-    npu_region behind = {0x80000000, 2 * (uint64_t)page}; /* its second page is not there */
+    npu_region behind = {0x80000000, 2 * (uint64_t)page}; /* its second page does not exist */
     CHECK(npu_linux_map(&os, path, 16, first, &error) == NPU_OK);
     CHECK(npu_linux_map(&os, path, (uint64_t)page, behind, &error) == NPU_OK);
     CHECK(npu_linux_map(&os, "/no/such/file", 0, first, &error) == NPU_SYSTEM && error.actual == 2);

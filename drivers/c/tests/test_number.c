@@ -1,4 +1,4 @@
-/* Numbers and layouts. Expected values are those of the TCU specification, 5.1, 5.4 and 6.3, or computed by hand. */
+/* Numbers and layouts. Expected values are from the TCU specification, 5.1, 5.4 and 6.3, or computed manually. */
 #include <string.h>
 
 #include "check.h"
@@ -47,7 +47,7 @@ static void conversions(void)
     converts(FP32BP16, -32768, INT32_MIN, false);
     CHECK(npu_fixed_to_real(FP16BP8, -4281) == -16.72265625F);
     CHECK(npu_fixed_to_real(FP32BP16, INT32_MIN) == -32768.0F);
-    /* Where two to the power of an exponent is taken off: 255 fits as 63.75, 0.1 has six bits more. */
+    /* With an exponent: 255 fits as 63.75, and 0.1 has six more bits. */
     bool clamped = false;
     CHECK(npu_fixed_from_scaled(FP16BP8, 255.0F, 2, &clamped) == 16320 && !clamped);
     CHECK(npu_fixed_from_scaled(FP16BP8, 0.1F, -6, &clamped) == 1638 && !clamped);
@@ -60,7 +60,7 @@ static void bytes_of_scalars(void)
     uint8_t bytes[4] = {9, 9, 9, 9};
     npu_fixed_store(FP18BP10, -1, bytes);
     CHECK(memcmp(bytes, "\xff\xff\x03\x00", 4) == 0 && npu_fixed_load(FP18BP10, bytes) == -1);
-    bytes[3] = 0xAA; /* of which nothing counts */
+    bytes[3] = 0xAA; /* ignored byte */
     CHECK(npu_fixed_load(FP18BP10, bytes) == -1);
     npu_fixed_store(FP16BP8, -2, bytes);
     CHECK(memcmp(bytes, "\xfe\xff", 2) == 0);

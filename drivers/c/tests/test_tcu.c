@@ -1,5 +1,5 @@
-/* Instructions, manifests and errors of the TCU. Words are the worked encodings of the specification, 3.5; layouts its
- * table 3.4. */
+/* Instructions, manifests and errors of the TCU. Words are the worked encodings of the specification, 3.5; layouts are
+ * its table 3.4. */
 #include <string.h>
 
 #include "check.h"
@@ -53,7 +53,7 @@ static void configures(void)
     CHECK(npu_tcu_encode_configure(&pynqz1, (npu_tcu_register)7, 1, bytes, NULL) == NPU_RANGE);
 }
 
-/* Table 3.4: places of the fields on shipped instances. */
+/* Table 3.4: positions of the fields on shipped instances. */
 static void layouts(void)
 {
     npu_tcu_arch zcu104 = instance(32, 2097152, 2097152, 16384, 4096);
@@ -73,12 +73,12 @@ static void programs(void)
 {
     npu_tcu_arch pynqz1 = instance(8, 1048576, 1048576, 8192, 2048);
     npu_error error;
-    /* MatMul accumulate, Accumulator to local, LoadWeights zeroes, SIMD: legal. */
+    /* Legal: MatMul accumulate, Accumulator to local, LoadWeights zeroes, SIMD. */
     static const char legal[] = "\x23\x21\x45\x00\x20\x3f\x00\x11\x10\x00\x00\x02\x00\x07\x00\x2c"
                                 "\x00\x00\x00\x00\x00\x00\x00\x31\x21\x00\x20\x00\x00\x7a\x00\x43";
     CHECK(npu_tcu_check_program(&pynqz1, legal, 32, &error) == NPU_OK);
     CHECK(npu_tcu_check_program(&pynqz1, legal, 31, &error) == NPU_PROGRAM && error.actual == 7);
-    /* 1,024 vectors from 0xDEF on with steps of 2^4 end within the bank, from 1,032,192 on beyond it. */
+    /* 1,024 vectors at 0xDEF with stride 2^4 end within the bank; those at 1,032,192 end beyond it. */
     static const char strided[] = "\xbc\x6a\xef\x0d\x40\xff\x01\x20";
     CHECK(npu_tcu_check_program(&pynqz1, strided, 8, &error) == NPU_OK);
     static const char beyond[] = "\xbc\x6a\x00\xe0\x4f\xff\x01\x20";
@@ -111,7 +111,7 @@ static void manifests(void)
     CHECK(npu_tcu_arch_same(&model.arch, &pynqz1, &error) == NPU_OK);
     pynqz1.stride1_depth = 4;
     CHECK(npu_tcu_arch_same(&model.arch, &pynqz1, &error) == NPU_ARCHITECTURE && strcmp(error.where, "stride1_depth") == 0);
-    /* Every text that is cut short is refused. */
+    /* Every truncated text is refused. */
     for (size_t length = 0; length < sizeof MODEL - 1; length++) {
         CHECK(npu_tcu_model_parse(MODEL, length, &model, &error) == NPU_SYNTAX);
     }
@@ -159,12 +159,12 @@ static void a_side_car(void)
     }
 }
 
-/* A bus without a board: its clock stands still, its registers hold ones. */
+/* A bus without a board: its clock stands still, its registers read as ones. */
 static bool read_ones(void *context, uint64_t address, uint32_t *value)
 {
     (void)context;
     (void)address;
-    *value = 0xFFFFFFFB; /* without the bit that is a reset under way */
+    *value = 0xFFFFFFFB; /* without the bit of a reset in progress */
     return true;
 }
 
@@ -249,7 +249,7 @@ static uint64_t one_later(void)
     return now++;
 }
 
-/* Bare metal is pointers: here those of an array, and a range that wraps is refused. */
+/* Bare metal uses pointers, here of an array. A range that wraps around is refused. */
 static void bare_metal(void)
 {
     static uint64_t memory[4];

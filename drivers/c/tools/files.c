@@ -67,7 +67,7 @@ npu_code tool_write(const char *path, const void *head, size_t head_bytes, const
     }
     bool written = fwrite(head, 1, head_bytes, file) == head_bytes && fwrite(data, 1, bytes, file) == bytes;
     if (fclose(file) != 0 || !written) {
-        return npu_fail(error, NPU_SYSTEM, "the file was not written to its end", path, 0, bytes, (uint64_t)errno);
+        return npu_fail(error, NPU_SYSTEM, "the file was not written completely", path, 0, bytes, (uint64_t)errno);
     }
     return NPU_OK;
 }

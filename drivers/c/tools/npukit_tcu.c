@@ -2,7 +2,7 @@
  *
  *     npukit-tcu BOARD.json MODEL.tmodel [OPTION]...
  *
- * The board file is a line for each region and device; its keys are in `read_board`. Exit code: 0, or the npu_code. */
+ * The board file lists regions and devices; `read_board` defines its keys. Exit code: 0, or the npu_code. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,14 +40,14 @@ typedef struct request {
 
 static const char HELP[] =
     "npukit-tcu BOARD.json MODEL.tmodel [OPTION]...\n"
-    "  --input NAME=FILE.npy    an input: real values, or whole numbers, which are raw\n"
-    "  --output NAME=FILE.npy   an output as real values, in the model's shape if NAME.npukit.json says it\n"
+    "  --input NAME=FILE.npy    an input: real values, or raw integers\n"
+    "  --output NAME=FILE.npy   an output as real values, in the model's shape if NAME.npukit.json has it\n"
     "  --raw NAME=FILE.npy      an output as the machine's integers\n"
-    "  --arch FILE.tarch        the board's instance, if not the model's: a program for another one is refused\n"
-    "  --runs N                 run so often\n"
-    "  --samples FILE --interval CYCLES   performance samples of the last run, for `npu time --from-samples`\n"
-    "  --status                 print what is known of the registers\n"
-    "  --fault NAME@N           of a simulated board: its N-th event of that kind goes wrong\n";
+    "  --arch FILE.tarch        the board's instance (default: the model's); refuses programs for another one\n"
+    "  --runs N                 run N times\n"
+    "  --samples FILE --interval CYCLES   write performance samples of the last run, for `npu time --from-samples`\n"
+    "  --status                 print the known registers\n"
+    "  --fault NAME@N           simulated board only: its N-th event of this kind fails\n";
 
 /* ---- arguments ---- */
 
@@ -176,7 +176,7 @@ static npu_code region(const npu_json *board, const char *key, npu_region *value
     return code == NPU_OK ? number(&part, "bytes", UINT64_MAX, &value->bytes, error) : code;
 }
 
-/* Windows of Linux, or the socket of a simulated board. */
+/* Maps windows on Linux, or connects to the socket of a simulated board. */
 static npu_code read_platform(const npu_json *board, platform *on, npu_error *error)
 {
     static char paths[NPU_LINUX_WINDOWS][PATH];
@@ -188,7 +188,7 @@ static npu_code read_platform(const npu_json *board, platform *on, npu_error *er
     if (on->is_socket) {
         npu_code code = npu_json_text(board, "socket", &text, error);
         if (code == NPU_OK && !npu_text_copy(text, paths[0], PATH)) {
-            return npu_fail(error, NPU_MANIFEST, "is no path", "socket", 0, 0, 0);
+            return npu_fail(error, NPU_MANIFEST, "is not a valid path", "socket", 0, 0, 0);
         }
         code = code == NPU_OK ? npu_socket_open(&on->socket, paths[0], error) : code;
         on->hal = npu_socket_hal(&on->socket);
@@ -205,7 +205,7 @@ static npu_code read_platform(const npu_json *board, platform *on, npu_error *er
         code = code == NPU_OK ? number(&entry, "address", UINT64_MAX, &bus.address, error) : code;
         code = code == NPU_OK ? number(&entry, "bytes", SIZE_MAX, &bus.bytes, error) : code;
         if (code == NPU_OK && !npu_text_copy(text, path, PATH)) {
-            return npu_fail(error, NPU_MANIFEST, "is no path", "windows: file", 0, 0, 0);
+            return npu_fail(error, NPU_MANIFEST, "is not a valid path", "windows: file", 0, 0, 0);
         }
         code = code == NPU_OK ? npu_linux_map(&on->os, path, offset, bus, error) : code;
     }
@@ -226,7 +226,7 @@ static npu_code read_board(const char *path, npu_tcu_board *board, platform *on,
     tool_file file;
     npu_json root;
     memset(board, 0, sizeof *board);
-    board->max_transfer = (1U << 14) - 1U; /* the default of the engine: a length register of 14 bits */
+    board->max_transfer = (1U << 14) - 1U; /* default of the engine: a length register of 14 bits */
     board->sample_block = 64;
     board->timeout_us = 5000000;
     board->decoder_timeout = 100;
@@ -251,7 +251,7 @@ static npu_code read_board(const char *path, npu_tcu_board *board, platform *on,
 
 /* ---- tensors ---- */
 
-/* The files of an artifact, and its layouts if it has them. */
+/* Files of an artifact, and its layouts if it has them. */
 typedef struct artifact {
     npu_tcu_model model;
     tool_file program;
@@ -264,7 +264,7 @@ static npu_code open_beside(const char *path, npu_text name, tool_file *file, np
 {
     static char other[PATH];
     if (!tool_beside(path, name, other, sizeof other)) {
-        return npu_fail(error, NPU_MANIFEST, "must be the plain name of a file beside the manifest", "file_name", 0, 0, 0);
+        return npu_fail(error, NPU_MANIFEST, "must be the plain name of a file next to the manifest", "file_name", 0, 0, 0);
     }
     npu_code code = tool_open(other, file, error);
     if (code != NPU_OK) {
@@ -291,7 +291,7 @@ static npu_code open_artifact(const char *path, artifact *of, npu_error *error)
     return code;
 }
 
-/* The layout of a tensor: the model's, or whole vectors. */
+/* Layout of a tensor: the model's, or whole vectors. */
 static npu_code layout_of(const artifact *of, const char *list, const npu_tcu_pieces *pieces, const char *name,
                           npu_layout *layout, npu_error *error)
 {
@@ -333,12 +333,12 @@ static npu_code read_output(npu_tcu *tcu, const artifact *of, const tensor *outp
     array.rank = layout.rank;
     memcpy(array.shape, layout.shape, sizeof array.shape);
     if (vectors != npu_tcu_vectors(&of->model.outputs, output->name) || vectors == 0) {
-        return npu_fail(error, NPU_ARGUMENT, "the program has no output of that name and layout", output->name, 0, 0, vectors);
+        return npu_fail(error, NPU_ARGUMENT, "the program has no output with this name and layout", output->name, 0, 0, vectors);
     }
-    /* Whoever runs on a host has memory; the library wants only a place for the result. */
+    /* A host can allocate memory; the library only needs a place for the result. */
     void *data = mmap(NULL, (size_t)array.scalars * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) {
-        return npu_fail(error, NPU_SYSTEM, "no memory for an output", output->name, 0, array.scalars * 4, 0);
+        return npu_fail(error, NPU_SYSTEM, "not enough memory for an output", output->name, 0, array.scalars * 4, 0);
     }
     if (output->raw_path != NULL) {
         code = npu_tcu_read_raw(tcu, output->name, data, array.scalars, &layout, error);
@@ -371,10 +371,10 @@ static npu_code write_samples(npu_tcu *tcu, const char *path, npu_error *error)
     }
     written = written && fclose(file) == 0;
     if (code == NPU_OK && !written) {
-        code = npu_fail(error, NPU_SYSTEM, "the samples were not written", path, 0, count, 0);
+        code = npu_fail(error, NPU_SYSTEM, "the samples could not be written", path, 0, count, 0);
     }
     if (lost) {
-        fprintf(stderr, "warning: there was no room for all samples\n");
+        fprintf(stderr, "warning: the buffer was too small for all samples\n");
     }
     return code;
 }
@@ -435,7 +435,7 @@ static npu_code carry_out(const request *wanted, npu_error *error)
     code = code == NPU_OK ? read_board(wanted->board, &board, &on, error) : code;
     if (code == NPU_OK && wanted->fault != NULL &&
         (!on.is_socket || !npu_socket_inject(&on.socket, wanted->fault, wanted->fault_after))) {
-        return npu_fail(error, NPU_ARGUMENT, "the board knows no such fault", "--fault", 0, 0, 0);
+        return npu_fail(error, NPU_ARGUMENT, "the board does not know this fault", "--fault", 0, 0, 0);
     }
     code = code == NPU_OK ? npu_tcu_open(&tcu, &on.hal, &arch, &board, error) : code;
     if (code == NPU_OK) {

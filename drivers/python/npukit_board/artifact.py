@@ -1,4 +1,4 @@
-"""The TCU's files: instances (`.tarch`), manifests (`.tmodel`) with what they name, layouts (`.npukit.json`)."""
+"""Files of the TCU: instances (`.tarch`), manifests (`.tmodel`) with the files that they name, and layouts (`.npukit.json`)."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ import numpy as np
 from .errors import ArchitectureError, ArgumentError, ManifestError, UnsupportedError
 from .numbers import FORMATS, Format
 
-# Of DRAM0, for the probe at the end of a program.
+# Vectors at the end of DRAM0, for the probe after a program.
 RESERVED_VECTORS = 2
 _MOST = 1 << 32
 _MOST_EXPONENT = 64
@@ -37,12 +37,12 @@ def _number(file: str, entry: Any, key: str, least: int = 0, most: int = _MOST) 
 
 
 def _bits(n: int) -> int:
-    """Bits of n - 1."""
+    """Number of bits of n - 1."""
     return (n - 1).bit_length()
 
 
 class Arch(NamedTuple):
-    """An instance. Depths count vectors of `array_size` scalars."""
+    """An instance. Depths are in vectors of `array_size` scalars."""
 
     data_type: str
     array_size: int
@@ -57,21 +57,21 @@ class Arch(NamedTuple):
 
     @classmethod
     def read(cls, path: str) -> "Arch":
-        """The instance of a `.tarch` file."""
+        """Reads the instance of a `.tarch` file."""
         return cls.parse(os.path.basename(path), _json(path, _bytes(path)))
 
     @classmethod
     def parse(cls, file: str, entry: Any) -> "Arch":
-        """The instance of a JSON object; `file` is for errors."""
+        """Reads the instance of a JSON object; `file` is for errors."""
         data_type = _take(file, entry, "data_type", str)
         if data_type == "FLOAT32":
-            raise UnsupportedError(f"{file}: FLOAT32 exists in the compiler and its machine, in no circuit")
+            raise UnsupportedError(f"{file}: no circuit supports FLOAT32")
         if data_type not in FORMATS:
             raise _fail(file, "data_type", f"is `{data_type}`, must be one of {', '.join(FORMATS)}")
         if entry.get("number_of_threads", 1) != 1:
-            raise UnsupportedError(f"{file}: two threads exist in the compiler and its machine, in no circuit")
+            raise UnsupportedError(f"{file}: no circuit supports two threads")
         if entry.get("reading", "released") != "released":
-            raise UnsupportedError(f"{file}: only the released circuit's reading exists as a circuit")
+            raise UnsupportedError(f"{file}: no circuit supports this reading of the instruction set")
         tables = _number(file, entry, "lookup_tables", 0, 16) if "lookup_tables" in entry else 0
         return cls(
             data_type=data_type,
@@ -87,29 +87,29 @@ class Arch(NamedTuple):
         )
 
     def check_same(self, board: "Arch") -> None:
-        """Refuses a program for another instance than the board's."""
+        """Raises an error if a program is for an instance other than the board's."""
         for key, ours, theirs in zip(self._fields, self, board):
             if ours != theirs:
                 raise ArchitectureError(f"the program was compiled for `{key}` {ours}, the board has {theirs}")
 
     @property
     def format(self) -> Format:
-        """How scalars are stored."""
+        """Number format of the scalars."""
         return FORMATS[self.data_type]
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes of a vector in DRAM."""
+        """Size of a vector in DRAM, in bytes."""
         return self.array_size * self.format.bytes
 
     @property
     def fields(self) -> "Fields":
-        """Where the parts of an instruction are."""
+        """Positions of an instruction's fields."""
         return Fields.of(self)
 
 
 class Fields(NamedTuple):
-    """Places and widths in bits of an instruction's parts. Source: specification, 3.1 and 3.2."""
+    """Positions and widths in bits of an instruction's fields. Source: specification, 3.1 and 3.2."""
 
     address0: int
     stride0: int
@@ -122,7 +122,7 @@ class Fields(NamedTuple):
 
     @classmethod
     def of(cls, arch: Arch) -> "Fields":
-        """Those of an instance."""
+        """Returns the fields of an instance."""
         local, accumulator = _bits(arch.local_depth), _bits(arch.accumulator_depth)
         dram0, dram1 = _bits(arch.dram0_depth), _bits(arch.dram1_depth)
         simd = (5 if arch.lookup_tables else 4) + 3 * _bits(arch.simd_registers_depth + 1)
@@ -137,7 +137,7 @@ class Fields(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Bytes of an instruction."""
+        """Size of an instruction in bytes."""
         return self.header // 8 + 1
 
 
@@ -153,26 +153,26 @@ class Piece(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How a tensor of the model lies in vectors. Source: specification, 6.3."""
+    """Layout of a tensor of the model in vectors. Source: specification, 6.3."""
 
     shape: Sequence[int]
     perm: Sequence[int]
     channels: int
     exponent: int = 0
-    """What lies in memory is the model's value divided by two to this power."""
+    """Memory holds the model's value divided by two to this power."""
 
     def vectors(self, lanes: int) -> int:
-        """Vectors that the tensor takes."""
+        """Number of vectors of the tensor."""
         return int(np.prod(self.shape, dtype=object)) // self.channels * -(-self.channels // lanes)
 
     def pack(self, raw: np.ndarray, lanes: int) -> np.ndarray:
-        """Vectors (`[vectors, lanes]`) of a tensor in the model's shape; lanes left over are zero."""
+        """Converts a tensor in the model's shape to vectors (`[vectors, lanes]`); unused lanes are zero."""
         rows = raw.reshape(self.shape).transpose(self.perm).reshape(-1, self.channels)
         rows = np.pad(rows, ((0, 0), (0, -self.channels % lanes)))
         return rows.reshape(-1, lanes)
 
     def unpack(self, vectors: np.ndarray, lanes: int) -> np.ndarray:
-        """The tensor in the model's shape."""
+        """Converts vectors to the tensor in the model's shape."""
         padded = self.channels + -self.channels % lanes
         rows = vectors.reshape(-1, padded)[:, : self.channels]
         packed = rows.reshape([self.shape[axis] for axis in self.perm])
@@ -180,14 +180,14 @@ class Layout(NamedTuple):
 
 
 class Tensor(NamedTuple):
-    """An input or output: where it lies, and how if that is known."""
+    """An input or output: its place in memory, and its layout if known."""
 
     pieces: List[Piece]
     layout: Optional[Layout]
 
     @property
     def vectors(self) -> int:
-        """Vectors of all pieces."""
+        """Number of vectors of all pieces."""
         return sum(piece.size for piece in self.pieces)
 
 
@@ -214,13 +214,14 @@ class Model:
 
     @property
     def constants_size(self) -> int:
-        """Vectors of constants."""
+        """Number of vectors of constants."""
         return len(self.constants) // self.arch.vector_bytes
 
     @classmethod
     def read(cls, path: str) -> "Model":
-        """The artifact whose manifest, a `.tmodel`, is at `path`. Layouts and hashes are those of `.npukit.json`, if there
-        is one beside it; without it, inputs and outputs are plain rows of vectors."""
+        """Reads the artifact whose manifest, a `.tmodel`, is at `path`. Layouts and hashes are read from the
+        `.npukit.json` next to it. Without one, inputs and outputs are plain rows of vectors.
+        """
         file, folder = os.path.basename(path), os.path.dirname(path)
         manifest = _bytes(path)
         root = _json(file, manifest)
@@ -230,7 +231,7 @@ class Model:
         program = _beside(file, folder, _take(file, prog, "file_name", str))
         size = _number(file, prog, "size")
         if size not in (0, len(program)):
-            raise _fail(file, "prog.size", f"is {size}, the file has {len(program)} bytes")
+            raise _fail(file, "prog.size", f"is {size}, but the file has {len(program)} bytes")
         to_local = root.get("load_consts_to_local", False)
         constants = _constants(file, folder, root, arch, to_local)
         model = cls(
@@ -263,7 +264,7 @@ def _json(file: str, data: bytes) -> Any:
 
 def _beside(file: str, folder: str, name: str) -> bytes:
     if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
-        raise _fail(file, "file_name", f"is {name!r}, must be the plain name of a file beside the manifest")
+        raise _fail(file, "file_name", f"is {name!r}, must be the plain name of a file next to the manifest")
     return _bytes(os.path.join(folder, name))
 
 
@@ -282,7 +283,7 @@ def _constants(file: str, folder: str, root: Any, arch: Arch, to_local: bool) ->
     size = _number(file, entries[0], "size", 0, most)
     data = _beside(file, folder, _take(file, entries[0], "file_name", str))
     if len(data) != size * arch.vector_bytes:
-        raise _fail(file, "consts[0].size", f"is {size} vectors of {arch.vector_bytes} bytes, the file has {len(data)}")
+        raise _fail(file, "consts[0].size", f"is {size} vectors of {arch.vector_bytes} bytes, but the file has {len(data)} bytes")
     return data
 
 
@@ -292,13 +293,13 @@ def _tensors(file: str, root: Any, key: str, arch: Arch, sidecar: Optional[Any])
         base, size = _number(file, entry, "base"), _number(file, entry, "size", 1)
         if base + size > arch.dram0_depth - RESERVED_VECTORS:
             last = arch.dram0_depth - RESERVED_VECTORS - 1
-            raise _fail(file, key, f"has vectors {base} to {base + size - 1}; for programs are 0 to {last}")
+            raise _fail(file, key, f"has vectors {base} to {base + size - 1}; legal for programs: 0 to {last}")
         pieces.setdefault(_take(file, entry, "name", str), []).append(Piece(base, size))
     layouts = _layouts(key, sidecar)
     tensors = {name: Tensor(found, layouts.get(name)) for name, found in pieces.items()}
     for name, tensor in tensors.items():
         if tensor.layout and tensor.layout.vectors(arch.array_size) != tensor.vectors:
-            raise _fail(file, key, f"has {tensor.vectors} vectors of `{name}`, its layout takes another number")
+            raise _fail(file, key, f"has {tensor.vectors} vectors of `{name}`, which differs from its layout")
     return tensors
 
 
@@ -310,7 +311,7 @@ def _layouts(key: str, sidecar: Optional[Any]) -> Dict[str, Layout]:
         exponent = _number(file, entry, "exponent", -_MOST_EXPONENT, _MOST_EXPONENT) if "exponent" in entry else 0
         whole = all(isinstance(size, int) and size >= 0 for size in shape)
         if not whole or sorted(map(str, perm)) != sorted(map(str, range(len(shape)))):
-            raise _fail(file, "perm", f"is {perm}, no permutation of the axes of {shape}")
+            raise _fail(file, "perm", f"is {perm}, must be a permutation of the axes of {shape}")
         if int(np.prod(shape, dtype=object)) % channels:
             raise _fail(file, "channels", f"is {channels}, which does not divide a tensor of {shape}")
         layouts[_take(file, entry, "name", str)] = Layout(shape, perm, channels, exponent)
@@ -318,7 +319,7 @@ def _layouts(key: str, sidecar: Optional[Any]) -> Dict[str, Layout]:
 
 
 def _check_hashes(file: str, root: Any, manifest: bytes, program: bytes, constants: bytes, sidecar: Any) -> None:
-    """Files of different compilations are refused."""
+    """Raises an error if the files belong to different compilations."""
     hashes = (sidecar or {}).get("sha256") or {}
     parts = {
         f"{root['name']}.tmodel": manifest,
@@ -327,11 +328,11 @@ def _check_hashes(file: str, root: Any, manifest: bytes, program: bytes, constan
     }
     for name, data in parts.items():
         if name in hashes and hashes[name] != hashlib.sha256(data).hexdigest():
-            raise ManifestError(f"{file}: `{name}` is of another compilation than the .npukit.json: compile again")
+            raise ManifestError(f"{file}: `{name}` and the .npukit.json are of another compilation: compile again")
 
 
 def tensor_of(tensors: Dict[str, Tensor], name: str, kind: str) -> Tensor:
-    """The tensor of that name."""
+    """Returns the tensor called `name`."""
     if name not in tensors:
-        raise ArgumentError(f"the program has no {kind} `{name}`; it has {', '.join(tensors) or 'none'}")
+        raise ArgumentError(f"the program has no {kind} `{name}`; available: {', '.join(tensors) or 'none'}")
     return tensors[name]

@@ -1,4 +1,4 @@
-"""A board as the driver sees it: `Board`, registers and memory by bus address. `pynq.py` and `socket.py` are two."""
+"""Interface of a board: `Board`, with access to registers and memory by bus address. `pynq.py` and `socket.py` implement it."""
 
 import time
 from typing import NamedTuple, Optional
@@ -14,49 +14,51 @@ class Region(NamedTuple):
 
 
 class Board:
-    """What a back end fills and overrides. Methods raise `BusError` for accesses that fail."""
+    """Base class of back ends, which set the attributes and override the methods. Methods raise `BusError` if an access
+    fails.
+    """
 
-    # The instance in the fabric.
+    # Instance in the fabric.
     arch: Arch
-    # Registers of the DMA engine of instructions, and of samples where there is one.
+    # Register addresses of the DMA engines of instructions and, if present, of samples.
     instruction_dma: int
     sample_dma: Optional[int] = None
-    # Banks at multiples of 64 KiB; where instructions are put, and where samples come to.
+    # Banks at multiples of 64 KiB; buffers of instructions and of samples.
     dram0: Region
     dram1: Region
     staging: Region
     samples: Region = Region(0, 0)
-    # Width of the instruction stream; the largest length of a transfer; samples between two TLAST.
+    # Width of the instruction stream; maximum length of a transfer; samples between two TLAST.
     stream_bytes: int = 8
     max_transfer: int = (1 << 14) - 1
     sample_block: int = 64
-    # Of each transfer, of the end of a program, of a block of samples.
+    # Time limit of each transfer, of the end of a program, and of a block of samples.
     timeout_s: float = 5.0
-    # Of register 8, in cycles; AxCACHE of the banks.
+    # Register 8, in cycles; AxCACHE of the banks.
     decoder_timeout: int = 100
     cache0: int = 0
     cache1: int = 0
 
     def read32(self, address: int) -> int:
-        """Reads a register."""
+        """Reads a 32-bit register."""
         raise NotImplementedError
 
     def write32(self, address: int, value: int) -> None:
-        """Writes a register."""
+        """Writes a 32-bit register."""
         raise NotImplementedError
 
     def read_memory(self, address: int, count: int) -> bytes:
-        """Reads what the accelerator wrote."""
+        """Reads memory written by the accelerator."""
         raise NotImplementedError
 
     def write_memory(self, address: int, data: bytes) -> None:
-        """Writes for the accelerator."""
+        """Writes memory for the accelerator."""
         raise NotImplementedError
 
     def now_s(self) -> float:
-        """Seconds since any moment."""
+        """Time in seconds from an arbitrary start."""
         return time.monotonic()
 
     def wait(self) -> None:
-        """Called between two looks at a register."""
+        """Called between two polls of a register."""
         time.sleep(20e-6)

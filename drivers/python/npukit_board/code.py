@@ -1,4 +1,4 @@
-"""The TCU's instructions: what a driver encodes itself, and what it looks at in a program."""
+"""Instructions of the TCU: encoding for the driver, and checks of programs."""
 
 from enum import IntEnum
 
@@ -13,7 +13,7 @@ _KINDS = (0x0, 0x1, 0x2, 0x3, 0xC, 0xD, 0xF)
 
 
 class Register(IntEnum):
-    """A configuration register. Nobody can read one."""
+    """A configuration register. The registers cannot be read."""
 
     DRAM0_OFFSET = 0x0
     DRAM0_CACHE = 0x1
@@ -38,17 +38,17 @@ _LARGEST = {
 
 
 def move(arch: Arch, kind: int, local: int, dram: int, size: int) -> bytes:
-    """A DataMove of `size` vectors without strides."""
+    """Encodes a DataMove of `size` vectors without strides."""
     depth = arch.dram0_depth if kind <= LOCAL_TO_DRAM0 else arch.dram1_depth
     if size < 1 or local < 0 or dram < 0 or local + size > arch.local_depth or dram + size > depth:
-        raise ArgumentError(f"a DataMove of {size} vectors, local {local}, DRAM {dram}, is beyond a memory")
+        raise ArgumentError(f"a DataMove of {size} vectors, local {local}, DRAM {dram}, ends beyond a memory")
     fields = arch.fields
     word = local | dram << fields.operand1 | (size - 1) << fields.operand2
     return (word | (_DATA_MOVE << 4 | kind) << fields.header).to_bytes(fields.bytes, "little")
 
 
 def configure(arch: Arch, register: Register, value: int) -> bytes:
-    """A Configure."""
+    """Encodes a Configure."""
     fields = arch.fields
     largest = min(_LARGEST[register], (1 << min(28, fields.header - 4)) - 1)
     if not 0 <= value <= largest:
@@ -57,12 +57,12 @@ def configure(arch: Arch, register: Register, value: int) -> bytes:
 
 
 def no_op(arch: Arch) -> bytes:
-    """A NoOp."""
+    """Encodes a NoOp."""
     return bytes(arch.fields.bytes)
 
 
 def _field(words: np.ndarray, first: int, width: int) -> np.ndarray:
-    """A field of every instruction (`[instructions, bytes]`), at most 57 bits wide."""
+    """Reads a field of every instruction (`[instructions, bytes]`), at most 57 bits wide."""
     from_byte = first // 8
     to_byte = (first + width + 7) // 8
     value = np.zeros(len(words), dtype=np.uint64)
@@ -72,7 +72,7 @@ def _field(words: np.ndarray, first: int, width: int) -> np.ndarray:
 
 
 def check_program(arch: Arch, program: bytes) -> None:
-    """Refuses what the C driver refuses: see npu_tcu_check_program."""
+    """Raises an error for programs that the C driver refuses: see npu_tcu_check_program."""
     fields = arch.fields
     if len(program) % fields.bytes:
         raise ProgramError(f"the program ends inside instruction {len(program) // fields.bytes}")

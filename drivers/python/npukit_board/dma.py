@@ -1,4 +1,4 @@
-"""The AXI DMA engine in direct register mode. Source: its vendor's product guide PG021."""
+"""Driver of the AXI DMA engine in direct register mode. Source: the vendor's product guide PG021."""
 
 from .board import Board
 from .errors import ArgumentError, DmaError, StreamTimeout
@@ -10,21 +10,21 @@ _HALTED, _IDLE, _ERRORS, _EVENTS = 1 << 0, 1 << 1, 0x770, 0x7000
 
 
 class Deadline:
-    """A wait with a limit."""
+    """A wait with a time limit."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
         self.start = board.now_s()
 
     def check(self, what: str) -> None:
-        """Waits a little, or raises when the time is over."""
+        """Pauses briefly, or raises an error after the time limit."""
         if self.board.now_s() - self.start >= self.board.timeout_s:
             raise StreamTimeout(f"{what} within {self.board.timeout_s} s")
         self.board.wait()
 
 
 class Dma:
-    """An engine, polled."""
+    """A DMA engine, which is polled."""
 
     def __init__(self, board: Board, base: int, name: str, beat: int) -> None:
         self.board, self.base, self.name, self.beat = board, base, name, beat
@@ -37,9 +37,9 @@ class Dma:
             deadline.check(f"the {self.name} does not come out of its reset")
 
     def start(self, channel: int, address: int, count: int) -> None:
-        """Begins a transfer."""
+        """Starts a transfer."""
         if not 0 < count <= self.board.max_transfer or address % self.beat or count % self.beat:
-            raise ArgumentError(f"{self.name}: {count} bytes at {address:#x} are no transfer of beats of {self.beat}")
+            raise ArgumentError(f"{self.name}: {count} bytes at {address:#x} are not whole beats of {self.beat} bytes")
         at = self.base + channel
         self.board.write32(at + _CONTROL, _RUN)
         self.board.write32(at + _STATUS, _EVENTS)
@@ -48,7 +48,7 @@ class Dma:
         self.board.write32(at + _LENGTH, count)
 
     def status(self, channel: int) -> int:
-        """The status register."""
+        """Status register of a channel."""
         return self.board.read32(self.base + channel + _STATUS)
 
     def ended(self, channel: int) -> bool:
@@ -62,5 +62,5 @@ class Dma:
         return bool(status & _IDLE)
 
     def received(self) -> int:
-        """Bytes that an ended transfer to memory has written."""
+        """Number of bytes that a finished transfer has written to memory."""
         return self.board.read32(self.base + TO_MEMORY + _LENGTH)

@@ -1,38 +1,38 @@
-"""What can go wrong: a class for each code of the C driver (drivers/c/include/npukit/error.h)."""
+"""Exceptions: one class per code of the C driver (drivers/c/include/npukit/error.h)."""
 
 
 class BoardError(Exception):
-    """Any error of this package. `code` is the C driver's name of it."""
+    """Base class of the errors of this package. `code` is the C driver's name of the error."""
 
     code = "NPU_SYSTEM"
 
 
 class ArgumentError(BoardError):
-    """An argument that the caller controls."""
+    """An invalid argument of the caller."""
 
     code = "NPU_ARGUMENT"
 
 
 class ManifestError(BoardError):
-    """A file that is not what it should be: the file, the key and what is legal."""
+    """An invalid file; the message has the file, the key and what is legal."""
 
     code = "NPU_MANIFEST"
 
 
 class ArchitectureError(BoardError):
-    """A program for another instance than the board has."""
+    """A program for an instance other than the board's."""
 
     code = "NPU_ARCHITECTURE"
 
 
 class UnsupportedError(BoardError):
-    """Legal, and not something that this driver or the described hardware can do."""
+    """Legal, but not supported by this driver or the documented hardware."""
 
     code = "NPU_UNSUPPORTED"
 
 
 class BusError(BoardError):
-    """An access to a register or to memory that failed."""
+    """A failed access to a register or to memory."""
 
     code = "NPU_BUS"
 
@@ -50,13 +50,13 @@ class DmaError(BoardError):
 
 
 class ProgramError(BoardError):
-    """An instruction without meaning, or one that the driver's protocol forbids."""
+    """An invalid instruction, or one that the driver's protocol forbids."""
 
     code = "NPU_PROGRAM"
 
 
 class DataError(BoardError):
-    """Data from the hardware that cannot be."""
+    """Impossible data from the hardware."""
 
     code = "NPU_DATA"
 
@@ -67,5 +67,5 @@ class StateError(BoardError):
     code = "NPU_STATE"
 
 
-# After these nobody knows what the unit holds.
+# After these errors, the content of the unit is unknown.
 BREAKS = (BusError, DmaError, StreamTimeout)

@@ -1,6 +1,6 @@
-"""Steps of the host in NumPy: what lies between the segments of a model, computed in float32.
+"""Host steps between the segments of a model, computed with NumPy in float32.
 
-An operator that is not here, or that has a better form on the board's processor, is given as a hook by its kind.
+For operators that are missing here, or that have a faster form on the board's processor, pass a hook by their kind.
 """
 
 import math
@@ -11,14 +11,14 @@ import numpy as np
 from .errors import UnsupportedError
 
 Array = np.ndarray
-# Takes the attributes and the operands of a node, and gives its results.
+# Takes the attributes and operands of a node, and returns its results.
 Hook = Callable[[Any, List[Array]], Sequence[Array]]
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def _sigmoid(x: Array) -> Array:
-    # Never a power of a large number.
+    # Avoids powers of large numbers.
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
@@ -96,7 +96,7 @@ def _unary(attributes: Any, x: List[Array]) -> Sequence[Array]:
     kind = attributes["kind"]
     name, values = (kind, {}) if isinstance(kind, str) else next(iter(kind.items()))
     if name not in _UNARY:
-        raise UnsupportedError(f"no function {name} here: give a hook for it")
+        raise UnsupportedError(f"function {name} is not supported: give a hook for it")
     return [_UNARY[name](x[0].astype(np.float64) if x[0].dtype.kind == "f" else x[0], **values)]
 
 
@@ -105,19 +105,19 @@ def _binary(attributes: Any, x: List[Array]) -> Sequence[Array]:
     if kind == "Div" and x[0].dtype.kind == "f":
         return [x[0] / x[1]]
     if kind not in _BINARY:
-        raise UnsupportedError(f"no {kind} of {x[0].dtype} here: give a hook for it")
+        raise UnsupportedError(f"{kind} of {x[0].dtype} is not supported: give a hook for it")
     return [_BINARY[kind](x[0], x[1])]
 
 
 def _reduce(attributes: Any, x: List[Array]) -> Sequence[Array]:
     kind, axes = attributes["kind"], tuple(attributes["axes"])
     if kind not in _REDUCE:
-        raise UnsupportedError(f"no Reduce{kind} here: give a hook for it")
+        raise UnsupportedError(f"Reduce{kind} is not supported: give a hook for it")
     return [_REDUCE[kind](x[0].astype(np.float64), axis=axes, keepdims=attributes["keep_dims"])]
 
 
 def softmax(x: Array, axis: int, axis_end: int) -> Array:
-    """Softmax over the axes from `axis` up to before `axis_end`."""
+    """Softmax over the axes from `axis` to `axis_end`, exclusive."""
     axes = tuple(range(axis, axis_end))
     powers = np.exp(x.astype(np.float64) - x.max(axis=axes, keepdims=True))
     return powers / powers.sum(axis=axes, keepdims=True)
@@ -149,7 +149,7 @@ def _slice(attributes: Any, x: List[Array]) -> Sequence[Array]:
 
 
 def _gather(attributes: Any, x: List[Array]) -> Sequence[Array]:
-    # The positions have one axis; those below zero count from the end.
+    # Indices along one axis; negative ones count from the end.
     return [x[0].take(x[1], axis=attributes["axis"])]
 
 
@@ -161,11 +161,11 @@ def _average_pool(attributes: Any, x: List[Array]) -> Sequence[Array]:
     window = attributes["window"]
     is_whole = list(window["kernel"]) == list(x[0].shape[1:3]) and not any(window["pads"])
     if not is_whole:
-        raise UnsupportedError("AveragePool over parts of images: give a hook for it")
+        raise UnsupportedError("AveragePool over parts of images is not supported: give a hook for it")
     return [x[0].astype(np.float64).mean(axis=(1, 2), keepdims=True)]
 
 
-# By the name of the operator in a manifest's `op`.
+# Functions by the operator name in a manifest's `op`.
 OPERATORS: Mapping[str, Hook] = {
     "AveragePool": _average_pool,
     "Binary": _binary,
@@ -190,7 +190,7 @@ OPERATORS: Mapping[str, Hook] = {
 
 
 def numbers(attributes: Any) -> Any:
-    """The attributes with infinities and NaN as numbers: JSON has names for them."""
+    """Converts infinities and NaN in attributes to numbers: JSON stores them as names."""
     if isinstance(attributes, dict):
         return {key: numbers(value) for key, value in attributes.items()}
     if isinstance(attributes, list):
@@ -199,7 +199,7 @@ def numbers(attributes: Any) -> Any:
 
 
 def closing_step(step: Mapping[str, Any], values: Array) -> Array:
-    """A step of the host at the end of a segment, as its `.npukit.json` has it."""
+    """A host step at the end of a segment, in the form of its `.npukit.json`."""
     kind = step["op"]
     if kind in ("Softmax", "LogSoftmax"):
         result = softmax(values, step["axis"], step["axis_end"])

@@ -1,4 +1,4 @@
-"""A board with PYNQ: `PynqBoard`. pynq is imported when one is made."""
+"""A board with PYNQ: `PynqBoard`. Creating one imports pynq."""
 
 from typing import Any, Optional
 
@@ -10,10 +10,10 @@ _WINDOW = 1 << 16
 
 
 class PynqBoard(Board):
-    """A design of the TCU in the programmable logic.
+    """A board whose programmable logic holds a design with the TCU.
 
-    `bitfile` is the design, `instruction_dma` and `sample_dma` the names of its DMA engines. Banks, staging and samples
-    are contiguous buffers of `pynq.allocate`, freed by `close`. Loading the design resets the unit.
+    `bitfile` is the design; `instruction_dma` and `sample_dma` are the names of its DMA engines. Banks, staging and
+    samples are contiguous buffers of `pynq.allocate`, freed by `close`. Loading the design resets the unit.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class PynqBoard(Board):
 
     def _map(self, pynq: Any, name: str) -> int:
         if name not in self.overlay.ip_dict:
-            raise ArgumentError(f"the design has no `{name}`; it has {', '.join(self.overlay.ip_dict)}")
+            raise ArgumentError(f"the design has no `{name}`; available: {', '.join(self.overlay.ip_dict)}")
         entry = self.overlay.ip_dict[name]
         base, size = entry["phys_addr"], entry["addr_range"]
         self._windows.append((base, size, pynq.MMIO(base, size)))
         return base
 
     def _allocate(self, pynq: Any, count: int, alignment: int) -> Region:
-        """A region at a multiple of `alignment` in a buffer of its own."""
+        """Allocates a buffer with a region at a multiple of `alignment`."""
         buffer = pynq.allocate(shape=(count + alignment,), dtype=self._numpy.uint8)
         first = -buffer.device_address % alignment
         region = Region(buffer.device_address + first, count)
@@ -69,15 +69,15 @@ class PynqBoard(Board):
         for base, size, window in self._windows:
             if base <= address < base + size:
                 return window, address - base
-        raise BusError(f"no register of the board is at {address:#x}")
+        raise BusError(f"the board has no register at {address:#x}")
 
     def _part(self, address: int, count: int) -> Any:
-        """The share of a buffer, which knows its own place in memory."""
+        """Returns the part of a buffer for an address range."""
         for region, first, buffer in self._buffers:
             if region.address <= address and address + count <= region.address + region.bytes:
                 start = first + address - region.address
                 return buffer[start : start + count]
-        raise BusError(f"{count} bytes at {address:#x} are in no buffer of the board")
+        raise BusError(f"{count} bytes at {address:#x} are not within a buffer of the board")
 
     def read32(self, address: int) -> int:
         window, offset = self._window(address)

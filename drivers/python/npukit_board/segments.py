@@ -1,4 +1,4 @@
-"""Models in segments: `NAME.segments.json`, whose segments run on the board and whose host steps run here."""
+"""Models in segments: `NAME.segments.json`. Segments run on the board, host steps run here."""
 
 import hashlib
 import os
@@ -29,12 +29,14 @@ _TYPES = {
     "Bool": np.bool_,
 }
 Values = Dict[str, np.ndarray]
-# Runs the segment whose manifest is at a path: inputs by name to outputs by name, real values.
+# Runs the segment whose manifest is at a path. Takes inputs and returns outputs by name, as real values.
 Runner = Callable[[str, Values], Values]
 
 
 class SegmentedModel:
-    """A manifest and the constants of its host steps. What runs a segment is given: `on_tcu` for the TCU."""
+    """A manifest and the constants of its host steps. The caller provides the function that runs a segment: `on_tcu`
+    for the TCU.
+    """
 
     def __init__(self, path: str, manifest: Any, constants: Values) -> None:
         self.path = path
@@ -47,14 +49,14 @@ class SegmentedModel:
 
     @classmethod
     def read(cls, path: str) -> "SegmentedModel":
-        """The model whose manifest is at `path`; all of its files are those that it was written with."""
+        """Reads the model whose manifest is at `path`. All of its files must be of the same compilation."""
         file, folder = os.path.basename(path), os.path.dirname(path)
         manifest = _json(file, _bytes(path))
         if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
             raise _fail(file, "format", f"must be `{_FORMAT}`")
         for name, expected in _take(file, manifest, "sha256", dict).items():
             if os.path.basename(name) != name:
-                raise _fail(file, "sha256", f"names {name!r}, which is no plain name of a file")
+                raise _fail(file, "sha256", f"names {name!r}, which is not a plain file name")
             if hashlib.sha256(_bytes(os.path.join(folder, name))).hexdigest() != expected:
                 raise ManifestError(f"{file}: `{name}` is of another compilation: compile again")
         parts = [part for part in _take(file, manifest, "parts", list) if isinstance(part, dict)]
@@ -69,8 +71,9 @@ class SegmentedModel:
         return cls(path, manifest, constants)
 
     def run(self, inputs: Mapping[str, np.ndarray], segment: Runner, hooks: Optional[Mapping[str, Hook]] = None) -> Values:
-        """All parts in order. `hooks` compute the operators that they are named after (the `kind` of a node), in place of
-        ours: each takes the operator's attributes and operands, and gives its results."""
+        """Runs all parts in order. `hooks` replace our operators by the name of their kind (the `kind` of a node). Each
+        takes the operator's attributes and operands, and returns its results.
+        """
         missing = [name for name in self.inputs if name not in inputs]
         if missing:
             raise ArgumentError(f"inputs are missing: {', '.join(missing)}")
@@ -79,7 +82,7 @@ class SegmentedModel:
             if _take(self.path, part, "on", str) == "chip":
                 manifest = _take(self.path, part, "manifest", str)
                 if os.path.basename(manifest) != manifest:
-                    raise _fail(self.path, "manifest", f"is {manifest!r}, no plain name of a file")
+                    raise _fail(self.path, "manifest", f"is {manifest!r}, must be a plain file name")
                 given = {name: values[name] for name in _take(self.path, part, "inputs", list)}
                 values.update(segment(os.path.join(os.path.dirname(self.path), manifest), given))
             else:
@@ -87,7 +90,7 @@ class SegmentedModel:
         return {name: values[name] for name in self.outputs}
 
     def _host(self, part: Any, values: Values, hooks: Mapping[str, Hook]) -> None:
-        """Computes the nodes of a part, and adds what the part gives."""
+        """Computes the nodes of a part, and adds its results."""
         infos = {entry["name"]: entry for entry in _take(self.path, part, "values", list)}
         known: Values = {}
         for name, info in infos.items():
@@ -107,17 +110,17 @@ class SegmentedModel:
         operator, attributes = next(iter(op.items())) if isinstance(op, dict) else (op, None)
         compute = hooks.get(node["kind"]) or OPERATORS.get(operator)
         if compute is None:
-            raise UnsupportedError(f"host step `{node['name']}`: no {node['kind']} here, give a hook for it")
+            raise UnsupportedError(f"host step `{node['name']}`: {node['kind']} is not supported, give a hook for it")
         return compute(numbers(attributes), operands)
 
     def _type(self, info: Any) -> Any:
         if info["element"] not in _TYPES:
-            raise UnsupportedError(f"{self.path}: `{info['name']}` is of {info['element']}, which NumPy does not have")
+            raise UnsupportedError(f"{self.path}: `{info['name']}` has type {info['element']}, which NumPy does not support")
         return _TYPES[info["element"]]
 
 
 def on_tcu(tcu: Tcu) -> Runner:
-    """Runs segments on a board, with the steps of the host at their ends. Programs are read once."""
+    """Returns a function that runs segments on a board, with the host steps at their ends. Programs are read once."""
     models: Dict[str, Model] = {}
 
     def run(path: str, inputs: Values) -> Values:

@@ -1,5 +1,6 @@
-"""A board for tests: every access goes over a Unix socket to `npukit-board-sim`. The protocol is that of
-drivers/sim/src/server.rs."""
+"""A board for tests: every access uses a Unix socket to `npukit-board-sim`. drivers/sim/src/server.rs describes the
+protocol.
+"""
 
 import socket
 import struct
@@ -12,7 +13,7 @@ _BLOCK = 1 << 16
 
 
 class SocketBoard(Board):
-    """A simulated board, as it is after power-on."""
+    """A simulated board, created in its state after power-on."""
 
     instruction_dma = 0x40400000
     sample_dma = 0x40410000
@@ -44,7 +45,7 @@ class SocketBoard(Board):
         while len(data) < count:
             part = self._socket.recv(count - len(data))
             if not part:
-                raise ConnectionError("it is gone")
+                raise ConnectionError("the connection was closed")
             data += part
         return data
 
@@ -70,10 +71,10 @@ class SocketBoard(Board):
         self._ask(b"p", 20, 0)
 
     def inject(self, fault: str, after: int) -> None:
-        """Makes the `after`-th event of that kind from now on go wrong."""
+        """Makes the `after`-th event of that kind fail, counted from now on."""
         name = fault.encode()
         self._ask(b"f", after, len(name), name)
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self._socket.close()

@@ -1,4 +1,4 @@
-"""The TCU on a board: `Tcu`. The same steps as drivers/c/src/tcu.c."""
+"""The TCU on a board: `Tcu`. It follows drivers/c/src/tcu.c step by step."""
 
 from typing import Any, Callable, Dict, Mapping, Optional, TypeVar, cast
 
@@ -21,7 +21,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def _talks(method: _Method) -> _Method:
-    """A method that needs an open board. After a failure of the bus nobody knows what the unit holds."""
+    """Decorates a method that needs an open board. After a bus failure, the content of the unit is unknown."""
 
     def wrapper(self: "Tcu", *arguments: Any, **named: Any) -> Any:
         if not self._open:
@@ -38,7 +38,7 @@ def _talks(method: _Method) -> _Method:
 
 
 class Tcu:
-    """A board in use. Making one resets its DMA engines, configures the unit and sees that it moves a vector."""
+    """A board in use. Creating one resets the DMA engines, configures the unit and checks that it moves a vector."""
 
     def __init__(self, board: Board) -> None:
         self.board, self.arch = board, board.arch
@@ -84,7 +84,7 @@ class Tcu:
         self._model = model
 
     def run(self, inputs: Mapping[str, np.ndarray], raw: bool = False) -> Dict[str, np.ndarray]:
-        """Writes all inputs, runs the program and gives all outputs: real values, or with `raw` integers."""
+        """Writes all inputs, runs the program and returns all outputs: real values, or integers if `raw`."""
         model = self._loaded()
         missing = set(model.inputs) - set(inputs)
         if missing:
@@ -96,9 +96,10 @@ class Tcu:
 
     @_talks
     def write(self, name: str, values: np.ndarray) -> int:
-        """Places an input: real values, which are divided by two to the power of its exponent and converted, or integers,
-        which are raw. Its shape is the model's, or `[vectors, lanes]` where the artifact does not say it. Gives the number of
-        values that did not fit."""
+        """Writes an input. Real values are divided by two to the power of its exponent and converted; integers are raw.
+        Its shape is the model's, or `[vectors, lanes]` if the artifact does not have a layout. Returns the number of
+        values that did not fit.
+        """
         tensor = tensor_of(self._loaded().inputs, name, "input")
         values, form = np.asarray(values), self.arch.format
         shape = _shape(tensor, self.arch.array_size)
@@ -133,7 +134,7 @@ class Tcu:
         if self._interval:
             self._arm_samples()
             self._configure(Register.SAMPLE_INTERVAL, self._interval)
-        # What samples count from.
+        # Start of the samples.
         self._configure(Register.PROGRAM_COUNTER, 1)
         self._stage(model.program)
         self._finish()
@@ -144,7 +145,7 @@ class Tcu:
 
     @_talks
     def read(self, name: str, raw: bool = False) -> np.ndarray:
-        """An output: float32, or with `raw` int32."""
+        """Reads an output: float32, or int32 if `raw`."""
         tensor = tensor_of(self._loaded().outputs, name, "output")
         size = self.arch.vector_bytes
         parts = [self.board.read_memory(self._dram0(piece.base), piece.size * size) for piece in tensor.pieces]
@@ -155,8 +156,8 @@ class Tcu:
         return np.ldexp(self.arch.format.to_real(values), _exponent(tensor))
 
     def dump(self, path: str, raw: bool = False) -> None:
-        """Writes all outputs as `.npz`, which `npu run --compare=FILE` takes."""
-        # A name may have a slash, which a member of an archive must not.
+        """Writes all outputs as `.npz`, for `npu run --compare=FILE`."""
+        # A name may contain a slash, which is not allowed in a member of an archive.
         outputs = {name.replace("/", "_"): self.read(name, raw) for name in self._loaded().outputs}
         np.savez(path, **outputs)
 
@@ -166,13 +167,13 @@ class Tcu:
     def configure(self, register: Register, value: int) -> None:
         """Writes a configuration register and waits until it is written."""
         if register in _OFFSETS or register == Register.SAMPLE_INTERVAL:
-            raise ArgumentError(f"register {Register(register).name} is the driver's")
+            raise ArgumentError(f"register {Register(register).name} is reserved for the driver")
         self._prepare_probe()
         self._configure(Register(register), value)
         self._finish()
 
     def status(self) -> Dict[str, int]:
-        """What can be known of the registers: what was written to the unit's, and the DMA engines' status."""
+        """Returns the known state of the registers: the values written to the unit's, and the status of the DMA engines."""
         status = {register.name.lower(): value for register, value in self.written.items()}
         status["instruction_dma"] = self._instructions.status(TO_DEVICE)
         if self._samples:
@@ -180,21 +181,21 @@ class Tcu:
         return status
 
     def sample(self, interval: int) -> None:
-        """Takes a sample every `interval` cycles during the next runs; 0 for none."""
+        """Takes a sample every `interval` cycles during the next runs; 0 disables samples."""
         if interval and self._samples is None:
-            raise UnsupportedError("the board has no port for samples")
+            raise UnsupportedError("the board has no sample port")
         if not 0 <= interval <= 0xFFFF:
-            raise ArgumentError(f"an interval is 0 to 65535 cycles, not {interval}")
+            raise ArgumentError(f"the interval must be 0 to 65535 cycles, not {interval}")
         self._interval = interval
 
     @_talks
     def samples(self) -> np.ndarray:
-        """The samples of the last run (uint64). `tofile` makes what `npu time --from-samples` reads."""
+        """Returns the samples of the last run (uint64). Their `tofile` writes the file for `npu time --from-samples`."""
         data = self.board.read_memory(self.board.samples.address, self._sample_bytes) if self._sample_bytes else b""
         words = np.frombuffer(data, dtype="<u8")
         damaged = np.flatnonzero(words >> np.uint64(48))
         if len(damaged):
-            raise DataError(f"sample {damaged[0]}: {int(words[damaged[0]]):#018x}, bits 48 to 63 are zero in one")
+            raise DataError(f"sample {damaged[0]}: {int(words[damaged[0]]):#018x}, bits 48 to 63 of a sample must be zero")
         return words
 
     # ---- the stream ----
@@ -215,7 +216,7 @@ class Tcu:
         self._staged += data
 
     def _finish(self) -> None:
-        """Sends all that is staged, with the probe behind it, and waits until it was carried out."""
+        """Sends the staged instructions, followed by the probe, and waits until they are complete."""
         local, depth = self.arch.local_depth - 1, self.arch.dram0_depth
         self._stage(code.move(self.arch, code.DRAM0_TO_LOCAL, local, depth - 1, 1))
         self._stage(code.move(self.arch, code.LOCAL_TO_DRAM0, local, depth - 2, 1))
@@ -247,7 +248,7 @@ class Tcu:
         deadline = Deadline(self.board)
         while any(self.board.read_memory(address, size)):
             self._take_samples()
-            deadline.check(f"all instructions were taken, and the vector moved last does not arrive at {address:#x}")
+            deadline.check(f"all instructions were accepted, but the vector moved last does not arrive at {address:#x}")
 
     # ---- samples ----
 
@@ -260,18 +261,18 @@ class Tcu:
             self._samples.start(TO_MEMORY, self.board.samples.address + self._sample_bytes, block)
 
     def _take_samples(self) -> bool:
-        """Takes a block of samples that has come."""
+        """Takes a finished block of samples."""
         if not self._sample_transfer or self._samples is None or not self._samples.ended(TO_MEMORY):
             return False
         count = self._samples.received()
         if not 0 < count <= self._sample_transfer or count % _SAMPLE_BYTES:
-            raise DataError(f"a block of samples of {count} bytes, at most {self._sample_transfer} were asked for")
+            raise DataError(f"a block of samples of {count} bytes, but at most {self._sample_transfer} were requested")
         self._sample_bytes += count
         self._arm_samples()
         return True
 
     def _end_samples(self) -> None:
-        """Waits for the block that is coming, in which the program's end is, and stops."""
+        """Waits for the current block, which contains the program's end, and stops."""
         deadline = Deadline(self.board)
         while self._sample_transfer and not self._take_samples():
             deadline.check("a block of samples does not end")

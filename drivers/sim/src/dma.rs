@@ -1,29 +1,30 @@
-//! An AXI DMA engine in direct register mode: [`Dma`], its registers and what they ask for.
+//! Registers of an AXI DMA engine in direct register mode, and the transfers that they start:
+//! [`Dma`].
 //!
-//! Source: the vendor's product guide PG021. The engine was built without realignment: addresses and lengths that are no
-//! whole beats are an internal error.
+//! Source: the vendor's product guide PG021. The engine was built without realignment: addresses
+//! and lengths that are not whole beats are an internal error.
 
-/// From memory to a stream, or the other way.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// MM2S.
+    /// Memory to device (MM2S).
     ToDevice,
-    /// S2MM.
+    /// Device to memory (S2MM).
     ToMemory,
 }
 
-/// A transfer that a driver has asked for.
+/// A transfer that a driver has requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Which channel.
+    /// Channel of the transfer.
     pub channel: Channel,
-    /// First byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// How many.
+    /// Length in bytes.
     pub bytes: u32,
 }
 
-/// An error that ends a transfer, as the bit of the status register.
+/// An error that ends a transfer, as a bit of the status register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum DmaError {
@@ -56,21 +57,21 @@ struct Registers {
     length: u32,
 }
 
-/// An engine.
+/// An AXI DMA engine.
 #[derive(Clone, Debug)]
 pub struct Dma {
     base: u64,
     beat_bytes: u32,
-    /// Reads of the control register until a reset is over.
+    /// Remaining reads of the control register until a reset is over.
     resetting: u32,
     channels: [Registers; 2],
 }
 
 impl Dma {
-    /// Bytes of its registers.
+    /// Size of the register range in bytes.
     const SPAN: u64 = 0x60;
 
-    /// One whose registers are at `base`, with beats of `beat_bytes`.
+    /// Creates an engine with registers at `base` and beats of `beat_bytes` bytes.
     pub fn new(base: u64, beat_bytes: u32) -> Self {
         let channels = [Registers { status: HALTED, ..Registers::default() }; 2];
         Self { base, beat_bytes, resetting: 0, channels }
@@ -81,12 +82,12 @@ impl Dma {
         Some(if at < SECOND { (0, at) } else { (1, at - SECOND) })
     }
 
-    /// Whether a register is one of its own.
+    /// Whether an address is within the engine's registers.
     pub fn has(&self, address: u64) -> bool {
         self.place(address).is_some()
     }
 
-    /// Reads a register; none for one that it has not.
+    /// Reads a register; `None` if it does not exist.
     pub fn read(&mut self, address: u64) -> Option<u32> {
         let (channel, register) = self.place(address)?;
         let registers = self.channels[channel];
@@ -104,7 +105,7 @@ impl Dma {
         })
     }
 
-    /// Writes a register, which may begin a transfer.
+    /// Writes a register, which may start a transfer.
     pub fn write(&mut self, address: u64, value: u32) -> Option<Option<Transfer>> {
         let (index, register) = self.place(address)?;
         let registers = &mut self.channels[index];
@@ -125,7 +126,7 @@ impl Dma {
         Some(None)
     }
 
-    /// A transfer, unless the channel is halted, busy or asked for what it cannot do.
+    /// Starts a transfer, unless the channel is halted or busy, or the request is invalid.
     fn begin(&mut self, index: usize, bytes: u32) -> Option<Transfer> {
         let beat = self.beat_bytes;
         let registers = &mut self.channels[index];
@@ -142,14 +143,14 @@ impl Dma {
         Some(Transfer { channel, address: registers.address, bytes })
     }
 
-    /// The transfer of a channel has ended after so many bytes.
+    /// Ends the transfer of a channel after `bytes` bytes.
     pub fn complete(&mut self, channel: Channel, bytes: u32) {
         let registers = &mut self.channels[channel as usize];
         registers.status |= IDLE | COMPLETE;
         registers.length = bytes;
     }
 
-    /// It has ended with an error, at which the engine halts.
+    /// Ends the transfer with an error, which halts the engine.
     pub fn fail(&mut self, channel: Channel, error: DmaError) {
         self.channels[channel as usize].status |= HALTED | error as u32;
     }

@@ -1,8 +1,9 @@
-//! DRRA's board: its machine behind the signals of the fabric's control network.
+//! Board of DRRA: its machine, controlled by signals of the fabric's control network.
 //!
-//! The network is described, no registers for it are; here they are [`PLACE`] (row, hops and address of the next word), [`WORD`],
-//! [`CALL`], and a status for each row from [`STATUS`] on: 0 while it runs, 1 when it has returned, 2 after a fault. Rows of the
-//! input buffer are memory from [`INPUT`] on, those of the output buffer from [`OUTPUT`] on.
+//! The network is documented, but registers for it are not. Here they are [`PLACE`] (row, hops and
+//! address of the next word), [`WORD`], [`CALL`], and one status per row starting at [`STATUS`]: 0
+//! while it runs, 1 when it has returned, 2 after a fault. Rows of the input buffer are memory
+//! starting at [`INPUT`], rows of the output buffer at [`OUTPUT`].
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ const STATUS: u64 = 0x10;
 const INPUT: u64 = 0x10_0000;
 const OUTPUT: u64 = 0x40_0000;
 const ROW_BYTES: u64 = 2 * ROW_WORDS as u64;
-/// Cycles computed of a program that does not end.
+/// Maximum number of simulated cycles of a program.
 const LIMIT: u64 = 1 << 22;
 const GARBAGE: u64 = 0x6472_7261;
 
@@ -40,14 +41,15 @@ struct Board {
     status: u32,
 }
 
-/// Boards of a preset; `+skew0` behind it starts all columns at once.
+/// Returns the maker of boards of a preset. The suffix `+skew0` starts all columns at the same
+/// time.
 pub fn maker(instance: &str) -> Result<MakeBoard, String> {
     let (name, skew) = instance.split_once('+').unwrap_or((instance, ""));
-    let mut fabric = preset(name).ok_or_else(|| format!("drra has no instance `{name}`"))?;
+    let mut fabric = preset(name).ok_or_else(|| format!("unknown drra instance `{name}`"))?;
     match skew {
         "" => {}
         "skew0" => fabric.options.call_skew = 0,
-        _ => return Err(format!("`+{skew}` is no option of this board: +skew0")),
+        _ => return Err(format!("unknown suffix `+{skew}`; legal: +skew0")),
     }
     Ok(Box::new(move || {
         let (memories, image) = (BTreeMap::new(), Image::new());
@@ -92,7 +94,7 @@ impl server::Board for Board {
     fn read_memory(&mut self, address: u64, bytes: &mut [u8]) -> Option<()> {
         let row =
             row(address, OUTPUT, bytes.len()).filter(|&row| (row as usize) < self.fabric.output_depth)?;
-        // Rows that nobody has written hold garbage, the same each time.
+        // Unwritten rows hold garbage, which is the same in each run.
         let unwritten = || std::array::from_fn(|i| (GARBAGE ^ (u64::from(row) * 31 + i as u64)) as i16);
         let values: Row = self.output.get(&row).copied().unwrap_or_else(unwritten);
         bytes
@@ -112,7 +114,7 @@ impl server::Board for Board {
     }
 }
 
-/// The row of a buffer that an access is of; whole rows only.
+/// Row of a buffer for an access, which must cover whole rows.
 fn row(address: u64, base: u64, bytes: usize) -> Option<u32> {
     let at = address.checked_sub(base)?;
     let is_row = bytes as u64 == ROW_BYTES && at.is_multiple_of(ROW_BYTES);
@@ -130,9 +132,9 @@ impl Board {
         Some(())
     }
 
-    /// Calls the program; none after a fault.
+    /// Calls the program; `None` after a fault.
     fn run(&mut self) -> Option<()> {
-        // Default: a word that nobody has loaded is 0, a halt.
+        // Default: an unloaded word is 0, a halt.
         let words = |memory: &BTreeMap<u32, u32>| {
             let end = memory.last_key_value().map_or(0, |(address, _)| address + 1);
             (0..end).map(|address| memory.get(&address).copied().unwrap_or(0)).collect()

@@ -1,37 +1,37 @@
-//! Faults on purpose: [`Faults`], which events of a board go wrong.
+//! Injected faults: [`Faults`] decides which events of a board fail.
 
-/// An event that can go wrong.
+/// An event that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A read of a register is refused by the bus.
+    /// The bus refuses a read of a register.
     ReadRegister,
-    /// A write of a register is refused.
+    /// The bus refuses a write of a register.
     WriteRegister,
-    /// A read of memory is refused.
+    /// The bus refuses a read of memory.
     ReadMemory,
-    /// A write of memory is refused.
+    /// The bus refuses a write of memory.
     WriteMemory,
     /// The connection ends before an answer.
     Disconnect,
     /// A transfer of a DMA engine ends with an internal error.
     DmaInternal,
-    /// The same, with a slave error.
+    /// A transfer of a DMA engine ends with a slave error.
     DmaSlave,
-    /// The same, with a decode error.
+    /// A transfer of a DMA engine ends with a decode error.
     DmaDecode,
-    /// A transfer never ends; of the accelerator's own start, it never does.
+    /// A transfer, or the accelerator itself, never ends.
     Stall,
-    /// The accelerator does not take an instruction, nor any after it.
+    /// The accelerator accepts neither an instruction nor later ones.
     Hang,
-    /// What the accelerator writes to memory does not arrive, from that write on.
+    /// Writes of the accelerator to memory are lost, starting with this one.
     LoseWrites,
-    /// A sample has bits that none has.
+    /// A sample has invalid bits.
     DamagedSample,
     /// The accelerator reports an error.
     Report,
 }
 
-/// Every fault by its name in requests.
+/// Faults by their names in requests.
 const NAMES: [(&str, Fault); 13] = [
     ("read-register", Fault::ReadRegister),
     ("write-register", Fault::WriteRegister),
@@ -48,21 +48,21 @@ const NAMES: [(&str, Fault); 13] = [
     ("report", Fault::Report),
 ];
 
-/// What is to go wrong, and when.
+/// Scheduled faults.
 #[derive(Debug, Default)]
 pub struct Faults {
     waiting: Vec<(Fault, u64)>,
 }
 
 impl Faults {
-    /// Makes the `after`-th event from now on go wrong; none for a name that there is not.
+    /// Makes the `after`-th event from now on fail; `None` if the name is unknown.
     pub fn inject(&mut self, name: &[u8], after: u64) -> Option<()> {
         let (_, fault) = NAMES.iter().find(|(known, _)| known.as_bytes() == name)?;
         self.waiting.push((*fault, after));
         Some(())
     }
 
-    /// Whether this event goes wrong. Call it once for each.
+    /// Whether this event fails. Must be called once per event.
     pub fn is_due(&mut self, event: Fault) -> bool {
         let mut due = false;
         self.waiting.retain_mut(|(fault, left)| {

@@ -1,7 +1,9 @@
-//! `npukit-board-sim SOCKET BOARD`: a board for tests of the drivers, behind a Unix socket.
+//! `npukit-board-sim SOCKET BOARD`: a simulated board for tests of the drivers, on a Unix socket.
 //!
-//! BOARD is `tcu:INSTANCE`, `opu:INSTANCE`, `drra:INSTANCE` or `pccx:INSTANCE`; of the TCU the instance may be a `.tarch` file, and `@BITS` behind it is the width of its streams. Each connection is a board after power-on, whose memories hold
-//! garbage; the protocol is in [`server`]. One line, `ready`, is printed when the socket takes connections.
+//! BOARD is `tcu:INSTANCE`, `opu:INSTANCE`, `drra:INSTANCE` or `pccx:INSTANCE`. A TCU instance may
+//! be a `.tarch` file; the suffix `@BITS` sets the width of its streams. Each connection gets a
+//! board after power-on, whose memories hold garbage. The protocol is described in [`server`]. The
+//! line `ready` is printed when the socket accepts connections.
 
 mod dma;
 mod drra;
@@ -18,7 +20,7 @@ use std::process::ExitCode;
 
 use server::{Board, serve};
 
-/// Makes a board as it is after power-on.
+/// Makes a board in its state after power-on.
 type MakeBoard = Box<dyn Fn() -> Result<Box<dyn Board>, String>>;
 
 fn main() -> ExitCode {
@@ -35,18 +37,19 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<(), String> {
     let [path, name] = arguments else {
         return Err(
-            "usage: npukit-board-sim SOCKET BOARD, as in `npukit-board-sim board.socket tcu:pynqz1`".into()
+            "usage: npukit-board-sim SOCKET BOARD, for example `npukit-board-sim board.socket tcu:pynqz1`"
+                .into(),
         );
     };
     let board = board(name)?;
-    // What is wrong with the instance is said now, not to the first who connects.
+    // Reports an invalid instance now, not to the first connection.
     board()?;
     let listener = UnixListener::bind(path).map_err(|error| format!("{path}: {error}"))?;
     let said = writeln!(std::io::stdout(), "ready").and_then(|()| std::io::stdout().flush());
     said.map_err(|error| error.to_string())?;
     loop {
         let (mut connection, _) = listener.accept().map_err(|error| format!("{path}: {error}"))?;
-        // The driver went away, which is how a connection ends.
+        // A closed connection is the normal end, not an error.
         let _ = serve(&mut connection, &mut *board()?);
     }
 }
@@ -59,6 +62,6 @@ fn board(name: &str) -> Result<MakeBoard, String> {
         "opu" => opu::maker(instance),
         "drra" => drra::maker(instance),
         "pccx" => pccx::maker(instance),
-        _ => Err(format!("there is no board for `{target}`: tcu, opu, drra or pccx")),
+        _ => Err(format!("unknown target `{target}`; legal: tcu, opu, drra or pccx")),
     }
 }

@@ -1,7 +1,8 @@
-//! The OPU's board: its machine and the memory of 2^32 bytes from address 0 on.
+//! Board of OPU: its machine, and a memory of 2^32 bytes starting at address 0.
 //!
-//! How a host starts the machine is not described; here it is a page of registers at 2^32: a write to [`BEGIN`] is the address
-//! of the first word, [`STATUS`] is 0 while it runs, 1 behind `end` and 2 after a fault.
+//! The start of the machine by a host is not documented. Here it is a page of registers at 2^32. A
+//! write to [`BEGIN`] is the address of the first word. [`STATUS`] is 0 while the machine runs, 1
+//! after `end` and 2 after a fault.
 
 use npukit_opu::{Config, Machine, Op, Validity, decode};
 use npukit_target::Unset;
@@ -14,7 +15,7 @@ const BEGIN: u64 = 1 << 32;
 const STATUS: u64 = BEGIN + 4;
 const ENDED: u32 = 1;
 const FAULTED: u32 = 2;
-/// Words of the longest program.
+/// Maximum length of a program in words.
 const LONGEST: u64 = 1 << 22;
 const GARBAGE: u64 = 0x6F70_7500;
 
@@ -24,9 +25,9 @@ struct Board {
     status: u32,
 }
 
-/// Boards of a preset.
+/// Returns the maker of boards of a preset.
 pub fn maker(instance: &str) -> Result<MakeBoard, String> {
-    let config = Config::preset(instance).ok_or_else(|| format!("opu has no instance `{instance}`"))?;
+    let config = Config::preset(instance).ok_or_else(|| format!("unknown opu instance `{instance}`"))?;
     Ok(Box::new(move || {
         let (types, validity) = (config.types, config.validity);
         let machine = Machine::with_memory(types, Unset::Garbage(GARBAGE)).with_validity(validity);
@@ -65,7 +66,7 @@ impl server::Board for Board {
 }
 
 impl Board {
-    /// Executes from a word on; none after a fault.
+    /// Executes the program starting at a word; `None` after a fault.
     fn run(&mut self, first: u32) -> Option<()> {
         let words = self.words(first)?;
         let mut loaded = self.machine.load(first.into(), &words).ok()?;
@@ -73,7 +74,7 @@ impl Board {
         Some(())
     }
 
-    /// The words from there on, up to `end`.
+    /// Words of the program starting at `first`, up to `end`.
     fn words(&self, first: u32) -> Option<Vec<u32>> {
         let mut words = Vec::new();
         for index in 0..LONGEST {

@@ -1,8 +1,9 @@
-//! pccx's board: its machine behind the command window, and two of its data movers. Memory is the first GiB.
+//! Board of pccx: its machine with the command window, and two of its data movers. Memory is the
+//! first GiB.
 //!
-//! Registers are those of the specification, 3.6: a write of 64 bits to [`WINDOW`] is an instruction, a read pops a status, of
-//! which eight are old; control pages of the movers follow. A MEMCPY goes on when its mover has a command, and ends with the
-//! mover's status.
+//! The registers follow the specification, 3.6. A 64-bit write to [`WINDOW`] is an instruction; a
+//! read pops a status, and the first eight are old. Control pages of the movers follow. A MEMCPY
+//! runs when its mover has a command, and ends with the mover's status.
 
 use npukit_pccx::internals::op::{Cache, Device, Memcpy};
 use npukit_pccx::{Codec, Config, Direction, Machine, Op};
@@ -20,7 +21,7 @@ const PAGE: u64 = 0x1000;
 const RAM_BYTES: u64 = 1 << 30;
 const GARBAGE: u64 = 0x7063_6378;
 
-/// Status words that are older than the last instruction.
+/// Number of status words that are older than the last instruction.
 const STALE: u32 = 8;
 const BUSY: u64 = 1;
 const DONE: u64 = 2;
@@ -53,9 +54,9 @@ struct Board {
     stale: u32,
 }
 
-/// Boards of a preset.
+/// Returns the maker of boards of a preset.
 pub fn maker(instance: &str) -> Result<MakeBoard, String> {
-    let config = Config::preset(instance).ok_or_else(|| format!("pccx has no instance `{instance}`"))?;
+    let config = Config::preset(instance).ok_or_else(|| format!("unknown pccx instance `{instance}`"))?;
     Ok(Box::new(move || {
         let machine = Machine::with(&config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
         let (ram, movers) = (Ram::new(RAM_BYTES), Default::default());
@@ -63,7 +64,7 @@ pub fn maker(instance: &str) -> Result<MakeBoard, String> {
     }))
 }
 
-/// The mover of a page, and the register in it.
+/// Mover of an address, and the register in its page.
 fn mover_of(address: u64) -> Option<(usize, u64)> {
     let pages = [TO_DEVICE, FROM_DEVICE].into_iter().enumerate();
     pages.filter_map(|(mover, page)| Some((mover, address.checked_sub(page)?))).find(|(_, at)| *at < PAGE)
@@ -117,7 +118,7 @@ impl server::Board for Board {
 }
 
 impl Board {
-    /// Carries out an instruction, which may leave the device busy for ever.
+    /// Executes an instruction, which may leave the device busy forever.
     fn issue(&mut self, word: u64, faults: &mut Faults) {
         (self.status, self.stale) = (BUSY, STALE);
         let Ok(op) = (Codec { extensions: false, strict: true }).decode(word) else { return };
@@ -132,7 +133,7 @@ impl Board {
         }
     }
 
-    /// A MEMCPY with the command that its mover has.
+    /// Executes a MEMCPY with the command of its mover.
     fn copy(&mut self, op: &Op, memcpy: &Memcpy, faults: &mut Faults) -> Option<()> {
         let is_in = memcpy.from_device == Device::Host;
         let (address, bytes) = self.movers[usize::from(!is_in)].command.take()?;

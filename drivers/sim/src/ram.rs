@@ -1,24 +1,24 @@
-//! Memory that driver and accelerator share: [`Ram`]. It holds garbage where nobody has written.
+//! Memory shared by driver and accelerator: [`Ram`]. Unwritten memory holds garbage.
 
 use std::collections::BTreeMap;
 
 const PAGE: usize = 1 << 16;
-/// Seed of what lies there after power-on.
+/// Seed of the memory content after power-on.
 const SEED: u64 = 0x6E70_756B;
 
-/// Bytes from address 0 on, of which only pages that were used are kept.
+/// Memory starting at address 0. Only used pages are allocated.
 pub struct Ram {
     size: u64,
     pages: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Ram {
-    /// `size` bytes.
+    /// Creates a memory of `size` bytes.
     pub const fn new(size: u64) -> Self {
         Self { size, pages: BTreeMap::new() }
     }
 
-    /// Whether it has these addresses.
+    /// Whether a range of addresses is within the memory.
     pub fn holds(&self, address: u64, bytes: usize) -> bool {
         address.checked_add(bytes as u64).is_some_and(|end| end <= self.size)
     }
@@ -31,7 +31,7 @@ impl Ram {
         })
     }
 
-    /// Calls `part` with each page's share of a range and its place in it.
+    /// Calls `part` with each page's part of a range, and its offset in the range.
     fn each(&mut self, address: u64, bytes: usize, mut part: impl FnMut(&mut [u8], usize)) -> Option<()> {
         if !self.holds(address, bytes) {
             return None;
@@ -48,12 +48,12 @@ impl Ram {
         Some(())
     }
 
-    /// Copies bytes out; none beyond its end.
+    /// Copies bytes out; `None` beyond the end.
     pub fn read(&mut self, address: u64, out: &mut [u8]) -> Option<()> {
         self.each(address, out.len(), |page, at| out[at..at + page.len()].copy_from_slice(page))
     }
 
-    /// Copies bytes in; none beyond its end.
+    /// Copies bytes in; `None` beyond the end.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Option<()> {
         self.each(address, bytes.len(), |page, at| page.copy_from_slice(&bytes[at..at + page.len()]))
     }

@@ -1,41 +1,42 @@
-//! The protocol: [`serve`] answers a driver's requests with a [`Board`].
+//! Protocol of the simulated board: [`serve`] answers a driver's requests with a [`Board`].
 //!
-//! A request is an operation (a letter), three zeros, a length of 32 bits, an address of 64 bits, all little-endian, and
-//! for `w`, `M` and `f` as many bytes as the length says. An answer is a byte (0 for success, 1 for a bus error), three
-//! zeros, a length, and as many bytes. Each request takes a microsecond of the board's time.
+//! A request is an operation (a letter), three zeros, a 32-bit length and a 64-bit address, all
+//! little-endian. For `w`, `M` and `f`, `length` bytes follow. An answer is a byte (0 for success,
+//! 1 for a bus error), three zeros, a length, and that number of bytes. Each request takes a
+//! microsecond of the board's time.
 //!
 //! | operation | address | answer |
 //! |---|---|---|
-//! | `r`, `w` | of a register of 4 or 8 bytes | the register; nothing |
-//! | `m`, `M` | of memory | its bytes; nothing |
-//! | `t` | | the time in microseconds, 64 bits |
-//! | `p` | microseconds that pass | nothing |
-//! | `f` | which event from now on, 1 for the next; the data is a fault's name | nothing |
+//! | `r`, `w` | of a register of 4 or 8 bytes | its value; empty |
+//! | `m`, `M` | of memory | its bytes; empty |
+//! | `t` | unused | time in microseconds, 64 bits |
+//! | `p` | number of microseconds that pass | empty |
+//! | `f` | number of the failing event, 1 for the next; the data are a fault's name | empty |
 
 use std::io::{Read, Result, Write};
 
 use crate::faults::{Fault, Faults};
 
-/// What a driver reaches. A `None` is a bus error.
+/// Interface of a board to the driver. `None` is a bus error.
 pub trait Board {
-    /// Reads a register of as many bytes as `bytes` has.
+    /// Reads a register of `bytes.len()` bytes.
     fn read_register(&mut self, address: u64, bytes: &mut [u8], faults: &mut Faults) -> Option<()>;
     /// Writes a register.
     fn write_register(&mut self, address: u64, bytes: &[u8], faults: &mut Faults) -> Option<()>;
-    /// Reads memory that the accelerator shares.
+    /// Reads memory shared with the accelerator.
     fn read_memory(&mut self, address: u64, bytes: &mut [u8]) -> Option<()>;
-    /// Writes it.
+    /// Writes memory shared with the accelerator.
     fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Option<()>;
 }
 
-/// The longest data of a request or an answer.
+/// Maximum data length of a request or an answer, in bytes.
 const LONGEST: u32 = 1 << 24;
 
-/// Answers until the driver goes away.
+/// Answers requests until the driver closes the connection.
 ///
 /// # Errors
 ///
-/// That of the connection.
+/// An error of the connection.
 pub fn serve(connection: &mut (impl Read + Write), board: &mut dyn Board) -> Result<()> {
     let (mut faults, mut now_us) = (Faults::default(), 0u64);
     loop {

@@ -1,9 +1,10 @@
-//! The TCU's board: its machine behind two DMA engines, and one memory for everything.
+//! Board of TCU: its machine with two DMA engines, and one memory for everything.
 //!
-//! Registers of the instruction DMA are at [`INSTRUCTIONS`], of the sample DMA at [`SAMPLES`], memory is the first GiB. The
-//! machine's banks are windows of that memory at the offsets that the program configures: a vector goes through the machine's
-//! own DRAM only while an instruction moves it. Instructions are carried out one after the other; samples are the clock's, as
-//! if all instructions since the interval was set had come without a pause.
+//! Registers of the instruction DMA are at [`INSTRUCTIONS`], and registers of the sample DMA at
+//! [`SAMPLES`]. Memory is the first GiB. The machine's banks are windows of that memory at the
+//! offsets that the program configures; vectors are only in the machine's own DRAM while an
+//! instruction moves them. Instructions are executed one after the other. Samples come from the
+//! clock, as if all instructions since the interval was set had arrived without a pause.
 
 use npukit_target::Unset;
 use npukit_tcu::internals::artifact::{raw_from_bytes, raw_to_bytes};
@@ -18,16 +19,16 @@ use crate::faults::{Fault, Faults};
 use crate::ram::Ram;
 use crate::{MakeBoard, server};
 
-/// Where the registers of the DMA engine of instructions are.
+/// Address of the registers of the instruction DMA engine.
 const INSTRUCTIONS: u64 = 0x4040_0000;
-/// Where those of the DMA engine of samples are.
+/// Address of the registers of the sample DMA engine.
 const SAMPLES: u64 = 0x4041_0000;
 const RAM_BYTES: u64 = 1 << 30;
-/// Bytes of a sample.
+/// Size of a sample in bytes.
 const SAMPLE: usize = 8;
-/// Samples between two TLAST.
+/// Number of samples between two TLAST.
 const BLOCK: u32 = 64;
-/// Looks at an idle sample DMA after which the time between two programs is sampled, too.
+/// Number of polls of an idle sample DMA after which the time between two programs is sampled too.
 const IDLE_LOOKS: u32 = 8;
 const GARBAGE: u64 = 0x7463_7500;
 
@@ -38,38 +39,39 @@ struct Board {
     instructions: Dma,
     samples: Dma,
     clock: Clock,
-    /// Bytes of the stream that are no whole instruction yet.
+    /// Bytes of the stream that do not form a whole instruction yet.
     partial: Vec<u8>,
-    /// An instruction is not taken: nor is any after it.
+    /// Whether an instruction was refused, so that later ones are too.
     hung: bool,
-    /// What the machine writes to memory is lost.
+    /// Whether writes of the machine to memory are lost.
     deaf: bool,
     /// Instructions since an interval was set.
     sampled: Vec<Op>,
-    /// Their samples.
+    /// Samples of these instructions.
     words: Words,
-    /// A transfer of instructions that were carried out, of which the driver does not know yet.
+    /// A transfer of executed instructions whose end was not reported to the driver yet.
     executed: Option<u32>,
-    /// A transfer that waits for samples, and how often a driver has looked at it.
+    /// A transfer that waits for samples, and how often the driver has polled it.
     wanted: Option<(Transfer, u32)>,
 }
 
 /// Samples, and how many of them were streamed.
 #[derive(Default)]
 struct Words {
-    /// Of so many instructions.
+    /// Number of instructions that they cover.
     instructions: usize,
-    /// With the idle time behind them, up to a whole block.
+    /// Samples including the idle time after the instructions, up to a whole block.
     whole_blocks: Vec<u64>,
-    /// Samples without that.
+    /// Number of samples without the idle time.
     of_instructions: usize,
     streamed: usize,
 }
 
-/// Boards of an instance: a preset or a `.tarch` file, `@BITS` behind it for the width of its streams.
+/// Returns the maker of boards of an instance: a preset or a `.tarch` file, with an optional suffix
+/// `@BITS` for the width of its streams.
 pub fn maker(instance: &str) -> Result<MakeBoard, String> {
     let (name, bits) = instance.rsplit_once('@').unwrap_or((instance, "64"));
-    let axi_bits: u32 = bits.parse().map_err(|_| format!("`{bits}` is no width of streams in bits"))?;
+    let axi_bits: u32 = bits.parse().map_err(|_| format!("`{bits}` is not a width of streams in bits"))?;
     let config = config(name)?;
     let params = ClockParams { axi_bits, ..ClockParams::with_latency(18) };
     let clock = Clock::new(&config, params).map_err(|error| error.to_string())?;
@@ -136,7 +138,7 @@ impl server::Board for Board {
     }
 }
 
-/// The error with which a transfer is to end.
+/// Injected error of a transfer.
 fn injected(faults: &mut Faults) -> Option<DmaError> {
     let errors = [
         (Fault::DmaInternal, DmaError::Internal),
@@ -166,7 +168,7 @@ impl Board {
         self.executed = (!self.hung).then_some(bytes);
     }
 
-    /// Carries out all whole instructions that have come.
+    /// Executes all complete instructions that have arrived.
     fn execute(&mut self, faults: &mut Faults) {
         let size = self.config.layout().instruction_bytes();
         let whole = self.partial.len() - self.partial.len() % size;
@@ -184,7 +186,8 @@ impl Board {
         }
     }
 
-    /// One instruction; none where hardware would hang or reach beyond memory.
+    /// Executes one instruction; `None` if hardware would hang or access addresses beyond the
+    /// memory.
     fn step(&mut self, op: &Op, faults: &mut Faults) -> Option<()> {
         self.move_in(op)?;
         self.machine.step(op).ok()?;
@@ -203,7 +206,7 @@ impl Board {
         Some(())
     }
 
-    /// The vectors of a bank that a DataMove moves, and their bytes' addresses in memory.
+    /// Vectors of a bank that a DataMove moves, with their byte addresses in memory.
     fn moved(&self, op: &Op) -> Option<(DataMoveKind, Vec<(u64, u64)>)> {
         let Op::DataMove { kind, other, size, .. } = *op else { return None };
         if kind.memory() == Memory::Accumulators {
@@ -219,7 +222,7 @@ impl Board {
         self.config.array_size * self.config.data_type.size_bytes()
     }
 
-    /// What the instruction will read, from memory to the machine.
+    /// Copies the operands of the instruction from memory to the machine.
     fn move_in(&mut self, op: &Op) -> Option<()> {
         let Some((kind, places)) = self.moved(op).filter(|(kind, _)| kind.is_to_local()) else {
             return Some(());
@@ -233,7 +236,7 @@ impl Board {
         Some(())
     }
 
-    /// What the instruction has written, from the machine to memory.
+    /// Copies the results of the instruction from the machine to memory.
     fn move_out(&mut self, op: &Op, faults: &mut Faults) -> Option<()> {
         let Some((kind, places)) = self.moved(op).filter(|(kind, _)| !kind.is_to_local()) else {
             return Some(());
@@ -248,8 +251,8 @@ impl Board {
         Some(())
     }
 
-    /// Gives a block of samples to a transfer that waits for one: of what was carried out, or, when nothing else comes,
-    /// of the idle time behind it.
+    /// Gives a block of samples to a waiting transfer: of executed instructions or, if nothing more
+    /// arrives, of the idle time after them.
     fn stream_samples(&mut self, faults: &mut Faults) {
         let Some((transfer, looks)) = &mut self.wanted else { return };
         *looks += 1;
@@ -273,7 +276,7 @@ impl Board {
         }
     }
 
-    /// The next samples; behind the last one it stays as it is.
+    /// Takes the next samples. After the last one, its value is repeated.
     fn take_words(&mut self, count: usize) -> Vec<u64> {
         let words = self.words();
         let last = words.whole_blocks.last().copied().unwrap_or_default();
@@ -284,13 +287,13 @@ impl Board {
         taken
     }
 
-    /// Whether a block of what was carried out has not been streamed.
+    /// Whether a block of executed instructions has not been streamed.
     fn has_block(&mut self) -> bool {
         let words = self.words();
         words.streamed + BLOCK as usize <= words.of_instructions
     }
 
-    /// The samples of all that was carried out.
+    /// Samples of all executed instructions.
     fn words(&mut self) -> &mut Words {
         let Self { words, clock, sampled, .. } = self;
         if words.instructions != sampled.len() {
@@ -303,7 +306,8 @@ impl Board {
         words
     }
 
-    /// The transfer of instructions ends when the samples of its time have come, if anybody takes them.
+    /// Ends the transfer of instructions after the samples of its time were read, if the driver
+    /// reads them.
     fn end_instructions(&mut self) {
         if let Some(bytes) = self.executed
             && (self.sampled.is_empty() || self.wanted.is_none() || !self.has_block())

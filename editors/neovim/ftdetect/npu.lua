@@ -1,4 +1,4 @@
--- Program text: by its name, or by a first line that is a comment which begins with `npu`.
+-- Detects assembly programs by their name, or by a comment in the first line that begins with `npu`.
 vim.filetype.add({
   extension = { pasm = "npu" },
   pattern = {

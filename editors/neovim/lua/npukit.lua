@@ -1,7 +1,7 @@
--- Starts `npu lsp` for buffers of program text. Neovim 0.10 or later.
+-- Starts `npu lsp` for buffers with assembly programs. Neovim 0.10 or later.
 local M = {}
 
--- Options: `command` (a list), `target`, `hints` (whether words and cycles are shown), `on_attach`.
+-- Options: `command` (a list), `target`, `hints` (whether to show words and cycles), `on_attach`.
 function M.setup(options)
   options = vim.tbl_extend("force", { command = { "npu", "lsp" }, hints = true }, options or {})
   local command = vim.list_extend({}, options.command)

@@ -8,7 +8,7 @@
     y = program.run(x)
     print(program.time().latency_ms)
 
-Everything here calls what the command `npu` calls: reports have the keys of its `--json`.
+Functions and reports correspond to the verbs of the command `npu`; reports have the keys of its `--json`.
 """
 
 from . import errors, frameworks

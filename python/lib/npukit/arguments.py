@@ -1,4 +1,4 @@
-"""Arguments of Python in the form of the native part."""
+"""Conversion of Python arguments to the form of the native part."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, TypedDict, Union
 import numpy as np
 import numpy.typing as npt
 
-# An array, or several by the names of inputs.
+# An array, or a mapping of arrays by input name.
 Arrays = Union[npt.ArrayLike, Mapping[str, npt.ArrayLike]]
 Path = Union[str, "os.PathLike[str]"]
 
 
 class Values(TypedDict, total=False):
-    """What is done to samples first: `(x * scale - mean) / std`; a number, or one for each channel."""
+    """Preprocessing of samples: `(x * scale - mean) / std`. Each is one number, or one per channel."""
 
     scale: float
     mean: float | Sequence[float]
@@ -23,17 +23,17 @@ class Values(TypedDict, total=False):
 
 
 def path(given: Path) -> str:
-    """A path as text."""
+    """Returns a path as text."""
     return os.fspath(given)
 
 
 def shapes(ports: Sequence[tuple[str, Sequence[int]]]) -> dict[str, tuple[int, ...]]:
-    """Shapes of ports by name."""
+    """Returns the shapes of ports by name."""
     return {name: tuple(shape) for name, shape in ports}
 
 
 def arrays(given: Arrays | None) -> list[tuple[str | None, np.ndarray]]:
-    """Arrays with the names of their inputs."""
+    """Returns arrays with the names of their inputs; the name is `None` for a single array."""
     if given is None:
         return []
     if isinstance(given, Mapping):
@@ -42,11 +42,11 @@ def arrays(given: Arrays | None) -> list[tuple[str | None, np.ndarray]]:
 
 
 def preprocess(given: Values | None) -> dict[str, Any]:
-    """What is done to samples."""
+    """Returns the preprocessing of samples for the native part."""
     values = dict(given or {})
     unknown = values.keys() - {"scale", "mean", "std"}
     if unknown:
-        raise TypeError(f"preprocess has scale, mean and std, not {', '.join(sorted(unknown))}")
+        raise TypeError(f"preprocess takes scale, mean and std, not {', '.join(sorted(unknown))}")
 
     def numbers(value: Any) -> list[float]:
         return [] if value is None else [float(number) for number in np.atleast_1d(value)]
@@ -57,7 +57,7 @@ def preprocess(given: Values | None) -> dict[str, Any]:
 def numbers(
     calibrate: Arrays | None, values: Values | None, rescale: str | None, quantise: str | None
 ) -> dict[str, Any]:
-    """How numbers are chosen."""
+    """Returns the settings for number formats for the native part."""
     return {
         "calibrate": arrays(calibrate),
         "preprocess": preprocess(values),
@@ -67,7 +67,7 @@ def numbers(
 
 
 def word(value: Any) -> str:
-    """A value of an option or a parameter as the command takes it."""
+    """Returns a value of an option or a parameter in the notation of the command."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, np.generic):
@@ -78,12 +78,12 @@ def word(value: Any) -> str:
 
 
 def option(value: Any) -> str:
-    """As `word`, of options, whose truth values are `yes` and `no`."""
+    """Like `word`, for options, whose truth values are `yes` and `no`."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     return word(value)
 
 
 def options(given: Mapping[str, Any] | None) -> dict[str, str]:
-    """Options by name: in Python `clock_mhz` is `clock-mhz`."""
+    """Returns options by the command's names: `clock_mhz` becomes `clock-mhz`."""
     return {name.replace("_", "-"): option(value) for name, value in (given or {}).items()}

@@ -1,4 +1,4 @@
-"""Two sides of one network, tensor by tensor."""
+"""Comparison of two sides of one network, tensor by tensor."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .programs import Program
 from .progress import Bar, Progress
 from .reports import Difference, Trace
 
-# A model in float, a program on its machine, arrays by the names of tensors, or a side as the command names it: an `.npz`,
-# `NAME=FILE.npy`, or a memory of a board as `dram0=FILE`.
+# A float model, a program on its machine, arrays by tensor name, or a side in the notation of the command: an `.npz`,
+# `NAME=FILE.npy`, or a memory of a board, for example `dram0=FILE`.
 Side = Union[Model, Program, Trace, Mapping[str, npt.ArrayLike], Path]
 
 
@@ -34,11 +34,11 @@ def diff(
     threshold: float | None = None,
     progress: Progress = None,
 ) -> Difference:
-    """Where two sides part, and how the error grows from there, as `npu diff` says it: false where something fails.
+    """Compares two sides and returns the report of `npu diff`, which is false if a tensor fails.
 
-    `x` is what the sides compute on that compute; `model` is the one that an artifact was compiled from, where no side is
-    it; `program` the one whose memory an image is, where the other side is none. `threshold` is the largest error of a
-    tensor that passes, in percent of its range: without it what rounding does not explain fails.
+    `x` is the input for the sides that compute. `model` is the model from which an artifact was compiled, if it is not
+    a side. `program` is the program of a memory image, if the other side is not a program. `threshold` is the largest
+    error of a passing tensor, in percent of its range; without it, a tensor fails if rounding does not explain its error.
     """
     held: dict[str, bytes] = {}
     differing = {
@@ -56,7 +56,7 @@ def diff(
 
 
 def _side(side: Side, name: str, held: dict[str, bytes]) -> Any:
-    """A side for the native part; arrays become a file that it holds."""
+    """Returns a side for the native part; arrays are added to `held` as a file."""
     if isinstance(side, (Model, Program)):
         return side._native
     if isinstance(side, Trace):
@@ -68,7 +68,7 @@ def _side(side: Side, name: str, held: dict[str, bytes]) -> Any:
 
 
 def _archive(arrays: Mapping[str, npt.ArrayLike]) -> bytes:
-    """The arrays as an `.npz`, whatever their names are."""
+    """Returns the arrays as an `.npz`. Their names may be arbitrary."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():

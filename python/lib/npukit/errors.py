@@ -1,4 +1,4 @@
-"""What can go wrong, by whose concern it is. `docs/errors.md` explains the codes."""
+"""Exceptions of npukit. `docs/errors.md` explains the codes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from .keywords import spoken
 
 
 class Error(Exception):
-    """Anything that npukit refuses or cannot do.
+    """Base class of all exceptions of npukit.
 
-    `code` is a word that stays the same, `diagnostics` has an entry for everything that is wrong, each with `code`,
-    `severity`, `message`, `help` and its place: `file`, `line` and `column`, `offset`, `node`, `instruction`, `layer`.
+    `code` identifies the kind of error and does not change between versions. `diagnostics` has one entry per problem,
+    with `code`, `severity`, `message`, `help` and its place: `file`, `line` and `column`, `offset`, `node`,
+    `instruction`, `layer`.
     """
 
     message: str
@@ -40,14 +41,14 @@ class Error(Exception):
 
 
 def place(diagnostic: dict[str, Any]) -> str:
-    """Where it is, before a message: `file:line:column: ` or `node: `."""
+    """Returns the place of a diagnostic as a prefix of its message: `file:line:column: ` or `node: `."""
     parts = [str(diagnostic[key]) for key in ("file", "line", "column") if diagnostic.get(key) is not None]
     parts = parts if diagnostic.get("node") is None else [diagnostic["node"]]
     return ":".join(parts) + ": " if parts else ""
 
 
 class UsageError(Error, ValueError):
-    """What was asked for is not legal: a target, an option, a parameter."""
+    """An argument is invalid, for example a target, an option or a parameter."""
 
 
 class FileError(Error, OSError):
@@ -58,11 +59,11 @@ class FileError(Error, OSError):
 
 
 class ModelError(Error, ValueError):
-    """The model is not one that is read, or cannot be computed."""
+    """The model cannot be imported or computed."""
 
 
 class Refused(Error):
-    """The target does not take the model: `report` is what `Model.check` gives."""
+    """The target does not support the model. `report` is the result of `Model.check`."""
 
     report: dict[str, Any]
 
@@ -72,21 +73,21 @@ class Refused(Error):
 
     @property
     def problems(self) -> list[dict[str, Any]]:
-        """Each node that stands in the way: `node`, `op`, `reason` and `hint`."""
+        """The unsupported nodes, each with `node`, `op`, `reason` and `hint`."""
         problems: list[dict[str, Any]] = self.report.get("problems", [])
         return problems
 
 
 class InputError(Error, ValueError):
-    """What the network is to compute on does not fit it."""
+    """The input arrays do not fit the network."""
 
 
 class ProgramError(Error, RuntimeError):
-    """The program, its words or its text, or the machine that runs it."""
+    """The program, its words or its text are invalid, or the machine that runs it fails."""
 
 
 class NotProved(ProgramError):
-    """A program that was to be proved is not: `report` is what `Program.verify` gives."""
+    """A program could not be proved. `report` is the result of `Program.verify`."""
 
     report: dict[str, Any]
 
@@ -107,6 +108,6 @@ KINDS: dict[str, type[Error]] = {
 
 
 def made(kind: str, text: str) -> Error:
-    """The exception of a kind, of what `--json` would print."""
+    """Makes the exception of a kind from the JSON that `--json` would print."""
     facts = spoken(json.loads(text))
     return KINDS.get(kind, Error)(facts["error"], facts)

@@ -1,4 +1,4 @@
-"""Many machines for a network or several, on this machine or on many."""
+"""Exploration of many instances for one or more networks, on one computer or several."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .models import Model
 from .progress import Bar, Progress
 from .reports import Report
 
-# What machines of the plan become, in any order.
+# Evaluates the instances of a plan; results are in any order.
 Spread = Callable[["Job", list[str]], Iterator[str]]
 
 
 class Exploration(Report):
-    """The points of an exploration: `points`, `pruned`, `seconds` as in `npu explore --json`."""
+    """Result of an exploration, with the keys of `npu explore --json`: `points`, `pruned`, `seconds`."""
 
     def __init__(self, native: _npukit.Exploration, facts: dict[str, Any]):
         super().__init__("explore", facts)
@@ -30,32 +30,32 @@ class Exploration(Report):
 
     @property
     def front(self) -> list[dict[str, Any]]:
-        """The points that no other beats."""
+        """Returns the Pareto-optimal points."""
         return [point for point in self.points if point["pareto"]]
 
     def best(self, figure: str, where: str | None = None) -> dict[str, Any]:
-        """The best point by a figure, as `latency`, of those that hold a condition, as `bram <= 140`."""
+        """Returns the best point by a figure (for example `latency`) that satisfies a condition (for example `bram <= 140`)."""
         point: dict[str, Any] = json.loads(self._native.best(self._points, figure, where))
         return point
 
     def files(self, point: Mapping[str, Any]) -> dict[str, bytes]:
-        """The architecture file of the machine of a point, and its programs."""
+        """Returns the architecture file of a point's instance, and its programs."""
         return dict(self._native.files(json.dumps(dict(point))))
 
     def to_csv(self) -> str:
-        """All points as CSV."""
+        """Returns all points as CSV."""
         return self._native.csv(self._points)
 
     def to_html(self) -> str:
-        """A page for a browser, to choose among the points: one file, which opens without a network."""
+        """Returns an HTML page for selecting points. It is one file, which needs no network connection."""
         return self._native.page(self._points)
 
     def to_svg(self) -> str:
-        """A picture of the points by the first two objectives."""
+        """Returns a plot of the points by the first two objectives, as SVG."""
         return self._native.svg(self._points)
 
     def to_parquet(self, path: Path) -> None:
-        """Writes all points as Parquet, with pandas and pyarrow."""
+        """Writes all points as Parquet; needs pandas and pyarrow."""
         self.to_pandas("points").drop(columns=["models"]).to_parquet(arguments.path(path))
 
     def _repr_html_(self) -> str:
@@ -63,7 +63,7 @@ class Exploration(Report):
 
 
 class Job:
-    """An exploration that can be handed to other processes: they make it once, and evaluate points one by one."""
+    """An exploration that can be pickled for other processes. Each makes it once and evaluates single points."""
 
     def __init__(self, exploring: dict[str, Any], held: dict[str, bytes]):
         self._content = pickle.dumps((exploring, held))
@@ -77,24 +77,24 @@ class Job:
 
     @property
     def native(self) -> _npukit.Exploration:
-        """The exploration, made where it is needed."""
+        """The native exploration, made on first use in each process."""
         if self._native is None:
             self._native = MADE.get(self._content)
         if self._native is None:
             exploring, held = pickle.loads(self._content)
             self._native = _npukit.Exploration(exploring, held)
-            # A process works on one exploration after the other.
+            # A process works on one exploration at a time.
             MADE.clear()
             MADE[self._content] = self._native
         return self._native
 
 
-# What this process has made last.
+# The last exploration of this process.
 MADE: dict[bytes, _npukit.Exploration] = {}
 
 
 def evaluate(job: Job, planned: str) -> str:
-    """What came of a machine of the plan: what executors call."""
+    """Evaluates an instance of the plan; called by executors."""
     return job.native.evaluate(planned)
 
 
@@ -115,20 +115,20 @@ def explore(
     resume: Path | None = None,
     progress: Progress = None,
 ) -> Exploration:
-    """Compiles models for every machine of a space, and tells which no other beats.
+    """Compiles models for every instance of a space, and finds the Pareto front.
 
-    `space` is a mapping with the keys of a space file, its path, or its text: `target`, `parameters`,
-    `options`, `where`, `minimise`, `maximise`. `samples` are run on every program, beside float. `sample` takes so
-    many points by chance.
+    `space` is a mapping with the keys of a space file, its path, or its text: `target`, `parameters`, `options`,
+    `where`, `minimise`, `maximise`. `samples` are run with every program and compared with float. `sample` is a number
+    of random points to try instead of all.
 
-    `executor` spreads points: `"ray"` over a Ray cluster (after `ray.init(address=...)`, or a local one), an executor
-    of `concurrent.futures`, or a `joblib.Parallel`; without one, over the cores of this machine, and points of which a
-    bound tells that others beat them are left out. `halve` compiles the first layers for all points, and all layers for
-    those that did best; it goes over the cores of this machine. `resume` names a file to which each point is added as it is known;
-    an exploration goes on from it.
+    `executor` distributes points: `"ray"` to a Ray cluster (after `ray.init(address=...)`, or a local one), an executor
+    of `concurrent.futures`, or a `joblib.Parallel`. Without one, points are distributed to the cores of this computer,
+    and points that a lower bound rules out are skipped. `halve` compiles the first layers for all points, and all
+    layers for the best ones, on the cores of this computer. `resume` names a file to which each finished point is
+    added; an exploration continues from it.
     """
     if halve and executor is not None:
-        raise ValueError("`halve` compares the points of a round, which an executor does not: leave out one of the two")
+        raise ValueError("`halve` does not work with an executor: leave out one of the two")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
     choice = {"sample": sample, "seed": seed, "exhaustive": exhaustive, "halve": halve}
@@ -160,10 +160,10 @@ def search(
     quantise: str | None = None,
     progress: Progress = None,
 ) -> Exploration:
-    """As `explore`, of a space too large for all of its points: so many of them, which Optuna chooses by what it has seen.
+    """Like `explore`, for a space that is too large for all of its points. Optuna chooses the points from earlier results.
 
-    `sampler` is one of Optuna's; without one it is NSGA-II for several objectives, and the tree-structured Parzen
-    estimator for one, with the seed. No point is evaluated twice.
+    `sampler` is a sampler of Optuna. The default is NSGA-II for several objectives, and the tree-structured Parzen
+    estimator for one objective, with the seed. No point is evaluated twice.
     """
     optuna = needed("optuna", "search", "optuna")
     begin = time.monotonic()
@@ -204,13 +204,13 @@ def job_of(
     numbers: dict[str, Any],
     more: dict[str, Any],
 ) -> Job:
-    """What is explored."""
+    """Makes the job of an exploration."""
     all_models = [models] if isinstance(models, Model) else list(models)
     if not all_models:
         raise ValueError("an exploration needs a model")
     readings = [model._reading for model in all_models]
     if any(reading != readings[0] for reading in readings):
-        raise ValueError("the models of an exploration are read in one way: `load` them with the same options")
+        raise ValueError("all models of an exploration must be loaded with the same options of `load`")
     held = {name: content for model in all_models for name, content in model._held.items()}
     exploring = {
         "models": [model.name for model in all_models],
@@ -224,7 +224,7 @@ def job_of(
 
 
 def opened(native: _npukit.Exploration, path: pathlib.Path) -> tuple[list[str], Any]:
-    """The points of a file, and the file to add more."""
+    """Returns the points of a file, and the file opened for appending."""
     path.touch()
     content = path.read_bytes()
     known, whole, header = native.journal(str(path), content)
@@ -237,7 +237,7 @@ def opened(native: _npukit.Exploration, path: pathlib.Path) -> tuple[list[str], 
 
 
 def here(native: _npukit.Exploration, known: list[str], file: Any, progress: Progress) -> str:
-    """All points, over the cores of this machine."""
+    """Evaluates all points on the cores of this computer."""
 
     def keep() -> None:
         for point in native.found():
@@ -258,8 +258,8 @@ def here(native: _npukit.Exploration, known: list[str], file: Any, progress: Pro
 
 
 def spread(job: Job, known: list[str], file: Any, run: Spread, progress: Progress, begin: float) -> str:
-    """All points, each wherever an executor takes it."""
-    # Without those of rounds of halving.
+    """Evaluates all points with an executor."""
+    # Without points of halving rounds.
     known = [point for point in known if "part" not in json.loads(point)]
     places = {json.loads(point)["index"] for point in known}
     plan = job.native.plan()
@@ -277,18 +277,18 @@ def spread(job: Job, known: list[str], file: Any, run: Spread, progress: Progres
 
 
 def spreader(executor: Any) -> Spread:
-    """How an executor takes points."""
+    """Returns the function that distributes points with an executor."""
     if executor == "ray":
         return with_ray
     if hasattr(executor, "submit"):
         return lambda job, plan: with_futures(executor, job, plan)
     if callable(executor) and hasattr(executor, "n_jobs"):
         return lambda job, plan: with_joblib(executor, job, plan)
-    raise TypeError(f"{executor!r} spreads no points: give \"ray\", an executor of concurrent.futures or a joblib.Parallel")
+    raise TypeError(f"{executor!r} is not an executor: pass \"ray\", an executor of concurrent.futures or a joblib.Parallel")
 
 
 def with_futures(executor: Any, job: Job, plan: Iterable[str]) -> Iterator[str]:
-    """By an executor of `concurrent.futures`."""
+    """Evaluates points with an executor of `concurrent.futures`."""
     from concurrent.futures import as_completed
 
     futures = [executor.submit(evaluate, job, planned) for planned in plan]
@@ -297,17 +297,17 @@ def with_futures(executor: Any, job: Job, plan: Iterable[str]) -> Iterator[str]:
 
 
 def with_joblib(parallel: Any, job: Job, plan: Iterable[str]) -> Iterator[str]:
-    """By a `joblib.Parallel`."""
+    """Evaluates points with a `joblib.Parallel`."""
     joblib = needed("joblib", "executor", "joblib")
     yield from parallel(joblib.delayed(evaluate)(job, planned) for planned in plan)
 
 
 def with_ray(job: Job, plan: Iterable[str]) -> Iterator[str]:
-    """By a Ray cluster: points of a worker that is lost are evaluated by another one."""
+    """Evaluates points with a Ray cluster. Points of a lost worker are evaluated by another one."""
     ray = needed("ray", "executor=\"ray\"", "ray")
     if not ray.is_initialized():
         ray.init(logging_level="ERROR")
-    # A worker has one core.
+    # Each worker uses one core.
     settings = {"num_cpus": 1, "max_retries": -1, "runtime_env": {"env_vars": {"RAYON_NUM_THREADS": "1"}}}
     task = ray.remote(**settings)(evaluate)
     shared = ray.put(job)
@@ -318,7 +318,7 @@ def with_ray(job: Job, plan: Iterable[str]) -> Iterator[str]:
 
 
 def text_of(space: Mapping[str, Any] | Path | str) -> str:
-    """The text of a space."""
+    """Returns the text of a space."""
     if isinstance(space, Mapping):
         return "\n".join(f"{key} = {toml(value)}" for key, value in space.items())
     is_path = not isinstance(space, str) or space.endswith(".toml")
@@ -326,7 +326,7 @@ def text_of(space: Mapping[str, Any] | Path | str) -> str:
 
 
 def toml(value: Any) -> str:
-    """A value as TOML has it."""
+    """Returns a value in TOML notation."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{json.dumps(str(key))} = {toml(part)}" for key, part in value.items()) + " }"
     if isinstance(value, (range, list, tuple, set)) or bool(getattr(value, "ndim", False)):

@@ -1,4 +1,4 @@
-"""Networks of other packages, which are imported when they are needed."""
+"""Conversion of networks of other packages, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .models import Model, load
 
 
 def needed(package: str, what: str, install: str) -> Any:
-    """A package, or an `ImportError` that says how it is installed."""
+    """Imports a package; the `ImportError` says how to install it."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        raise ImportError(f"{what} needs {package}: `pip install {install}` installs it") from error
+        raise ImportError(f"{what} needs {package}: install it with `pip install {install}`") from error
 
 
 def from_torch(module: Any, example: Any, *, name: str = "model", **options: Any) -> Model:
-    """The network of a PyTorch module, exported to ONNX with the inputs `example`: a tensor, or a tuple of them.
+    """Exports a PyTorch module to ONNX and loads it. `example` is an input tensor, or a tuple of them.
 
-    Options are those of `load`.
+    Takes the options of `load`.
     """
     torch = needed("torch", "from_torch", "torch onnx onnxscript")
     needed("onnxscript", "from_torch", "onnx onnxscript")
@@ -34,7 +34,7 @@ def from_torch(module: Any, example: Any, *, name: str = "model", **options: Any
 
 
 def from_keras(model: Any, *, name: str = "model", **options: Any) -> Model:
-    """The network of a Keras model, as a frozen TensorFlow graph. Options are those of `load`."""
+    """Loads a Keras model as a frozen TensorFlow graph. Takes the options of `load`."""
     tensorflow = needed("tensorflow", "from_keras", "tensorflow")
     convert = importlib.import_module("tensorflow.python.framework.convert_to_constants")
     specs = [tensorflow.TensorSpec([1, *port.shape[1:]], port.dtype, name=port.name.split(":")[0]) for port in model.inputs]

@@ -1,4 +1,4 @@
-"""Options of the command in messages, as the keywords that they are in Python."""
+"""Replacement of the command's options in messages by Python's keywords."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _text(value: str) -> str:
 
 
 def _named(value: str) -> str:
-    """`NAME=VALUE` as a dictionary; several numbers are a tuple."""
+    """Converts `NAME=VALUE` to a dictionary; several numbers become a tuple."""
     name, _, said = value.partition("=")
     return "{" + _text(name) + ": " + (f"({said.replace(',', ', ')})" if "," in said else said) + "}"
 
@@ -21,7 +21,7 @@ def _entry(name: str) -> Callable[[str], str]:
     return lambda value: "{" + _text(name) + ": " + value + "}"
 
 
-# By option: the keyword, what its value is in Python, and what it is where the option says none.
+# By option: the keyword, the conversion of the value to Python, and the value of an option without one.
 _KEYWORDS: dict[str, tuple[str, Callable[[str], str], str]] = {
     "batch": ("batch", str, ""),
     "calibrate": ("calibrate", str, ""),
@@ -47,10 +47,10 @@ _KEYWORDS: dict[str, tuple[str, Callable[[str], str], str]] = {
     "verify": ("verify", str, "True"),
 }
 
-# Options that take none, whatever follows them.
+# Options without a value, whatever follows them.
 _ALONE = {name for name, (_, _, alone) in _KEYWORDS.items() if alone == "True" or name in ("hardware", "sequential")}
 
-# With a value only in backticks, where it is known what belongs to it.
+# A value is only recognized in backticks, which mark its end.
 _OPTION = re.compile(r"`--([a-z-]+)(?:[ =]([^` ]+))?`|(?<![\w`-])--([a-z-]+)")
 
 
@@ -68,7 +68,7 @@ _SENTENCES = {"error", "causes", "message", "help", "reason", "hint", "notes", "
 
 
 def spoken(facts: Any, is_sentence: bool = False) -> Any:
-    """An error's facts, whose sentences name keywords instead of options."""
+    """Returns an error's facts with keywords instead of options in their sentences."""
     if isinstance(facts, str):
         return _OPTION.sub(_keyword, facts) if is_sentence else facts
     if isinstance(facts, list):

@@ -1,4 +1,4 @@
-"""Programs by hand: text to words and back, and machines step by step."""
+"""Assembly programs: conversion between text and words, and machines that run step by step."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .targets import Target
 
 
 class Words(bytes):
-    """The words of a program, in file order; `report` is that of `npu asm`, `target` what they are for."""
+    """Words of a program, in file order. `report` is the report of `npu asm`, `target` the instance."""
 
     report: Report
     target: str
 
 
 def assemble(text: str | Path, target: Target | str) -> Words:
-    """The words of a program in assembly: its text, or a path object of its file.
+    """Assembles a program, given as text or as a path object of its file.
 
-    Raises `errors.ProgramError` with every line that is wrong.
+    Raises `errors.ProgramError`, which lists all invalid lines.
     """
     if isinstance(text, str):
         name, content = "text", text.encode()
@@ -39,13 +39,13 @@ def assemble(text: str | Path, target: Target | str) -> Words:
 
 
 def disassemble(words: bytes, target: Target | str, *, form: str | None = None, plain: bool = True) -> str:
-    """Text that assembles to the same words, in one of the target's forms; `plain=False` adds addresses and words."""
+    """Returns text that assembles to the same words, in one of the target's forms. `plain=False` adds addresses and words."""
     listing: str = json.loads(_npukit.disassemble(bytes(words), "words", str(target), form, plain))["text"]
     return listing
 
 
 class Memory:
-    """A memory of a machine. `memory[a]` and `memory[a:b]` are its integers, a row for each address."""
+    """A memory of a machine. `memory[a]` and `memory[a:b]` are integers, one row per address."""
 
     def __init__(self, native: _npukit.Machine, name: str, depth: int, lanes: int):
         self._native = native
@@ -68,11 +68,11 @@ class Memory:
         if isinstance(place, slice):
             begin, end, step = place.indices(self.depth)
             if step != 1:
-                raise IndexError("a memory is read in steps of 1")
+                raise IndexError("a slice of a memory must have step 1")
             return begin, max(end - begin, 0)
         index = place + self.depth if place < 0 else place
         if not 0 <= index < self.depth:
-            raise IndexError(f"{self.name} has {self.depth} addresses, {place} is none of them")
+            raise IndexError(f"{self.name} has {self.depth} addresses; {place} is out of range")
         return index, 1
 
     def __repr__(self) -> str:
@@ -80,9 +80,9 @@ class Memory:
 
 
 class Machine(Mapping[str, Memory]):
-    """A machine with a program, between two of its steps; its memories by name.
+    """A machine with a program, between two steps. It maps names to memories.
 
-    A step is an instruction, or a cycle where a machine executes several instructions at a time (drra).
+    A step is one instruction, or one cycle if the machine executes several instructions at a time (drra).
     """
 
     def __init__(self, target: Target | str, words: bytes):
@@ -91,15 +91,15 @@ class Machine(Mapping[str, Memory]):
 
     @property
     def next(self) -> int | None:
-        """Index of the step that comes next; None at the end."""
+        """Index of the next step, or `None` at the end."""
         return self._native.next
 
     def step(self, count: int = 1) -> int:
-        """Takes so many steps, fewer at the end; gives how many it were."""
+        """Executes `count` steps, or fewer at the end; returns how many were executed."""
         return self._native.step(count)
 
     def run(self) -> int:
-        """Takes all that are left; gives how many it were."""
+        """Executes all remaining steps; returns how many were executed."""
         return self._native.step(None)
 
     def __getitem__(self, name: str) -> Memory:
@@ -117,5 +117,5 @@ class Machine(Mapping[str, Memory]):
 
 
 def machine(target: Target | str, words: bytes | str | Any) -> Machine:
-    """A machine of `target`, reset, before the first of these words; text is assembled first."""
+    """Creates a machine of `target` after a reset, before the first of these words. Text is assembled first."""
     return Machine(target, assemble(words, target) if isinstance(words, (str, pathlib.PurePath)) else words)

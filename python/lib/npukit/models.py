@@ -1,4 +1,4 @@
-"""Networks."""
+"""Networks and their compilation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .targets import Target
 
 
 class Model:
-    """A network as it was imported; `load` makes one."""
+    """An imported network, made by `load`."""
 
     def __init__(self, native: _npukit.Model, held: dict[str, bytes], reading: dict[str, Any]):
         self._native, self._held, self._reading = native, held, reading
 
     @property
     def name(self) -> str:
-        """The file it is of."""
+        """Name of its file."""
         return self._native.path
 
     @property
@@ -49,9 +49,9 @@ class Model:
         progress: Progress = None,
         **options: Any,
     ) -> Check:
-        """What stands in the way on `target`, as `npu check` says it: false where nothing does.
+        """Checks whether `target` supports the network. Returns the report of `npu check`, false if there are no problems.
 
-        `compile=True` makes the program, too, and tells how full memories are and how long it takes.
+        `compile=True` also compiles the program, and reports memory use and cycles.
         """
         told = compilation(target, options, calibrate, preprocess, rescale, quantise)
         with Bar(progress) as shown:
@@ -69,27 +69,28 @@ class Model:
         progress: Progress = None,
         **options: Any,
     ) -> Program:
-        """The program for `target`.
+        """Compiles the network for `target`.
 
-        `calibrate` holds typical samples, by which scales are chosen: an array whose first axis counts them, or a
-        mapping of such by the names of inputs. `rescale` is `auto`, `always` or `never`, `quantise` is `min-max`,
-        `least-squares` or `percentile=99.9`; other options are the target's own, with `_` for `-`.
+        `calibrate` holds typical samples that determine the scales: an array whose first axis is the sample, or a
+        mapping of such arrays by input name. `rescale` is `auto`, `always` or `never`; `quantise` is `min-max`,
+        `least-squares` or `percentile=99.9`. Other options are those of the target, with `_` for `-`.
 
-        `verify=True` proves it, too: `report.verification` has the proof, and a certificate is the last of its `files()`.
+        `verify=True` also proves the program. `report.verification` is the proof, and the last of its `files()` is a
+        certificate.
 
-        Raises `errors.Refused` where the target does not take the model, with everything that stands in the way, and
-        `errors.NotProved` where a program that is to be proved is not.
+        Raises `errors.Refused`, with all problems, if the target does not support the model, and `errors.NotProved`
+        if the proof fails.
         """
         told = compilation(target, options, calibrate, preprocess, rescale, quantise)
         with Bar(progress) as shown:
             return Program(self._native.compile(told, verify, shown), "compile")
 
     def evaluate(self, x: Arrays, *, unlimited: bool = False, progress: Progress = None) -> np.ndarray | dict[str, np.ndarray]:
-        """What the network computes in float: what every machine is compared with. As for `Program.run`."""
+        """Computes the network in float, the reference of every machine. Takes and returns the same as `Program.run`."""
         return one_or_all(x, self.evaluation(x, unlimited=unlimited, progress=progress)[1])
 
     def evaluation(self, x: Arrays, *, unlimited: bool = False, progress: Progress = None) -> tuple[Report, dict[str, np.ndarray]]:
-        """The same by name, behind the report of `npu eval`."""
+        """Returns the report of `npu eval`, and the outputs by name."""
         with Bar(progress) as shown:
             report, arrays = self._native.evaluate(arguments.arrays(x), unlimited, shown)
         return Report("eval", json.loads(report)), arrays
@@ -102,13 +103,13 @@ class Model:
         unlimited: bool = False,
         progress: Progress = None,
     ) -> Trace:
-        """Every tensor of the network in float, by its name: `trace.arrays`."""
+        """Computes every tensor of the network in float. `trace.arrays` maps names to arrays."""
         with Bar(progress) as shown:
             found = self._native.trace(arguments.arrays(x), arguments.preprocess(preprocess), unlimited, shown)
         return Trace.of(*found)
 
     def emit(self, target: Target | str, stage: str, **options: Any) -> str:
-        """What the compiler has after `stage`, as text: `graph`, or a stage of the target."""
+        """Returns the compiler's result after `stage` as text: `graph`, or a stage of the target."""
         return self._native.emit(compilation(target, options, None, None, None, None), stage)
 
     def __repr__(self) -> str:
@@ -126,7 +127,7 @@ def compilation(
     rescale: str | None,
     quantise: str | None,
 ) -> dict[str, Any]:
-    """What a compilation is told."""
+    """Returns the settings of a compilation for the native part."""
     return {
         "target": str(target),
         "options": arguments.options(options),
@@ -148,10 +149,9 @@ def load(
 ) -> Model:
     """Reads a network: a `.onnx`, `.pb` or `.tflite` file, or the bytes of an ONNX file.
 
-    `shapes` are those of inputs, by name, instead of the model's; `batch` and `sizes` those of dimensions that it
-    leaves open; `values` makes inputs constants; `outputs` names the values that are wanted; `files` are files that
-    the model refers to, by name, where they are not on the disk; `unlimited` makes constants of a model that take far more
-    memory than its size suggests.
+    `shapes` replaces shapes of inputs, by name. `batch` and `sizes` set dimensions that the model leaves open. `values`
+    makes inputs constants. `outputs` names the wanted values. `files` are files that the model refers to, by name, if
+    they are not on the disk. `unlimited` allows constants that take far more memory than the size of the model suggests.
     """
     held = {name: bytes(content) for name, content in (files or {}).items()}
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -172,11 +172,11 @@ def load(
 
 
 def zoo(name: str, seed: int = 0) -> Model:
-    """A reference network with weights for `seed`; `zoo_names` lists them."""
+    """Returns a reference network with random weights from `seed`; `zoo_names` lists the networks."""
     _, content = _npukit.zoo(name, seed)
     return load(f"{name}.onnx", files={f"{name}.onnx": content})
 
 
 def zoo_names() -> Report:
-    """The reference networks."""
+    """Returns the report of the reference networks."""
     return Report("zoo", {"networks": json.loads(_npukit.zoo_list())})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """A program: what `Model.compile` made, or `read` read."""
+    """A program, made by `Model.compile` or `read`."""
 
     def __init__(self, native: _npukit.Program, verb: str):
         self._native = native
@@ -29,17 +29,17 @@ class Program:
 
     @property
     def target(self) -> str:
-        """Target and instance."""
+        """Target and instance, for example `tcu:ultra96v2`."""
         return self._native.target
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the inputs by name, of one sample."""
+        """Shapes of one sample's inputs by name."""
         return arguments.shapes(self._native.inputs)
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the outputs by name, of one sample."""
+        """Shapes of one sample's outputs by name."""
         return arguments.shapes(self._native.outputs)
 
     def run(
@@ -52,12 +52,12 @@ class Program:
         meaning: str | None = None,
         progress: Progress = None,
     ) -> np.ndarray | dict[str, np.ndarray]:
-        """What the accelerator computes, bit by bit.
+        """Runs the program bit-exactly, as the accelerator would.
 
-        `x` is an array for the only input, or a mapping of arrays by the names of inputs; the first axis may count
-        several samples. Gives an array where `x` is one and there is one output, else a mapping. `integers` gives the
-        machine's own; `meaning` (`agreed`, `sequential`, `hardware`) says what counts where hardware computes
-        something else than the instructions say.
+        `x` is an array for the only input, or a mapping of arrays by input name; the first axis may hold several
+        samples. Returns an array if `x` is one and there is one output, otherwise a mapping. `integers` returns the
+        machine's integers. `meaning` (`agreed`, `sequential`, `hardware`) selects the result if hardware computes
+        something other than the instructions in sequence.
         """
         found = self.compare(
             x, preprocess=preprocess, stateful=stateful, integers=integers, meaning=meaning, progress=progress
@@ -77,9 +77,9 @@ class Program:
         check_memory: bool = False,
         progress: Progress = None,
     ) -> Comparison:
-        """As `run`, with the report of `npu run`: how far from float, what saturates, how long; `layers` layer by layer.
+        """Like `run`, but returns the report of `npu run`: errors against float, saturation and cycles; with `layers`, by layer.
 
-        `max_error` (a number, or as `5%`) puts what is further from float into `failures`.
+        Outputs with an error above `max_error` (a number, or text such as `5%`) are listed in `failures`.
         """
         running = {
             "inputs": arguments.arrays(x),
@@ -103,9 +103,9 @@ class Program:
         progress: Progress = None,
         **options: Any,
     ) -> Report:
-        """How long a sample takes and where the time goes, as `npu time` says it.
+        """Returns the report of `npu time`: the time of one sample, by layer and unit.
 
-        `clock` is a frequency in MHz, or the name of one of the target's clocks; other options are the target's own.
+        `clock` is a frequency in MHz, or the name of one of the target's clocks. Other options are those of the target.
         """
         told = arguments.options(options)
         if clock is not None:
@@ -121,10 +121,10 @@ class Program:
         preprocess: Values | None = None,
         progress: Progress = None,
     ) -> str:
-        """The page of `npu report`: layers, units, memories, the network and, with inputs, values and errors of each layer.
+        """Returns the page of `npu report`: layers, units, memories, the network and, with inputs, values and errors by layer.
 
-        `against` is the file of such a page of another program, to stand beside this one. The page is one file, which opens
-        without a network: `pathlib.Path("report.html").write_text(program.to_html(x))`.
+        `against` is the file of another program's page, to compare with. The page is one file, which needs no network
+        connection: `pathlib.Path("report.html").write_text(program.to_html(x))`.
         """
         inputs = [] if x is None else arguments.arrays(x)
         other = None if against is None else arguments.path(against)
@@ -139,10 +139,11 @@ class Program:
         certificate: Path | None = None,
         progress: Progress = None,
     ) -> Proof:
-        """Whether it computes its model, for all inputs, as `npu verify` shows it: true where every output is proved.
+        """Proves that the program computes its model for all inputs. Returns the report of `npu verify`, true if all
+        outputs are proved.
 
-        Of an artifact `model` is the one that it was compiled from. `seeds` are what inputs are made of, one run for each;
-        `certificate` is a file to check, whose own seeds come first.
+        For an artifact, `model` is the model from which it was compiled. `seeds` are random seeds of inputs, with
+        one run per seed. `certificate` is a file to check; its seeds are used first.
         """
         native = None if model is None else model._native
         file = None if certificate is None else arguments.path(certificate)
@@ -158,9 +159,9 @@ class Program:
         preprocess: Values | None = None,
         progress: Progress = None,
     ) -> Trace:
-        """Every tensor of a run on the machine, by its name in the model: `trace.arrays`, in the model's scale.
+        """Records every tensor of a run on the machine. `trace.arrays` maps names in the model to arrays in the model's scale.
 
-        Of an artifact `model` is the one that it was compiled from, which says what its layers end in.
+        For an artifact, `model` is the model from which it was compiled. It determines the results of layers.
         """
         native = None if model is None else model._native
         with Bar(progress) as shown:
@@ -168,17 +169,17 @@ class Program:
         return Trace.of(*found)
 
     def lint(self) -> Report:
-        """What is wrong with it, without running it."""
+        """Returns the report of `npu lint`: problems found without running the program."""
         return Report("lint", json.loads(self._native.lint()))
 
     def files(self) -> dict[str, bytes]:
-        """The files that drivers load, the manifest first."""
+        """Returns the files that drivers load, the manifest first."""
         return dict(self._native.files())
 
     def save(self, folder: Path) -> list[pathlib.Path]:
-        """Writes these files to a folder, which is made; gives their paths, the manifest's first.
+        """Writes the files to a folder, which is created if needed. Returns their paths, the manifest's first.
 
-        Every file is complete or not there.
+        Each file is written completely or not at all.
         """
         place = pathlib.Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -187,7 +188,7 @@ class Program:
             for name, content in self.files().items():
                 pathlib.Path(scratch, name).write_bytes(content)
                 written.append(name)
-            # The manifest last: what it names is there.
+            # The manifest is last, so that the files that it names exist.
             for name in reversed(written):
                 os.replace(pathlib.Path(scratch, name), place / name)
         return [place / name for name in written]
@@ -200,13 +201,13 @@ class Program:
 
 
 def one_or_all(x: Arrays, arrays: dict[str, np.ndarray]) -> np.ndarray | dict[str, np.ndarray]:
-    """The only array where one was given, else all by name."""
+    """Returns the only array if one was given, otherwise all by name."""
     if len(arrays) == 1 and not isinstance(x, Mapping):
         return next(iter(arrays.values()))
     return arrays
 
 
 def read(path: Path, *, files: Mapping[str, bytes] | None = None, progress: Progress = None) -> Program:
-    """The program of an artifact by its manifest, as `x.tmodel`; `files` are taken instead of the disk's, by name."""
+    """Reads the program of an artifact by its manifest, for example `x.tmodel`. Entries of `files` take precedence over the disk."""
     with Bar(progress) as shown:
         return Program(_npukit.read(arguments.path(path), dict(files or {}), shown), "read")

@@ -1,4 +1,4 @@
-"""How far long work is."""
+"""Progress of long work."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-# What is called with the name of a phase, the steps done and all of them, as far as these are known.
+# Called with the name of a phase, the number of finished steps, and the total number if it is known.
 Callback = Callable[[str, int, "int | None"], Any]
 Progress = bool | Callback | None
 
-# Seconds after which work is long.
+# Seconds after which the bar appears.
 LONG = 1.0
 
 
 class Bar:
-    """Shows a bar of tqdm once work takes long, where somebody sees it; `with` ends it."""
+    """Shows a tqdm bar when work takes long and a user can see it; used in `with`."""
 
     def __init__(self, progress: Progress):
         self._begin = time.monotonic()
@@ -52,5 +52,5 @@ class Bar:
 
 
 def is_seen() -> bool:
-    """Whether somebody sees a bar: on a terminal, or in a notebook."""
+    """Whether a user can see a bar: on a terminal, or in a notebook."""
     return "ipykernel" in sys.modules or bool(getattr(sys.stderr, "isatty", lambda: False)())

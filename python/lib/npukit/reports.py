@@ -1,4 +1,4 @@
-"""What npukit reports: the keys of the command's `--json`, as attributes, tables and HTML."""
+"""Reports of npukit: the keys of the command's `--json` as attributes, tables and HTML."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas
 
-# The table of a report that `to_pandas` gives when none is named: the first of these that it has.
+# Default table of `to_pandas`: the first of these that the report has.
 TABLES = ("points", "problems", "layers", "truth.layers", "findings", "targets", "tensors", "outputs")
-# Rows of a table that are shown in a notebook.
+# Maximum number of a table's rows shown in a notebook.
 SHOWN = 30
 
 
 class Report:
-    """What a verb says. Keys are attributes and items: `report.cycles`, `report["cycles"]`."""
+    """Report of a verb. Keys are attributes and items: `report.cycles`, `report["cycles"]`."""
 
     def __init__(self, verb: str, facts: dict[str, Any]):
         self._verb = verb
@@ -33,7 +33,7 @@ class Report:
             return self._facts[name]
         except KeyError:
             known = ", ".join(self._facts)
-            raise AttributeError(f"the report of {self._verb} has no {name!r}, but {known}") from None
+            raise AttributeError(f"the report of {self._verb} has no key {name!r}; available: {known}") from None
 
     def __getitem__(self, name: str) -> Any:
         return self._facts[name]
@@ -49,31 +49,31 @@ class Report:
         return list(self._facts)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain values."""
+        """Returns the report as plain values."""
         facts: dict[str, Any] = json.loads(json.dumps(self._facts))
         return facts
 
     def to_json(self, **options: Any) -> str:
-        """The report as JSON; options are those of `json.dumps`."""
+        """Returns the report as JSON. Takes the options of `json.dumps`."""
         return json.dumps(self._facts, **options)
 
     def tables(self) -> list[str]:
-        """Names of the tables that it has."""
+        """Returns the names of the report's tables."""
         return list(self._tables())
 
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
-        """A table of it, as `layers`, with a row for each entry; objects within entries become columns."""
+        """Returns a table, for example `layers`, with one row per entry. Nested objects become columns."""
         import pandas
 
         tables = self._tables()
         name = table or next((name for name in TABLES if tables.get(name)), next(iter(tables), None))
         if name not in tables:
             known = ", ".join(tables) or "none"
-            raise KeyError(f"the report of {self._verb} has no table {table!r}; it has {known}")
+            raise KeyError(f"the report of {self._verb} has no table {table!r}; available: {known}")
         return pandas.json_normalize(tables[name])
 
     def _tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Lists of objects by name; of an object within the report as `truth.layers`."""
+        """Lists of objects by name; a list in a nested object is named like `truth.layers`."""
         tables = {}
         for name, value in self._facts.items():
             within = {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
@@ -81,7 +81,7 @@ class Report:
         return tables
 
     def _lines(self) -> list[tuple[str, str]]:
-        """The facts that fit a line."""
+        """Entries that fit a line."""
         lines = []
         for name, value in self._facts.items():
             if isinstance(value, dict) and value and all(_is_plain(part) for part in value.values()):
@@ -136,7 +136,7 @@ def _html_table(name: str, rows: list[dict[str, Any]]) -> str:
 
 
 class Check(Report):
-    """What stands in the way of a model on a target: as long as its `problems`, and false where there are none."""
+    """Problems of a model on a target. Its length is the number of `problems`; it is false if there are none."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.problems)
@@ -146,7 +146,7 @@ class Check(Report):
 
 
 class Comparison(Report):
-    """A run beside float, with the arrays of the outputs."""
+    """Comparison of a run with float, with the output arrays."""
 
     arrays: dict[str, np.ndarray]
 
@@ -156,21 +156,21 @@ class Comparison(Report):
 
 
 class Proof(Report):
-    """What was shown of a program: true where every output is proved."""
+    """Proof of a program; true if every output is proved."""
 
     def __bool__(self) -> bool:
         return bool(self.proved)
 
 
 class Difference(Report):
-    """Two sides tensor by tensor, in the order of layers: true where nothing fails."""
+    """Comparison of two sides tensor by tensor, in layer order; true if no tensor fails."""
 
     def __bool__(self) -> bool:
         return not self.failures
 
 
 class Trace(Report):
-    """Every tensor of a run, with the arrays by their names in the model."""
+    """All tensors of a run, with arrays by their names in the model."""
 
     arrays: dict[str, np.ndarray]
 
@@ -180,7 +180,7 @@ class Trace(Report):
 
     @classmethod
     def of(cls, report: str, archive: bytes) -> Trace:
-        """Of a report as JSON, and the `.npz` that it describes."""
+        """Makes a trace from a report as JSON, and the `.npz` that it describes."""
         facts = json.loads(report)
         with np.load(io.BytesIO(archive), allow_pickle=False) as members:
             arrays = {tensor["name"]: members[tensor.get("member", tensor["name"])] for tensor in facts["tensors"]}

@@ -10,7 +10,7 @@ from .reports import Report
 
 
 class Target:
-    """An accelerator with all its parameters: `target("tcu:ultra96v2", array_size=16)`."""
+    """An instance of an accelerator: `target("tcu:ultra96v2", array_size=16)`."""
 
     def __init__(self, spec: str, **parameters: Any):
         settings = [(name, arguments.word(value)) for name, value in parameters.items()]
@@ -18,15 +18,15 @@ class Target:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """All that may be set, by full name; None is what has no value."""
+        """Returns all parameters by full name; the value is `None` if it is not set."""
         return {entry["name"]: entry["value"] for entry in json.loads(_npukit.parameters(self.spec))}
 
     def changed(self, **parameters: Any) -> Target:
-        """The same with other parameters."""
+        """Returns a copy with other parameters."""
         return Target(self.spec, **parameters)
 
     def isa(self, instruction: str | None = None) -> dict[str, Any]:
-        """The instruction set, or one of its instructions."""
+        """Returns the instruction set, or one of its instructions."""
         page: dict[str, Any] = json.loads(_npukit.isa(self.spec, instruction))
         return page
 
@@ -44,13 +44,13 @@ class Target:
 
 
 def target(spec: str | Target, **parameters: Any) -> Target:
-    """The accelerator `spec`: `NAME`, `NAME:PRESET` or `NAME:FILE`, `@SYSTEM` behind these, with other parameters.
+    """Returns the instance `spec`: `NAME`, `NAME:PRESET` or `NAME:FILE`, optionally followed by `@SYSTEM`.
 
-    What is not legal is an `errors.UsageError` that says what is.
+    `parameters` replaces its parameters. Raises `errors.UsageError`, which lists the legal values, for an invalid one.
     """
     return Target(str(spec), **parameters)
 
 
 def targets() -> Report:
-    """The accelerators and the instances that come with npukit."""
+    """Returns the report of all accelerators and their built-in instances."""
     return Report("targets", {"targets": json.loads(_npukit.targets())})

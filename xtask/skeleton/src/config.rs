@@ -1,72 +1,74 @@
-//! Instances of the machine: [`Config`], read from TOML.
+//! Instances of the accelerator: [`Config`], read from TOML.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// An instance of the machine.
+/// Parameters of an instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What there is to know of it, in a line.
+    /// Description in one line.
     #[serde(default)]
     pub summary: String,
-    /// Numbers in memory, at most 65,536.
+    /// Size of the memory in numbers, at most 65,536.
     pub memory_words: u32,
-    /// Numbers handled in a cycle.
+    /// Numbers processed per cycle.
     pub lanes: u32,
-    /// Cycles an instruction takes beyond those of its numbers.
+    /// Cycles of an instruction in addition to the cycles of its numbers.
     pub latency: u32,
-    /// Clock of the board.
+    /// Clock frequency in MHz.
     pub clock_mhz: f64,
 }
 
-/// What is wrong with the text of a configuration.
+/// Defect of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// Not TOML, or a key that is missing or unknown, or has a value of the wrong type.
+    /// The text is not TOML, or a key is missing, unknown or of the wrong type.
     #[error("{0}")]
     Toml(String),
-    /// A number out of range.
-    #[error("`{key}` is {value}: legal are {legal}")]
+    /// A number is out of range.
+    #[error("`{key}` is {value}; legal: {legal}")]
     Range {
-        /// Its key.
+        /// Key of the number.
         key: &'static str,
-        /// Its value.
+        /// Value found.
         value: String,
         /// Legal values.
         legal: &'static str,
     },
 }
 
-/// Name and file of every instance, the default first.
+/// Name and file of every built-in instance, the default first.
 const PRESETS: [(&str, &str); 1] = [("reference", include_str!("../configs/reference.toml"))];
 
 impl Config {
-    /// Reads a configuration.
+    /// Reads a configuration from TOML.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong: text that is not TOML, or a value out of its range.
+    /// The first defect: text that is not TOML, or a value out of range.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(error.to_string()))?;
         config.check()?;
         Ok(config)
     }
 
-    /// The embedded instance of that name, or `None`.
+    /// Returns the built-in instance called `name`, or `None` if it does not exist.
     pub fn preset(name: &str) -> Option<Self> {
         let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
         Self::from_toml(text).ok()
     }
 
-    /// The names [`Config::preset`] knows, the default first.
+    /// Iterates over the names of the built-in instances, the default first.
     pub fn presets() -> impl Iterator<Item = &'static str> {
         PRESETS.iter().map(|(name, _)| *name)
     }
 
+    /// Checks the ranges of all numbers.
+    ///
     /// # Errors
     ///
-    /// The first number out of range.
+    /// The first number that is out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let range = |key, value: String, legal| Err(ConfigError::Range { key, value, legal });
         if !(1..=1 << 16).contains(&self.memory_words) {
@@ -103,6 +105,6 @@ mod tests {
         let text = |words| format!("memory_words = {words}\nlanes = 1\nlatency = 0\nclock_mhz = 1.0\n");
         assert!(Config::from_toml(&text(65536)).is_ok());
         let error = Config::from_toml(&text(65537)).unwrap_err().to_string();
-        assert_eq!(error, "`memory_words` is 65537: legal are 1 to 65536");
+        assert_eq!(error, "`memory_words` is 65537; legal: 1 to 65536");
     }
 }

@@ -1,4 +1,5 @@
-//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
+//! Instruction set for documentation, assembler and disassembler: [`isa()`]. Its rows are in
+//! [`crate::isa::op`].
 
 pub(crate) mod codec;
 pub(crate) mod op;
@@ -7,11 +8,11 @@ use npukit_isa::{ByteOrder, IsaSpec};
 
 use crate::isa::op::Op;
 
-/// The instruction set; it is the same for all instances.
+/// Returns the instruction set, which is the same for all instances.
 pub fn isa() -> IsaSpec {
     IsaSpec {
         name: "skeleton".to_owned(),
-        doc: "Addresses count numbers of 16 bits, 8 of them fraction.".to_owned(),
+        doc: "Addresses are in numbers of 16 bits, with 8 fraction bits.".to_owned(),
         byte_order: ByteOrder::Little,
         instructions: Op::rows(),
     }

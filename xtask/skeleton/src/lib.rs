@@ -1,7 +1,7 @@
-//! Skeleton: a machine of three instructions, from which a new target begins.
+//! Skeleton: an accelerator with three instructions, the starting point of a new target.
 //!
-//! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and drivers load;
-//! [`Machine`] runs it; [`clock`] says how long it takes.
+//! [`Config`] is an instance, [`Op`] an instruction, and [`Program`] the compiler's result, which
+//! drivers load. [`Machine`] runs programs bit-exactly; [`clock`] computes their cycles.
 
 pub mod clock;
 mod config;

@@ -1,5 +1,5 @@
-//! Graphs to programs: [`compile`]. Each value has numbers of its own, each node an instruction for every
-//! [`MOST`] of them.
+//! Compiler from graphs to programs: [`compile`]. Each value has its own addresses; each node
+//! becomes one instruction per [`MOST`] numbers.
 
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{Graph, Node, Op as Operator, Operator as _, ValueId};
@@ -9,24 +9,24 @@ use crate::config::Config;
 use crate::isa::op::{MOST, Op};
 use crate::program::{Binding, Layer, Program};
 
-/// Why a node cannot be lowered.
+/// Reason why a node cannot be compiled.
 struct Reject {
     reason: String,
     hint: &'static str,
 }
 
-/// What a node becomes: one instruction for numbers from an offset on.
+/// Makes the instruction of a node for `n` numbers, starting at an offset.
 type Lowered = Box<dyn Fn(u32, u32) -> Op>;
 
-/// Where values lie, one after the other.
+/// Addresses of values, which are stored one after the other.
 struct Places<'a> {
     graph: &'a Graph,
     addresses: Vec<u32>,
-    /// The first number behind all of them; as large as it may get.
+    /// First address after all values, up to `u64::MAX`.
     end: u64,
 }
 
-/// The nodes that stand in the way of compiling `graph`; empty when none does.
+/// Returns the nodes that prevent compiling `graph`; empty if it can be compiled.
 pub fn check(graph: &Graph) -> Vec<Problem> {
     let places = Places::new(graph);
     let problem = |node: &Node| {
@@ -37,11 +37,11 @@ pub fn check(graph: &Graph) -> Vec<Problem> {
     graph.nodes.iter().filter_map(problem).collect()
 }
 
-/// Lowers a graph for an instance.
+/// Compiles a graph for an instance.
 ///
 /// # Errors
 ///
-/// Every node that cannot be lowered; values that are more than memory holds.
+/// All nodes that cannot be compiled, or values that exceed the memory.
 pub fn compile(
     graph: &Graph,
     config: &Config,
@@ -71,18 +71,18 @@ pub fn compile(
     Ok(Program { name, instance, config: config.clone(), instructions, inputs, outputs, layers })
 }
 
-/// Why a graph has no program.
+/// Reason why a graph cannot be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// Nodes cannot be lowered.
-    #[error("{} nodes cannot be lowered", .0.len())]
+    /// Nodes that cannot be compiled.
+    #[error("{} nodes cannot be compiled", .0.len())]
     Refused(Vec<Problem>),
-    /// Memory is too small.
-    #[error("the values of the graph are {numbers} numbers, memory has {words}")]
+    /// The memory is too small.
+    #[error("the values of the graph have {numbers} numbers; the memory has {words}")]
     Memory {
-        /// Of all values.
+        /// Total size of all values, in numbers.
         numbers: u64,
-        /// Of the instance.
+        /// Size of the instance's memory, in numbers.
         words: u32,
     },
 }
@@ -104,7 +104,7 @@ impl<'a> Places<'a> {
         self.addresses[id.0 as usize]
     }
 
-    /// Numbers of a value of a graph that fits the memory.
+    /// Size of a value in numbers. The graph must fit the memory.
     fn numbers(&self, id: ValueId) -> u32 {
         self.graph.shape(id).iter().product::<usize>() as u32
     }
@@ -114,7 +114,7 @@ impl<'a> Places<'a> {
         Binding { name, shape, address: self.address(id) }
     }
 
-    /// What a node becomes.
+    /// Makes the instructions of a node.
     fn lowered(&self, node: &Node) -> Result<Lowered, Reject> {
         let operands: Vec<u32> = node.inputs.iter().map(|&id| self.address(id)).collect();
         let results: Vec<u32> = node.outputs.iter().map(|&id| self.address(id)).collect();
@@ -133,7 +133,7 @@ impl<'a> Places<'a> {
                 Ok(Box::new(move |at, n| Op::Relu { dst: dst + at, src: src + at, n }))
             }
             _ => Err(Reject {
-                reason: "the machine adds and clips only".to_owned(),
+                reason: "the accelerator only adds and clips".to_owned(),
                 hint: "leave it to the host",
             }),
         }

@@ -1,4 +1,4 @@
-//! [`Machine`]: state and meaning, for one run after the other.
+//! [`Machine`]: bit-exact simulator of an instance.
 
 pub(crate) mod exec;
 pub(crate) mod state;
@@ -11,19 +11,19 @@ use crate::isa::op::Op;
 use crate::machine::exec::step;
 use crate::machine::state::{FaultKind, State};
 
-/// A machine after its reset.
+/// Simulator of an instance, created in the state after a reset.
 #[derive(Clone, Debug)]
 pub struct Machine {
     state: State,
 }
 
 impl Machine {
-    /// One whose memory holds what `unset` says.
+    /// Creates a machine. `unset` is the content of unwritten memory.
     pub fn new(config: &Config, unset: Unset) -> Self {
         Self { state: State::new(config.memory_words, unset) }
     }
 
-    /// Results so far that did not fit.
+    /// Number of results that saturated so far.
     pub const fn saturated(&self) -> u64 {
         self.state.saturated
     }
@@ -32,7 +32,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`FaultKind`]; nothing has changed then.
+    /// [`FaultKind`]; the state is unchanged then.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
         step(&mut self.state, op)
     }
@@ -47,11 +47,11 @@ impl Machine {
         npukit_target::sim::run(ops, &mut |_| (), |_, op| self.step(op))
     }
 
-    /// Reads numbers.
+    /// Reads `n` numbers.
     ///
     /// # Errors
     ///
-    /// Numbers beyond memory, or that nobody has written.
+    /// Numbers beyond the memory, or unwritten ones.
     pub fn read(&self, address: u32, n: u32) -> Result<Vec<i16>, FaultKind> {
         self.state.read(address, n)
     }
@@ -60,7 +60,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// Numbers beyond memory.
+    /// Numbers beyond the memory.
     pub fn write(&mut self, address: u32, numbers: &[i16]) -> Result<(), FaultKind> {
         let n = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
         self.state.write(address, n)?.copy_from_slice(numbers);

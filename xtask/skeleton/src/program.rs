@@ -1,4 +1,4 @@
-//! [`Program`]: instructions, and where a driver puts inputs and finds outputs.
+//! [`Program`]: instructions, with the addresses of inputs and outputs.
 
 pub(crate) mod artifact;
 
@@ -10,19 +10,19 @@ use crate::isa::op::Op;
 /// A program for an instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// Name of its files.
+    /// Base name of its files.
     pub name: String,
     /// Name of the instance.
     pub instance: String,
-    /// The instance.
+    /// Parameters of the instance.
     pub config: Config,
     /// Instructions; the last one is `end`.
     pub instructions: Vec<Op>,
-    /// Where inputs go.
+    /// Addresses of the inputs.
     pub inputs: Vec<Binding>,
-    /// Where outputs are.
+    /// Addresses of the outputs.
     pub outputs: Vec<Binding>,
-    /// The nodes of the graph, in the order of their instructions.
+    /// Nodes of the graph, in the order of their instructions.
     pub layers: Vec<Layer>,
 }
 
@@ -34,39 +34,39 @@ pub struct Binding {
     pub name: String,
     /// Shape in the model.
     pub shape: Vec<usize>,
-    /// Its first number.
+    /// Address of the first number.
     pub address: u32,
 }
 
-/// A node of the graph.
+/// Instructions of a node of the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Name of the value it makes.
+    /// Name of the node's result.
     pub result: String,
-    /// Its first instruction.
+    /// Index of the first instruction.
     pub first: usize,
-    /// How many it has.
+    /// Number of instructions.
     pub count: usize,
 }
 
 impl Binding {
-    /// How many numbers it has; none when that is not a number of memory.
+    /// Number of elements, or `None` if it exceeds `u32`.
     pub fn numbers(&self) -> Option<u32> {
         let count = self.shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size))?;
         u32::try_from(count).ok().filter(|&count| self.address.checked_add(count).is_some())
     }
 
-    /// Whether it lies in the memory of an instance.
+    /// Whether the tensor is within the memory of an instance.
     pub fn is_within(&self, config: &Config) -> bool {
         self.numbers().is_some_and(|count| self.address + count <= config.memory_words)
     }
 }
 
 impl Program {
-    /// The layer of an instruction; the number of layers when it is of none.
+    /// Returns the layer of an instruction, or the number of layers if it does not belong to one.
     pub fn layer_of(&self, instruction: usize) -> usize {
         let is_its = |layer: &Layer| (layer.first..layer.first + layer.count).contains(&instruction);
         self.layers.iter().position(is_its).unwrap_or(self.layers.len())

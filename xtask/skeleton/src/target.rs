@@ -1,4 +1,4 @@
-//! [`SKELETON`], the [`Target`] of this crate.
+//! [`SKELETON`]: the [`Target`] of this crate.
 
 mod diagram;
 mod hand;
@@ -16,12 +16,12 @@ use crate::vectors;
 use instance::SkeletonInstance;
 use program::SkeletonProgram;
 
-/// Its short name.
+/// Short name of the target.
 const TARGET: &str = "skeleton";
-/// The instance when none is named.
+/// Name of the default instance.
 const DEFAULT: &str = "reference";
 
-/// A machine of three instructions.
+/// The skeleton target.
 pub static SKELETON: Target = Target {
     config_extensions: &["toml"],
     artifact_extensions: &[artifact::EXTENSION],
@@ -54,13 +54,13 @@ fn presets() -> Vec<Preset> {
 fn preset(name: &str) -> Result<(String, Config), TargetError> {
     let config = Config::preset(name).ok_or_else(|| {
         let known = Config::presets().collect::<Vec<_>>().join(", ");
-        let reason = format!("there is no such instance; there are {known}, or give a .toml file");
+        let reason = format!("unknown instance; legal: {known}, or a .toml file");
         TargetError::option("target", &format!("{TARGET}:{name}"), reason)
     })?;
     Ok((name.to_owned(), config))
 }
 
-/// The instance is named after the file.
+/// Reads an instance from a file, which also gives its name.
 fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))

@@ -1,4 +1,4 @@
-//! The golden vectors: [`vectors`] tells what each of them means.
+//! Golden vectors: [`vectors`] reads and runs them.
 
 use std::collections::BTreeMap;
 
@@ -21,16 +21,16 @@ struct File {
 struct Program {
     name: String,
     program: Vec<String>,
-    /// Numbers by the address of the first, as memory holds them.
+    /// Initial memory contents by the address of their first number.
     before: BTreeMap<String, Vec<i16>>,
     after: BTreeMap<String, Vec<i16>>,
     saturated: u64,
     cycles: u64,
 }
 
-/// The cases of a file; none when its format is not one of ours.
+/// Returns the cases of a file, or `None` if its format is unknown.
 ///
-/// A file whose format is known but whose content is wrong is a case that fails.
+/// A file with a known format and invalid content is a failing case.
 pub fn vectors(path: &str, bytes: &[u8]) -> Option<Vec<Case>> {
     let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
     if value.get("format")?.as_str()? != "skeleton-program-1" {
@@ -59,7 +59,7 @@ fn got(case: &Program) -> Result<String, String> {
     let assembled = npukit_asm::assemble(&isa(), &case.name, &case.program.join("\n"));
     let ops =
         decode_program(&assembled.map_err(|error| text(&error))?.bytes).map_err(|error| text(&error))?;
-    let config = Config::presets().next().and_then(Config::preset).ok_or("there is no instance")?;
+    let config = Config::presets().next().and_then(Config::preset).ok_or("no built-in instance")?;
     let mut machine = Machine::new(&config, Unset::Poison);
     for (address, numbers) in &case.before {
         let address = address.parse().map_err(|error| text(&error))?;

@@ -1,4 +1,4 @@
-//! All tests of the target that need more than one module.
+//! Integration tests of the target.
 
 #[path = "main/suite.rs"]
 mod suite;

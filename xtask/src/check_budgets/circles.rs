@@ -1,7 +1,7 @@
-//! Imports between files: circles, whose files cannot be read one after the other, and those that run upwards between the parts
-//! of a target.
+//! Imports between files: circles, whose files cannot be read one after the other, and imports that
+//! go upward between the parts of a target.
 //!
-//! What a file uses of the folder of its own name is part of it and makes no circle.
+//! A file and the folder of its name form one part, so uses between them do not make a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,11 @@ use super::modules::{Crate, crates, place};
 use crate::Error;
 use crate::check_shape::{PARTS, part};
 
-/// The crate that every command goes through.
+/// Crate that every command uses.
 const FACADE: &str = "crates/npukit/src/";
 
-/// Circles in all crates, files of the largest, files of the facade in any, and imports that run upwards in targets.
+/// Computes the number of circles in all crates, files of the largest circle, files of the facade
+/// in any circle, and upward imports in targets.
 pub fn figures(product: &[ProductFile<'_>]) -> Result<Vec<Figure>, Error> {
     let graph = graph(product)?;
     let circles = circles(&graph);
@@ -35,7 +36,7 @@ pub fn figures(product: &[ProductFile<'_>]) -> Result<Vec<Figure>, Error> {
     ])
 }
 
-/// For each file those that it uses, but for parts of its own.
+/// For each file, the files that it uses, except its own parts.
 fn graph(product: &[ProductFile<'_>]) -> Result<Vec<BTreeSet<usize>>, Error> {
     let crates: BTreeMap<&str, Crate> = crates(product)?;
     let mut graph = Vec::with_capacity(product.len());
@@ -55,7 +56,7 @@ fn graph(product: &[ProductFile<'_>]) -> Result<Vec<BTreeSet<usize>>, Error> {
     Ok(graph)
 }
 
-/// Imports of a target's file from a part that is above its own.
+/// Imports of a target's files from a part above their own.
 fn upwards(product: &[ProductFile<'_>], graph: &[BTreeSet<usize>]) -> Vec<String> {
     let height = |path: &str| {
         let (_, name) = part(path)?;
@@ -68,7 +69,7 @@ fn upwards(product: &[ProductFile<'_>], graph: &[BTreeSet<usize>]) -> Vec<String
     upwards.map(|(file, other)| format!("{file} uses {other}")).collect()
 }
 
-/// Sets of more than one file from each of which a way leads to each other, in the order of their first files.
+/// Strongly connected sets of more than one file, sorted by their first files.
 fn circles(graph: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let reached: Vec<BTreeSet<usize>> = (0..graph.len()).map(|start| reached(graph, start)).collect();
     let mut circles: BTreeSet<Vec<usize>> = BTreeSet::new();
@@ -82,7 +83,7 @@ fn circles(graph: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     circles.into_iter().collect()
 }
 
-/// What each file of a circle uses of the others, in a text.
+/// Describes the uses between the files of a circle.
 fn inside(product: &[ProductFile<'_>], graph: &[BTreeSet<usize>], circle: &[usize]) -> String {
     let uses = circle.iter().map(|file| {
         let used: Vec<&str> = circle
@@ -95,7 +96,7 @@ fn inside(product: &[ProductFile<'_>], graph: &[BTreeSet<usize>], circle: &[usiz
     uses.collect::<Vec<_>>().join("; ")
 }
 
-/// Files to which a way of at least one step leads.
+/// Files reachable in at least one step.
 fn reached(graph: &[BTreeSet<usize>], start: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut open = vec![start];

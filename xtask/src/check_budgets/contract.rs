@@ -1,4 +1,4 @@
-//! Methods of the traits of `crates/target`: what an accelerator provides.
+//! Methods of the traits in `crates/target`, which an accelerator provides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,11 @@ use super::Figure;
 use super::lines::ProductFile;
 use crate::Error;
 
-/// A trait's name and that of a method.
+/// Names of a trait and of a method.
 type Method = (String, String);
 
-/// Methods of all public traits, and those that one target alone implements.
+/// Computes the number of methods of all public traits, and of methods that only one target
+/// implements.
 pub fn figures(product: &[ProductFile<'_>]) -> Result<Vec<Figure>, Error> {
     let mut methods = BTreeSet::new();
     for file in product.iter().filter(|file| file.path.starts_with("crates/target/src/")) {

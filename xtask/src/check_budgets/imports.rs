@@ -1,4 +1,4 @@
-//! Which files of its crate a file uses.
+//! Files of its own crate that a file uses.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Visibility};
 use super::lines::{attributes, is_test};
 use super::modules::{Crate, ModulePath, bindings};
 
-/// Files whose names a module uses: by a `use` that is no re-export, or by a path in its code. Indices of files.
+/// Returns the indices of the files whose names a module uses: in a `use` that is not a re-export,
+/// or in a path of its code.
 pub fn imports(one: &Crate, module: &[String], items: &[Item]) -> BTreeSet<usize> {
     let mut walk = Walk { one, module, found: BTreeSet::new() };
     items.iter().filter(|item| !is_test(attributes(item))).for_each(|item| walk.visit_item(item));
@@ -35,13 +36,13 @@ impl<'ast> Visit<'ast> for Walk<'_> {
         }
     }
 
-    /// Modules in a file are tests, or have a `super` of their own.
+    /// Modules within a file are tests, or have another `super`.
     fn visit_item_mod(&mut self, _: &'ast ItemMod) {}
 
     /// Attributes name macros.
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 
-    /// `pub(in path)` and the like use nothing.
+    /// `pub(in path)` and similar do not use anything.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

@@ -1,4 +1,5 @@
-//! Lines of the product: what is in a `src/` of `crates`, `targets` and `python`, without tests and what serves tests.
+//! Lines of the product: the `src/` folders of `crates`, `targets` and `python`, without tests and
+//! test support.
 
 use std::ops::Range;
 
@@ -10,19 +11,19 @@ use super::Figure;
 use crate::Error;
 use crate::source::SourceFile;
 
-/// Crates that serve tests.
+/// Crates that support tests.
 const OF_TESTS: &[&str] = &["crates/fuzzing/", "crates/needs/", "crates/shared/", "crates/testing/"];
 
 /// A parsed file of the product.
 pub struct ProductFile<'a> {
-    /// From the root.
+    /// Path relative to the root.
     pub path: &'a str,
-    /// Its syntax.
+    /// Syntax tree, or the syntax error.
     pub syntax: Result<syn::File, syn::Error>,
     lines: usize,
 }
 
-/// Files of the product but those of tests.
+/// Files of the product, except tests.
 pub fn product(files: &[SourceFile]) -> Vec<ProductFile<'_>> {
     let product = files.iter().filter(|file| is_product(&file.path));
     let parsed = product.map(|SourceFile { path, text }| ProductFile {
@@ -39,7 +40,7 @@ fn is_product(path: &str) -> bool {
     is_ours && path.ends_with(".rs") && path.contains("/src/") && !of_tests
 }
 
-/// Lines of all files, without items for tests alone.
+/// Computes the lines of all files, without test-only items.
 pub fn figure(product: &[ProductFile<'_>]) -> Result<Figure, Error> {
     let mut lines = 0;
     for file in product {
@@ -50,7 +51,7 @@ pub fn figure(product: &[ProductFile<'_>]) -> Result<Figure, Error> {
 }
 
 impl ProductFile<'_> {
-    /// Its items.
+    /// Items of the file.
     pub fn items(&self) -> Result<&[Item], Error> {
         match &self.syntax {
             Ok(file) => Ok(&file.items),
@@ -59,14 +60,14 @@ impl ProductFile<'_> {
     }
 }
 
-/// Lines of an item, with its attributes.
+/// Lines of an item, including its attributes.
 fn extent(item: &Item) -> Range<usize> {
     let LineColumn { line: first, .. } = item.span().start();
     let LineColumn { line: last, .. } = item.span().end();
     first..last + 1
 }
 
-/// Whether attributes say that an item is for tests alone.
+/// Whether attributes mark an item as test-only.
 pub fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string() == "test",

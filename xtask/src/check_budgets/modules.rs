@@ -1,4 +1,4 @@
-//! Which file defines what a path of a crate names.
+//! Resolution of paths in a crate to the file that defines them.
 
 use std::collections::BTreeMap;
 
@@ -7,39 +7,39 @@ use syn::{Item, UseTree, Visibility};
 use super::lines::{ProductFile, attributes, is_test};
 use crate::Error;
 
-/// Names of modules from the root of a crate, and behind them what one of them has.
+/// Names of modules from the root of a crate, followed by the name of an item.
 pub type ModulePath = Vec<String>;
 
-/// How often a name leads to another before the search for its definition ends: names that lead to each other.
+/// Maximum number of re-exports followed in a search. It ends circular re-exports.
 const MOST_STEPS: usize = 16;
 
 /// A module that is a file.
 pub struct Module {
-    /// Index of its file.
+    /// Index of the file.
     pub file: usize,
-    /// Names that it has from elsewhere, with the paths behind them.
+    /// Imported names, with their paths.
     bound: BTreeMap<String, ModulePath>,
-    /// Modules all of whose names it passes on.
+    /// Modules whose names are all re-exported.
     globs: Vec<ModulePath>,
-    /// Names that it defines.
+    /// Defined names.
     defined: Vec<String>,
 }
 
-/// The modules of a crate.
+/// Modules of a crate.
 #[derive(Default)]
 pub struct Crate {
     modules: BTreeMap<ModulePath, Module>,
 }
 
-/// A path of a `use` and the name that it gives.
+/// A path of a `use` and the name that it binds.
 pub struct Binding {
-    /// What it names, as it is written.
+    /// Path as written.
     pub path: ModulePath,
-    /// `None` where it names all of a module.
+    /// Bound name; `None` for a glob import.
     pub name: Option<String>,
 }
 
-/// The crates of the product by the folder of their sources.
+/// Collects the crates of the product by the folder of their sources.
 pub fn crates<'a>(product: &[ProductFile<'a>]) -> Result<BTreeMap<&'a str, Crate>, Error> {
     let mut crates: BTreeMap<&str, Crate> = BTreeMap::new();
     for (index, file) in product.iter().enumerate() {
@@ -56,7 +56,7 @@ pub fn crates<'a>(product: &[ProductFile<'a>]) -> Result<BTreeMap<&'a str, Crate
     Ok(crates)
 }
 
-/// The folder of a crate's sources, and the module that a file of it is.
+/// Folder of a crate's sources, and module path of a file in it.
 pub fn place(path: &str) -> Option<(&str, ModulePath)> {
     let start = path.find("/src/")?;
     let module = path[start + "/src/".len()..].strip_suffix(".rs")?;
@@ -66,7 +66,7 @@ pub fn place(path: &str) -> Option<(&str, ModulePath)> {
 }
 
 impl Crate {
-    /// Notes what a module defines and has from elsewhere.
+    /// Records the definitions and imports of a module.
     fn read(&mut self, path: &ModulePath, items: &[Item]) {
         let (mut bound, mut globs, mut defined) = (BTreeMap::new(), Vec::new(), Vec::new());
         for item in items.iter().filter(|item| !is_test(attributes(item))) {
@@ -88,7 +88,8 @@ impl Crate {
         }
     }
 
-    /// A path as it is written in a module, from the root of the crate; `None` for what is of another crate.
+    /// Converts a path in a module to one from the root of the crate; `None` if it belongs to
+    /// another crate.
     pub fn absolute(&self, module: &[String], written: &[String]) -> Option<ModulePath> {
         let (first, rest) = written.split_first()?;
         let from = |base: &[String], rest: &[String]| [base, rest].concat();
@@ -110,7 +111,7 @@ impl Crate {
         }
     }
 
-    /// The file that defines what a path from the root names.
+    /// File that defines the item of a path from the root.
     pub fn file_of(&self, path: &[String]) -> Option<usize> {
         self.search(path, MOST_STEPS)
     }
@@ -137,7 +138,7 @@ impl Crate {
     }
 }
 
-/// The name that an item defines.
+/// Name that an item defines.
 fn name(item: &Item) -> Option<String> {
     let ident = match item {
         Item::Const(item) => &item.ident,
@@ -154,7 +155,7 @@ fn name(item: &Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-/// What a `use` names.
+/// Paths and names of a `use`.
 pub fn bindings(tree: &UseTree) -> Vec<Binding> {
     match tree {
         UseTree::Path(path) => {

@@ -1,4 +1,4 @@
-//! How many packages there are, of ours and of others.
+//! Numbers of packages, in the workspace and of third parties.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ struct Metadata {
     workspace_members: Vec<String>,
 }
 
-/// Packages of the workspace and in its lock; crates that `npukit-base` needs, and those that a first run compiles.
+/// Computes the packages of the workspace and of the lock file, the crates that `npukit-base`
+/// needs, and the crates compiled for a first run.
 pub fn figures() -> Result<Vec<Figure>, Error> {
     let metadata: Metadata = serde_json::from_slice(&cargo("metadata --locked --format-version 1")?)?;
     let below = |package: &str| {
@@ -30,7 +31,7 @@ pub fn figures() -> Result<Vec<Figure>, Error> {
     ])
 }
 
-/// Packages of a list of cargo's, which has some more than once.
+/// Distinct packages of a cargo listing.
 fn packages(list: &str) -> BTreeSet<&str> {
     list.lines().map(|line| line.split(" (").next().unwrap_or(line)).filter(|line| !line.is_empty()).collect()
 }

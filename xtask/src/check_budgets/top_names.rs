@@ -1,4 +1,5 @@
-//! Names at the top of the targets' `src` folders: a reader of one is to find their way in all.
+//! Names at the top of the targets' `src` folders. Equal names help a reader to find the way in all
+//! targets.
 
 use std::collections::BTreeSet;
 

@@ -1,17 +1,17 @@
-//! The ladder: which of our crates may depend on which. `ARCHITECTURE.md` explains it.
+//! Ladder of allowed dependencies between our crates. `ARCHITECTURE.md` explains it.
 
 use super::Problem;
 use super::metadata::{Edge, Kind};
 use crate::root;
 
-/// A crate's place on the ladder.
+/// Position of a crate on the ladder.
 #[derive(Clone, Copy)]
 struct Rung<'a> {
-    /// Package name.
+    /// Package name of the crate.
     name: &'a str,
-    /// A crate may depend on any crate of a lower line...
+    /// Line of the crate. It may depend on all crates of lower lines...
     line: u8,
-    /// ...or, where this is given, on these crates only.
+    /// ...or, if present, on these crates only.
     only: Option<&'static [&'static str]>,
 }
 
@@ -23,10 +23,10 @@ const fn only<'a>(line: u8, name: &'a str, only: &'static [&'static str]) -> Run
     Rung { name, line, only: Some(only) }
 }
 
-/// The line of the targets: every folder of `targets`.
+/// Line of the targets, which are the folders of `targets`.
 const TARGETS: u8 = 4;
 
-/// What the suite of the targets uses.
+/// Crates that the suite of the targets may use.
 const TESTING: &[&str] = &[
     "npukit-base",
     "npukit-shared",
@@ -37,7 +37,7 @@ const TESTING: &[&str] = &[
     "npukit-target",
 ];
 
-/// Every other crate. One that is not here may not be in the workspace.
+/// All other crates. A crate that is not listed must not be in the workspace.
 const LADDER: &[Rung<'_>] = &[
     only(0, "npukit-base", &[]),
     only(0, "npukit-needs", &[]),
@@ -66,12 +66,12 @@ const LADDER: &[Rung<'_>] = &[
     only(7, "npukit-interactive", &["npukit-cli", "npukit-debug", "npukit-editor", "npukit-target"]),
 ];
 
-/// Every edge the ladder does not have.
+/// Returns every dependency that the ladder does not allow.
 pub fn check(edges: &[Edge]) -> Vec<Problem> {
     edges.iter().filter_map(|edge| broken(edge).map(|m| problem(edge, m))).collect()
 }
 
-/// Dev dependencies that only tests may have, said aloud so that a reader knows of them.
+/// Dev-dependencies that only tests may have, printed for information.
 pub fn notes(edges: &[Edge]) -> Vec<String> {
     let tests_only = |edge: &&Edge| {
         let as_normal = Edge { kind: Kind::Normal, ..(*edge).clone() };
@@ -90,7 +90,7 @@ fn problem(edge: &Edge, message: String) -> Problem {
     Problem { place: edge.from.clone(), message: format!("{what} on {}: {message}", edge.to) }
 }
 
-/// Why the ladder does not have `edge`; nothing when it does.
+/// Reason why the ladder does not allow `edge`; `None` if it does.
 fn broken(edge: &Edge) -> Option<String> {
     let (from, to) = match (find(&edge.from), find(&edge.to)) {
         (Some(from), Some(to)) => (from, to),
@@ -101,19 +101,19 @@ fn broken(edge: &Edge) -> Option<String> {
         (Kind::Dev, _) if to.line <= from.line => None,
         (Kind::Dev, _) => Some(higher(from, to, "at most")),
         (_, Some(allowed)) if allowed.contains(&to.name) => None,
-        (_, Some([])) => Some(format!("{} uses none of our crates", from.name)),
-        (_, Some(allowed)) => Some(format!("{} may use {} only", from.name, allowed.join(" and "))),
+        (_, Some([])) => Some(format!("{} must not use any of our crates", from.name)),
+        (_, Some(allowed)) => Some(format!("{} may only use {}", from.name, allowed.join(" and "))),
         (_, None) if to.line < from.line => None,
         (_, None) => Some(higher(from, to, "below")),
     }
 }
 
 fn higher(from: Rung<'_>, to: Rung<'_>, relation: &str) -> String {
-    format!("it is on line {}, and must be on a line {relation} {}", to.line, from.line)
+    format!("it is on line {}, but must be on a line {relation} {}", to.line, from.line)
 }
 
 fn unknown(name: &str) -> String {
-    format!("{name} is on no line of the ladder; give it one in xtask/src/check_deps/ladder.rs")
+    format!("{name} is not on the ladder; add it in xtask/src/check_deps/ladder.rs")
 }
 
 fn find(name: &str) -> Option<Rung<'_>> {
@@ -177,13 +177,13 @@ mod tests {
         assert_eq!(notes, ["tests of npukit-verify use npukit-tcu, which its code may not"]);
         let higher = messages("npukit-graph", "npukit-import", Kind::Dev);
         let told =
-            "npukit-graph: dev-dependency on npukit-import: it is on line 2, and must be on a line at most 1";
+            "npukit-graph: dev-dependency on npukit-import: it is on line 2, but must be on a line at most 1";
         assert_eq!(higher, [told]);
     }
 
     #[test]
     fn a_crate_without_a_line_is_refused() {
         let told = messages("npukit-tcu", "npukit-new", Kind::Normal);
-        assert!(told[0].contains("npukit-new is on no line"), "{told:?}");
+        assert!(told[0].contains("npukit-new is not on the ladder"), "{told:?}");
     }
 }

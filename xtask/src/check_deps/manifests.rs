@@ -1,8 +1,9 @@
-//! Rules of the manifests: versions live at the root, and each third party says what it saves us.
+//! Rules of manifests: versions are only in the root manifest, with a comment per third-party crate
+//! that says what it saves us.
 
 use super::{Problem, SourceFile};
 
-/// Checks the root manifest and those of the members.
+/// Checks the root manifest and the manifests of the members.
 pub fn check(files: &[SourceFile]) -> Vec<Problem> {
     let manifest = |file: &&SourceFile| file.path.rsplit('/').next() == Some("Cargo.toml");
     files.iter().filter(manifest).flat_map(check_manifest).collect()
@@ -17,7 +18,7 @@ fn check_manifest(file: &SourceFile) -> Vec<Problem> {
         .collect()
 }
 
-/// The lines that declare a dependency: index, name of the section, text.
+/// Lines that declare a dependency: index, section name, text.
 pub fn dependency_lines(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     let mut section = "";
     text.lines().enumerate().filter_map(move |(index, line)| {
@@ -30,24 +31,25 @@ pub fn dependency_lines(text: &str) -> impl Iterator<Item = (usize, &str, &str)>
     })
 }
 
-/// A line of the root: ours by path, or a third party with a sentence on what it saves.
+/// Checks a line of the root manifest: a path to our crate, or a third-party crate with a comment
+/// on what it saves.
 fn root(line: &str) -> Option<String> {
     let (declaration, comment) = line.split_once('#').unwrap_or((line, ""));
     let fine = declaration.contains("path =") || comment.trim().len() > 3;
     (!fine).then(|| format!("`{}` needs a comment on what it saves", name(line)))
 }
 
-/// A line of a member: its version comes from the root. A target is named by its folder: who knows of targets
-/// lists them, and nobody else does.
+/// Checks a line of a member: its version must come from the root. A target is named by its folder,
+/// and only the crates that list targets may do so.
 fn member(line: &str) -> Option<String> {
     let fine = line.contains("workspace = true") || line.contains(TARGET);
     (!fine).then(|| format!("`{}` takes its version from the root: `workspace = true`", name(line)))
 }
 
-/// How a dependency on a target begins.
+/// Start of a dependency on a target.
 const TARGET: &str = "{ path = \"../../targets/";
 
-/// The crate that a line declares.
+/// Name of the crate that a line declares.
 pub fn name(line: &str) -> &str {
     line.split(['=', '.', ' ']).next().unwrap_or(line)
 }

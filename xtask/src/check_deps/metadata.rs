@@ -1,11 +1,11 @@
-//! Asks cargo which of our crates depends on which: a list of [`Edge`]s.
+//! Dependencies between our crates, as reported by cargo: a list of [`Edge`]s.
 
 use serde::Deserialize;
 
 use crate::Error;
 use crate::cargo::cargo;
 
-/// What a dependency is for.
+/// Kind of a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Linked into the crate.
@@ -16,14 +16,14 @@ pub enum Kind {
     Build,
 }
 
-/// One of our crates depends on another.
+/// A dependency between two of our crates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Package name of the crate that depends.
+    /// Package name of the dependent crate.
     pub from: String,
-    /// Package name of the crate it depends on.
+    /// Package name of its dependency.
     pub to: String,
-    /// What for.
+    /// Kind of the dependency.
     pub kind: Kind,
 }
 
@@ -42,11 +42,11 @@ struct Package {
 struct Dependency {
     name: String,
     kind: Option<String>,
-    /// Present for crates of the workspace only.
+    /// Only present for crates of the workspace.
     path: Option<String>,
 }
 
-/// Every edge between crates of this workspace.
+/// Returns all dependencies between crates of this workspace.
 pub fn edges() -> Result<Vec<Edge>, Error> {
     Ok(parse(&cargo("metadata --format-version 1 --no-deps")?)?)
 }

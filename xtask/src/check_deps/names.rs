@@ -1,17 +1,18 @@
-//! Rules of names: shared crates name no accelerator and none of its options, a target names no other target.
+//! Rules of names: shared crates name neither accelerators nor their options, and a target does not
+//! name other targets.
 //!
-//! Comments count: what they say of one accelerator belongs in its folder. The options are read from the
-//! declarations in `targets/*/src/**/options.rs`, so a new one is looked for at once.
+//! Comments are checked too: text about one accelerator belongs in its folder. The options are read
+//! from the declarations in `targets/*/src/**/options.rs`, so new ones are checked automatically.
 
 use std::collections::BTreeSet;
 
 use super::{Problem, SourceFile};
 
-/// Places that may name accelerators: the beginning of a path, and why.
+/// Paths that may name accelerators, by prefix, with the reason.
 const MAY_NAME: &[(&str, &str)] = &[
-    ("crates/npukit/src/targets", "the list of the facade, and how one of it is named"),
+    ("crates/npukit/src/targets", "the list of the facade, and the names of its targets"),
     ("crates/cli/src/examples.rs", "examples of the help, which people copy as they are"),
-    ("crates/fuzzing/src/", "the readers to be fuzzed are those of each target, with bytes made for it"),
+    ("crates/fuzzing/src/", "the readers of all targets are fuzzed, with bytes made for each"),
 ];
 
 /// Checks the sources of shared crates and of targets.
@@ -22,7 +23,7 @@ pub fn check(files: &[SourceFile]) -> Vec<Problem> {
     judged.flat_map(|file| check_file(file, &targets, &options)).collect()
 }
 
-/// The target whose folder a path is in.
+/// Target that contains a path.
 fn target_of(path: &str) -> Option<&str> {
     path.strip_prefix("targets/")?.split_once('/').map(|(name, _)| name)
 }
@@ -37,7 +38,7 @@ fn may_name(path: &str) -> bool {
     MAY_NAME.iter().any(|(place, _)| path.starts_with(place))
 }
 
-/// The keys of the options that a file declares.
+/// Keys of the options that a file declares.
 fn declared(file: &SourceFile) -> impl Iterator<Item = &str> {
     let declares = target_of(&file.path).is_some() && file.path.ends_with("/options.rs");
     let lines = declares.then(|| file.text.lines()).into_iter().flatten();
@@ -48,10 +49,11 @@ fn check_file(file: &SourceFile, targets: &BTreeSet<&str>, options: &BTreeSet<&s
     let own = target_of(&file.path);
     let others: Vec<&str> = targets.iter().copied().filter(|name| Some(*name) != own).collect();
     let told = file.text.lines().enumerate().flat_map(|(index, line)| {
-        let accelerators = others.iter().filter(|name| names(line, name)).map(|name| {
-            format!("`{name}` is an accelerator, of which nothing outside of targets/{name} knows")
-        });
-        // A target may speak of its own options.
+        let accelerators = others
+            .iter()
+            .filter(|name| names(line, name))
+            .map(|name| format!("`{name}` is an accelerator; only targets/{name} may name it"));
+        // A target may mention its own options.
         let keys = options.iter().filter(|key| own.is_none() && is_option(line, key));
         let keys = keys.map(|key| format!("`{key}` is an option that targets declare"));
         let problem = |message| Problem::at_line(&file.path, index, message);
@@ -87,7 +89,8 @@ mod tests {
 
     const DECLARATIONS: &str = "    OptionSpec {\n        key: \"speed-up\",\n        default: \"none\",\n";
 
-    /// Messages of a line in the file at `path`, with two targets `ab` and `cd`, the first with an option.
+    /// Messages about a line in the file at `path`, with two targets `ab` and `cd`, the first of
+    /// which has an option.
     fn messages(path: &str, line: &str) -> Vec<String> {
         let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
         let files = [
@@ -100,8 +103,7 @@ mod tests {
 
     #[test]
     fn shared_crates_name_no_accelerator() {
-        let told =
-            "crates/x/src/a.rs:1: `ab` is an accelerator, of which nothing outside of targets/ab knows";
+        let told = "crates/x/src/a.rs:1: `ab` is an accelerator; only targets/ab may name it";
         for line in ["// as the AB does", "use npukit_ab::Ab;", "let x: AbProgram;", "`ab:preset`"] {
             assert_eq!(messages("crates/x/src/a.rs", line), [told], "{line}");
         }

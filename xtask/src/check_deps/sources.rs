@@ -1,11 +1,12 @@
-//! Rules of the texts: where `unsafe` may stand, and that no path of somebody's machine slipped in.
+//! Rules of texts: `unsafe` is only allowed in one place, and paths of a developer's computer are
+//! forbidden.
 
 use super::{Problem, SourceFile};
 
-/// The only place that may hold `unsafe`: a module file and its folder.
+/// The only place that may contain `unsafe`: a module file and its folder.
 const UNSAFE_HOME: &[&str] = &["crates/numeric/src/simd.rs", "crates/numeric/src/simd/"];
 
-/// First parts of paths that exist on one machine only.
+/// First components of absolute paths that exist on one computer only.
 const MACHINE_ROOTS: &[&str] = &["work", "root", "tmp", "farm", "home", "Users"];
 
 /// Checks every line of every file.
@@ -24,10 +25,10 @@ fn check_file(file: &SourceFile) -> Vec<Problem> {
 
 fn check_unsafe(path: &str, line: &str) -> Option<String> {
     let judged = path.ends_with(".rs") && !UNSAFE_HOME.iter().any(|home| path.starts_with(home));
-    (judged && has_unsafe(line)).then(|| "`unsafe` belongs in crates/numeric/src/simd only".to_owned())
+    (judged && has_unsafe(line)).then(|| "`unsafe` is only allowed in crates/numeric/src/simd".to_owned())
 }
 
-/// Whether a line of Rust holds the keyword before something it can introduce.
+/// Whether a line of Rust contains the keyword before an item or block that it can introduce.
 fn has_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or(line);
     code.match_indices("unsafe").any(|(at, word)| {
@@ -39,13 +40,13 @@ fn has_unsafe(line: &str) -> bool {
     })
 }
 
-/// An absolute path: a slash, a known root, a slash, and nothing before it that it could belong to.
+/// Checks for an absolute path: a slash at the start of a word, a known root, and a slash.
 fn check_paths(line: &str) -> Option<String> {
     let root = MACHINE_ROOTS.iter().find(|root| {
         let path = format!("/{root}/");
         line.match_indices(&path).any(|(at, _)| !line[..at].ends_with(belongs))
     })?;
-    Some(format!("a path below /{root} exists on one machine only"))
+    Some(format!("a path below /{root} exists on one computer only"))
 }
 
 fn belongs(c: char) -> bool {
@@ -61,7 +62,7 @@ mod tests {
         check(&[file]).into_iter().map(|p| p.to_string()).collect()
     }
 
-    /// The keyword, spelt so that this file does not break its own rule.
+    /// The keyword, spelled so that this file follows its own rule.
     fn keyword(rest: &str) -> String {
         ["un", "safe", rest].concat()
     }

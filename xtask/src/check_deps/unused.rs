@@ -1,12 +1,13 @@
-//! Dependencies that nothing uses: a crate that is declared is named in the sources of whom it is declared for.
+//! Unused dependencies: a declared crate must be named in the sources for which it is declared.
 
 use super::manifests::{dependency_lines, name};
 use super::{Problem, SourceFile};
 
-/// Not of the workspace, and laid out by its own rules.
+/// Folder outside the workspace, with a different layout.
 const FUZZ_FOLDER: &str = "fuzz/";
 
-/// Checks the manifests of the members. A line with a comment says why nothing names what it declares.
+/// Checks the manifests of the members. A comment on a line is the reason for an unnamed
+/// dependency.
 pub fn check(files: &[SourceFile]) -> Vec<Problem> {
     let manifests = files.iter().filter_map(|file| Some((file, file.path.strip_suffix("Cargo.toml")?)));
     manifests
@@ -15,13 +16,13 @@ pub fn check(files: &[SourceFile]) -> Vec<Problem> {
         .collect()
 }
 
-/// What the manifest of a folder declares in vain.
+/// Unused dependencies in the manifest of a folder.
 fn unused(manifest: &SourceFile, folder: &str, files: &[SourceFile]) -> Vec<Problem> {
     let problem = |(index, section, line): (usize, &str, &str)| {
         let name = name(line);
         let place = if section == "dev-dependencies" { folder.to_owned() } else { format!("{folder}src/") };
         let is_fine = line.contains('#') || is_named(files, &place, name);
-        let message = format!("nothing uses `{name}`: remove the line");
+        let message = format!("`{name}` is not used: remove the line");
         (!is_fine).then(|| Problem::at_line(&manifest.path, index, message))
     };
     dependency_lines(&manifest.text).filter_map(problem).collect()
@@ -53,8 +54,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "crates/x/Cargo.toml:3: nothing uses `c`: remove the line",
-                "crates/x/Cargo.toml:7: nothing uses `f`: remove the line"
+                "crates/x/Cargo.toml:3: `c` is not used: remove the line",
+                "crates/x/Cargo.toml:7: `f` is not used: remove the line"
             ]
         );
     }

@@ -1,7 +1,10 @@
-//! Rules of files that others read: whoever writes one puts no name in that did not pass the escape function of its format.
+//! Rules of files for other programs: names in them must pass through the escape function of the
+//! format.
 //!
-//! [`WRITERS`] has a row for each such source. All that its macros put into a text must be escaped there, have a number's
-//! precision, or be in the row's list of what is no name. A source with a word of such a format and without a row is found.
+//! [`WRITERS`] has one row per source that writes such files. Each value that its macros insert
+//! into a text must be escaped there, have a numeric precision, or be in the row's list of values
+//! that are not names. A source with a keyword of such a format, but without a row, is also
+//! reported.
 
 mod macros;
 
@@ -11,17 +14,20 @@ use macros::{Binding, Macro, bindings, macros};
 /// A source that writes files of a format.
 struct Writer {
     path: &'static str,
-    /// The functions that escape a name for the format.
+    /// Functions that escape a name for the format.
     escapes: &'static [&'static str],
-    /// What every text of the format has: others of the source are no such texts. Empty where all are.
+    /// Text that occurs in every text of the format; other texts of the source are ignored. Empty
+    /// if all texts are checked.
     markup: &'static str,
-    /// What is put in as it is: numbers, words of ours, identifiers, and what was put together before.
+    /// Values that need no escaping: numbers, our keywords, identifiers, and texts that are already
+    /// escaped.
     plain: &'static [&'static str],
 }
 
 #[rustfmt::skip] // A table.
 const WRITERS: &[Writer] = &[
-    // Lists of files, FuseSoC, Yosys, TCL. Names of circuits, modules, files and buses are identifiers.
+    // Lists of files, FuseSoC, Yosys, TCL. Names of circuits, modules, files and buses are
+    // identifiers.
     Writer { path: "crates/target/src/rtl/lists.rs", escapes: &["comment", "yaml", "tcl"], markup: "", plain: &[
         "self.name", "source.name", "modules", "YOSYS", "ending", "self.top()", "self.names().join(\"\\n\")", "file", "p.name", "p.value", "header.name",
         "module", "name", "files", "source", "headers", "harness", "top", "bench", "names", "values", "version", "family",
@@ -44,7 +50,7 @@ const WRITERS: &[Writer] = &[
     Writer { path: "crates/report/src/figure/timeline.rs", escapes: &["escaped"], markup: "<", plain: &[
         "EDGE", "colour", "path",
     ] },
-    // HTML: the page is put together of parts, of which the title is escaped and data are JSON.
+    // HTML: the page consists of parts. The title is escaped and data are JSON.
     Writer { path: "crates/report/src/page.rs", escapes: &["escaped"], markup: "<", plain: &[] },
     // CSV.
     Writer { path: "crates/npukit/src/verbs/time.rs", escapes: &["quoted"], markup: ",", plain: &[
@@ -53,17 +59,17 @@ const WRITERS: &[Writer] = &[
     Writer { path: "crates/npukit/src/explore/table.rs", escapes: &["quoted"], markup: "", plain: &[] },
 ];
 
-/// Words that are in no source but in one that writes such a format.
+/// Keywords that only occur in sources that write such a format.
 const WORDS: &[&str] =
     &["<svg", "<title", "<html", "read_verilog", "create_project", "CAPI=2", "endmodule", "fn csv("];
 
-/// Sources that have such a word and write no such file.
+/// Sources with such a keyword that do not write files of the format.
 const NO_WRITERS: &[&str] = &[
-    "crates/import/src/foreign.rs", // It looks for pages that somebody took for a model.
-    "crates/npukit/src/verbs/explore.rs", // It hands on what `table.rs` writes.
+    "crates/import/src/foreign.rs", // It detects web pages in place of a model.
+    "crates/npukit/src/verbs/explore.rs", // It passes on the text of `table.rs`.
 ];
 
-/// Checks the sources that write, and looks for others.
+/// Checks the writers, and searches for sources without a row.
 pub fn check(files: &[SourceFile]) -> Vec<Problem> {
     let sources = files.iter().filter(|file| is_source(&file.path));
     sources
@@ -79,7 +85,7 @@ fn is_source(path: &str) -> bool {
     path.ends_with(".rs") && matches!([parts.next(), parts.nth(1)], [Some("crates" | "targets"), Some("src")])
 }
 
-/// A source that writes a format without a row in the table.
+/// Problem of a source that writes a format without a row in the table.
 fn unknown(file: &SourceFile) -> Option<Problem> {
     if NO_WRITERS.contains(&&*file.path) {
         return None;
@@ -97,12 +103,12 @@ fn unknown(file: &SourceFile) -> Option<Problem> {
     Some(Problem::at_line(&file.path, index, message))
 }
 
-/// What a writer puts into its files as it is and the table does not have.
+/// Values that a writer inserts without escaping and that are not in its row.
 fn unescaped(writer: &Writer, file: &SourceFile) -> Vec<Problem> {
     let code = file.code();
     let known = bindings(code);
     let texts = macros(code).into_iter().filter(|found| found.format.contains(writer.markup));
-    // What goes into an escape function as a whole may have anything in it.
+    // The whole argument of an escape function may contain anything.
     let outer =
         texts.filter(|found| !writer.escapes.iter().any(|name| is_argument(&code[..found.start], name)));
     outer
@@ -123,13 +129,14 @@ fn unescaped(writer: &Writer, file: &SourceFile) -> Vec<Problem> {
         .collect()
 }
 
-/// Whether what follows is the first argument of the function.
+/// Whether the following text is the first argument of the function.
 fn is_argument(before: &str, function: &str) -> bool {
     let before = before.trim_end().trim_end_matches('&').trim_end();
     before.strip_suffix('(').is_some_and(|before| before.ends_with(function))
 }
 
-/// Whether a value may be put in: by its precision it is a number, or it is escaped there or where it gets its name.
+/// Whether a value may be inserted: a precision marks it as a number, or it is escaped here or at
+/// its definition.
 fn is_fine(writer: &Writer, known: &[&Binding], found: &Macro, value: &str, spec: &str) -> bool {
     let is_safe = |value: &str| {
         let value = value.trim().trim_start_matches(['&', '*']);
@@ -163,7 +170,7 @@ mod tests {
             "fn a(b: &B) -> String { let (x, name) = (escaped(b.x), b.y); format!(\"<text>{name}{x}</text>\") }",
             "fn a(b: &B) { write!(out, \"<text>{name}</text>\", name = b.name) }",
             "fn a(b: &B) { write!(out, \"<text>{}{}</text>\", escaped(b.a), b.b.replace('\"', \"'\")) }",
-            // Escaped in one place and not in the other.
+            // Escaped in one place but not in the other.
             "fn a() { let name = escaped(x); } fn b() { let name = x; format!(\"<b>{name}\") }",
             "fn a() { let name = escaped(x); let name = x; format!(\"<b>{name}\") }",
             "fn a() { format!(\"<b>{0}{0:?}\", name) }",
@@ -195,7 +202,7 @@ mod tests {
         assert_eq!(problems("targets/new/tests/script.rs", text), [""; 0]);
     }
 
-    /// Each writer of ours with one escape function taken away.
+    /// Removes each escape function of each writer in turn.
     #[test]
     fn every_writer_is_looked_at() {
         let files = crate::source::source_files(&crate::root()).unwrap_or_default();
@@ -203,8 +210,8 @@ mod tests {
         for writer in WRITERS {
             let file = files.iter().find(|file| file.path == writer.path);
             let text = file.map(|file| file.code()).unwrap_or_default();
-            assert!(!text.is_empty(), "there is no {}", writer.path);
-            // These put nothing in by a macro: a test of theirs tries names.
+            assert!(!text.is_empty(), "{} is missing", writer.path);
+            // These do not insert values with a macro; a test of theirs checks names.
             if ["crates/report/src/page.rs", "crates/npukit/src/explore/table.rs"].contains(&writer.path) {
                 continue;
             }

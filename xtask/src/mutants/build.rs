@@ -1,4 +1,4 @@
-//! Builds a crate with its mutants and takes out those that do not compile.
+//! Builds a crate with its mutants, and removes mutants that do not compile.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::tree::Added;
 use crate::Error;
 
-/// A line of what cargo says with `--message-format json`.
+/// A line of cargo's output with `--message-format json`.
 #[derive(Deserialize)]
 struct Line {
     #[serde(default)]
@@ -43,12 +43,12 @@ struct Expansion {
     span: DiagnosticSpan,
 }
 
-/// What is built of a package.
+/// Build target of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// Nothing: its library is only checked.
+    /// Only a check of the library.
     Check,
-    /// Its test binaries.
+    /// Test binaries.
     Tests,
     /// An example of this name.
     Example(&'static str),
@@ -64,15 +64,15 @@ impl Wanted {
     }
 }
 
-/// What a build came to.
+/// Result of a build.
 pub enum Build {
-    /// The binaries.
+    /// Paths of the binaries.
     Binaries(Vec<PathBuf>),
-    /// Mutants that do not compile, by number.
+    /// Numbers of mutants that do not compile.
     Unviable(BTreeSet<usize>),
 }
 
-/// Builds what is wanted of `package`.
+/// Builds the wanted target of `package`.
 pub fn build(
     tree: &Path,
     target: &Path,
@@ -107,8 +107,9 @@ pub fn build(
     Ok(Build::Unviable(unviable))
 }
 
-/// The mutants in which an error lies: by its primary places, else by any of its places, else those between them (of a
-/// `match` that lacks an arm, rustc names the beginning and where the arm would stand).
+/// Mutants that contain an error: in its primary spans, otherwise in any of its spans, otherwise
+/// between them. For a `match` without an arm, rustc reports its beginning and the position of the
+/// missing arm.
 fn guilty(error: &Diagnostic, added: &Added) -> BTreeSet<usize> {
     let primary: BTreeSet<usize> =
         error.spans.iter().filter(|span| span.is_primary).filter_map(|span| owner(span, added)).collect();
@@ -122,7 +123,7 @@ fn guilty(error: &Diagnostic, added: &Added) -> BTreeSet<usize> {
     if all.is_empty() { between(error, added) } else { all }
 }
 
-/// The mutants between the first and the last place that an error names in the file of its first.
+/// Mutants between the first and the last span of an error, in the file of the first one.
 fn between(error: &Diagnostic, added: &Added) -> BTreeSet<usize> {
     let Some(first) = error.spans.first() else { return BTreeSet::new() };
     let places = error.spans.iter().chain(error.children.iter().flat_map(|child| &child.spans));
@@ -133,7 +134,7 @@ fn between(error: &Diagnostic, added: &Added) -> BTreeSet<usize> {
     here.filter(|(range, _)| range.start < end && start < range.end).map(|(_, number)| *number).collect()
 }
 
-/// The mutant whose text holds a place, or the place it was expanded from.
+/// Mutant whose text contains a span, or the span from which it was expanded.
 fn owner(span: &DiagnosticSpan, added: &Added) -> Option<usize> {
     let here = added.get(&span.file_name).and_then(|added| {
         added

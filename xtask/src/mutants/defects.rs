@@ -1,7 +1,9 @@
-//! Seeded defects of the compilers: `xtask/defects/*.toml`, each an expression of a function and what stands in its place.
+//! Seeded defects of the compilers: `xtask/defects/*.toml`. Each is an expression of a function,
+//! with a replacement.
 //!
-//! They are of the kind that is really made when a compiler is written, which no tool lists; an entry says which. Where
-//! code moves they go with it, since nothing but the function's name and the expression's own text says where it is.
+//! They resemble real defects of compilers, which tools cannot list; each entry describes its kind.
+//! They are found by the name of the function and the text of the expression, so they follow moved
+//! code.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,34 +15,34 @@ use syn::visit::{self, Visit};
 use super::list::Mutant;
 use crate::Error;
 
-/// The folder of the lists.
+/// Folder of the lists.
 const FOLDER: &str = "xtask/defects";
 
-/// A list.
+/// A file of defects.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
     defect: Vec<Defect>,
 }
 
-/// An entry.
+/// A defect of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Defect {
-    /// What it stands for, in words.
+    /// Description of the defect.
     is: String,
     file: String,
     function: String,
-    /// An expression that the function has once.
+    /// Expression that occurs exactly once in the function.
     code: String,
     instead: String,
 }
 
-/// All of them, below the folder of the workspace.
+/// Reads all defects of the workspace in `root`.
 ///
 /// # Errors
 ///
-/// A list that cannot be read, and a defect whose place is not there, or there twice.
+/// A list cannot be read, or the code of a defect occurs never or more than once.
 pub fn defects(root: &Path) -> Result<Vec<Mutant>, Error> {
     let folder = root.join(FOLDER);
     let failed = |source| Error::Read { path: FOLDER.to_owned(), source };
@@ -66,13 +68,13 @@ fn read(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.display().to_string(), source })
 }
 
-/// The package of a file: `crates/x/src/...` and `targets/x/src/...` are of `npukit-x`.
+/// Package of a file: `npukit-x` for `crates/x/src/...` and `targets/x/src/...`.
 fn package(file: &str) -> String {
     let name = file.split('/').nth(1);
-    super::package(name.unwrap_or_default()) // Default: a file outside is of no package, and not found either.
+    super::package(name.unwrap_or_default()) // Default: a file elsewhere does not belong to a package, and is not found either.
 }
 
-/// The mutant that a defect is in the text of its file, or why there is none.
+/// Converts a defect to a mutant of its file. The error says why it cannot be placed.
 fn placed(defect: Defect, source: &str) -> Result<Mutant, String> {
     let Defect { is, file, function, code, instead } = defect;
     let told = |what: &str| format!("`{is}`: {file}, {function}: {what}");
@@ -89,7 +91,7 @@ fn placed(defect: Defect, source: &str) -> Result<Mutant, String> {
     Ok(Mutant::expression((name, package(&file), file), (source, at..at + code.len()), instead))
 }
 
-/// Where functions of a name are.
+/// Bodies of the functions with a given name.
 struct Bodies<'a> {
     name: &'a str,
     found: Vec<Range<usize>>,
@@ -116,7 +118,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// Whoever moves the code of a defect finds it here, long before somebody judges it again.
+    /// Reports moved or changed code of a defect, long before the next run of the proofs.
     #[test]
     fn every_defect_has_its_place() {
         let defects = defects(&crate::root()).unwrap();
@@ -132,7 +134,7 @@ mod tests {
             let woven =
                 super::super::weave::weave(&read(&crate::root().join(package)).unwrap(), &own).unwrap();
             let lost: Vec<&str> = woven.lost.iter().map(|&number| defects[number].name.as_str()).collect();
-            assert!(lost.is_empty(), "no whole expressions: {lost:?}");
+            assert!(lost.is_empty(), "not whole expressions: {lost:?}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Runs tests with a mutant on: each mutant only by the tests that come past it, the quickest first.
+//! Runs tests with a mutant switched on: only the tests that reach it, fastest first.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// A test of a binary, how long it takes, and which mutants it comes past.
+/// A test of a binary, its duration, and the mutants that it reaches.
 pub struct Test {
     binary: PathBuf,
     name: String,
@@ -18,32 +18,33 @@ pub struct Test {
     reached: Vec<usize>,
 }
 
-/// What became of a mutant.
+/// Outcome of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     Caught,
     Timeout,
-    /// All tests that come past it pass.
+    /// All tests that reach it pass.
     Missed,
-    /// No test comes past it.
+    /// No test reaches it.
     Unreached,
     /// It does not compile.
     Unviable,
-    /// It cannot stand behind a switch.
+    /// It cannot be switched.
     Unjudged,
 }
 
 impl Outcome {
-    /// Whether no test saw it.
+    /// Whether no test detected it.
     pub fn is_survivor(self) -> bool {
         matches!(self, Self::Missed | Self::Unreached)
     }
 }
 
-/// The tests of `binaries`, each run once from `folder` to see what it reaches.
+/// Finds the tests of `binaries`. Each is run once from `folder` to find the mutants that it
+/// reaches.
 ///
-/// Those that fail without a mutant are named on standard error and left out.
+/// Tests that fail without a mutant are reported on standard error and ignored.
 pub fn tests(binaries: &[PathBuf], folder: &Path, scratch: &Path) -> Result<Vec<Test>, Error> {
     let mut names = Vec::new();
     for binary in binaries {
@@ -61,7 +62,7 @@ pub fn tests(binaries: &[PathBuf], folder: &Path, scratch: &Path) -> Result<Vec<
         let reached = std::fs::read_to_string(&record).unwrap_or_default();
         let _ = std::fs::remove_file(&record);
         if !passed {
-            eprintln!("left out, it fails without a mutant: {name}");
+            eprintln!("ignored, since it fails without a mutant: {name}");
             return Ok(None);
         }
         let reached = reached.lines().filter_map(|line| line.parse().ok()).collect();
@@ -85,7 +86,8 @@ fn listed(binary: &Path, folder: &Path) -> Result<Vec<String>, Error> {
     Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
-/// Judges the mutants with `numbers`, each by tests that take about `limit` together; `tell` hears of each.
+/// Runs the mutants with `numbers`, each with tests that take about `limit` together; `tell`
+/// receives each outcome.
 pub fn judge(
     numbers: &[usize],
     tests: &[Test],
@@ -135,7 +137,7 @@ fn outcome(number: usize, tests: &[&Test], limit: Duration, folder: &Path) -> Re
     Ok(Outcome::Missed)
 }
 
-/// The first tests of one binary that take about `budget` together, at least one, and their time.
+/// First tests of one binary that take about `budget` together (at least one test), and their time.
 fn batch<'a, 'b>(tests: &'a [&'b Test], budget: Duration) -> (&'a [&'b Test], Duration) {
     let mut time = Duration::ZERO;
     let mut count = 0;
@@ -157,7 +159,8 @@ fn test_command(binary: &Path, folder: &Path, names: &[impl AsRef<str>]) -> Comm
     command
 }
 
-/// Whether a command succeeds; none when it is stopped after `limit`. Errors: it does not start.
+/// Returns whether a command succeeds, or `None` if it is stopped after `limit`. Fails if it cannot
+/// be started.
 pub(super) fn ended(command: &mut Command, limit: Duration) -> Result<Option<bool>, Error> {
     let mut child =
         command.spawn().map_err(|source| Error::Start { command: format!("{command:?}"), source })?;
@@ -177,7 +180,7 @@ pub(super) fn ended(command: &mut Command, limit: Duration) -> Result<Option<boo
     }
 }
 
-/// Does `work` for each number, on all processors; the results in any order.
+/// Runs `work` for each number, on all processors; the results are in any order.
 pub(super) fn at_once<T: Send>(numbers: Vec<usize>, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);

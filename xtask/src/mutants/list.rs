@@ -1,4 +1,4 @@
-//! Which mutants there are: what `cargo mutants --list` says, within `.cargo/mutants.toml`.
+//! List of mutants: the output of `cargo mutants --list`, as configured in `.cargo/mutants.toml`.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use crate::Error;
 
-/// A change to the code that a test should see.
+/// A change of the code that a test should detect.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Mutant {
-    /// Its place and what it does, for people.
+    /// Place and description, for users.
     pub name: String,
     pub package: String,
     pub file: String,
@@ -20,13 +20,13 @@ pub struct Mutant {
     span: Span,
 }
 
-/// The function that it changes.
+/// Function that the mutant changes.
 #[derive(Debug, Clone, Deserialize)]
 struct Function {
     return_type: String,
 }
 
-/// What is changed.
+/// Kind of the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Genre {
     FnValue,
@@ -35,7 +35,7 @@ pub enum Genre {
     MatchArm,
     MatchArmGuard,
     StructField,
-    /// Any expression, for another one: no tool lists these, [`super::defects`] does.
+    /// An expression replaced by another one. [`super::defects`] lists these; tools do not.
     Expression,
 }
 
@@ -45,7 +45,7 @@ struct Span {
     end: Place,
 }
 
-/// A line and a column, from 1, in characters.
+/// Line and column, from 1, in characters.
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Place {
     line: usize,
@@ -53,7 +53,7 @@ struct Place {
 }
 
 impl Mutant {
-    /// An expression of `source`, in bytes, for another one.
+    /// Creates a mutant that replaces an expression at a byte range of `source`.
     pub fn expression(
         (name, package, file): (String, String, String),
         (source, at): (&str, std::ops::Range<usize>),
@@ -68,13 +68,13 @@ impl Mutant {
         Self { name, package, file, genre: Genre::Expression, replacement, function: None, span }
     }
 
-    /// Whether it cannot stand behind a switch: a function that returns `impl Trait` returns one type only.
+    /// Whether it cannot be switched: a function that returns `impl Trait` returns one type only.
     pub fn is_alone(&self) -> bool {
         let opaque = |function: &Function| function.return_type.contains("impl ");
         self.genre == Genre::FnValue && self.function.as_ref().is_some_and(opaque)
     }
 
-    /// What it replaces, in bytes of `source`, whose lines begin at `lines`.
+    /// Byte range in `source` that it replaces. `lines` are the offsets of the lines.
     pub fn bytes(&self, source: &str, lines: &[usize]) -> std::ops::Range<usize> {
         let byte = |place: Place| {
             let line = &source[lines[place.line - 1]..];
@@ -87,7 +87,7 @@ impl Mutant {
 
 #[cfg(test)]
 impl Mutant {
-    /// A mutant of the first line of a file, at `columns` from 1.
+    /// Creates a mutant in the first line of a file, at `columns` from 1.
     pub fn at(genre: Genre, columns: std::ops::Range<usize>, replacement: &str) -> Self {
         let place = |column| Place { line: 1, column };
         Self {
@@ -102,11 +102,11 @@ impl Mutant {
     }
 }
 
-/// The mutants that `arguments` of `cargo mutants` choose.
+/// Returns the mutants that `arguments` of `cargo mutants` select.
 ///
 /// # Errors
 ///
-/// When it is not installed, refuses the arguments, or answers what we do not understand.
+/// `cargo mutants` is not installed, rejects the arguments, or its output cannot be parsed.
 pub fn list(root: &Path, arguments: &[String]) -> Result<Vec<Mutant>, Error> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root).args(["mutants", "--list", "--json"]).args(arguments);

@@ -1,9 +1,10 @@
-//! `--proof`: defects of the compilers, judged by `npu verify`.
+//! `--proof`: defects of the compilers, checked by `npu verify`.
 //!
-//! The seeded [`defects`] and, unless `--seeded` is given, all mutants of the files that compile ([`COMPILING`]) are woven
-//! into one build of the judge (`crates/npukit/examples/judge`). A process of it with a mutant on compiles the subjects that come past
-//! the mutant; another one, without, proves what is not as it was, and runs it. Outcomes are kept in
-//! `target/mutants/proof.json`.
+//! The seeded [`defects`] and, without `--seeded`, all mutants of the compiling files
+//! ([`COMPILING`]) are woven into one build of the judge (`crates/npukit/examples/judge`). One
+//! process of the judge, with a mutant switched on, compiles the subjects that reach the mutant. A
+//! second process, without mutants, proves and runs the programs that changed. Outcomes are stored
+//! in `target/mutants/proof.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ mod table;
 use judging::Judge;
 use table::Outcomes;
 
-/// Files that make programs: passes of the graph, what lowerings share, and for each target its compiler and its encoder.
+/// Files that make programs: graph passes, code shared by the compilers, and the compiler and
+/// encoder of each target.
 const COMPILING: [(&str, &[&str]); 6] = [
     ("graph", &["crates/graph/src/pass.rs", "crates/graph/src/pass/**"]),
     ("lower", &["crates/lower/src/**"]),
@@ -43,11 +45,11 @@ const COMPILING: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// Mutants whose outcomes are kept at once.
+/// Number of mutants after which outcomes are stored.
 const KEPT_AT_ONCE: usize = 50;
 
-/// Judges the mutants of the crates that are named first among `arguments`, of all without one. What else stands there
-/// goes to `cargo mutants --list`.
+/// Runs the mutants of the crates that come first in `arguments`, or of all crates. Other arguments
+/// are passed to `cargo mutants --list`.
 pub fn run(folder: &Path, mut arguments: Vec<String>, is_again: bool) -> Result<(), Error> {
     let is_seeded = super::taken(&mut arguments, "--seeded");
     let mut mutants = defects::defects(&crate::root())?;
@@ -72,7 +74,7 @@ pub fn run(folder: &Path, mut arguments: Vec<String>, is_again: bool) -> Result<
     }
 }
 
-/// What `cargo mutants --list` is asked.
+/// Arguments for `cargo mutants --list`.
 fn chosen(crates: &[String], others: &[String]) -> Vec<String> {
     let is_chosen = |name: &str| {
         crates.is_empty() || crates.iter().any(|chosen| super::package(chosen) == super::package(name))
@@ -84,8 +86,8 @@ fn chosen(crates: &[String], others: &[String]) -> Vec<String> {
     chosen
 }
 
-/// Judges the mutants of `numbers`; outcomes are added to `known` and kept as they come. A defect that is seeded, and does
-/// not compile, is an error.
+/// Runs the mutants of `numbers`; outcomes are added to `known` and stored as they arrive. A seeded
+/// defect that does not compile is an error.
 fn judged(
     folder: &Path,
     (mutants, seeded): (&[Mutant], &BTreeSet<String>),
@@ -94,7 +96,7 @@ fn judged(
 ) -> Result<(), Error> {
     let (alone, mut viable): (BTreeSet<usize>, BTreeSet<usize>) =
         numbers.iter().partition(|&&number| mutants[number].is_alone());
-    eprintln!("{} mutants, {} of them cannot stand behind a switch", numbers.len(), alone.len());
+    eprintln!("{} mutants, {} of them cannot be switched", numbers.len(), alone.len());
     let command = woven(folder, mutants, &mut viable)?;
     let unviable = numbers.difference(&viable).map(|&number| &mutants[number].name);
     let unviable: Vec<&str> = unviable.filter(|name| seeded.contains(*name)).map(String::as_str).collect();
@@ -103,7 +105,8 @@ fn judged(
     }
     let judge = Judge::new(command, folder.join("proof"))?;
     let mut viable: Vec<usize> = viable.into_iter().collect();
-    // Seeded ones first, then others of all files: what is judged when somebody ends it tells something of all.
+    // Seeded ones first, then the others in mixed order, so that an interrupted run covers all
+    // files.
     let mixed = |number: usize| (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     viable.sort_by_key(|&number| (!seeded.contains(&mutants[number].name), mixed(number)));
     for (part, numbers) in viable.chunks(KEPT_AT_ONCE).enumerate() {
@@ -120,7 +123,7 @@ fn judged(
     Ok(())
 }
 
-/// Builds the judge with the mutants that are viable, and takes the others out.
+/// Builds the judge with the viable mutants, and removes those that do not compile.
 fn woven(folder: &Path, mutants: &[Mutant], viable: &mut BTreeSet<usize>) -> Result<PathBuf, Error> {
     let tree = Tree::new(&crate::root(), &folder.join("tree"))?;
     let crates: BTreeSet<String> = mutants.iter().filter_map(crate_folder).collect();
@@ -141,7 +144,7 @@ fn woven(folder: &Path, mutants: &[Mutant], viable: &mut BTreeSet<usize>) -> Res
     }
 }
 
-/// The folder of the crate that a mutant is of.
+/// Folder of the crate of a mutant.
 fn crate_folder(mutant: &Mutant) -> Option<String> {
     mutant.file.split_once("/src/").map(|(folder, _)| folder.to_owned())
 }

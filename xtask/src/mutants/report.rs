@@ -1,4 +1,4 @@
-//! What became of the mutants of a crate: `target/mutants/CRATE.json`, and a line of counts.
+//! Outcomes of the mutants of a crate: `target/mutants/CRATE.json`, and a summary line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn place(folder: &Path, package: &str) -> PathBuf {
     folder.join(format!("{package}.json"))
 }
 
-/// What is known from the last time; nothing when there was none.
+/// Reads the outcomes of the last run; empty if there was none.
 pub fn read(folder: &Path, package: &str) -> Result<Outcomes, Error> {
     match std::fs::read(place(folder, package)) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
@@ -22,14 +22,14 @@ pub fn read(folder: &Path, package: &str) -> Result<Outcomes, Error> {
     }
 }
 
-/// Keeps the outcomes.
+/// Stores the outcomes.
 pub fn write(folder: &Path, package: &str, outcomes: &Outcomes) -> Result<(), Error> {
     let path = place(folder, package);
     std::fs::write(&path, serde_json::to_string_pretty(outcomes)?)
         .map_err(|source| Error::Write { path: path.display().to_string(), source })
 }
 
-/// Prints the counts of outcomes, and says how many survived.
+/// Prints the numbers of outcomes, and returns how many mutants survived.
 pub fn tell(package: &str, outcomes: &Outcomes) -> usize {
     let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
     outcomes.values().for_each(|&outcome| *counts.entry(outcome).or_default() += 1);

@@ -1,6 +1,6 @@
-// The switch of the mutants woven into this crate: at most one is on, named by NPUKIT_MUTANT. With
-// NPUKIT_MUTANTS_REACHED, a file, the code writes there which mutants it came past. What the
-// compiler evaluates sees none.
+// Switch of the mutants woven into this crate. At most one is on, selected by NPUKIT_MUTANT. If
+// NPUKIT_MUTANTS_REACHED names a file, the code writes the reached mutants to it. Code evaluated by
+// the compiler never sees a mutant.
 
 const MUTANTS: usize = 0;
 const UNKNOWN: u32 = u32::MAX;

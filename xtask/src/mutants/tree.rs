@@ -1,4 +1,4 @@
-//! A copy of the workspace into which mutants are woven, in `target/mutants/tree`.
+//! Copy of the workspace into which mutants are woven, in `target/mutants/tree`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,18 +9,18 @@ use super::list::Mutant;
 use super::weave;
 use crate::Error;
 
-/// The copy.
+/// Copy of the workspace.
 pub struct Tree {
     source: PathBuf,
     pub folder: PathBuf,
 }
 
-/// What each mutant added to each file of the copy, by its number.
+/// Text ranges that each mutant added to each file of the copy, by mutant number.
 pub type Added = BTreeMap<String, Vec<(Range<usize>, usize)>>;
 
 impl Tree {
-    /// Copies what git knows of `source`, or does not ignore, to `folder`; what is equal stays as it is, and what is
-    /// no longer in `source` goes.
+    /// Copies the files of `source` that git does not ignore to `folder`. Equal files are not
+    /// touched; files that no longer exist in `source` are removed.
     pub fn new(source: &Path, folder: &Path) -> Result<Self, Error> {
         let tree = Self { source: source.to_owned(), folder: folder.to_owned() };
         let mut copied = BTreeSet::new();
@@ -34,7 +34,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The files of the workspace, from its folder.
+    /// Files of the workspace, relative to its folder.
     fn files(&self) -> Result<Vec<String>, Error> {
         let mut command = Command::new("git");
         command.current_dir(&self.source).args([
@@ -50,7 +50,7 @@ impl Tree {
         Ok(names.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// Writes a file of the copy, unless it has these bytes already.
+    /// Writes a file of the copy, unless it already has this content.
     fn write(&self, file: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = self.folder.join(file);
         if std::fs::read(&path).is_ok_and(|old| old == bytes) {
@@ -61,9 +61,9 @@ impl Tree {
         std::fs::write(&path, bytes).map_err(written)
     }
 
-    /// Weaves the mutants with `numbers` into the copy of the crate in `folder`, and no others.
+    /// Weaves the mutants with `numbers`, and no others, into the copy of the crate in `folder`.
     ///
-    /// Returns what each added where, and those that no switch can turn on.
+    /// Returns the ranges that each mutant added, and the mutants that cannot be switched.
     pub fn weave(
         &self,
         folder: &str,
@@ -106,7 +106,7 @@ impl Tree {
         Ok((added, lost))
     }
 
-    /// The text of a file of the workspace, without mutants.
+    /// Reads a file of the workspace, without mutants.
     fn read(&self, file: &str) -> Result<String, Error> {
         let path = self.source.join(file);
         std::fs::read_to_string(&path)
@@ -114,7 +114,7 @@ impl Tree {
     }
 }
 
-/// Removes the files below `folder` that are not of `kept`.
+/// Removes the files below `folder` that are not in `kept`.
 fn remove_others(folder: &Path, kept: &BTreeSet<PathBuf>) -> Result<(), Error> {
     let failed = |source| Error::Write { path: folder.display().to_string(), source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {

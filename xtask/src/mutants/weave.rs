@@ -1,7 +1,8 @@
-//! Weaves all mutants of a file into its text, each behind a switch, so that one build holds all of them.
+//! Weaves all mutants of a file into its text, each with a switch, so that one build contains all
+//! of them.
 //!
-//! `a + b` becomes `(if on(7) { (a) - (b) } else { a + b })`: the type checker sees every mutant, and at
-//! run time at most one is on. Which places can change is what `cargo mutants --list` says.
+//! `a + b` becomes `(if on(7) { (a) - (b) } else { a + b })`. The type checker sees every mutant,
+//! and at run time at most one is on. `cargo mutants --list` determines the places.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,20 +12,21 @@ use syn::visit::{self, Visit};
 
 use super::list::{Genre, Mutant};
 
-/// A file with its mutants, and where each stands in it.
+/// A file with its mutants, and their positions.
 pub struct Woven {
     pub text: String,
-    /// What each mutant added, by its number: bytes of `text`. Inner ones come before outer ones.
+    /// Byte ranges of `text` that each mutant added, with its number. Inner ones come before outer
+    /// ones.
     pub added: Vec<(Range<usize>, usize)>,
-    /// Mutants whose place was not found, by number.
+    /// Numbers of mutants whose place was not found.
     pub lost: Vec<usize>,
 }
 
-/// The file `source` with `mutants`, which have numbers.
+/// Weaves the numbered `mutants` into the file `source`.
 ///
 /// # Errors
 ///
-/// What the parser says of a text that is not Rust.
+/// The parser's error for text that is not Rust.
 pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> syn::Result<Woven> {
     let file = syn::parse_file(source)?;
     let mut places = Places::default();
@@ -56,7 +58,7 @@ pub fn weave(source: &str, mutants: &[(usize, &Mutant)]) -> syn::Result<Woven> {
     Ok(Woven { text: writer.text, added: writer.added, lost })
 }
 
-/// The order in which edits nest: by start, insertions first, the longer first, arms before guards, whole
+/// Nesting order of edits: by start, insertions first, longer ones first, arms before guards, whole
 /// expressions last.
 type Key = (usize, usize, usize, usize);
 
@@ -98,7 +100,7 @@ impl Kind {
     }
 }
 
-/// What a file has at which byte.
+/// Syntax elements of a file by byte position.
 #[derive(Default)]
 struct Places {
     bodies: Vec<Range<usize>>,
@@ -109,7 +111,7 @@ struct Places {
     structs: BTreeMap<usize, Kind>,
     /// Start and end of each expression.
     expressions: BTreeSet<(usize, usize)>,
-    /// What the compiler evaluates: no switch works there.
+    /// Ranges that the compiler evaluates, in which a switch does not work.
     constants: Vec<Range<usize>>,
 }
 
@@ -234,7 +236,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes `range` of the source with `edits`, which lie in it, sorted, outer ones first.
+    /// Writes `range` of the source with `edits` inside it, which are sorted, outer ones first.
     fn write(&mut self, range: Range<usize>, edits: &[Edit]) {
         let mut at = range.start;
         let mut rest = edits;
@@ -351,7 +353,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// The text with mutants: genre, what is replaced, by what.
+    /// Weaves changes into a text, each with its genre, replaced text and replacement.
     fn woven(source: &str, changes: &[(Genre, &str, &str)]) -> (String, Vec<usize>) {
         let mutants: Vec<Mutant> = changes
             .iter()
@@ -431,7 +433,7 @@ mod tests {
         );
         let call = [(Genre::Expression, "g(1)", "()")];
         assert_eq!(text("fn f() { g(1); }", &call), "fn f() { (if on(0) { () } else { g(1) }); }");
-        // `b + c` is none of `a + b + c`.
+        // `b + c` is not a subexpression of `a + b + c`.
         let part = [(Genre::Expression, "b + c", "0")];
         assert_eq!(woven("fn f() { a + b + c }", &part).1, vec![0]);
     }

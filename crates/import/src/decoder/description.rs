@@ -1,4 +1,4 @@
-//! The TOML file: [`read`] gives a configuration and where its weights are.
+//! Parser of the TOML file: [`read`] returns a configuration and the path of its weights.
 
 use npukit_graph::decoder::{self as graph, DecoderConfig, NormKind, Pairs, Positions};
 use npukit_graph::op::GeluForm;
@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use super::{DecoderFileError, Text};
 
-/// What a description says.
+/// Content of a description.
 pub(super) struct Description {
     pub(super) config: DecoderConfig,
     pub(super) text: Option<Text>,
-    /// File of the weights, seen from the description.
+    /// Path of the weights file, relative to the description.
     pub(super) weights: String,
 }
 
-/// The file's keys.
+/// Keys of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keys {
@@ -94,7 +94,7 @@ struct TextKeys {
     number_width: usize,
 }
 
-/// Reads the file.
+/// Parses the file.
 pub(super) fn read(bytes: &[u8]) -> Result<Description, DecoderFileError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| DecoderFileError::NotText { offset: error.valid_up_to() })?;

@@ -1,4 +1,4 @@
-//! [`DecoderFileError`].
+//! Errors of decoder files: [`DecoderFileError`].
 
 use npukit_base::codes;
 use npukit_graph::decoder::DecoderError;
@@ -10,85 +10,85 @@ pub enum DecoderFileError {
     /// A description is not text.
     #[error("byte {offset} of the description is not UTF-8 text")]
     NotText {
-        /// Where text ends.
+        /// Byte offset where the valid text ends.
         offset: usize,
     },
     /// A description is not TOML, or has keys or values that mean nothing.
     #[error("line {line}, column {column} of the description: {message}")]
     Toml {
-        /// Line, from 1.
+        /// Line number, from 1.
         line: usize,
         /// Column in characters, from 1.
         column: usize,
-        /// What is wrong.
+        /// Message of the TOML parser.
         message: String,
     },
-    /// A value of a description that means nothing.
+    /// A key of the description with an illegal value.
     #[error("`{key}` of the description is {found}; legal is {legal}")]
     Key {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
-        /// Its value.
+        /// Value found.
         found: String,
-        /// What it may be.
+        /// Legal values.
         legal: String,
     },
     /// A prompt has a character that is not a token.
     #[error("character {character:?} is not one of the model's alphabet {alphabet:?}")]
     Character {
-        /// The character.
+        /// The unknown character.
         character: char,
-        /// Those there are.
+        /// Characters of the alphabet.
         alphabet: String,
     },
     /// The weights cannot be read.
     #[error("cannot read the weights `{path}`: {reason}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Reason why the file cannot be read.
         reason: String,
     },
     /// The weights are not a safetensors file.
     #[error("`{path}` is not a safetensors file: {reason}")]
     Format {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Defect of the file.
         reason: String,
     },
-    /// A tensor is missing.
-    #[error("`{path}` has no tensor `{name}`, which is to have shape {expected:?}")]
+    /// A tensor is missing from the file.
+    #[error("`{path}` has no tensor `{name}`; expected one of shape {expected:?}")]
     #[diagnostic(help("its tensors are {known}"))]
     Missing {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The tensor.
+        /// Name of the missing tensor.
         name: String,
-        /// Its shape.
+        /// Shape that the tensor must have.
         expected: Vec<usize>,
-        /// Names there are.
+        /// Names of the tensors in the file.
         known: String,
     },
     /// A tensor has elements of a type that is not read.
     #[error("tensor `{name}` of `{path}` has elements of {found}; legal are F32, F16 and BF16")]
     Elements {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// Their type.
+        /// Element type found.
         found: String,
     },
-    /// Tensors that no part of the model is made of.
+    /// Tensors that the model does not use.
     #[error("`{path}` has tensors that the description makes nothing of: {names}")]
     Unused {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Their names.
+        /// Names of the unused tensors.
         names: String,
     },
-    /// Sizes that make no decoder, or tensors of other shapes.
+    /// The sizes or the shapes of tensors do not fit a decoder.
     #[error(transparent)]
     Model(#[from] DecoderError),
 }
@@ -97,11 +97,11 @@ codes!(DecoderFileError {
     NotText = "description-not-text": "a language model's description is not UTF-8 text";
     Toml = "invalid-description": "a language model's description is not TOML, or has keys or values that mean nothing";
     Key = "description-value": "a value of a language model's description means nothing";
-    Character = "unknown-character": "a prompt has a character that is no token of the model";
+    Character = "unknown-character": "a prompt has a character that is not a token of the model";
     File = "unreadable-weights": "a language model's weights cannot be read";
-    Format = "invalid-weights": "a language model's weights are no safetensors file";
+    Format = "invalid-weights": "a language model's weights are not a safetensors file";
     Missing = "missing-tensor": "a language model's weights lack a tensor";
     Elements = "tensor-type": "a tensor of a language model has elements of a type that is not read";
-    Unused = "unused-tensors": "a language model's weights have tensors that no part of it is made of";
-    Model = "invalid-decoder": "sizes or tensors make no language model";
+    Unused = "unused-tensors": "a language model's weights have tensors that it does not use";
+    Model = "invalid-decoder": "sizes or shapes of tensors do not fit a language model";
 });

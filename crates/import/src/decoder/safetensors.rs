@@ -1,18 +1,20 @@
-//! [`SafeTensors`]: the tensors of a safetensors file by their names, where they lie in its bytes.
+//! Reader of safetensors files. [`SafeTensors`] gives the tensors by name, as slices of the file's
+//! bytes.
 //!
-//! Source: the description of the format by Hugging Face. Eight bytes have the length of the header, the lowest first. The
-//! header is a JSON object: for each tensor its `dtype`, its `shape`, and with `data_offsets` where its elements begin and end
-//! in the bytes behind the header, which they fill without gaps; `__metadata__` has texts about the file.
+//! Source: Hugging Face's description of the format. The first eight bytes are the length of the
+//! header, little-endian. The header is a JSON object. For each tensor it holds the `dtype`, the
+//! `shape` and, in `data_offsets`, the begin and end of the elements in the bytes after the header,
+//! which they fill without gaps. `__metadata__` holds texts about the file.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What is not a tensor in a header.
+/// Key of the header that is not a tensor.
 const METADATA: &str = "__metadata__";
 
-/// Sizes of elements in bytes; of others the size is not known.
+/// Sizes of elements in bytes. The size of other types is unknown.
 #[rustfmt::skip] // A table.
 const BYTES: &[(&str, usize)] = &[
     ("BOOL", 1), ("U8", 1), ("I8", 1), ("F8_E4M3", 1), ("F8_E5M2", 1),
@@ -26,13 +28,13 @@ pub struct SafeTensors<'a> {
     tensors: BTreeMap<String, View<'a>>,
 }
 
-/// A tensor.
+/// A tensor in a file.
 pub struct View<'a> {
     /// The type of its elements, as the file names it.
     pub dtype: String,
-    /// Its shape.
+    /// Shape of the tensor.
     pub shape: Vec<usize>,
-    /// Its elements, row by row, the lowest byte first.
+    /// Elements, row-major and little-endian.
     pub data: &'a [u8],
 }
 
@@ -44,11 +46,11 @@ struct Entry {
 }
 
 impl<'a> SafeTensors<'a> {
-    /// Those of a file.
+    /// Reads the header of a file.
     ///
     /// # Errors
     ///
-    /// Why bytes are no such file.
+    /// Describes why the bytes are not a safetensors file.
     pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
         let (length, rest) =
             bytes.split_first_chunk().ok_or("it is shorter than the length of its header")?;
@@ -80,18 +82,18 @@ impl<'a> SafeTensors<'a> {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// The tensor called `name`, if there is one.
+    /// Returns the tensor called `name`, or `None` if it does not exist.
     pub fn tensor(&self, name: &str) -> Option<&View<'a>> {
         self.tensors.get(name)
     }
 }
 
 impl Entry {
-    /// The tensor in the bytes behind the header.
+    /// Returns the tensor's view of `data`, the bytes after the header.
     fn view<'a>(&self, data: &'a [u8]) -> Result<View<'a>, String> {
         let [from, to] = self.data_offsets;
         let found = data.get(from..to).ok_or_else(|| {
-            format!("its bytes {from} to {to} are not in the {} behind the header", data.len())
+            format!("its bytes {from} to {to} are not within the {} after the header", data.len())
         })?;
         let element = BYTES.iter().find(|(name, _)| *name == self.dtype).map(|&(_, bytes)| bytes);
         let need = element.map(|bytes| self.shape.iter().try_fold(bytes, |all, &size| all.checked_mul(size)));
@@ -149,11 +151,11 @@ mod tests {
         assert!(fault(&file("[]", &[])).contains("expected a map"), "{}", fault(&file("[]", &[])));
         assert_eq!(
             fault(&file(&tensor("[2,6]"), &four)),
-            "tensor `a`: its bytes 2 to 6 are not in the 4 behind the header"
+            "tensor `a`: its bytes 2 to 6 are not within the 4 after the header"
         );
         assert_eq!(
             fault(&file(&tensor("[3,1]"), &four)),
-            "tensor `a`: its bytes 3 to 1 are not in the 4 behind the header"
+            "tensor `a`: its bytes 3 to 1 are not within the 4 after the header"
         );
         assert_eq!(
             fault(&file(&tensor("[0,2]"), &four)),
@@ -164,7 +166,7 @@ mod tests {
     }
 
     proptest! {
-        /// The reference takes what we take, and sees the same in it.
+        /// The reference implementation accepts every file that we accept, with the same content.
         #[test]
         fn damaged_files_are_read_as_the_reference_reads_them_or_not(at in 0_usize..200, byte: u8) {
             let data: Vec<u8> = (0..24).collect();

@@ -1,8 +1,8 @@
-//! [`Text`]: characters and tokens.
+//! Mapping between characters and tokens: [`Text`].
 
 use super::DecoderFileError;
 
-/// What tokens stand for: characters, one each.
+/// Text of the tokens: one character per token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     alphabet: Vec<char>,
@@ -14,13 +14,14 @@ pub struct Text {
 const MAX_WIDTH: usize = 64;
 
 impl Text {
-    /// Tokens 0, 1, .. stand for the characters of `alphabet`; generation ends with `stop`; numbers of a prompt
-    /// get spaces before them up to `number_width` characters.
+    /// Creates the mapping. Tokens 0, 1, .. are the characters of `alphabet`. Generation ends with
+    /// `stop`. Numbers of a prompt are padded with spaces to `number_width` characters.
     ///
     /// # Errors
     ///
-    /// [`DecoderFileError::Key`] for an alphabet that is empty or has a character twice, a `number_width`
-    /// that is too large or has no space to fill with, or a `stop` that is not in the alphabet.
+    /// [`DecoderFileError::Key`] if the alphabet is empty or repeats a character, `number_width` is
+    /// too large or needs a space that the alphabet does not have, or `stop` is not in the
+    /// alphabet.
     pub fn new(alphabet: &str, stop: Option<char>, number_width: usize) -> Result<Self, DecoderFileError> {
         let key =
             |key, found: String, legal: &str| DecoderFileError::Key { key, found, legal: legal.to_owned() };
@@ -32,7 +33,7 @@ impl Text {
             return Err(key("alphabet", format!("{alphabet:?}"), "characters that differ, at least one"));
         }
         if number_width > MAX_WIDTH || number_width > 0 && !characters.contains(&' ') {
-            let legal = format!("at most {MAX_WIDTH}, and 0 where the alphabet has no space");
+            let legal = format!("at most {MAX_WIDTH}, or 0 if the alphabet has no space");
             return Err(key("number_width", number_width.to_string(), &legal));
         }
         let mut text = Self { alphabet: characters, stop: None, number_width };
@@ -43,7 +44,7 @@ impl Text {
         Ok(text)
     }
 
-    /// How many tokens there are.
+    /// Number of tokens.
     pub fn vocabulary(&self) -> usize {
         self.alphabet.len()
     }
@@ -53,12 +54,12 @@ impl Text {
         self.stop
     }
 
-    /// What a token stands for.
+    /// Returns the character of a token, or `None` if the token does not exist.
     pub fn character(&self, token: usize) -> Option<char> {
         self.alphabet.get(token).copied()
     }
 
-    /// What tokens stand for; nothing for one that is not there.
+    /// Returns the text of tokens. Unknown tokens are skipped.
     pub fn decode(&self, tokens: &[usize]) -> String {
         tokens.iter().filter_map(|&token| self.character(token)).collect()
     }
@@ -81,7 +82,8 @@ impl Text {
         self.alphabet.iter().position(|&own| own == character)
     }
 
-    /// The prompt with spaces before numbers, in place of those that are there.
+    /// Returns the prompt with numbers padded by spaces, which replace the existing spaces before
+    /// them.
     fn padded(&self, prompt: &str) -> String {
         if self.number_width == 0 {
             return prompt.to_owned();

@@ -1,4 +1,4 @@
-//! Weights: [`model`] gives a configuration the tensors of a safetensors file.
+//! Weights: [`model`] combines a configuration with the tensors of a safetensors file.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::DecoderFileError;
 use super::safetensors::{SafeTensors, View};
 use crate::elements::from_raw;
 
-/// The decoder of `config` with the tensors of the file `path`, which holds `bytes`.
+/// Creates the decoder of `config` with the tensors of the file `path`, which holds `bytes`.
 pub(super) fn model(
     config: DecoderConfig,
     path: &str,

@@ -1,6 +1,6 @@
-//! The attributes of a node: [`Attributes`] reads them by type and knows which were read.
+//! Attributes of a node: [`Attributes`] reads them by type and records which were read.
 //!
-//! A handler reads what it understands; what is left over is reported, never ignored.
+//! A handler reads the attributes that it supports. Unread ones are reported, never ignored.
 
 use super::error::Reason;
 use super::proto::{AttributeProto, NodeProto, TensorProto, attribute_type};
@@ -28,7 +28,7 @@ impl Given {
     }
 }
 
-/// The attributes of one node.
+/// Attributes of one node.
 pub(super) struct Attributes<'a> {
     list: &'a [AttributeProto],
     read: Vec<bool>,
@@ -55,14 +55,15 @@ impl<'a> Attributes<'a> {
         Ok(Self { list: &node.attribute, read: vec![false; node.attribute.len()] })
     }
 
-    /// An integer, when present.
+    /// Returns an integer, or `None` if it is absent.
     pub(super) fn int(&mut self, name: &'static str) -> Result<Option<i64>, Reason> {
         let found = self.find(name, attribute_type::INT, "INT")?;
-        // Default: a field that the message leaves out is 0, says protobuf.
+        // Default: protobuf defines an omitted field as 0.
         Ok(found.map(|attribute| attribute.i.unwrap_or(0)))
     }
 
-    /// An integer; when absent `default`, which is what the operator's page of the ONNX standard says.
+    /// Returns an integer, or `default` if it is absent. The default is given in the operator's
+    /// page of the ONNX standard.
     pub(super) fn int_or(&mut self, name: &'static str, default: i64) -> Result<i64, Reason> {
         Ok(self.int(name)?.unwrap_or(default))
     }
@@ -77,14 +78,15 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A float, when present.
+    /// Returns a float, or `None` if it is absent.
     pub(super) fn float(&mut self, name: &'static str) -> Result<Option<f32>, Reason> {
         let found = self.find(name, attribute_type::FLOAT, "FLOAT")?;
-        // Default: a field that the message leaves out is 0, says protobuf.
+        // Default: protobuf defines an omitted field as 0.
         Ok(found.map(|attribute| attribute.f.unwrap_or(0.0)))
     }
 
-    /// A float; when absent `default`, which is what the operator's page of the ONNX standard says.
+    /// Returns a float, or `default` if it is absent. The default is given in the operator's page
+    /// of the ONNX standard.
     pub(super) fn float_or(&mut self, name: &'static str, default: f32) -> Result<f32, Reason> {
         Ok(self.float(name)?.unwrap_or(default))
     }
@@ -93,44 +95,44 @@ impl<'a> Attributes<'a> {
     pub(super) fn string(&mut self, name: &'static str) -> Result<Option<String>, Reason> {
         let found = self.find(name, attribute_type::STRING, "STRING")?;
         Ok(found.map(|attribute| {
-            // Default: a field that the message leaves out is empty, says protobuf.
+            // Default: protobuf defines an omitted field as empty.
             String::from_utf8_lossy(attribute.s.as_deref().unwrap_or_default()).into_owned()
         }))
     }
 
-    /// Integers, when present.
+    /// Returns integers, or `None` if the attribute is absent.
     pub(super) fn ints(&mut self, name: &'static str) -> Result<Option<&'a [i64]>, Reason> {
         let found = self.find(name, attribute_type::INTS, "INTS")?;
         Ok(found.map(|attribute| attribute.ints.as_slice()))
     }
 
-    /// Floats, when present.
+    /// Returns floats, or `None` if the attribute is absent.
     pub(super) fn floats(&mut self, name: &'static str) -> Result<Option<&'a [f32]>, Reason> {
         let found = self.find(name, attribute_type::FLOATS, "FLOATS")?;
         Ok(found.map(|attribute| attribute.floats.as_slice()))
     }
 
-    /// Strings, when present.
+    /// Returns strings, or `None` if the attribute is absent.
     pub(super) fn strings(&mut self, name: &'static str) -> Result<Option<Vec<String>>, Reason> {
         let found = self.find(name, attribute_type::STRINGS, "STRINGS")?;
         let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
         Ok(found.map(|attribute| attribute.strings.iter().map(text).collect()))
     }
 
-    /// A tensor, when present.
+    /// Returns a tensor, or `None` if it is absent.
     pub(super) fn tensor(&mut self, name: &'static str) -> Result<Option<&'a TensorProto>, Reason> {
         let found = self.find(name, attribute_type::TENSOR, "TENSOR")?;
         Ok(found.and_then(|attribute| attribute.t.as_deref()))
     }
 
-    /// Accepts an attribute whatever it holds: it has no effect on the results we compute.
+    /// Accepts any value of an attribute that does not affect the results.
     pub(super) fn without_effect(&mut self, name: &str) {
         for (attribute, read) in self.list.iter().zip(&mut self.read) {
             *read |= attribute.name == name;
         }
     }
 
-    /// The first attribute that was not asked for.
+    /// Name of the first attribute that was not read.
     pub(super) fn unread(&self) -> Option<&'a str> {
         let mut unread = self.list.iter().zip(&self.read).filter(|(_, read)| !**read);
         unread.next().map(|(attribute, _)| attribute.name.as_str())

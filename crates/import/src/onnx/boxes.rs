@@ -1,5 +1,6 @@
-//! Indices that are known and name a box, a range along each axis: what picks by them is a Slice, and what puts there is
-//! a Concat of what stays and what is new. Exporters write assignments to slices so.
+//! Constant indices that form a box, a range along each axis. Gathering with such indices is a
+//! Slice; scattering is a Concat of the old and new parts. Exporters write assignments to slices in
+//! this form.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Slice, SliceRange};
@@ -7,10 +8,10 @@ use npukit_graph::op::{Concat, Slice, SliceRange};
 use super::context::Context;
 use super::error::Reason;
 
-/// Most indices looked at: their coordinates take many times their own room.
+/// Maximum number of examined indices. Their coordinates take several times their memory.
 const MOST: usize = 1 << 20;
 
-/// The elements of a constant operand of indices; none when it is computed at run time.
+/// Returns the elements of a constant index operand, or `None` if it is computed at run time.
 pub(super) fn known(context: &mut Context<'_>, indices: ValueId) -> Result<Option<Vec<i64>>, Reason> {
     if !context.is_constant(indices) {
         return Ok(None);
@@ -24,7 +25,8 @@ pub(super) fn known(context: &mut Context<'_>, indices: ValueId) -> Result<Optio
     Ok(Some(constant.reals().iter().map(|&index| index as i64).collect()))
 }
 
-/// The places that indices along `axis` of `sizes` name, each at its own coordinates in `shape` but for that axis.
+/// Returns the coordinates that indices along `axis` of `sizes` select. The other coordinates are
+/// the index's own position in `shape`.
 pub(super) fn along_axis(
     sizes: &[usize],
     axis: usize,
@@ -50,13 +52,14 @@ pub(super) fn tuples(sizes: &[usize], width: usize, indices: &[i64]) -> Option<V
     indices.chunks(width).map(place).collect()
 }
 
-/// An index from 0, where negative ones count from the end.
+/// Converts an index to one from 0. Negative indices count from the end.
 fn position(index: i64, size: usize) -> Option<usize> {
     let index = if index < 0 { index.checked_add(size as i64)? } else { index };
     usize::try_from(index).ok().filter(|&index| index < size)
 }
 
-/// The ranges whose elements, row-major, are the places; none when they are no such box.
+/// Returns the ranges whose row-major elements are `places`, or `None` if the places do not form a
+/// box.
 pub(super) fn of(places: &[Vec<usize>]) -> Option<Vec<SliceRange>> {
     let first = places.first()?;
     let ranges = (0..first.len()).map(|axis| {
@@ -81,7 +84,7 @@ pub(super) fn of(places: &[Vec<usize>]) -> Option<Vec<SliceRange>> {
     is_box.then_some(ranges)
 }
 
-/// Whether every element of the ranges is beside the one before.
+/// Whether the elements of the ranges are contiguous.
 pub(super) fn is_dense(ranges: &[SliceRange]) -> bool {
     ranges.iter().all(|range| range.step == 1)
 }

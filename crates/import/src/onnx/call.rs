@@ -1,4 +1,4 @@
-//! Calls of functions: nodes that stand for graphs, which take their place when the file is read.
+//! Calls of functions. A function call is replaced by the nodes of the function during the import.
 
 use npukit_graph::ValueId;
 use prost::Message;
@@ -13,11 +13,12 @@ use super::scope::Scope;
 /// Deepest nesting of calls followed.
 const MAX_DEPTH: usize = 16;
 
-/// What a node of a function costs, its name and results, in elements of constants.
+/// Cost of a function's node (its name and results), in elements of constants.
 const ELEMENTS_PER_NODE: usize = 64;
 
 impl Importer<'_, '_> {
-    /// The results of a function for these operands. `None` when something in it failed, which is recorded.
+    /// Returns the results of a function for these operands, or `None` if a part of it failed. The
+    /// failure is recorded.
     pub(super) fn call(
         &mut self,
         function: &FunctionProto,
@@ -30,7 +31,7 @@ impl Importer<'_, '_> {
         let nodes = function.node.len().saturating_mul(ELEMENTS_PER_NODE);
         self.builder.reserve(&[nodes.max(function.encoded_len())])?;
         if let Some(index) = (function.input.len()..operands.len()).next() {
-            // Default: a name that is not there is none.
+            // Default: an operand that is left out has the empty name.
             let name = node.input.get(index).cloned().unwrap_or_default();
             return Err(Reason::OperandUnknown { index, name, opset: None });
         }
@@ -57,7 +58,8 @@ impl Importer<'_, '_> {
     }
 }
 
-/// The nodes of a function with the attributes of the node that stands for it; operands that it leaves out are left out.
+/// Returns the nodes of a function with the attributes of the calling node. Operands that the call
+/// omits stay omitted.
 fn body(
     function: &FunctionProto,
     call: &NodeProto,
@@ -86,7 +88,7 @@ fn body(
     Ok(GraphProto { node, output: output.collect(), ..GraphProto::default() })
 }
 
-/// Puts what `given` says in the place of references to it, in the graphs within nodes too.
+/// Replaces references to attributes by the values in `given`, also in nested graphs.
 fn substitute<'a>(
     nodes: &mut [NodeProto],
     given: &impl Fn(&String) -> Option<&'a AttributeProto>,
@@ -99,7 +101,7 @@ fn substitute<'a>(
         let attributes = std::mem::take(&mut node.attribute);
         for mut attribute in attributes {
             if !attribute.ref_attr_name.is_empty() {
-                // One that is given nowhere has the value that the operator says.
+                // An attribute without a value has the default of the operator.
                 let Some(value) = given(&attribute.ref_attr_name) else { continue };
                 attribute = AttributeProto { name: attribute.name, ..value.clone() };
             } else if let Some(bytes) = &attribute.g {

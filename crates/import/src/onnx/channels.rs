@@ -1,4 +1,4 @@
-//! Operators whose channels are the last axis in the graph, the second one in the model.
+//! Operators whose channels are the last axis in the graph, but the second axis in the model.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Op, Transpose};
@@ -28,7 +28,7 @@ pub(super) fn channels_last(rank: usize) -> Vec<usize> {
     [0].into_iter().chain(2..rank).chain([1]).collect()
 }
 
-/// The permutation back.
+/// Permutation from channels last to channels first.
 pub(super) fn channels_first(rank: usize) -> Vec<usize> {
     [0, rank - 1].into_iter().chain(1..rank - 1).collect()
 }

@@ -1,4 +1,4 @@
-//! [`Context`]: what a handler sees of its node, and how it adds to the graph.
+//! [`Context`]: the view of a node that its handler gets, and functions that add to the graph.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -17,32 +17,32 @@ pub(super) use crate::node::described;
 use crate::node::{MAX_INTEGERS, NodeBuilder};
 use crate::remark::Remark;
 
-/// What is the same for all nodes of a file.
+/// State shared by all nodes of a file.
 #[derive(Clone, Copy)]
 pub(super) struct File<'a> {
     /// Version of the file's operators.
     pub(super) opset: i64,
-    /// What the caller asked for.
+    /// Options of the caller.
     pub(super) options: &'a Options,
-    /// Files beside the model.
+    /// Files next to the model.
     pub(super) external: &'a External<'a>,
-    /// Functions that nodes may stand for.
+    /// Functions that nodes may call.
     pub(super) functions: &'a Functions,
-    /// The inputs of the model, those with a default among them.
+    /// Inputs of the model, including those with a default.
     pub(super) inputs: &'a [ValueInfoProto],
 }
 
 /// A node being translated: a [`NodeBuilder`] with the attributes of ONNX.
 pub(super) struct Context<'a> {
-    /// The node's attributes.
+    /// Attributes of the node.
     pub(super) attributes: Attributes<'a>,
     /// Version of the file's operators.
     pub(super) opset: i64,
-    /// What the caller asked for.
+    /// Options of the caller.
     pub(super) options: &'a Options,
-    /// Files beside the model.
+    /// Files next to the model.
     pub(super) external: &'a External<'a>,
-    /// What the model's user should know of.
+    /// Notes and warnings for the user.
     pub(super) remarks: &'a mut Vec<Remark>,
     node: &'a NodeProto,
     builder: NodeBuilder<'a>,
@@ -63,7 +63,7 @@ impl DerefMut for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// The node `node`, called `name` in the graph, whose operands are already values.
+    /// Creates the context of `node`, called `name` in the graph. Its operands are already values.
     pub(super) fn new(
         builder: &'a mut Builder,
         remarks: &'a mut Vec<Remark>,
@@ -84,12 +84,12 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Says that the node does not say how its coordinates are counted.
+    /// Records that the node does not state its coordinate mode.
     pub(super) fn remark_coordinates(&mut self, op: &'static str) {
         Remark::add_coordinates(self.remarks, op, self.builder.name(), self.opset);
     }
 
-    /// The operator's name.
+    /// Name of the operator.
     pub(super) fn op_type(&self) -> &'a str {
         &self.node.op_type
     }
@@ -104,7 +104,8 @@ impl<'a> Context<'a> {
         self.node.output.get(index).is_some_and(|name| !name.is_empty())
     }
 
-    /// Integers that are an attribute before opset `since` and operand `index` from there on.
+    /// Returns integers that are an attribute before opset `since`, and operand `index` starting at
+    /// that opset.
     pub(super) fn integers_since(
         &mut self,
         since: i64,
@@ -125,7 +126,7 @@ impl<'a> Context<'a> {
     /// A value that decides the shape of a result: a constant.
     pub(super) fn decides(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
         let constant = self.constant(id, operand).map_err(|_| Reason::ShapeByValue { operand })?;
-        // Integers beyond 2^53 would not be told apart.
+        // Integers beyond 2^53 are not exact as floats.
         let exact = |values: &[i64]| values.iter().all(|value| value.unsigned_abs() <= 1 << 53);
         match constant.data() {
             TensorData::I64(values) if !exact(values) => {
@@ -136,12 +137,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// An axis from 0, where the standard counts negative ones from the end of `rank` axes.
+    /// Converts an axis to one from 0. In the standard, negative axes count from the end of `rank`
+    /// axes.
     pub(super) fn axis(name: &'static str, axis: i64, rank: usize) -> Result<usize, Reason> {
         NodeBuilder::axis(name, axis, rank)
     }
 
-    /// What the handler left unread: a part of the node that would be ignored silently.
+    /// Returns an error if the handler left a part of the node unread, which would be ignored
+    /// silently.
     pub(super) fn finish(&self) -> Result<(), Reason> {
         if let Some(name) = self.attributes.unread() {
             return Err(Reason::AttributeUnknown { name: name.to_owned(), opset: Some(self.opset) });

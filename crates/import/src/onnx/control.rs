@@ -1,6 +1,7 @@
-//! Nodes that hold graphs. An If becomes the branch that its condition takes or, where that is known only when computing,
-//! both branches and a choice between their results. A Loop or a Scan becomes its rounds, one behind the other, where
-//! their number is known and small; else a Loop becomes an operator that repeats a graph.
+//! Nodes that hold graphs. An If becomes the taken branch if its condition is constant; otherwise
+//! it becomes both branches and a selection between their results. A Loop or a Scan is unrolled if
+//! its number of iterations is known and small. Other Loops become an operator that repeats a
+//! graph.
 
 mod rounds;
 mod scan;
@@ -21,12 +22,13 @@ use super::scope::{Bodies, Branch};
 use crate::format::Format;
 use crate::node::ELEMENTS_PER_RESULT;
 
-/// Most nodes that the rounds of one Loop or Scan become: two layers of a recurrent network over a thousand steps.
+/// Maximum number of nodes that unrolling one Loop or Scan adds: two layers of a recurrent network
+/// over a thousand steps.
 const MAX_NODES: usize = 1 << 16;
 
 impl<'a> Importer<'a, '_> {
-    /// The results of the node at `index`, which holds graphs. None when something that they need failed, which is
-    /// recorded.
+    /// Returns the results of the node at `index`, which holds graphs, or `None` if a value that
+    /// they need failed. The failure is recorded.
     pub(super) fn control(
         &mut self,
         index: usize,
@@ -52,7 +54,8 @@ impl<'a> Importer<'a, '_> {
         Ok(results)
     }
 
-    /// The results of an If: of the branch that the condition takes where it is known, else both and a choice.
+    /// Returns the results of an If: the results of the taken branch if the condition is constant,
+    /// otherwise a selection between both branches.
     fn choose(
         &mut self,
         index: usize,
@@ -100,13 +103,15 @@ impl<'a> Importer<'a, '_> {
             .collect()
     }
 
-    /// Says of the problems from `first` on that they are of a branch which other inputs may not take.
+    /// Marks the problems starting at index `first` as belonging to a branch that other inputs may
+    /// not take.
     fn of_branch(&mut self, first: usize, branch: &'static str, node: &NodeProto, decides: &[String]) {
         if decides.is_empty() {
             return;
         }
         for problem in &mut self.problems[first..] {
-            // What no branch may have, and what a branch within says of itself, is said as it is.
+            // Problems that are independent of the branch, or already marked by an inner branch,
+            // are kept as they are.
             if matches!(problem.reason, Reason::InBranch { .. }) {
                 continue;
             }
@@ -117,7 +122,7 @@ impl<'a> Importer<'a, '_> {
         }
     }
 
-    /// Values of one shape one behind the other along a new axis.
+    /// Stacks values of one shape along a new axis.
     fn stack(&mut self, node: &NodeProto, values: Vec<ValueId>, axis: usize) -> Result<ValueId, Reason> {
         let mut layers = Vec::with_capacity(values.len());
         for value in values {
@@ -150,7 +155,7 @@ impl<'a> Importer<'a, '_> {
         Err(Reason::AttributeValue { name: "body", found, legal })
     }
 
-    /// The results of a graph that a node holds, its inputs being the values given.
+    /// Returns the results of a graph that a node holds, with `values` as its inputs.
     fn results_of(
         &mut self,
         node: &'a NodeProto,
@@ -167,7 +172,7 @@ impl<'a> Importer<'a, '_> {
         self.branch(&branch.scope, bindings, user)
     }
 
-    /// Refuses attributes that nobody asked for.
+    /// Returns an error if an attribute was not read.
     fn check_read(&self, attributes: &Attributes<'_>) -> Result<(), Reason> {
         let unread = attributes.unread();
         let unknown =
@@ -187,7 +192,7 @@ impl<'a> Importer<'a, '_> {
         }
     }
 
-    /// A value of one element without axes.
+    /// Returns a one-element value reshaped to a scalar.
     fn scalar(&mut self, node: &NodeProto, value: ValueId) -> Result<ValueId, Reason> {
         self.builder.scalar(&format!("{}/scalar", name_of(node)), value)
     }
@@ -207,7 +212,7 @@ impl<'a> Importer<'a, '_> {
     }
 }
 
-/// Whether a constant is the truth value that holds.
+/// Whether a constant is the truth value `true`.
 fn is_true(constant: Option<&Tensor>) -> bool {
     constant.is_some_and(|constant| matches!(constant.data(), TensorData::Bool(values) if values == &[true]))
 }

@@ -1,8 +1,7 @@
-//! Elements in files beside the model: [`External`] reads them, each tensor's bytes alone.
+//! Elements in files next to the model: [`External`] reads the bytes of each tensor separately.
 //!
-//! A model names such a file by a path relative to its own folder. Whatever leads out of that
-//! folder is refused before anybody is asked for a file. Source: `docs/ExternalData.md` of
-//! the ONNX project.
+//! A model names such a file by a path relative to its own folder. A path that leaves the folder is
+//! refused before any file is requested. Source: `docs/ExternalData.md` of the ONNX project.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,10 +15,10 @@ use crate::sidecar_files::{Part, ReadRange, inside};
 /// unfold a file into many times its size.
 const USES: u64 = 4;
 
-/// The files beside a model.
+/// Files next to a model.
 pub(super) struct External<'a> {
     read: &'a ReadRange<'a>,
-    /// Bytes of each file that tensors may still use, over all of them.
+    /// Bytes of each file that tensors may still use, in total.
     room_bytes: RefCell<HashMap<String, u64>>,
 }
 
@@ -31,17 +30,17 @@ struct Place {
 }
 
 impl<'a> External<'a> {
-    /// Files that `read` gives.
+    /// Creates the set of files that `read` reads.
     pub(super) fn new(read: &'a ReadRange<'a>) -> Self {
         Self { read, room_bytes: RefCell::default() }
     }
 
-    /// The elements of `proto`, which are in another file: of shape `shape`, and `expected` bytes.
+    /// Returns the elements of `proto`, which are in another file: shape `shape`, `expected` bytes.
     ///
     /// # Errors
     ///
-    /// A path that leaves the folder, a file that cannot be read, a part that is not in it or of another
-    /// size.
+    /// The path leaves the folder, the file cannot be read, or the part is outside the file or has
+    /// another size.
     pub(super) fn bytes(
         &self,
         proto: &TensorProto,
@@ -65,14 +64,14 @@ impl<'a> External<'a> {
         Ok(part.bytes)
     }
 
-    /// What is wrong with a file that is not the one meant, but tells where it is.
+    /// Reason for a file that is only a pointer to the real file.
     fn pointer(&self, place: &Place) -> Option<Reason> {
         let part = (self.read)(&place.location, 0..LFS_POINTER.len() as u64).ok()?;
         let is_pointer = part.bytes == LFS_POINTER;
         is_pointer.then(|| place.refused("it is a Git LFS pointer: run `git lfs pull`".to_owned()))
     }
 
-    /// Takes a part from what may be used of its file.
+    /// Deducts a part from the bytes of its file that tensors may still use.
     fn take(&self, place: &Place, part: &Part) -> Result<(), Reason> {
         let mut room = self.room_bytes.borrow_mut();
         let room = room.entry(place.location.clone()).or_insert_with(|| part.file_bytes.saturating_mul(USES));
@@ -87,7 +86,7 @@ impl Place {
     fn of(proto: &TensorProto) -> Result<Self, Reason> {
         let value =
             |key: &str| proto.external_data.iter().find(|entry| entry.key == key).map(|e| e.value.as_str());
-        // Default: without a location there is no file, and `inside` refuses the empty path.
+        // Default: without a location, `inside` refuses the empty path.
         let location = value("location").unwrap_or_default();
         let refused =
             |reason: &str| Reason::ExternalData { location: location.to_owned(), reason: reason.to_owned() };
@@ -98,14 +97,14 @@ impl Place {
                 .map(Some)
                 .map_err(|_| refused(&format!("its {key} {text:?} is not a number of bytes"))),
         };
-        // Default: the standard counts from the beginning of the file.
+        // Default: the standard defines an omitted offset as 0.
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
         let location = inside(location).ok_or_else(|| refused("the path leaves the model's folder"))?;
         Ok(Self { location, offset, length })
     }
 
-    /// How many bytes the tensor has in its file: those it says, else those it needs, as far as they are there from its
-    /// offset on.
+    /// Number of bytes that the tensor has in its file: the stated length, or the needed length as
+    /// far as the file reaches.
     fn present(&self, part: &Part, needed: u64) -> Result<u64, Reason> {
         let rest = part.file_bytes.checked_sub(self.offset);
         let present = rest.filter(|&rest| self.length.is_none_or(|length| length <= rest));

@@ -1,4 +1,4 @@
-//! [`Functions`] of a file.
+//! Functions of a file by name: [`Functions`].
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use super::proto::{FunctionProto, NodeProto};
 pub(super) struct Functions(HashMap<[String; 3], FunctionProto>);
 
 impl Functions {
-    /// Those of the file's message; of two of one name the last.
+    /// Creates the table from the functions of a file. The last of several with the same name takes
+    /// precedence.
     pub(super) fn new(functions: Vec<FunctionProto>) -> Self {
         let key = |function: &FunctionProto| {
             [&function.domain, &function.name, &function.overload].map(Clone::clone)
@@ -16,7 +17,7 @@ impl Functions {
         Self(functions.into_iter().map(|function| (key(&function), function)).collect())
     }
 
-    /// The function that a node stands for.
+    /// Returns the function that a node calls.
     pub(super) fn of(&self, node: &NodeProto) -> Option<&FunctionProto> {
         self.0.get(&[&node.domain, &node.op_type, &node.overload].map(Clone::clone))
     }

@@ -1,7 +1,8 @@
-//! What the image operators share: [`Image`], the NHWC side of the graph, and [`Windows`] with
+//! Parts shared by the image operators: [`Image`], an operand in NHWC order, and [`Windows`] with
 //! their padding.
 //!
-//! Signals of one axis are images of one row, so that graph passes and targets see two axes.
+//! Signals of one axis become images of one row, so that graph passes and targets always get two
+//! axes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Reshape, Transpose, Window};
@@ -14,7 +15,7 @@ use crate::padding;
 /// Largest stride, dilation, kernel or pad: keeps every size computed from them in 64 bits.
 const MAX_WINDOW: i64 = 1 << 24;
 
-/// An operand of one or two image axes as the graph wants it.
+/// An operand with one or two image axes, in the layout of the graph.
 pub(super) struct Image {
     /// `[n, h, w, c]`; `h` is 1 for a signal `[n, c, w]`.
     pub(super) value: ValueId,
@@ -39,7 +40,8 @@ impl Image {
         }
     }
 
-    /// The model's form of an NHWC result that has as many rows as the operand if that is a signal.
+    /// Returns an NHWC result in the layout of the model. The result of a signal must have the same number of
+    /// rows as the operand.
     pub(super) fn restore(&self, context: &mut Context<'_>, y: ValueId) -> Result<ValueId, Reason> {
         if !self.is_signal {
             return context.helper("nchw", Transpose { perm: vec![0, 3, 1, 2] }, vec![y]);
@@ -54,9 +56,9 @@ impl Image {
     }
 }
 
-/// The sizes of the image axes of an operand `[n, c, ..]`; none when it has no channels.
+/// Sizes of the image axes of an operand `[n, c, ..]`; empty if it has no channels.
 pub(super) fn image_sizes(shape: &[usize]) -> &[usize] {
-    // Default: without channels there is no image.
+    // Default: an operand without channels has no image axes.
     shape.get(2..).unwrap_or_default()
 }
 
@@ -75,14 +77,14 @@ impl WindowAxis {
     const UNIT: Self = Self { kernel: 1, stride: 1, dilation: 1, pads: [0; 2] };
 }
 
-/// The windows that the attributes of a node describe, with `auto_pad` resolved; an axis each.
+/// Windows that the attributes of a node describe, one entry per axis, with `auto_pad` resolved.
 pub(super) struct Windows {
     pub(super) axes: Vec<WindowAxis>,
 }
 
 impl Windows {
-    /// Windows over the image axes `sizes`. `kernel` overrides the attribute `kernel_shape` for
-    /// convolutions, whose weights say it; `lowest_pad` is 0 unless pads may crop.
+    /// Reads windows over the image axes `sizes`. `kernel` overrides the attribute `kernel_shape`
+    /// for convolutions, whose weights determine it. `lowest_pad` is 0 unless pads may crop.
     pub(super) fn new(
         context: &mut Context<'_>,
         sizes: &[usize],
@@ -136,12 +138,12 @@ impl Windows {
         pair(rows, columns)
     }
 
-    /// The windows along the first of three axes, as those over the rows of an image.
+    /// Window along the first of three axes, in the form of windows over the rows of an image.
     pub(super) fn depth(&self) -> Option<Window> {
         (self.axes.len() == 3).then(|| pair(self.axes[0], WindowAxis::UNIT))
     }
 
-    /// Rows and columns that negative pads add to the image: none, or a negative count.
+    /// Rows and columns that negative pads remove from the image, as zero or negative counts.
     pub(super) fn crop(&self) -> Option<[[isize; 2]; 2]> {
         let crop = |axis: &WindowAxis| axis.pads.map(|pad| pad.min(0) as isize);
         let columns = self.axes.last().map_or([0; 2], crop);
@@ -151,7 +153,7 @@ impl Windows {
 }
 
 fn pair(rows: WindowAxis, columns: WindowAxis) -> Window {
-    // Default: what a negative pad cuts off is cut off before: `Windows::crop`.
+    // Default: negative pads crop the image beforehand: `Windows::crop`.
     let pad = |pad: i64| usize::try_from(pad).unwrap_or(0);
     Window {
         kernel: [rows.kernel, columns.kernel],
@@ -162,8 +164,8 @@ fn pair(rows: WindowAxis, columns: WindowAxis) -> Window {
     }
 }
 
-/// Attribute `ceil_mode` of a pool. The SAME rules state the output size themselves, so the flag
-/// has no say there; it has with VALID, as in ONNX's shape inference and ONNX Runtime.
+/// Reads attribute `ceil_mode` of a pool. The SAME rules define the output size themselves, so the
+/// flag has no effect with them. With VALID it does, as in ONNX's shape inference and ONNX Runtime.
 pub(super) fn ceil_mode(context: &mut Context<'_>) -> Result<bool, Reason> {
     let ceil = context.attributes.flag("ceil_mode", false)?;
     Ok(ceil && !auto_pad(context)?.starts_with("SAME"))
@@ -179,7 +181,8 @@ pub(super) fn auto_pad(context: &mut Context<'_>) -> Result<String, Reason> {
     }
 }
 
-/// Attribute `pads` of `axes` axes, when present; beside a rule of `auto_pad` it must not say anything else.
+/// Reads attribute `pads` of `axes` axes, or `None` if it is absent. With a rule of `auto_pad`, it
+/// may only hold zeros.
 pub(super) fn stated_pads(
     context: &mut Context<'_>,
     axes: usize,
@@ -188,13 +191,13 @@ pub(super) fn stated_pads(
 ) -> Result<Option<Vec<i64>>, Reason> {
     let pads = signed(context, "pads", 2 * axes, lowest)?;
     match pads.as_ref().filter(|pads| rule != "NOTSET" && pads.iter().any(|&pad| pad != 0)) {
-        Some(pads) => Err(unsupported("pads", pads, format!("zeros beside auto_pad {rule}"))),
+        Some(pads) => Err(unsupported("pads", pads, format!("zeros with auto_pad {rule}"))),
         None => Ok(pads),
     }
 }
 
-/// Padding by rule, for an axis of `size`. SAME gives `ceil(size / stride)` outputs and puts the
-/// odd element at the end (UPPER) or the beginning (LOWER).
+/// Padding of an axis of `size` by an `auto_pad` rule. SAME gives `ceil(size / stride)` outputs and
+/// puts the odd element at the end (UPPER) or the beginning (LOWER).
 fn auto_pads(rule: &str, size: usize, window: &WindowAxis) -> Result<[i64; 2], Reason> {
     if rule == "VALID" {
         return Ok([0; 2]);
@@ -215,7 +218,7 @@ fn sizes(context: &mut Context<'_>, name: &'static str, count: usize) -> Result<
     Ok(values.map(|values| values.into_iter().map(|value| value as usize).collect()))
 }
 
-/// An attribute of `count` numbers that are no less than `lowest`, when present.
+/// Reads an attribute of `count` numbers of at least `lowest`, or `None` if it is absent.
 pub(super) fn signed(
     context: &mut Context<'_>,
     name: &'static str,
@@ -226,7 +229,7 @@ pub(super) fn signed(
     if values.len() == count && values.iter().all(|value| (lowest..=MAX_WINDOW).contains(value)) {
         return Ok(Some(values.to_vec()));
     }
-    // The first few values: a damaged file may hold millions.
+    // Only the first few values: a damaged file may hold millions.
     let found = &values[..values.len().min(8)];
     Err(unsupported(name, found, format!("{count} numbers from {lowest} to {MAX_WINDOW}")))
 }

@@ -16,7 +16,7 @@ use crate::builder::FOLDING_ROOM;
 use crate::format::Format;
 use crate::remark::{Imported, Remark};
 
-/// What a name stands for.
+/// Definition of a name.
 #[derive(Clone, Copy)]
 pub(super) enum Binding {
     /// A value of the graph.
@@ -35,11 +35,11 @@ pub(super) struct Importer<'a, 'b> {
     pub(super) initializers: HashMap<&'a str, &'a TensorProto>,
     pub(super) producers: HashMap<&'a str, usize>,
     pub(super) bindings: HashMap<&'a str, Binding>,
-    /// Names that stand for lists of values.
+    /// Names of sequences, with their values.
     pub(super) sequences: HashMap<&'a str, Vec<ValueId>>,
-    /// Conditions of the Ifs so far, by index of the node.
+    /// Constant conditions of the Ifs seen so far, by node index.
     pub(super) conditions: HashMap<usize, bool>,
-    /// Whether it is a branch: its names are its own, and others may have the same.
+    /// Whether this is a branch. The names of a branch are private, so others may have the same.
     pub(super) is_branch: bool,
     /// Inputs that are constants, because they have a default.
     pub(super) defaults: Vec<String>,
@@ -70,13 +70,13 @@ pub(super) fn import(
         return Err(ImportError::Problems { problems });
     }
     if builder.has_leftovers {
-        // What only branches that are not taken need, and rounds that came to nothing.
+        // Removes values that only untaken branches need, and loops that were not unrolled.
         builder.graph.remove_dead();
     }
     Ok(Imported { graph: builder.graph, remarks, defaults, states: Vec::new() })
 }
 
-/// Every name of the file: names made for helpers must differ from them.
+/// Collects every name of the file. Names made for helpers must differ from them.
 fn reserved_names(proto: &GraphProto) -> HashSet<String> {
     let inputs = proto.input.iter().map(|input| &input.name);
     let initializers = proto.initializer.iter().map(|tensor| &tensor.name);
@@ -111,7 +111,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         }
     }
 
-    /// Records who defines which name, and names that are defined twice.
+    /// Records the definition of each name, and names that are defined twice.
     fn define(&mut self) {
         let proto = self.proto;
         for tensor in &proto.initializer {
@@ -139,7 +139,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         self.problem(node, op, Reason::DuplicateName { name: name.to_owned() });
     }
 
-    /// Records a problem.
+    /// Records a problem of a node.
     pub(super) fn problem(&mut self, node: &str, op: &str, reason: Reason) {
         self.problems.push(NodeProblem::new(Format::Onnx, node, op, reason));
     }
@@ -173,8 +173,8 @@ impl<'a, 'b> Importer<'a, 'b> {
         }
     }
 
-    /// Takes away those of the problems from `first` on, of the nodes `nodes`, that only branches which are not taken
-    /// would meet.
+    /// Removes the problems starting at index `first`, of the nodes `nodes`, that only untaken
+    /// branches depend on.
     fn forget_problems(&mut self, first: usize, nodes: &[usize], wanted: &[usize]) {
         let needed: HashSet<usize> =
             order::needed(&self.dependencies(), wanted.to_vec()).into_iter().collect();
@@ -185,8 +185,8 @@ impl<'a, 'b> Importer<'a, 'b> {
         self.problems.extend(kept);
     }
 
-    /// For each node, the nodes whose results it consumes; for an If as long as its condition is not known, those that
-    /// either branch consumes.
+    /// For each node, the nodes whose results it consumes. An If with an unknown condition consumes
+    /// the values of both branches.
     fn dependencies(&self) -> Vec<Vec<usize>> {
         let producer = |name: &str| self.producers.get(name).copied();
         let of = |(index, node): (usize, &NodeProto)| {
@@ -233,7 +233,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         self.bind_failed(node);
     }
 
-    /// The values of a node's operands; `None` when one of them failed.
+    /// Returns the values of a node's operands, or `None` if one of them failed.
     fn operands(&mut self, node: &'a NodeProto) -> Option<Vec<Option<ValueId>>> {
         let mut operands = Vec::with_capacity(node.input.len());
         let mut complete = true;
@@ -246,8 +246,8 @@ impl<'a, 'b> Importer<'a, 'b> {
         complete.then_some(operands)
     }
 
-    /// The value that a name stands for; reads the tensor when this is its first use. `user` is the name
-    /// and operator of who asks, for the error.
+    /// Returns the value of a name, and reads its tensor on the first use. `user` is the name and
+    /// operator of the consumer, for errors.
     pub(super) fn lookup(&mut self, name: &'a str, user: (&str, &str)) -> Option<ValueId> {
         if let Some(&binding) = self.bindings.get(name) {
             return match binding {
@@ -307,7 +307,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         Ok(results)
     }
 
-    /// What a handler sees of a node.
+    /// Creates the context of a node for its handler.
     pub(super) fn context<'c>(
         &'c mut self,
         node: &'c NodeProto,
@@ -317,7 +317,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         Context::new(&mut *self.builder, &mut *self.remarks, node, name, operands, self.file)
     }
 
-    /// The results that `translate` gives, with the names of the node's.
+    /// Runs `translate` and gives its results the names of the node's outputs.
     fn with_names(
         &mut self,
         node: &NodeProto,
@@ -331,8 +331,8 @@ impl<'a, 'b> Importer<'a, 'b> {
         Ok(results)
     }
 
-    /// Gives the results of a node their names. Values before `mark` came in under their own name: the node passes them
-    /// through.
+    /// Renames the results of a node to its output names. Values created before `mark` keep their
+    /// names: the node passes them through.
     pub(super) fn name_results(&mut self, node: &NodeProto, results: &[ValueId], mark: usize) {
         let new = results.iter().zip(&node.output).filter(|(id, _)| id.0 as usize >= mark);
         for (&id, output) in new.filter(|(_, output)| !output.is_empty() && !self.is_branch) {
@@ -340,7 +340,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         }
     }
 
-    /// The results of a graph that a node holds.
+    /// Returns the results of a graph that a node holds.
     pub(super) fn branch(
         &mut self,
         scope: &'a Scope,
@@ -352,7 +352,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         branch.held(bindings, self.depth, user)
     }
 
-    /// As [`Importer::branch`], of a graph that stays one of its own.
+    /// Like [`Importer::branch`], for a graph that stays separate.
     pub(super) fn branch_in(
         &mut self,
         builder: &mut Builder,
@@ -375,7 +375,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         self.results(user)
     }
 
-    /// The results of a graph that takes the place of a node.
+    /// Returns the results of a graph that replaces a node.
     pub(super) fn results(&mut self, user: (&str, &str)) -> Option<Vec<ValueId>> {
         self.define();
         let wanted: Vec<&str> = self.proto.output.iter().map(|output| output.name.as_str()).collect();
@@ -383,8 +383,8 @@ impl<'a, 'b> Importer<'a, 'b> {
         wanted.iter().map(|name| self.lookup(name, user)).collect()
     }
 
-    /// Marks the results of a node that cannot be translated because of others; an operator
-    /// that is not known is reported all the same.
+    /// Marks the results of a node that cannot be translated because of its operands. An unknown
+    /// operator is reported all the same.
     fn fail(&mut self, node: &'a NodeProto) {
         let is_known = ops::handler(node).is_some() || holds_graphs(node) || ops::is_of_sequences(node);
         if !is_known && self.file.functions.of(node).is_none() {
@@ -400,7 +400,7 @@ impl<'a, 'b> Importer<'a, 'b> {
     }
 }
 
-/// What a node is called: its name, else its first result's.
+/// Name of a node, or of its first result if it is unnamed.
 pub(super) fn name_of(node: &NodeProto) -> &str {
     if node.name.is_empty() { node.output.first().map_or("", String::as_str) } else { &node.name }
 }

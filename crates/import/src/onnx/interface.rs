@@ -19,7 +19,7 @@ fn tensor_type(input: &ValueInfoProto) -> Option<&TensorTypeProto> {
     input.r#type.as_ref().and_then(|kind: &TypeProto| kind.tensor_type.as_ref())
 }
 
-/// The dimensions of an input: those of no size are open. None when it does not say how many there are.
+/// Dimensions of an input; unknown sizes are open. `None` if the rank is not stated.
 fn dimensions(input: &ValueInfoProto) -> Result<Option<Vec<Dimension>>, Reason> {
     let Some(stated) = &tensor_type(input).ok_or(Reason::NoShape)?.shape else { return Ok(None) };
     if stated.dim.len() > MAX_RANK {
@@ -75,7 +75,8 @@ impl<'a> Importer<'a, '_> {
         Ok(())
     }
 
-    /// Inputs with a default, an initializer of their name: those that the caller gives lose it, the others are told.
+    /// Handles inputs with a default (an initializer of the same name). Inputs that the caller
+    /// gives lose the default; the others are reported.
     fn take_defaults(&mut self) {
         let inputs = self.proto.input.iter().map(|input| input.name.as_str());
         let (given, others): (Vec<&str>, Vec<&str>) = inputs
@@ -87,11 +88,11 @@ impl<'a> Importer<'a, '_> {
         self.defaults.extend(others.into_iter().map(str::to_owned));
     }
 
-    /// The shapes of the inputs: the model's, with the caller's sizes put in.
+    /// Returns the shapes of the inputs: the shapes in the model, with the sizes of the caller.
     ///
     /// # Errors
     ///
-    /// A name in the options that no input has; dimensions that stay open.
+    /// An option names an unknown input, or dimensions stay open.
     fn shapes(
         &mut self,
         inputs: &[&'a ValueInfoProto],
@@ -110,12 +111,12 @@ impl<'a> Importer<'a, '_> {
         open::check(&known)?;
         let mut known = known.iter().map(OpenInput::sizes);
         let shape = |stated: Result<_, Reason>| {
-            stated.map(|_| known.next().expect("those that are stated are all known"))
+            stated.map(|_| known.next().expect("all stated dimensions are known"))
         };
         Ok(stated.into_iter().map(shape).collect())
     }
 
-    /// Names of the outputs: the caller's, else the model's.
+    /// Names of the wanted outputs: the names of the caller, or the outputs of the model.
     pub(super) fn wanted(&self) -> Result<Vec<&'a str>, ImportError> {
         if self.options.outputs.is_empty() {
             if self.proto.output.is_empty() {
@@ -146,10 +147,10 @@ impl<'a> Importer<'a, '_> {
         own.chain(results).filter(|name| !name.is_empty() && seen.insert(*name)).cloned().collect()
     }
 
-    /// Adds the outputs under the names asked for.
+    /// Adds the outputs under the wanted names.
     pub(super) fn add_outputs(&mut self, wanted: &[&'a str]) {
         let names: HashSet<&str> = wanted.iter().copied().collect();
-        // An output may be listed twice; a copy is made once.
+        // An output may be listed twice, but is copied once.
         let mut known: HashMap<&str, ValueId> = HashMap::new();
         for &name in wanted {
             let Some(id) = self.lookup(name, (name, "output")) else { continue };
@@ -164,9 +165,9 @@ impl<'a> Importer<'a, '_> {
         }
     }
 
-    /// The value `id` under the name `name`. The result of a node that passes through to an
-    /// output (by Identity, say) takes the output's name; inputs, constants of the file and
-    /// values that are outputs already are copied by a Reshape to their own shape.
+    /// Returns `id` under the name `name`. If a node passes its operand through to an output
+    /// (Identity, for example), that operand's result takes the output's name. Inputs, constants of
+    /// the file, and values that are already outputs are copied by a Reshape to their own shape.
     fn named(&mut self, id: ValueId, name: &str, wanted: &HashSet<&str>) -> Result<ValueId, Reason> {
         let graph = &self.builder.graph;
         let current = graph.value(id).name.as_str();

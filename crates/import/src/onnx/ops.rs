@@ -1,7 +1,8 @@
-//! The operators: one file each, its `mod` and its line in the list below.
+//! Translation of the operators: one file per operator, with a `mod` line and a line in the list
+//! below.
 //!
-//! A handler reads its node through [`Context`], adds to the graph and gives the node's results
-//! in order. Attributes and operands that it leaves unread are reported as unsupported.
+//! A handler reads its node through [`Context`], adds to the graph, and returns the node's results
+//! in order. Attributes and operands that it does not read are reported as unsupported.
 
 mod affine_grid;
 mod arg_max;
@@ -119,7 +120,7 @@ use super::context::Context;
 use super::error::Reason;
 use super::proto::NodeProto;
 
-/// Translates one node.
+/// Function that translates one node.
 pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
 
 macro_rules! operators {
@@ -264,7 +265,7 @@ pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
     }
 }
 
-/// The operators of sequences.
+/// Operators on sequences.
 const SEQUENCES: [&str; 8] = [
     "ConcatFromSequence",
     "SequenceAt",
@@ -276,14 +277,14 @@ const SEQUENCES: [&str; 8] = [
     "SplitToSequence",
 ];
 
-/// Whether the node takes or gives a sequence.
+/// Whether the node takes or returns a sequence.
 pub(super) fn is_of_sequences(node: &NodeProto) -> bool {
     matches!(node.domain.as_str(), "" | "ai.onnx") && SEQUENCES.contains(&node.op_type.as_str())
 }
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    // What holds graphs is more than one node: the importer puts those in. Sequences are lists it keeps.
+    // The importer translates nodes with graphs and sequences itself.
     let others = ["If", "Loop", "Scan"].into_iter().chain(SEQUENCES);
     let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(others).collect();
     names.sort_unstable();

@@ -7,11 +7,11 @@ use super::context::Context;
 use super::error::Reason;
 use super::image::{Image, Windows, ceil_mode, image_sizes};
 
-/// Pools windows of `x`, which the node's attributes describe, by the operator that `make` gives
-/// for windows over an image.
+/// Pools the windows of `x` that the node's attributes describe. `make` returns the operator for
+/// windows over an image.
 ///
-/// Three axes are pooled one after the other, the image first: a maximum of maxima is the maximum,
-/// and a mean of means the mean, as its divisor is the product of the axes' divisors.
+/// Three axes are pooled one after the other, the image first. A maximum of maxima is the maximum;
+/// a mean of means is the mean, since its divisor is the product of the axes' divisors.
 pub(super) fn pool(
     context: &mut Context<'_>,
     x: ValueId,
@@ -20,8 +20,8 @@ pub(super) fn pool(
     over_windows(context, x, |context, x, window| context.emit(make(window), vec![x]))
 }
 
-/// Sums of the elements in windows of `x`, which the node's attributes describe: a convolution of each channel with
-/// ones. Those of three axes are sums of sums.
+/// Sums the elements in the windows of `x` that the node's attributes describe. A sum is a
+/// convolution of each channel with ones. Sums over three axes are sums of sums.
 pub(super) fn sums(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
     over_windows(context, x, |context, x, window| {
         let &[_, rows, columns, channels] = context.shape(x) else {
@@ -34,7 +34,7 @@ pub(super) fn sums(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Rea
         let output = window.output([rows, columns])?;
         let op = Conv { strides, dilations, pads, group: channels };
         let y = context.emit(op, vec![x, weights])?;
-        // Rows and columns that no window starts at are padding that none needs.
+        // Rows and columns at which no window starts are unneeded padding.
         let ranges = [1, 2].map(|axis| SliceRange { axis, start: 0, length: output[axis - 1], step: 1 });
         if context.shape(y)[1..3] == output {
             Ok(y)
@@ -44,8 +44,8 @@ pub(super) fn sums(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Rea
     })
 }
 
-/// What `apply` makes of the images of `x` and the windows over them that the node's attributes describe; of three axes
-/// the last two first.
+/// Applies `apply` to the images of `x` and the windows that the node's attributes describe. With
+/// three axes, the last two are first.
 fn over_windows(
     context: &mut Context<'_>,
     x: ValueId,

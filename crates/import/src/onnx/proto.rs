@@ -1,8 +1,8 @@
-//! The protobuf messages of an ONNX file, declared by hand for the fields we read.
+//! Protobuf messages of an ONNX file, declared manually for the fields we read.
 //!
-//! The root is [`ModelProto`]. Fields that are absent here are skipped by the decoder.
-//! Subgraphs and other values we refuse are kept as undecoded bytes, so that decoding
-//! never recurses with the file. Source: `onnx.proto` of the ONNX project, IR version 13.
+//! The root is [`ModelProto`]. The decoder skips fields that are not declared here. Subgraphs and
+//! other refused values are kept as undecoded bytes, so that decoding never recurses with the file.
+//! Source: `onnx.proto` of the ONNX project, IR version 13.
 
 /// A model: a graph and the operator sets it uses.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -10,21 +10,21 @@ pub struct ModelProto {
     /// Version of the file format.
     #[prost(int64, tag = "1")]
     pub ir_version: i64,
-    /// The computation.
+    /// Graph of the model.
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
     /// Operator sets, one per domain.
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
-    /// Functions that nodes stand for.
+    /// Functions that nodes may call.
     #[prost(message, repeated, tag = "25")]
     pub functions: Vec<FunctionProto>,
 }
 
-/// A function: nodes that take the place of one.
+/// A function: nodes that replace a call.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct FunctionProto {
-    /// The operator that stands for it.
+    /// Name of the operator that calls it.
     #[prost(string, tag = "1")]
     pub name: String,
     /// Names of the operands within it.
@@ -36,19 +36,19 @@ pub struct FunctionProto {
     /// Names of attributes that have no default.
     #[prost(string, repeated, tag = "6")]
     pub attribute: Vec<String>,
-    /// The nodes.
+    /// Nodes of the function.
     #[prost(message, repeated, tag = "7")]
     pub node: Vec<NodeProto>,
     /// Operator sets, one per domain.
     #[prost(message, repeated, tag = "9")]
     pub opset_import: Vec<OperatorSetIdProto>,
-    /// The operator's domain.
+    /// Domain of the operator.
     #[prost(string, tag = "10")]
     pub domain: String,
     /// Attributes with their defaults.
     #[prost(message, repeated, tag = "11")]
     pub attribute_proto: Vec<AttributeProto>,
-    /// Tells functions of one name apart.
+    /// Distinguishes functions with the same name.
     #[prost(string, tag = "13")]
     pub overload: String,
 }
@@ -59,15 +59,15 @@ pub struct OperatorSetIdProto {
     /// The domain; empty or `ai.onnx` for the standard's own.
     #[prost(string, tag = "1")]
     pub domain: String,
-    /// The version.
+    /// Version of the operator set.
     #[prost(int64, tag = "2")]
     pub version: i64,
 }
 
-/// Nodes, the tensors the file holds, inputs and outputs.
+/// A graph: nodes, tensors stored in the file, inputs and outputs.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GraphProto {
-    /// The nodes; the standard wants producers first.
+    /// Nodes. The standard requires producers first.
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<NodeProto>,
     /// Name of the graph.
@@ -79,7 +79,7 @@ pub struct GraphProto {
     /// Inputs; before IR version 4 the initialisers are listed here too.
     #[prost(message, repeated, tag = "11")]
     pub input: Vec<ValueInfoProto>,
-    /// Outputs.
+    /// Outputs of the graph.
     #[prost(message, repeated, tag = "12")]
     pub output: Vec<ValueInfoProto>,
     /// Sparse tensors held by the file; recognised and refused.
@@ -87,7 +87,7 @@ pub struct GraphProto {
     pub sparse_initializer: Vec<SparseTensorProto>,
 }
 
-/// A sparse tensor, as far as naming it needs.
+/// A sparse tensor, with only the fields that naming it needs.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SparseTensorProto {
     /// The values; carries the tensor's name.
@@ -107,63 +107,63 @@ pub struct NodeProto {
     /// Name of the node; may be empty.
     #[prost(string, tag = "3")]
     pub name: String,
-    /// The operator.
+    /// Name of the operator.
     #[prost(string, tag = "4")]
     pub op_type: String,
-    /// Its attributes.
+    /// Attributes of the node.
     #[prost(message, repeated, tag = "5")]
     pub attribute: Vec<AttributeProto>,
     /// Domain of the operator; empty or `ai.onnx` for the standard's own.
     #[prost(string, tag = "7")]
     pub domain: String,
-    /// Tells functions of one name apart.
+    /// Distinguishes functions with the same name.
     #[prost(string, tag = "8")]
     pub overload: String,
 }
 
-/// A named attribute: one of the value fields is set, as `kind` says.
+/// A named attribute. `type` determines which value field is set.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct AttributeProto {
     /// Name of the attribute.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// A float.
+    /// Value of a FLOAT attribute.
     #[prost(float, optional, tag = "2")]
     pub f: Option<f32>,
-    /// An integer.
+    /// Value of an INT attribute.
     #[prost(int64, optional, tag = "3")]
     pub i: Option<i64>,
-    /// A string.
+    /// Value of a STRING attribute.
     #[prost(bytes = "vec", optional, tag = "4")]
     pub s: Option<Vec<u8>>,
-    /// A tensor.
+    /// Value of a TENSOR attribute.
     #[prost(message, optional, boxed, tag = "5")]
     pub t: Option<Box<TensorProto>>,
-    /// A subgraph, undecoded.
+    /// Value of a GRAPH attribute, undecoded.
     #[prost(bytes = "vec", optional, tag = "6")]
     pub g: Option<Vec<u8>>,
-    /// Floats.
+    /// Values of a FLOATS attribute.
     #[prost(float, repeated, tag = "7")]
     pub floats: Vec<f32>,
-    /// Integers.
+    /// Values of an INTS attribute.
     #[prost(int64, repeated, tag = "8")]
     pub ints: Vec<i64>,
-    /// Strings.
+    /// Values of a STRINGS attribute.
     #[prost(bytes = "vec", repeated, tag = "9")]
     pub strings: Vec<Vec<u8>>,
-    /// Subgraphs, undecoded.
+    /// Values of a GRAPHS attribute, undecoded.
     #[prost(bytes = "vec", repeated, tag = "11")]
     pub graphs: Vec<Vec<u8>>,
-    /// Which field holds the value: a code of [`attribute_type`]; 0 in very old files.
+    /// Determines which field holds the value: a code of [`attribute_type`]; 0 in very old files.
     #[prost(int32, tag = "20")]
     pub r#type: i32,
-    /// Set inside functions only: the function's attribute to take the value from.
+    /// Name of the calling function's attribute that provides the value. Only set inside functions.
     #[prost(string, tag = "21")]
     pub ref_attr_name: String,
 }
 
 /// Codes of [`AttributeProto::type`](AttributeProto).
-#[allow(missing_docs, reason = "the names are those of the ONNX enumeration")]
+#[allow(missing_docs, reason = "the names are from the ONNX enumeration")]
 pub mod attribute_type {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
@@ -179,7 +179,7 @@ pub mod attribute_type {
 /// A tensor: dimensions, element type and elements in `raw_data` or a typed field.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorProto {
-    /// Outermost axis first.
+    /// Sizes, outermost axis first.
     #[prost(int64, repeated, tag = "1")]
     pub dims: Vec<i64>,
     /// Element type: a code of [`data_type`].
@@ -191,8 +191,8 @@ pub struct TensorProto {
     /// Elements of FLOAT tensors.
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
-    /// Elements of INT32, BOOL and narrower types: those of 16, 8 and 6 bits one by one, those of
-    /// 4 and 2 bits packed into bytes, floats as their bits.
+    /// Elements of INT32, BOOL and narrower types. Elements of 16, 8 and 6 bits are stored one per
+    /// entry; elements of 4 and 2 bits are packed into bytes; floats are stored as their bits.
     #[prost(int32, repeated, tag = "5")]
     pub int32_data: Vec<i32>,
     /// Elements of INT64 tensors.
@@ -219,7 +219,7 @@ pub struct TensorProto {
 }
 
 /// Codes of [`TensorProto::data_type`].
-#[allow(missing_docs, reason = "the names are those of the ONNX enumeration")]
+#[allow(missing_docs, reason = "the names are from the ONNX enumeration")]
 pub mod data_type {
     pub const FLOAT: i32 = 1;
     pub const UINT8: i32 = 2;
@@ -254,10 +254,10 @@ pub mod data_type {
 /// A key and its value.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct StringStringEntryProto {
-    /// The key.
+    /// Key of the entry.
     #[prost(string, tag = "1")]
     pub key: String,
-    /// The value.
+    /// Value of the entry.
     #[prost(string, tag = "2")]
     pub value: String,
 }
@@ -265,10 +265,10 @@ pub struct StringStringEntryProto {
 /// Name and type of a value.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ValueInfoProto {
-    /// The name.
+    /// Name of the value.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// The type.
+    /// Type of the value.
     #[prost(message, optional, tag = "2")]
     pub r#type: Option<TypeProto>,
 }
@@ -292,10 +292,10 @@ pub struct TensorTypeProto {
     pub shape: Option<TensorShapeProto>,
 }
 
-/// A shape, some of whose dimensions may be unknown.
+/// A shape with possibly unknown dimensions.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorShapeProto {
-    /// Outermost axis first.
+    /// Dimensions, outermost axis first.
     #[prost(message, repeated, tag = "1")]
     pub dim: Vec<DimensionProto>,
 }
@@ -303,7 +303,7 @@ pub struct TensorShapeProto {
 /// One dimension (`TensorShapeProto.Dimension`): a size, a name, or neither.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct DimensionProto {
-    /// The size, when known.
+    /// Size, if known.
     #[prost(int64, optional, tag = "1")]
     pub dim_value: Option<i64>,
     /// A name for the unknown size.

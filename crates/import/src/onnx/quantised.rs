@@ -1,8 +1,9 @@
-//! Operators between integers, as the same between floats: [`Scales`], [`dequantised`] and [`quantised`].
+//! Operators on quantized integers, expressed as operators on floats: [`Scales`], [`dequantised`]
+//! and [`quantised`].
 //!
-//! Their operands become real numbers first and their results integers last, as if the model had
-//! DequantizeLinear and QuantizeLinear there: what compilers want. Who evaluates a model puts the operators between
-//! integers back (`npukit_graph::integer_forms`), whose sums are exact, as the standard has them.
+//! Operands are converted to real numbers first and results to integers last, as if the model had
+//! DequantizeLinear and QuantizeLinear there. Compilers need this form. Evaluation restores the
+//! operators on integers (`npukit_graph::integer_forms`), whose sums are exact, as in the standard.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, DequantizeLinear, QuantizeLinear};
@@ -22,7 +23,7 @@ pub(super) struct Scales {
 }
 
 impl Scales {
-    /// Those at two operands.
+    /// Reads the scale and zero point at two operands.
     pub(super) fn at(
         context: &mut Context<'_>,
         scale: (usize, &'static str),
@@ -31,7 +32,8 @@ impl Scales {
         Ok(Self { scale: context.input(scale.0, scale.1)?, zero_point: context.optional(zero) })
     }
 
-    /// 1 with the zero point at operand `index`, when present: for integers that stand for themselves.
+    /// Scale 1, with the zero point at operand `index` if it is present. Used for unscaled
+    /// integers.
     pub(super) fn units(context: &mut Context<'_>, index: usize) -> Result<Self, Reason> {
         let zero_point = context.optional(index);
         let shape = zero_point.map_or(Vec::new(), |id| context.shape(id).to_vec());
@@ -51,7 +53,7 @@ impl Scales {
     }
 }
 
-/// A constant of one number everywhere; there is room for it.
+/// Makes a constant of `shape`, filled with one number. The budget must already be reserved.
 pub(super) fn number(context: &mut Context<'_>, shape: Vec<usize>, value: f32) -> Result<ValueId, Reason> {
     let count = shape.iter().product();
     let tensor = Tensor::from_f32(shape.clone(), vec![value; count]);
@@ -59,7 +61,8 @@ pub(super) fn number(context: &mut Context<'_>, shape: Vec<usize>, value: f32) -
     Ok(context.make_constant(tensor))
 }
 
-/// The real numbers that integers stand for. Scales of which there are several belong to `axis`.
+/// Converts integers to the real numbers that they represent. If there are several scales, they
+/// apply along `axis`.
 pub(super) fn dequantised(
     context: &mut Context<'_>,
     x: ValueId,
@@ -78,7 +81,7 @@ pub(super) fn operand(context: &mut Context<'_>, places: Places, axis: usize) ->
     dequantised(context, x, scales, axis)
 }
 
-/// The places of operands that follow each other from `first` on.
+/// Positions of consecutive operands, starting at `first`.
 pub(super) fn places(first: usize, names: [&'static str; 3]) -> Places {
     let [x, scale, zero] = names;
     [(first, x), (first + 1, scale), (first + 2, zero)]

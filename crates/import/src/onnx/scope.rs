@@ -1,4 +1,4 @@
-//! [`Scope`]: a graph of a file with those that its nodes hold, decoded, and what these take from outside.
+//! [`Scope`]: a decoded graph with its nested graphs, and the outer values that these use.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use super::proto::{AttributeProto, GraphProto, NodeProto};
 /// Deepest nesting of graphs read: exporters write two or three.
 const MAX_DEPTH: usize = 16;
 
-/// A graph and those that its nodes hold.
+/// A graph and its nested graphs.
 pub(super) struct Scope {
     pub(super) proto: GraphProto,
     /// By index of the node.
@@ -21,19 +21,19 @@ pub(super) struct Scope {
 pub(super) enum Bodies {
     /// The two branches of an If.
     Branches {
-        /// Taken when the condition holds.
+        /// Graph for a true condition.
         then_branch: Box<Branch>,
-        /// Taken otherwise.
+        /// Graph for a false condition.
         else_branch: Box<Branch>,
     },
-    /// What a Loop or a Scan repeats.
+    /// Body of a Loop or a Scan.
     Repeated(Box<Branch>),
 }
 
-/// A graph that takes values from those around it.
+/// A nested graph that uses values of the graphs around it.
 pub(super) struct Branch {
     pub(super) scope: Scope,
-    /// Names of values that others around it define, in the order of the alphabet.
+    /// Names of used values that outer graphs define, in alphabetical order.
     pub(super) captured: Vec<String>,
 }
 
@@ -59,12 +59,12 @@ impl Branch {
     }
 }
 
-/// Whether the node holds graphs that are read.
+/// Whether the node holds graphs of a supported operator.
 pub(super) fn holds_graphs(node: &NodeProto) -> bool {
     graph_attributes(node).is_some()
 }
 
-/// The attributes of a node that are graphs, for the operators whose graphs are read.
+/// Names of the attributes that are graphs; `None` if the operator is not supported.
 fn graph_attributes(node: &NodeProto) -> Option<&'static [&'static str]> {
     match (node.domain.as_str(), node.op_type.as_str()) {
         ("" | "ai.onnx", "If") => Some(&["then_branch", "else_branch"]),
@@ -74,7 +74,8 @@ fn graph_attributes(node: &NodeProto) -> Option<&'static [&'static str]> {
 }
 
 impl Scope {
-    /// The outermost graph. The bytes of the graphs in it are taken out of it, so that nothing is held twice.
+    /// Creates the outermost scope. Removes the bytes of nested graphs from it, so that nothing is
+    /// stored twice.
     pub(super) fn new(proto: GraphProto) -> Self {
         Self::at_depth(proto, 0)
     }
@@ -91,8 +92,8 @@ impl Scope {
         Self { proto, bodies }
     }
 
-    /// The names that the node at `index` takes from this scope in its graphs: in the branch that is taken, where that
-    /// is known, else in both.
+    /// Names that the graphs of the node at `index` use from this scope: in the taken branch if it
+    /// is known, otherwise in both.
     pub(super) fn captured(&self, index: usize, condition: Option<bool>) -> impl Iterator<Item = &str> {
         let bodies = self.bodies.get(&index).and_then(|bodies| bodies.as_ref().ok());
         let taken = bodies.into_iter().flat_map(move |bodies| bodies.taken(condition));
@@ -114,7 +115,7 @@ impl Scope {
     }
 }
 
-/// The graphs of an If, which may have no other attributes, of a Loop or of a Scan.
+/// Decodes the graphs of an If (which may not have other attributes), a Loop or a Scan.
 fn bodies(attributes: &mut [AttributeProto], names: &[&'static str], depth: usize) -> Result<Bodies, Reason> {
     match *names {
         [then_branch, else_branch] => {

@@ -1,5 +1,5 @@
-//! Sequences of tensors: lists of values that are known as soon as the file is read, so that nothing of them is left in
-//! the graph. What a list holds at which place must be known too.
+//! Sequences of tensors. They are lists of values that are resolved during the import, so the graph
+//! does not contain them. The positions of the elements must be constant.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Split};
@@ -13,14 +13,15 @@ use super::proto::NodeProto;
 use super::tensor::tensor;
 use crate::shape::MAX_ELEMENTS;
 
-/// What such a node gives.
+/// Result of a node on sequences.
 pub(super) enum Given {
     Value(ValueId),
     Sequence(Vec<ValueId>),
 }
 
 impl<'a> Importer<'a, '_> {
-    /// The result of a node of sequences; `None` when something that it needs failed, which is recorded.
+    /// Returns the result of a node on sequences, or `None` if a value that it needs failed. The
+    /// failure is recorded.
     pub(super) fn of_sequences(&mut self, node: &'a NodeProto) -> Result<Option<Given>, Reason> {
         let (mut operands, mut sequence) = (Vec::new(), None);
         for name in &node.input {
@@ -96,7 +97,8 @@ fn translate(context: &mut Context<'_>, sequence: Option<Vec<ValueId>>) -> Resul
     }
 }
 
-/// A constant operand that is a place in a list, or its end; negative ones count from there.
+/// Returns a constant operand that is a position in a list, or its end. Negative positions count
+/// from the end.
 fn place(context: &mut Context<'_>, index: usize, length: usize) -> Result<Option<usize>, Reason> {
     let Some(stated) = context.integers(index, "position")? else { return Ok(None) };
     let place = match stated[..] {
@@ -112,7 +114,8 @@ fn outside(place: usize, length: usize) -> Reason {
     unsupported("position", place, format!("one of the {length} places of the sequence"))
 }
 
-/// Parts of a tensor along an axis: of the sizes stated, of one size, or single slices, which may lose the axis.
+/// Splits a tensor along an axis into parts of the stated sizes, of one size, or single slices,
+/// which may lose the axis.
 fn split(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let mut shape = context.shape(x).to_vec();

@@ -1,4 +1,5 @@
-//! Tensors of a file to [`Tensor`]: dimensions and sizes are checked before anything is held.
+//! Conversion of a file's tensors to [`Tensor`]. Dimensions and sizes are checked before memory is
+//! allocated.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
@@ -9,7 +10,7 @@ use crate::elements::{from_raw, from_words, packed, typed};
 use crate::shape::of_constant;
 pub(super) use crate::shape::{MAX_ELEMENTS, check_shape, shape, size, tensor};
 
-/// Element types by code of the file; the names of those that are not read.
+/// Element types by code of the file; an unsupported type is an error with its name.
 const CODES: [Result<ElementType, &str>; 29] = [
     Err("undefined"),
     Ok(ElementType::F32),
@@ -42,7 +43,7 @@ const CODES: [Result<ElementType, &str>; 29] = [
     Ok(ElementType::F6E3M2),
 ];
 
-/// The element type that a code of the file stands for.
+/// Returns the element type of a code in the file.
 pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     match usize::try_from(code).ok().and_then(|code| CODES.get(code)) {
         Some(Ok(element)) => Ok(*element),
@@ -51,12 +52,13 @@ pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     }
 }
 
-/// Whether the elements are in another file. Entries that say where count for nothing unless the tensor says so itself.
+/// Whether the elements are in another file. Location entries have no effect unless the tensor
+/// itself declares it.
 pub(super) fn is_external(proto: &TensorProto) -> bool {
     proto.data_location == 1
 }
 
-/// The tensor that a file holds, or one beside it.
+/// Reads a tensor stored in the file or next to it.
 pub(super) fn read(proto: &TensorProto, external: &External<'_>) -> Result<Tensor, Reason> {
     if proto.segment.is_some() {
         return Err(Reason::TensorKind { kind: "segmented" });
@@ -83,7 +85,7 @@ fn from_typed(element: ElementType, shape: Vec<usize>, proto: &TensorProto) -> R
         ElementType::F64 => (proto.double_data.len(), count),
         ElementType::I64 => (proto.int64_data.len(), count),
         ElementType::U64 | ElementType::U32 => (proto.uint64_data.len(), count),
-        // Their bytes, each a number.
+        // Each entry is one byte of packed elements.
         _ if narrow => (proto.int32_data.len(), (count * element.bits()).div_ceil(8)),
         _ => (proto.int32_data.len(), count),
     };

@@ -10,8 +10,8 @@ use super::context::Context;
 use super::error::Reason;
 use super::image::{WindowAxis, Windows};
 
-/// The convolution of `x [n, c, d, h, w]` by `weights [co, ci / group, kd, kh, kw]`: the slices that a window reaches
-/// over become channels of one image, beside each other within each group.
+/// Convolution of `x [n, c, d, h, w]` by `weights [co, ci / group, kd, kh, kw]`. The slices that a
+/// window covers become channels of one image, side by side within each group.
 pub(super) fn conv(
     context: &mut Context<'_>,
     [x, weights]: [ValueId; 2],
@@ -58,9 +58,9 @@ fn hwio(context: &mut Context<'_>, weights: ValueId) -> Result<ValueId, Reason> 
     context.helper("hwio", Reshape { shape: vec![kh, kw, kd * ci, co] }, vec![weights])
 }
 
-/// The transposed convolution of `x [n, c, d, h, w]`: that of each slice by each slice of the kernel, which `taps` makes,
-/// added up where they meet. `op` is that of the slices; `size` and `depth` are the result's size and the window along the
-/// first axis.
+/// Transposed convolution of `x [n, c, d, h, w]`: each slice convolved by each slice of the kernel,
+/// which `taps` makes, and summed where they overlap. `op` is the convolution of the slices. `size`
+/// is the result's size and `depth` the window, both along the first axis.
 pub(super) fn conv_transpose(
     context: &mut Context<'_>,
     x: ValueId,
@@ -75,7 +75,7 @@ pub(super) fn conv_transpose(
     context.reserve_results(depth.kernel)?;
     let (mut sum, mut image) = (None, Vec::new());
     for tap in 0..depth.kernel {
-        // The first of the slices goes there, the others follow at the distance of the stride.
+        // The first slice is placed here; the others follow at the distance of the stride.
         let before = (tap * depth.dilation) as isize - depth.pads[0] as isize;
         let length = d * depth.stride;
         if before + length as isize <= 0 || before >= size as isize {

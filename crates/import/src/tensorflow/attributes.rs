@@ -1,8 +1,8 @@
-//! The attributes of a node: [`Attributes`] reads them by kind and knows which were read.
+//! Attributes of a node: [`Attributes`] reads them by kind and records which were read.
 //!
-//! A handler reads what it understands; what is left over is reported, never ignored. Exceptions
-//! are element types, which the operands tell as well, and names with an underscore in front,
-//! notes of TensorFlow's own passes.
+//! A handler reads the attributes that it supports. Unread ones are reported, never ignored. The
+//! exceptions are element types, which the operands also determine, and names with a leading
+//! underscore, which are notes of TensorFlow's own passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use super::error::Reason;
 use super::proto::{Attr, AttrValue, ListValue, NodeDef, TensorProto, TensorShapeProto};
 pub(super) use crate::node::unsupported;
 
-/// The attributes of one node.
+/// Attributes of one node.
 pub(super) struct Attributes<'a> {
     all: &'a BTreeMap<String, AttrValue>,
     read: BTreeSet<&'static str>,
 }
 
 impl<'a> Attributes<'a> {
-    /// The attributes of `node`.
+    /// Creates the attributes of `node`.
     pub(super) fn new(node: &'a NodeDef) -> Self {
         Self { all: &node.attr, read: BTreeSet::new() }
     }
 
-    /// An integer, when present.
+    /// Returns an integer, or `None` if it is absent.
     pub(super) fn int(&mut self, name: &'static str) -> Result<Option<i64>, Reason> {
         match self.find(name) {
             None => Ok(None),
@@ -31,7 +31,8 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// An integer; when absent `default`, which is what TensorFlow's definition of the operation says.
+    /// Returns an integer, or `default` if it is absent. The default is given in TensorFlow's
+    /// definition of the operation.
     pub(super) fn int_or(&mut self, name: &'static str, default: i64) -> Result<i64, Reason> {
         Ok(self.int(name)?.unwrap_or(default))
     }
@@ -72,7 +73,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Integers, when present.
+    /// Returns integers, or `None` if the attribute is absent.
     pub(super) fn ints(&mut self, name: &'static str) -> Result<Option<&'a [i64]>, Reason> {
         match self.find(name) {
             None => Ok(None),
@@ -90,7 +91,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A shape, when present.
+    /// Returns a shape, or `None` if it is absent.
     pub(super) fn shape(&mut self, name: &'static str) -> Result<Option<&'a TensorShapeProto>, Reason> {
         match self.find(name) {
             None => Ok(None),
@@ -99,7 +100,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A tensor, when present.
+    /// Returns a tensor, or `None` if it is absent.
     pub(super) fn tensor(&mut self, name: &'static str) -> Result<Option<&'a TensorProto>, Reason> {
         match self.find(name) {
             None => Ok(None),
@@ -108,12 +109,12 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Accepts an attribute whatever it holds: it has no effect on the results we compute.
+    /// Accepts any value of an attribute that does not affect the results.
     pub(super) fn without_effect(&mut self, name: &'static str) {
         self.read.insert(name);
     }
 
-    /// The first attribute that was not asked for.
+    /// Name of the first attribute that was not read.
     pub(super) fn unread(&self) -> Option<&'a str> {
         let known = |name: &str, value: &AttrValue| {
             self.read.contains(name) || name.starts_with('_') || is_type(value)
@@ -127,7 +128,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// Whether the attribute is an element type or a list of them (of which nothing is decoded).
+/// Whether the attribute is an element type or a list of element types, which are not decoded.
 fn is_type(value: &AttrValue) -> bool {
     match &value.value {
         Some(Attr::Type(_)) => true,

@@ -1,12 +1,12 @@
-//! [`Binding`]: what became of a node; [`Item`]: what one of its results is.
+//! [`Binding`]: the translation of a node; [`Item`]: one of its results.
 
 use std::rc::Rc;
 
 use npukit_graph::ValueId;
 
-/// What became of a node.
+/// Translation of a node.
 pub(super) enum Binding {
-    /// Its results, as far as we compute them.
+    /// Supported results of the node.
     Values(Vec<ValueId>),
     /// A list of tensors.
     List(Rc<List>),
@@ -14,14 +14,14 @@ pub(super) enum Binding {
     Failed,
 }
 
-/// What a node gives: a value, or a list of tensors.
+/// Result of a node: a value, or a list of tensors.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
     Value(ValueId),
     List(Rc<List>),
 }
 
-/// A list, some of whose elements are not set: zeros, as soon as it is known of what shape.
+/// A list with possibly unset elements, which become zeros when their shape is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
     pub(super) elements: Vec<Option<ValueId>>,

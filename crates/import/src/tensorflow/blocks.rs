@@ -1,13 +1,13 @@
-//! Dilated convolutions as TensorFlow wrote them before its kernels knew dilations: the image is
-//! cut into blocks that become batches (SpaceToBatchND), convolved densely, and put together
-//! again (BatchToSpaceND). [`Blocks`] remembers what was cut until it is put together.
+//! Dilated convolutions in the form that TensorFlow used before its kernels had dilations. The
+//! image is split into blocks that become batches (SpaceToBatchND), convolved densely, and joined
+//! again (BatchToSpaceND). [`Blocks`] tracks values between the two.
 
 use std::collections::HashMap;
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Conv;
 
-/// What is known of values between SpaceToBatchND and BatchToSpaceND.
+/// Properties of values between SpaceToBatchND and BatchToSpaceND.
 #[derive(Default)]
 pub(crate) struct Blocks {
     known: HashMap<ValueId, Blocked>,
@@ -18,29 +18,29 @@ pub(crate) struct Blocks {
 pub(super) struct Blocked {
     /// The value before it was cut.
     pub(super) source: ValueId,
-    /// Sizes of the blocks, for each axis that is cut, from axis 1 on.
+    /// Block size of each split axis, starting at axis 1.
     pub(super) block: Vec<usize>,
-    /// Zeros added before and after, for each of those axes.
+    /// Zeros added before and after each of those axes.
     pub(super) pads: Vec<[usize; 2]>,
-    /// The axis of size 1 that was put in since, for a convolution of one axis.
+    /// Axis of size 1 that was inserted later, for a convolution over one axis.
     pub(super) inserted: Option<usize>,
     /// The convolution that was done since, with its weights.
     pub(super) conv: Option<(Conv, ValueId)>,
 }
 
 impl Blocks {
-    /// What is known of a value.
+    /// Returns the properties of a value.
     pub(super) fn get(&self, id: ValueId) -> Option<&Blocked> {
         self.known.get(&id)
     }
 
-    /// Remembers a value.
+    /// Stores the properties of a value.
     pub(super) fn set(&mut self, id: ValueId, blocked: Blocked) {
         self.known.insert(id, blocked);
     }
 
-    /// `y` is `x` with an axis of size 1 at `axis`. In front of the batches it makes rows of them,
-    /// which are not blocks.
+    /// Records that `y` is `x` with an axis of size 1 at `axis`. An axis before the batch turns
+    /// batches into rows, which are not blocks.
     pub(super) fn inserted(&mut self, x: ValueId, y: ValueId, axis: usize) {
         let first = |known: &&Blocked| known.inserted.is_none() && known.conv.is_none();
         if let Some(blocked) = self.known.get(&x).filter(|known| axis > 0 && first(known)) {
@@ -59,8 +59,8 @@ impl Blocks {
         }
     }
 
-    /// `y` is `x` convolved. Only dense convolutions without padding do in blocks what a dilated
-    /// one does to the whole.
+    /// Records that `y` is `x` convolved. Only dense convolutions without padding compute the same
+    /// in blocks as a dilated convolution of the whole.
     pub(super) fn convolved(&mut self, x: ValueId, y: ValueId, conv: &Conv, weights: ValueId) {
         let plain = conv.strides == [1, 1] && conv.dilations == [1, 1] && conv.pads == [0; 4];
         if let Some(blocked) = self.known.get(&x).filter(|known| plain && known.conv.is_none()) {

@@ -1,4 +1,4 @@
-//! [`Context`]: what a handler sees of its node, and how it adds to the graph.
+//! [`Context`]: the view of a node that its handler gets, and functions that add to the graph.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::shape::{MAX_ELEMENTS, MAX_RANK, tensor};
 
 /// A node being translated: a [`NodeBuilder`] with the attributes of TensorFlow.
 pub(super) struct Context<'a> {
-    /// The node's attributes.
+    /// Attributes of the node.
     pub(super) attributes: Attributes<'a>,
     /// Values cut into blocks, for convolutions that are dilated that way.
     pub(super) blocks: &'a mut Blocks,
@@ -46,7 +46,7 @@ impl DerefMut for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// The node `node`, whose operands are already values.
+    /// Creates the context of `node`. Its operands are already values.
     pub(super) fn new(
         builder: &'a mut Builder,
         node: &'a NodeDef,
@@ -58,12 +58,12 @@ impl<'a> Context<'a> {
         Self { attributes: Attributes::new(node), blocks, shape, value, node, builder }
     }
 
-    /// The operator's name.
+    /// Name of the operator.
     pub(super) fn op(&self) -> &'a str {
         &self.node.op
     }
 
-    /// All operands, of which the node must have one at least.
+    /// Returns all operands. The node must have at least one.
     pub(super) fn inputs(&mut self, operand: &'static str) -> Result<Vec<ValueId>, Reason> {
         (0..self.operands().max(1)).map(|index| self.input(index, operand)).collect()
     }
@@ -77,7 +77,7 @@ impl<'a> Context<'a> {
         self.integers(index, operand)?.ok_or(Reason::OperandMissing { operand })
     }
 
-    /// A constant operand of one integer, which must be present.
+    /// Returns a constant operand of one integer, which must be present.
     pub(super) fn integer(&mut self, index: usize, operand: &'static str) -> Result<i64, Reason> {
         match self.required_integers(index, operand)?[..] {
             [value] => Ok(value),
@@ -118,7 +118,7 @@ impl<'a> Context<'a> {
         NodeBuilder::axis(operand, axis, rank)
     }
 
-    /// A combination of two values under a name of its own.
+    /// Combines two values, under a separate name.
     pub(super) fn binary(
         &mut self,
         suffix: &str,
@@ -129,7 +129,7 @@ impl<'a> Context<'a> {
         self.helper(suffix, Binary { kind }, vec![left, right])
     }
 
-    /// A function of one value's elements under a name of its own.
+    /// Applies a function to the elements of one value, under a separate name.
     pub(super) fn unary(&mut self, suffix: &str, kind: UnaryKind, x: ValueId) -> Result<ValueId, Reason> {
         self.helper(suffix, Unary { kind }, vec![x])
     }
@@ -145,7 +145,7 @@ impl<'a> Context<'a> {
         first(&results, op)
     }
 
-    /// As [`Context::standard`], of several results.
+    /// Like [`Context::standard`], for several results.
     pub(super) fn standards(
         &mut self,
         (op, results): (&'static str, usize),
@@ -157,12 +157,12 @@ impl<'a> Context<'a> {
         onnx::translate(self.builder.builder(), (op, &name, results), attributes, operands)
     }
 
-    /// A value of which the shape of a result depends: a constant.
+    /// Returns a value that determines the shape of a result, and must be constant.
     pub(super) fn decides(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
         self.constant(id, operand).map_err(|_| Reason::ShapeByValue { operand })
     }
 
-    /// A constant without axes.
+    /// Adds a scalar constant.
     pub(super) fn scalar(&mut self, value: f32) -> Result<ValueId, Reason> {
         let tensor = tensor(Vec::new(), TensorData::F32(vec![value]))?;
         Ok(self.make_constant(tensor))
@@ -173,7 +173,8 @@ impl<'a> Context<'a> {
         self.builder.add_input(&self.node.name, info)
     }
 
-    /// What the handler left unread: a part of the node that would be ignored silently.
+    /// Returns an error if the handler left a part of the node unread, which would be ignored
+    /// silently.
     pub(super) fn finish(&self) -> Result<(), Reason> {
         if let Some(name) = self.attributes.unread() {
             return Err(Reason::AttributeUnknown { name: name.to_owned(), opset: None });

@@ -1,10 +1,11 @@
-//! Conditions and loops as TensorFlow lowers them to nodes.
+//! Conditions and loops in TensorFlow's lowered form.
 //!
-//! A condition is Switch, which leads what a branch takes into it, and Merge, which takes what the branch gives that was taken:
-//! here both branches are computed, and Merge is a choice between them. A loop is a frame: Enter leads values in, Merge begins a
-//! round with them or those of NextIteration, LoopCond says whether there is one, Switch leads into it or to Exit. It is
-//! translated when its first Exit is: round after round where the file says how many there are and they are few, else as an
-//! operator that repeats a graph.
+//! A condition consists of Switch, which passes values into a branch, and Merge, which returns the
+//! result of the taken branch. Here both branches are computed, and Merge selects between them. A
+//! loop is a frame. Enter passes values in. Merge begins an iteration with these values or the values of
+//! NextIteration. LoopCond decides whether another iteration follows. Switch passes values into it
+//! or to Exit. A loop is translated together with its first Exit. It is unrolled if the file
+//! determines a small number of iterations; otherwise it becomes an operator that repeats a graph.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -23,7 +24,7 @@ use super::proto::NodeDef;
 use crate::node::ELEMENTS_PER_RESULT;
 use crate::shape::tensor;
 
-/// Most nodes that the rounds of one loop become.
+/// Maximum number of nodes that unrolling one loop adds.
 const MAX_NODES: usize = 1 << 15;
 
 /// Deepest nesting of loops read.
@@ -32,18 +33,19 @@ const MAX_LOOPS: usize = 16;
 /// Deepest nesting of conditions followed.
 const MAX_DEPTH: usize = 64;
 
-/// What one round of a loop is made of.
+/// Nodes of one iteration of a loop.
 struct Plan {
     /// Nodes that the condition needs, in order.
     condition: Vec<usize>,
     /// Nodes that the next round's values need.
     body: Vec<usize>,
-    /// Those of them that are not the same in every round.
+    /// Nodes of the iteration that differ between iterations.
     varying: HashSet<usize>,
 }
 
 impl<'a> Importer<'a> {
-    /// For each node, the nodes that must be translated before: of an Exit those whose values enter the loop.
+    /// For each node, the nodes that must be translated before it. For an Exit, these are the
+    /// producers of the values that enter the loop.
     pub(super) fn producers(&self) -> Vec<Vec<usize>> {
         let mut producers = self.dependencies();
         let entering: Vec<Vec<usize>> = self
@@ -58,7 +60,7 @@ impl<'a> Importer<'a> {
         producers
     }
 
-    /// What becomes of a node of conditions, loops and lists; nothing for one of another kind.
+    /// Translates a node of conditions, loops or lists. Returns `None` for other nodes.
     pub(super) fn flow(&mut self, index: usize) -> Option<Result<Binding, Reason>> {
         let node = &self.proto.node[index];
         match node.op.as_str() {
@@ -82,7 +84,7 @@ impl<'a> Importer<'a> {
         )
     }
 
-    /// What a reference stands for; none when that failed, which is recorded.
+    /// Returns the value or list of a reference, or `None` if it failed. The failure is recorded.
     pub(super) fn item(&self, text: &str, user: &NodeDef) -> Result<Option<Item>, Reason> {
         let undefined = || Reason::Undefined { name: text.to_owned() };
         let reference = Reference::parse(text).ok_or(Reason::OperandMissing { operand: "data" })?;
@@ -91,12 +93,12 @@ impl<'a> Importer<'a> {
             Some(Binding::List(list)) => Ok(Some(Item::List(Rc::clone(list)))),
             Some(Binding::Failed) => Ok(None),
             Some(Binding::Values(_)) => Ok(self.result(index, reference.index)?.map(Item::Value)),
-            // Where it is needed before it is known the graph is none that TensorFlow makes.
+            // TensorFlow does not write graphs that need a value before it is known.
             None => Err(Reason::Cycle { nodes: vec![user.name.clone(), text.to_owned()] }),
         }
     }
 
-    /// The first operand, as so many results.
+    /// Returns the first operand, repeated for all results.
     fn pass(&mut self, node: &NodeDef, results: usize) -> Result<Binding, Reason> {
         let text = node.input.first().ok_or(Reason::OperandMissing { operand: "data" })?;
         Ok(match self.item(text, node)? {
@@ -106,12 +108,12 @@ impl<'a> Importer<'a> {
         })
     }
 
-    /// What a Merge after a condition gives.
+    /// Returns the result of a Merge after a condition.
     fn merge(&mut self, node: &'a NodeDef) -> Result<Binding, Reason> {
         let mut branches = [None, None];
         let mut condition = None;
         for text in node.input.iter().filter(|text| !text.starts_with('^')) {
-            let unknown = || Reason::Operator { operator: "Merge of what no Switch leads to".to_owned() };
+            let unknown = || Reason::Operator { operator: "Merge without a Switch before it".to_owned() };
             let (switch, taken) = self.branch(text).ok_or_else(unknown)?;
             let of_switch = &self.proto.node[switch];
             let predicate = of_switch.input.get(1).ok_or_else(unknown)?;
@@ -138,7 +140,8 @@ impl<'a> Importer<'a> {
         })
     }
 
-    /// The Switch by which a branch begins that leads to a reference, and whether it is the branch where the condition holds.
+    /// Returns the Switch at the start of the branch that leads to a reference, and whether the
+    /// branch is taken for a true condition.
     fn branch(&self, text: &'a str) -> Option<(usize, bool)> {
         let (mut stack, mut seen) = (vec![(text, 0)], HashSet::new());
         while let Some((text, depth)) = stack.pop() {
@@ -154,7 +157,8 @@ impl<'a> Importer<'a> {
                 "Merge" | "RefMerge" => depth + 1,
                 _ => depth,
             };
-            // Operands first, which are on top: what only waits for a branch says it last.
+            // Operands first, on top of the stack. Control inputs only order nodes, so they are
+            // searched last.
             let (waits, operands): (Vec<&String>, Vec<&String>) =
                 node.input.iter().partition(|text| text.starts_with('^'));
             stack.extend(
@@ -164,7 +168,7 @@ impl<'a> Importer<'a> {
         None
     }
 
-    /// Translates a loop, and gives what the Exit at `index` has of it.
+    /// Translates a loop, and returns the result of the Exit at `index`.
     fn leave(&mut self, index: usize, frame: &Frame) -> Result<Binding, Reason> {
         let node = &self.proto.node[index];
         let results = match self.run_loop(node, frame) {
@@ -199,7 +203,8 @@ impl<'a> Importer<'a> {
         Ok(own)
     }
 
-    /// What the variables of a loop are after it; none when something in it failed, which is recorded.
+    /// Returns the variables of a loop after its end, or `None` if a part of it failed. The failure
+    /// is recorded.
     fn run_loop(&mut self, node: &NodeDef, frame: &Frame) -> Result<Option<Vec<Item>>, Reason> {
         let Some(condition) = frame.condition else { return Ok(None) };
         if self.rounds >= MAX_LOOPS {
@@ -222,7 +227,7 @@ impl<'a> Importer<'a> {
         results
     }
 
-    /// The rounds of a loop one behind the other, or an operator that repeats one.
+    /// Unrolls the iterations of a loop, or adds an operator that repeats one.
     fn rounds_of(
         &mut self,
         node: &NodeDef,
@@ -251,7 +256,7 @@ impl<'a> Importer<'a> {
         self.looped(node, frame, plan, &begin)
     }
 
-    /// What an Enter leads in.
+    /// Returns the value that an Enter passes into the loop.
     fn entering(&self, enter: usize) -> Result<Option<Item>, Reason> {
         let node = &self.proto.node[enter];
         self.item(node.input.first().ok_or(Reason::OperandMissing { operand: "data" })?, node)
@@ -288,7 +293,8 @@ impl<'a> Importer<'a> {
         Plan { condition, body, varying }
     }
 
-    /// Translates nodes of a round that begins with these values; says whether all went well.
+    /// Translates nodes of an iteration that begins with these values. Returns whether all
+    /// succeeded.
     fn round(&mut self, frame: &Frame, plan: &Plan, nodes: &[usize], carried: &[Item]) -> bool {
         for (variable, item) in frame.variables.iter().zip(carried) {
             self.bind_item(variable.merge, item.clone(), 1);
@@ -300,7 +306,7 @@ impl<'a> Importer<'a> {
         }
         for &index in nodes {
             if plan.varying.contains(&index) || self.bindings[index].is_none() {
-                // An Exit of a loop within this one is translated anew.
+                // An Exit of an inner loop is translated again.
                 let binding = self.add_node(index);
                 self.bindings[index] = Some(binding);
             }
@@ -308,7 +314,7 @@ impl<'a> Importer<'a> {
         !nodes.iter().any(|&index| matches!(self.bindings[index], Some(Binding::Failed)))
     }
 
-    /// What the next round begins with.
+    /// Returns the values at the start of the next iteration.
     fn next(&mut self, frame: &Frame, plan: &Plan, carried: &[Item]) -> Result<Option<Vec<Item>>, Reason> {
         if !self.round(frame, plan, &plan.body, carried) {
             return Ok(None);
@@ -326,7 +332,7 @@ impl<'a> Importer<'a> {
         self.result(index, 0).ok().flatten()
     }
 
-    /// Forgets what the nodes of a loop were in its last round.
+    /// Forgets the results of the loop's nodes in their last iteration.
     fn forget(&mut self, frame: &Frame, plan: &Plan) {
         let enters: Vec<usize> = frame.enters().collect();
         for &index in plan.varying.iter().chain(&plan.condition).chain(&plan.body).chain(&enters) {
@@ -334,7 +340,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// A loop that stays one operator.
+    /// Translates a loop that stays one operator.
     fn looped(
         &mut self,
         node: &NodeDef,
@@ -384,7 +390,7 @@ impl<'a> Importer<'a> {
                 (&inner.graph.value(result).info, &self.builder.graph.value(carried).info);
             if found != expected {
                 let (found, legal) = (found.to_string(), expected.to_string());
-                return Err(Reason::OperandValue { operand: "what a round gives", found, legal });
+                return Err(Reason::OperandValue { operand: "result of an iteration", found, legal });
             }
         }
         inner.graph.outputs = given;
@@ -394,7 +400,7 @@ impl<'a> Importer<'a> {
         Ok(Some(results.into_iter().map(Item::Value).collect()))
     }
 
-    /// Whether there is another round after one, and what it gives.
+    /// Returns the condition for another iteration after this one, and the results of this one.
     fn inner_round(
         &mut self,
         node: &NodeDef,
@@ -403,7 +409,7 @@ impl<'a> Importer<'a> {
         carried: &[Item],
     ) -> Result<Option<Vec<ValueId>>, Reason> {
         let condition = frame.condition.ok_or(Reason::OperandMissing { operand: "LoopCond" })?;
-        // The body may use what the condition computes.
+        // The body may use values that the condition computes.
         if !self.round(frame, plan, &plan.condition, carried) {
             return Ok(None);
         }

@@ -7,7 +7,7 @@ use super::attributes::Attributes;
 use super::names::Reference;
 use super::proto::{GraphDef, NodeDef};
 
-/// A value that goes from one round of a loop to the next: its nodes.
+/// Nodes of a value that is passed from one iteration of a loop to the next.
 #[derive(Clone, Copy)]
 pub(super) struct Variable {
     pub(super) enter: usize,
@@ -15,16 +15,16 @@ pub(super) struct Variable {
     pub(super) next: usize,
 }
 
-/// A loop.
+/// Nodes of a loop.
 pub(super) struct Frame {
     pub(super) variables: Vec<Variable>,
-    /// Enter nodes of what stays the same.
+    /// Enter nodes of values that do not change.
     pub(super) constants: Vec<usize>,
-    /// The node that says whether there is another round.
+    /// Node that decides whether another iteration follows.
     pub(super) condition: Option<usize>,
-    /// Switch nodes, each of a variable.
+    /// Switch nodes, with the index of their variable.
     pub(super) switches: Vec<(usize, usize)>,
-    /// Exit nodes, each of a variable.
+    /// Exit nodes, with the index of their variable.
     pub(super) exits: Vec<(usize, usize)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Those of a file, whose nodes are called `nodes`.
+    /// Finds the loops of a file. `nodes` maps names to node indices.
     pub(super) fn of(proto: &GraphDef, nodes: &HashMap<&str, usize>) -> Self {
         let producer = |node: &NodeDef, place: usize| {
             let reference = Reference::parse(node.input.get(place)?)?;

@@ -1,4 +1,4 @@
-//! What the image operators share: the order of axes, and windows with their padding.
+//! Parts shared by the image operators: the order of axes, and windows with their padding.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Transpose, Window};
@@ -38,11 +38,11 @@ impl Layout {
         }
     }
 
-    /// An operand as the graph wants it.
+    /// Permutes an operand to NHWC.
     ///
     /// # Errors
     ///
-    /// It is not an image.
+    /// The operand is not an image.
     pub(super) fn to_nhwc(
         self,
         context: &mut Context<'_>,
@@ -56,7 +56,7 @@ impl Layout {
         }
     }
 
-    /// A result as the model wants it.
+    /// Permutes a result to the layout of the model.
     pub(super) fn restore(self, context: &mut Context<'_>, y: ValueId) -> Result<ValueId, Reason> {
         match self {
             Self::Nhwc => Ok(y),
@@ -64,8 +64,8 @@ impl Layout {
         }
     }
 
-    /// Rows and columns of an attribute with a number for each axis; those of the batch and the
-    /// channels must be 1. `None` when absent or empty.
+    /// Rows and columns of an attribute with one number per axis. The numbers of the batch and
+    /// channels must be 1. `None` if the attribute is absent or empty.
     fn pair(self, context: &mut Context<'_>, name: &'static str) -> Result<Option<[usize; 2]>, Reason> {
         let Some(values) = context.attributes.ints(name)?.filter(|values| !values.is_empty()) else {
             return Ok(None);
@@ -73,8 +73,8 @@ impl Layout {
         self.sizes(name, values).map(Some)
     }
 
-    /// Rows and columns of a list with a number for each axis; those of the batch and the
-    /// channels must be 1.
+    /// Rows and columns of a list with one number per axis. The numbers of the batch and channels
+    /// must be 1.
     pub(super) fn sizes(self, name: &'static str, values: &[i64]) -> Result<[usize; 2], Reason> {
         let [rows, columns] = self.image_axes();
         let others = |values: &[i64]| (0..4).all(|axis| axis == rows || axis == columns || values[axis] == 1);
@@ -122,7 +122,7 @@ pub(super) fn window(
     window_of(context, layout, kernel, strides, image)
 }
 
-/// As [`window`], for steps that are not an attribute.
+/// Like [`window`], for strides that are not an attribute.
 pub(super) fn window_of(
     context: &mut Context<'_>,
     layout: Layout,
@@ -144,12 +144,12 @@ fn pads(
     image: [usize; 2],
 ) -> Result<[usize; 4], Reason> {
     let padding = context.attributes.string("padding")?;
-    // Default: without pads of its own the window has those of `padding`.
+    // Default: without explicit pads, the window has the pads of `padding`.
     let explicit = context.attributes.ints("explicit_paddings")?.unwrap_or_default();
     match padding.as_deref() {
         Some("EXPLICIT") => explicit_pads(layout, explicit),
         Some(rule) if !explicit.is_empty() => {
-            Err(unsupported("explicit_paddings", preview(explicit), format!("none beside padding {rule}")))
+            Err(unsupported("explicit_paddings", preview(explicit), format!("empty with padding {rule}")))
         }
         Some("VALID") => Ok([0; 4]),
         Some("SAME") => Ok(same_pads(window, image)),
@@ -158,7 +158,7 @@ fn pads(
     }
 }
 
-/// The padding that gives `ceil(size / stride)` results, the odd element after.
+/// Padding that gives `ceil(size / stride)` results, with the odd element at the end.
 fn same_pads(window: &Window, image: [usize; 2]) -> [usize; 4] {
     let mut pads = [0; 4];
     for axis in 0..2 {
@@ -170,7 +170,7 @@ fn same_pads(window: &Window, image: [usize; 2]) -> [usize; 4] {
     pads
 }
 
-/// Padding that the model spells out, before and after each of the four axes.
+/// Explicit padding of the model, before and after each of the four axes.
 fn explicit_pads(layout: Layout, stated: &[i64]) -> Result<[usize; 4], Reason> {
     let [rows, columns] = layout.image_axes();
     let is_legal = |(index, &pad): (usize, &i64)| {
@@ -184,7 +184,7 @@ fn explicit_pads(layout: Layout, stated: &[i64]) -> Result<[usize; 4], Reason> {
     Ok([2 * rows, 2 * columns, 2 * rows + 1, 2 * columns + 1].map(|index| stated[index] as usize))
 }
 
-/// The first few values: a damaged file may hold millions.
+/// The first few values only: a damaged file may hold millions.
 fn preview(values: &[i64]) -> &[i64] {
     &values[..values.len().min(8)]
 }

@@ -18,7 +18,7 @@ use crate::builder::{Builder, FOLDING_ROOM};
 use crate::format::Format;
 use crate::remark::{Imported, Remark};
 
-/// A model being imported.
+/// State of the import of a model.
 pub(super) struct Importer<'a> {
     pub(super) proto: &'a GraphDef,
     pub(super) options: &'a Options,
@@ -87,16 +87,16 @@ impl<'a> Importer<'a> {
         !self.problems.is_empty()
     }
 
-    /// Records a problem of an output asked for.
+    /// Records a problem of a wanted output.
     pub(super) fn output_problem(&mut self, name: &str, reason: Reason) {
         self.problems.push(NodeProblem::new(Format::TensorFlow, name, "output", reason));
     }
 
-    /// Translates the nodes that those at the indices `wanted` need.
+    /// Translates the nodes at the indices `wanted`, and the nodes that they need.
     ///
     /// # Errors
     ///
-    /// Inputs whose shapes stay open.
+    /// Shapes of inputs stay open.
     fn add_nodes(&mut self, wanted: impl Iterator<Item = usize>) -> Result<(), ImportError> {
         let proto = self.proto;
         let order = order::sort(&self.producers(), wanted);
@@ -141,14 +141,14 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// The values of a node's operands; `None` when one of them failed.
+    /// Returns the values of a node's operands, or `None` if one of them failed.
     fn operands(&mut self, node: &'a NodeDef) -> Option<Vec<Option<ValueId>>> {
         let references = node.input.iter().filter_map(|text| Reference::parse(text));
         let operands: Vec<_> = references.map(|reference| self.lookup(reference, node)).collect();
         operands.iter().all(Option::is_some).then_some(operands)
     }
 
-    /// The value that a reference stands for, for `user`.
+    /// Returns the value of a reference; `user` is the consuming node, for errors.
     fn lookup(&mut self, reference: Reference<'a>, user: &'a NodeDef) -> Option<ValueId> {
         let Some(&index) = self.nodes.get(reference.node) else {
             self.problem(user, Reason::Undefined { name: reference.node.to_owned() });
@@ -163,11 +163,12 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Result `result` of the node at `index`; `None` when the node failed, which is recorded.
+    /// Returns result `result` of the node at `index`, or `None` if the node failed. The failure is
+    /// recorded.
     ///
     /// # Errors
     ///
-    /// The node has no such result, or none that we compute.
+    /// The node does not have this result, or it is not supported.
     pub(super) fn result(&self, index: usize, result: usize) -> Result<Option<ValueId>, Reason> {
         let values = match &self.bindings[index] {
             Some(Binding::Values(values)) => values,
@@ -195,7 +196,7 @@ impl<'a> Importer<'a> {
         context.finish()?;
         let mut named = HashSet::new();
         if self.rounds > 0 {
-            // Every round has values of its own.
+            // The values differ in every iteration.
             return Ok(results);
         }
         for (index, &id) in results.iter().enumerate() {
@@ -207,8 +208,8 @@ impl<'a> Importer<'a> {
         Ok(results)
     }
 
-    /// What becomes of a node that cannot be translated because of others; an operator nobody
-    /// knows is reported all the same.
+    /// Returns the binding of a node that cannot be translated because of its operands. An unknown
+    /// operator is reported all the same.
     fn failed(&mut self, node: &'a NodeDef) -> Binding {
         if ops::handler(node).is_none() && !ops::is_flow(node) {
             self.problem(node, unknown_operator(node));
@@ -220,7 +221,7 @@ impl<'a> Importer<'a> {
         if !self.problems.is_empty() {
             return Err(ImportError::Problems { problems: self.problems });
         }
-        // Whole patterns of nodes became one: what led there may have no other use.
+        // Fused patterns may leave nodes without other uses.
         self.builder.graph.remove_dead();
         Ok(Imported {
             graph: self.builder.graph,

@@ -1,5 +1,5 @@
-//! Inputs and outputs of a frozen graph, which says nothing about either: placeholders are
-//! inputs, what no node consumes is an output.
+//! Inputs and outputs of a frozen graph, which does not state either. Placeholders are inputs;
+//! nodes whose results are not consumed are outputs.
 
 use std::collections::HashSet;
 
@@ -19,9 +19,9 @@ use crate::dimension::{Dimension, OpenInput};
 use crate::open;
 use crate::shape::{MAX_RANK, size};
 
-/// An output.
+/// A wanted output.
 pub(super) struct Wanted {
-    /// Index of the node that makes it.
+    /// Index of the node that computes it.
     pub(super) node: usize,
     /// Which result; all that are computed when it was not given.
     result: Option<usize>,
@@ -29,16 +29,16 @@ pub(super) struct Wanted {
     name: String,
 }
 
-/// What must keep its name.
+/// Names and values that must not be renamed.
 struct Kept<'a> {
-    /// Names that are outputs'.
+    /// Names of outputs.
     names: HashSet<&'a str>,
-    /// Inputs and outputs so far.
+    /// Inputs and outputs added so far.
     values: HashSet<ValueId>,
 }
 
-/// The dimensions that a placeholder states, if it says how many there are; nothing when it states what is
-/// not a size: its translation tells.
+/// Dimensions that a placeholder states: the inner `None` if the rank is unknown, the outer `None`
+/// if a dimension is not a size, which the translation reports.
 fn stated_dimensions(node: &NodeDef) -> Option<Option<Vec<Dimension>>> {
     let stated = Attributes::new(node).shape("shape").ok()?;
     let Some(stated) = stated.filter(|stated| !stated.unknown_rank) else { return Some(None) };
@@ -51,7 +51,7 @@ fn stated_dimensions(node: &NodeDef) -> Option<Option<Vec<Dimension>>> {
 }
 
 impl Importer<'_> {
-    /// Refuses shapes in the options for what is not a placeholder.
+    /// Returns an error if the options give a shape for a name that is not a placeholder.
     pub(super) fn check_shapes(&self) -> Result<(), ImportError> {
         let placeholders = || self.proto.node.iter().filter(|node| ops::is_placeholder(node));
         let mut names = self.options.shapes.keys().chain(self.options.values.keys());
@@ -69,12 +69,12 @@ impl Importer<'_> {
         }
     }
 
-    /// Puts the caller's sizes to the shapes of the inputs among the nodes at `indices`. One with a default is none
-    /// unless the caller gives it a shape.
+    /// Applies the sizes in the options to the inputs among the nodes at `indices`. A placeholder
+    /// with a default is not an input unless the caller gives its shape.
     ///
     /// # Errors
     ///
-    /// Dimensions that stay open.
+    /// Dimensions stay open.
     pub(super) fn fix_shapes(&mut self, indices: &[usize]) -> Result<(), ImportError> {
         let proto = self.proto;
         let shapes =
@@ -97,7 +97,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// The outputs: the caller's, else the nodes that no other consumes.
+    /// Wanted outputs: those in the options, or the nodes that no other node consumes.
     pub(super) fn wanted(&self) -> Result<Vec<Wanted>, ImportError> {
         if !self.options.outputs.is_empty() {
             return self.options.outputs.iter().map(|name| self.named_by_caller(name)).collect();
@@ -122,7 +122,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Nodes that compute something which no other node consumes, in file order.
+    /// Nodes that compute a result which no other node consumes, in file order.
     fn last_nodes(&self) -> impl Iterator<Item = usize> {
         let consumed: HashSet<usize> = self.dependencies().into_iter().flatten().collect();
         let pivots: HashSet<usize> = self.pivots().collect();
@@ -133,13 +133,14 @@ impl Importer<'_> {
             })
             .map(|(index, _)| index)
             .collect();
-        // What leaves a loop and is not used is no output, unless there is nothing else.
+        // An unused result of a loop is an output only without other outputs.
         let is_exit = |index: &usize| self.proto.node[*index].op == "Exit";
         let others: Vec<usize> = last.iter().copied().filter(|index| !is_exit(index)).collect();
         if others.is_empty() { last.into_iter() } else { others.into_iter() }
     }
 
-    /// Nodes that others wait for and do not use: they say which branch is taken, or read a variable that is a constant.
+    /// Nodes that others wait for without using their result. They decide which branch is taken, or
+    /// read a variable that is constant.
     fn pivots(&self) -> impl Iterator<Item = usize> {
         let waited: HashSet<&str> = self
             .proto
@@ -156,8 +157,8 @@ impl Importer<'_> {
         })
     }
 
-    /// Names that can be outputs: those that are when none is asked for, then all from the last
-    /// to the first.
+    /// Possible output names for messages: first the default outputs, then all nodes from last to
+    /// first.
     fn available(&self) -> Vec<String> {
         let name = |index: usize| &self.proto.node[index].name;
         let all = (0..self.proto.node.len()).rev();
@@ -165,7 +166,7 @@ impl Importer<'_> {
         self.last_nodes().chain(all).map(name).filter(|name| seen.insert(*name)).cloned().collect()
     }
 
-    /// Adds the outputs under the names asked for.
+    /// Adds the outputs under the wanted names.
     pub(super) fn add_outputs(&mut self, wanted: &[Wanted]) {
         let names = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
         let mut kept = Kept { names, values: self.builder.graph.inputs.iter().copied().collect() };
@@ -197,9 +198,9 @@ impl Importer<'_> {
         }
     }
 
-    /// The value `id` under the name `name`. The result of a node that passes through to an
-    /// output (by Identity, say) takes the output's name; inputs, constants and values that are
-    /// outputs already are copied by a Reshape to their own shape.
+    /// Returns `id` under the name `name`. If a node passes its operand through to an output
+    /// (Identity, for example), that operand's result takes the output's name. Inputs, constants,
+    /// and values that are already outputs are copied by a Reshape to their own shape.
     fn named(&mut self, id: ValueId, name: &str, kept: &Kept<'_>) -> Result<ValueId, Reason> {
         let graph = &self.builder.graph;
         let current = graph.value(id).name.as_str();

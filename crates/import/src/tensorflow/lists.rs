@@ -1,5 +1,6 @@
-//! Lists of tensors (`TensorList`), which layers of Keras keep their steps in: known as soon as the file is read, so that nothing
-//! of them is left in the graph. Which element is meant must be known too, as it is in a loop that becomes its rounds.
+//! Lists of tensors (`TensorList`), in which Keras layers keep their steps. Lists are resolved
+//! during the import, so the graph does not contain them. Indices of elements must be constant, as
+//! they are in an unrolled loop.
 
 use std::rc::Rc;
 
@@ -17,11 +18,11 @@ use crate::elements::typed;
 use crate::node::{ELEMENTS_PER_RESULT, unsupported};
 use crate::shape::tensor;
 
-/// Elements of a list that are copied at the price of one that stays.
+/// Number of list elements whose copy costs as much as one tensor.
 const COPIED: usize = 16;
 
 impl Importer<'_> {
-    /// What becomes of a node of lists; nothing for one of another kind.
+    /// Translates a node of lists. Returns `None` for other nodes.
     pub(super) fn of_lists(&mut self, node: &NodeDef) -> Option<Result<Binding, Reason>> {
         let is_one = LISTS.contains(&node.op.as_str());
         is_one.then(|| {
@@ -152,7 +153,7 @@ impl Importer<'_> {
         Ok(self.builder.constant(&node.name, typed(info.element, info.shape, zeros)?))
     }
 
-    /// Elements one behind the other along a new first axis.
+    /// Stacks elements along a new first axis.
     fn stack(&mut self, node: &NodeDef, list: &List, places: &[usize]) -> Result<Binding, Reason> {
         let mut rows = Vec::new();
         for &place in places {

@@ -3,15 +3,15 @@
 /// A result of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reference<'a> {
-    /// The node's name.
+    /// Name of the node.
     pub(super) node: &'a str,
     /// Which of its results, from 0.
     pub(super) index: usize,
 }
 
 impl<'a> Reference<'a> {
-    /// What `text` refers to: `node`, `node:0` or `node:1`. `None` for `^node`, which is about
-    /// the order of side effects only.
+    /// Parses the reference `node`, `node:0` or `node:1`. Returns `None` for `^node`, which only
+    /// orders side effects.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         if text.starts_with('^') {
             return None;

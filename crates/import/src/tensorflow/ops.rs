@@ -1,7 +1,8 @@
-//! The operators: one file each, its `mod` and its line in the list below.
+//! Translation of the operators: one file per operator, with a `mod` line and a line in the list
+//! below.
 //!
-//! A handler reads its node through [`Context`], adds to the graph and gives the node's results
-//! in order, as many as we compute. Attributes and operands that it leaves unread are reported.
+//! A handler reads its node through [`Context`], adds to the graph, and returns the node's
+//! supported results in order. Attributes and operands that it does not read are reported.
 
 mod add_n;
 mod arg_max;
@@ -76,7 +77,7 @@ use super::context::Context;
 use super::error::Reason;
 use super::proto::NodeDef;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
 
 macro_rules! operators {
@@ -183,7 +184,7 @@ pub(super) fn is_flow(node: &NodeDef) -> bool {
 /// The operators of conditions and loops.
 const FLOW: [&str; 6] = ["Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch"];
 
-/// The operators of lists.
+/// Operators on lists.
 pub(super) const LISTS: [&str; 9] = [
     "EmptyTensorList",
     "TensorListFromTensor",
@@ -201,7 +202,7 @@ pub(super) fn is_placeholder(node: &NodeDef) -> bool {
     matches!(node.op.as_str(), "Placeholder" | "PlaceholderV2" | "PlaceholderWithDefault")
 }
 
-/// Whether no output can want what the node computes: it computes nothing, or is where others begin.
+/// Whether the node cannot be an output: it does not compute anything, or it is an input.
 pub(super) fn has_no_outcome(node: &NodeDef) -> bool {
     is_placeholder(node) || matches!(node.op.as_str(), "Assert" | "Const" | "ControlTrigger" | "NoOp")
 }

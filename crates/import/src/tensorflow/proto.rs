@@ -1,8 +1,8 @@
-//! The protobuf messages of a frozen TensorFlow graph, declared by hand for the fields we read.
+//! Protobuf messages of a frozen TensorFlow graph, declared manually for the fields we read.
 //!
-//! The root is [`GraphDef`]. Fields that are absent here are skipped by the decoder. Functions
-//! and other values we refuse are kept as undecoded bytes, so that decoding never recurses with
-//! the file. Source: `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto`,
+//! The root is [`GraphDef`]. The decoder skips fields that are not declared here. Functions and
+//! other refused values are kept as undecoded bytes, so that decoding never recurses with the file.
+//! Source: `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto`,
 //! `tensor_shape.proto` and `types.proto` of TensorFlow 2.15.
 
 use std::collections::BTreeMap;
@@ -10,24 +10,24 @@ use std::collections::BTreeMap;
 /// A graph: nodes in any order.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GraphDef {
-    /// The nodes.
+    /// Nodes of the graph.
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<NodeDef>,
 }
 
-/// One operator applied to results of others.
+/// An operator applied to results of other nodes.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct NodeDef {
     /// Name of the node, unique in the graph.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// The operator.
+    /// Name of the operator.
     #[prost(string, tag = "2")]
     pub op: String,
     /// Operands: `node` or `node:1` for a result, then `^node` for one that must only come first.
     #[prost(string, repeated, tag = "3")]
     pub input: Vec<String>,
-    /// Attributes by name; those at their defaults may be left out.
+    /// Attributes by name. Attributes at their defaults may be omitted.
     #[prost(btree_map = "string, message", tag = "5")]
     pub attr: BTreeMap<String, AttrValue>,
 }
@@ -40,7 +40,7 @@ pub struct AttrValue {
     pub value: Option<Attr>,
 }
 
-/// The kinds of values.
+/// Kinds of attribute values.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub enum Attr {
     /// Several values of one kind.
@@ -49,10 +49,10 @@ pub enum Attr {
     /// A string.
     #[prost(bytes = "vec", tag = "2")]
     S(Vec<u8>),
-    /// An integer.
+    /// A 64-bit integer.
     #[prost(int64, tag = "3")]
     I(i64),
-    /// A float.
+    /// A 32-bit float.
     #[prost(float, tag = "4")]
     F(f32),
     /// A truth value.
@@ -61,10 +61,10 @@ pub enum Attr {
     /// An element type: a code of TensorFlow's `DataType`.
     #[prost(int32, tag = "6")]
     Type(i32),
-    /// A shape.
+    /// A tensor shape.
     #[prost(message, tag = "7")]
     Shape(TensorShapeProto),
-    /// A tensor.
+    /// A constant tensor.
     #[prost(message, boxed, tag = "8")]
     Tensor(Box<TensorProto>),
     /// A parameter of the function around the node; only inside functions.
@@ -78,13 +78,13 @@ pub enum Attr {
 /// Several values of one kind.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ListValue {
-    /// Strings.
+    /// Values of a list of strings.
     #[prost(bytes = "vec", repeated, tag = "2")]
     pub s: Vec<Vec<u8>>,
-    /// Integers.
+    /// Values of a list of integers.
     #[prost(int64, repeated, tag = "3")]
     pub i: Vec<i64>,
-    /// Floats.
+    /// Values of a list of floats.
     #[prost(float, repeated, tag = "4")]
     pub f: Vec<f32>,
 }
@@ -98,10 +98,10 @@ pub struct TensorProto {
     /// The shape; absent for a scalar.
     #[prost(message, optional, tag = "2")]
     pub tensor_shape: Option<TensorShapeProto>,
-    /// All elements as little-endian bytes; when empty, a list below holds them.
+    /// All elements as little-endian bytes. If empty, one of the lists below holds them.
     #[prost(bytes = "vec", tag = "4")]
     pub tensor_content: Vec<u8>,
-    /// Elements of DT_FLOAT. In all lists the last element stands for those that are missing.
+    /// Elements of DT_FLOAT. In all lists, the last element is repeated for missing ones.
     #[prost(float, repeated, tag = "5")]
     pub float_val: Vec<f32>,
     /// Elements of DT_DOUBLE.
@@ -130,10 +130,10 @@ pub struct TensorProto {
     pub float8_val: Vec<u8>,
 }
 
-/// A shape, some of whose dimensions may be unknown.
+/// A shape with possibly unknown dimensions.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorShapeProto {
-    /// Outermost axis first.
+    /// Dimensions, outermost axis first.
     #[prost(message, repeated, tag = "2")]
     pub dim: Vec<Dim>,
     /// Not even the number of axes is known.

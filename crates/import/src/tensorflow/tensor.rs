@@ -1,4 +1,5 @@
-//! Tensors of a file to [`Tensor`]: dimensions and sizes are checked before anything is held.
+//! Conversion of a file's tensors to [`Tensor`]. Dimensions and sizes are checked before memory is
+//! allocated.
 
 use npukit_numeric::{ElementType, Tensor};
 
@@ -7,7 +8,7 @@ use super::proto::{TensorProto, TensorShapeProto};
 use crate::elements::{from_raw, from_words};
 use crate::shape::shape;
 
-/// Element types by code of the file; the names of those that are not read.
+/// Element types by code of the file; an unsupported type is an error with its name.
 const CODES: [Result<ElementType, &str>; 31] = [
     Err("invalid"),
     Ok(ElementType::F32),
@@ -42,7 +43,7 @@ const CODES: [Result<ElementType, &str>; 31] = [
     Err("uint4"),
 ];
 
-/// The element type that a code of the file stands for.
+/// Returns the element type of a code in the file.
 pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     match usize::try_from(code).ok().and_then(|code| CODES.get(code)) {
         Some(Ok(element)) => Ok(*element),
@@ -51,12 +52,12 @@ pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     }
 }
 
-/// The shape of a tensor, all of whose sizes must be known.
+/// Shape of a tensor. All sizes must be known.
 fn dimensions(proto: &TensorProto) -> Result<Vec<usize>, Reason> {
     proto.tensor_shape.as_ref().map_or(Ok(Vec::new()), sizes)
 }
 
-/// The sizes that a shape states, all of which must be known.
+/// Sizes of a shape. All must be known.
 pub(super) fn sizes(stated: &TensorShapeProto) -> Result<Vec<usize>, Reason> {
     if stated.unknown_rank {
         return Err(Reason::NoShape);
@@ -64,8 +65,8 @@ pub(super) fn sizes(stated: &TensorShapeProto) -> Result<Vec<usize>, Reason> {
     shape(&stated.dim.iter().map(|dim| dim.size).collect::<Vec<_>>())
 }
 
-/// The tensor that a file holds. `reserve` is asked for room before elements are made that the
-/// file does not spell out.
+/// Reads a tensor of the file. `reserve` checks the budget before elements are made that the file
+/// does not store individually.
 pub(super) fn read(
     proto: &TensorProto,
     reserve: impl FnOnce(&[usize]) -> Result<(), Reason>,
@@ -139,8 +140,8 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The bits of `count` elements: those of the list, the last of which is repeated; zeros
-    /// when there is none.
+    /// Bits of `count` elements. The last element of the list is repeated; an empty list gives
+    /// zeros.
     fn filled(&self, count: usize) -> impl Iterator<Item = u64> {
         // Default: a list without elements fills the tensor with zeros.
         let last = self.len().checked_sub(1).and_then(|last| self.word(last)).unwrap_or(0);

@@ -1,8 +1,9 @@
-//! Operators that hold graphs or stand for variables: IF, WHILE, CALL_ONCE, VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE.
+//! Operators that hold graphs or use variables: IF, WHILE, CALL_ONCE, VAR_HANDLE, READ_VARIABLE and
+//! ASSIGN_VARIABLE.
 //!
-//! An IF is the branch that its condition takes or, where that is known only when computing, both branches and a choice between
-//! their results. A WHILE is its rounds, one behind the other, where the file says how many there are and they are few; else an
-//! operator that repeats a graph.
+//! An IF becomes the taken branch if its condition is constant; otherwise it becomes both branches
+//! and a selection between their results. A WHILE is unrolled if the file determines a small number
+//! of iterations; otherwise it becomes an operator that repeats a graph.
 
 use npukit_graph::op::{Body, Loop};
 use npukit_graph::{ValueId, ValueInfo};
@@ -20,10 +21,10 @@ use crate::shape::{shape, tensor};
 /// Deepest nesting of graphs read.
 const MAX_DEPTH: usize = 16;
 
-/// Most nodes that the rounds of one WHILE become.
+/// Maximum number of nodes that unrolling one WHILE adds.
 const MAX_NODES: usize = 1 << 15;
 
-/// What goes into a graph and comes out of it.
+/// Operand or result of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Passed {
     Value(ValueId),
@@ -37,7 +38,7 @@ fn graph_at(operator: &Operator<'_>, field: usize) -> Result<i32, Reason> {
 }
 
 impl<'a> Importer<'a> {
-    /// Translates such an operator; says whether all that it needs is known.
+    /// Translates such an operator. Returns whether all its operands are known.
     pub(super) fn control(
         &mut self,
         control: Control,
@@ -90,7 +91,7 @@ impl<'a> Importer<'a> {
         Ok(true)
     }
 
-    /// What a tensor is for a graph.
+    /// Returns a tensor as operand of a graph.
     fn passed(&mut self, tensor: usize) -> Result<Passed, Reason> {
         match self.frame.variables.get(&tensor) {
             Some(name) => Ok(Passed::Variable(name.clone())),
@@ -105,7 +106,8 @@ impl<'a> Importer<'a> {
         Ok(ValueInfo { shape: shape(&sizes)?, element: model::element_type(tensor.kind)? })
     }
 
-    /// The results of the graph of that number; none when something in it failed, which is recorded.
+    /// Returns the results of the graph with that number, or `None` if a part of it failed. The
+    /// failure is recorded.
     fn call(&mut self, number: i32, operands: &[Passed]) -> Result<Option<Vec<Passed>>, Reason> {
         if self.depth >= MAX_DEPTH {
             return Err(Reason::Nesting { limit: MAX_DEPTH });
@@ -150,7 +152,7 @@ impl<'a> Importer<'a> {
         results
     }
 
-    /// What the graph gives that was just translated.
+    /// Returns the results of the graph that was just translated.
     fn results(&mut self) -> Result<Option<Vec<Passed>>, Reason> {
         let graph = self.frame.graph;
         let mut results = Vec::new();
@@ -162,7 +164,7 @@ impl<'a> Importer<'a> {
             }
             results.push(self.passed(tensor)?);
         }
-        // What failed without a result may have been to assign a variable.
+        // A failed operator without results may have assigned a variable.
         Ok(self.frame.failed.is_empty().then_some(results))
     }
 
@@ -194,7 +196,7 @@ impl<'a> Importer<'a> {
             let info = self.builder.graph.value(like).info.clone();
             self.variables.restore(&before);
             let held = self.read_variable(variable, info)?;
-            // Default: what a branch does not assign stays as it was.
+            // Default: a variable that a branch does not assign keeps its value.
             let chosen = self.builder.either(name, condition, [yes.unwrap_or(held), no.unwrap_or(held)])?;
             self.variables.restore(&after_no);
             self.assign_variable(variable, chosen)?;
@@ -242,7 +244,7 @@ impl<'a> Importer<'a> {
         self.looped([condition, body], &operands, name)
     }
 
-    /// Nodes of a graph and of those that it holds itself.
+    /// Number of nodes of a graph and its nested graphs.
     fn nodes(&self, graph: usize) -> usize {
         let graphs = &self.model.graphs;
         let Some(graph) = graphs.get(graph) else { return 1 };
@@ -252,7 +254,7 @@ impl<'a> Importer<'a> {
         inner.saturating_add(graph.operators.len())
     }
 
-    /// A WHILE that stays one operator.
+    /// Translates a WHILE that stays one operator.
     fn looped(
         &mut self,
         [condition, body]: [i32; 2],
@@ -295,7 +297,7 @@ impl<'a> Importer<'a> {
         Ok(Some(results.into_iter().map(Passed::Value).collect()))
     }
 
-    /// Whether there is another round after one, and what it gives.
+    /// Returns the condition for another iteration after this one, and the results of this one.
     fn round(
         &mut self,
         [condition, body]: [i32; 2],
@@ -312,7 +314,7 @@ impl<'a> Importer<'a> {
         Ok(Some([vec![goes_on], results].concat()))
     }
 
-    /// Refuses rounds that change the type of what is carried.
+    /// Returns an error if an iteration changes the type of a carried value.
     fn check_round(
         &self,
         results: &[ValueId],
@@ -324,7 +326,7 @@ impl<'a> Importer<'a> {
                 [&inner.graph.value(result).info, &self.builder.graph.value(carried).info];
             if found != expected {
                 let (found, legal) = (found.to_string(), expected.to_string());
-                return Err(Reason::OperandValue { operand: "what a round gives", found, legal });
+                return Err(Reason::OperandValue { operand: "result of an iteration", found, legal });
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! [`Context`]: what a handler sees of its operator, and how it adds to the graph.
+//! [`Context`]: the view of an operator that its handler gets, and functions that add to the graph.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -19,14 +19,15 @@ use crate::tensorflow::{self, Blocks};
 /// Largest stride, dilation or kernel: keeps every size computed from them in 64 bits.
 const MAX_WINDOW: i32 = 1 << 24;
 
-/// Operands that keep something from run to run, by index, and what they hold afterwards.
+/// Operands that keep state from run to run, by index, with their new values.
 pub(super) type States = Vec<(usize, ValueId)>;
 
-/// An operator being translated: a [`NodeBuilder`] with the options of TensorFlow Lite. Operands are real numbers.
+/// An operator during its translation: a [`NodeBuilder`] with the options of TensorFlow Lite.
+/// Operands are real numbers.
 pub(super) struct Context<'a> {
-    /// What the operator is called in the schema.
+    /// Name of the operator in the schema.
     pub(super) op: &'static str,
-    /// Type of the first result, a float's where integers stand for real numbers.
+    /// Element type of the first result; a float type if the result is quantized.
     pub(super) result: ElementType,
     operator: &'a Operator<'a>,
     states: States,
@@ -55,7 +56,8 @@ fn damaged(Damage { offset, reason }: Damage) -> Reason {
 }
 
 impl<'a> Context<'a> {
-    /// The operator `op` with the name of its first result, whose operands are already values.
+    /// Creates the context of operator `op` with the name of its first result. Its operands are
+    /// already values.
     pub(super) fn new(
         builder: &'a mut Builder,
         (op, name, result): (&'static str, String, ElementType),
@@ -72,12 +74,12 @@ impl<'a> Context<'a> {
         self.is_complex
     }
 
-    /// Says what the operand at `index`, which keeps it from run to run, holds afterwards.
+    /// Sets the new value of the operand at `index`, which keeps state from run to run.
     pub(super) fn keep(&mut self, index: usize, value: ValueId) {
         self.states.push((index, value));
     }
 
-    /// What operands hold afterwards.
+    /// New values of the operands that keep state.
     pub(super) fn into_states(self) -> States {
         self.states
     }
@@ -102,13 +104,13 @@ impl<'a> Context<'a> {
         self.operator.options.map_or(Ok(default), |options| options.f32(field, default)).map_err(damaged)
     }
 
-    /// The integers of 32 bits that an operator has for options that is none of the schema's.
+    /// Returns the options of a custom operator as 32-bit integers.
     pub(super) fn custom_options(&self) -> Vec<i32> {
         let chunks = self.operator.custom_options.as_chunks().0;
         chunks.iter().take(8).map(|&bytes| i32::from_le_bytes(bytes)).collect()
     }
 
-    /// Integers of the options, none when left out.
+    /// Returns integers of the options; empty if the field is absent.
     pub(super) fn ints(&self, field: usize) -> Result<Vec<i32>, Reason> {
         self.operator
             .options
@@ -116,7 +118,7 @@ impl<'a> Context<'a> {
             .map_err(damaged)
     }
 
-    /// Floats of the options, none when left out.
+    /// Returns floats of the options; empty if the field is absent.
     pub(super) fn floats_of(&self, field: usize) -> Result<Vec<f32>, Reason> {
         let elements = self.operator.options.map_or(Ok(&[][..]), |options| options.elements(field));
         Ok(elements.map_err(damaged)?.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
@@ -129,12 +131,12 @@ impl<'a> Context<'a> {
         legal.ok_or_else(|| unsupported(name, found, format!("1 to {MAX_WINDOW}")))
     }
 
-    /// Columns at `field` and rows at the next: how the schema orders them; rows first in the result.
+    /// Returns rows and columns. The schema stores columns at `field` and rows at the next field.
     pub(super) fn sizes(&self, field: usize, name: &'static str, default: i32) -> Result<[usize; 2], Reason> {
         Ok([self.size(field + 1, name, default)?, self.size(field, name, default)?])
     }
 
-    /// Windows over an image `[n, h, w, c]` with the padding that field 0 says: SAME (0) or VALID (1).
+    /// Windows over an image `[n, h, w, c]` with the padding in field 0: SAME (0) or VALID (1).
     pub(super) fn window(
         &self,
         x: ValueId,
@@ -164,7 +166,7 @@ impl<'a> Context<'a> {
         Reason::OperandValue { operand: "input", found, legal }
     }
 
-    /// The function of the result that the enum at `field` says.
+    /// Applies the activation function of the enum at `field` to the result.
     pub(super) fn activated(&mut self, y: ValueId, field: usize) -> Result<ValueId, Reason> {
         match self.code(field)? {
             0 => Ok(y),
@@ -176,7 +178,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The sum of `y` and the operand at `index`, when there is one.
+    /// Adds the operand at `index` to `y`, if it is present.
     pub(super) fn biased(&mut self, y: ValueId, index: usize) -> Result<ValueId, Reason> {
         match self.optional(index) {
             Some(bias) => self.emit(Binary { kind: BinaryKind::Add }, vec![y, bias]),
@@ -206,7 +208,7 @@ impl<'a> Context<'a> {
         (0..self.operands()).filter_map(|index| self.optional(index)).collect()
     }
 
-    /// What the handler left unread.
+    /// Returns an error if the handler left a part of the operator unread.
     pub(super) fn finish(&self) -> Result<(), Reason> {
         match self.unread() {
             Some(index) => Err(Reason::OperandUnknown { index, name: String::new(), opset: None }),

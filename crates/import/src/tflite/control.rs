@@ -1,8 +1,8 @@
-//! [`Control`]: what operators are that hold graphs or stand for variables.
+//! [`Control`]: operators that hold graphs or use variables.
 
 use super::model::Operator;
 
-/// What such an operator is.
+/// Kind of such an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
     If,
@@ -13,7 +13,7 @@ pub(super) enum Control {
     Assign,
 }
 
-/// The operators, by number.
+/// Operators with their numbers and names.
 const ALL: [(i32, &str, Control); 6] = [
     (118, "IF", Control::If),
     (119, "WHILE", Control::While),
@@ -23,12 +23,12 @@ const ALL: [(i32, &str, Control); 6] = [
     (144, "ASSIGN_VARIABLE", Control::Assign),
 ];
 
-/// What an operator is, when it is one of these.
+/// Returns the kind of an operator, or `None` if it is another operator.
 pub(super) fn of(operator: &Operator<'_>) -> Option<Control> {
     ALL.iter().find(|(code, ..)| *code == operator.code).map(|&(.., control)| control)
 }
 
-/// Their names.
+/// Names of the operators.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|&(_, name, _)| name)
 }

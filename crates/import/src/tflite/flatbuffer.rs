@@ -1,15 +1,17 @@
-//! FlatBuffers: [`Table`] reads the fields of a table by number. Every offset is checked before it is followed.
+//! Reader of FlatBuffers: [`Table`] reads the fields of a table by number. Every offset is checked
+//! before it is followed.
 //!
-//! Source: "FlatBuffers internals". All numbers are little-endian. A table begins with the distance back to its vtable:
-//! the vtable's size, the table's, and for each field its distance from the table's start, 0 where it is left out.
-//! Strings, vectors and tables in fields are distances from the field on; a vector begins with its length.
+//! Source: "FlatBuffers internals". All numbers are little-endian. A table begins with the distance
+//! back to its vtable. The vtable holds its own size, the size of the table, and for each field its
+//! distance from the start of the table, or 0 if it is absent. Fields with strings, vectors and
+//! tables hold distances from the field. A vector begins with its length.
 
-/// Bytes that are no FlatBuffer of the schema.
+/// Reason why bytes are not a valid FlatBuffer of the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Damage {
-    /// Where.
+    /// Byte offset of the damage.
     pub(super) offset: usize,
-    /// What is wrong there.
+    /// Description of the damage.
     pub(super) reason: &'static str,
 }
 
@@ -43,16 +45,16 @@ impl<'a> Table<'a> {
 
     fn at(bytes: &'a [u8], start: usize) -> Result<Self, Damage> {
         let back = i64::from(i32::from_le_bytes(read(bytes, start)?));
-        let beyond = Damage { offset: start, reason: "a table's vtable lies outside the file" };
+        let beyond = Damage { offset: start, reason: "a table's vtable is outside the file" };
         let vtable = usize::try_from(start as i64 - back).map_err(|_| beyond)?;
         let vtable_bytes = usize::from(u16::from_le_bytes(read(bytes, vtable)?));
         if vtable_bytes < 4 || vtable_bytes % 2 != 0 || vtable + vtable_bytes > bytes.len() {
-            return Err(Damage { offset: vtable, reason: "a vtable has no legal size" });
+            return Err(Damage { offset: vtable, reason: "a vtable has an illegal size" });
         }
         Ok(Self { bytes, start, vtable, vtable_bytes })
     }
 
-    /// Where a field is; none when it is left out.
+    /// Offset of a field, or `None` if it is absent.
     fn field(&self, field: usize) -> Result<Option<usize>, Damage> {
         let entry = 4 + 2 * field;
         if entry + 2 > self.vtable_bytes {
@@ -66,7 +68,7 @@ impl<'a> Table<'a> {
         self.field(field)?.map(|at| read(self.bytes, at)).transpose()
     }
 
-    /// A byte with a sign; `default` is what the schema says for a field that is left out, here and below.
+    /// Reads a signed byte. Here and below, `default` is the schema's value of an absent field.
     pub(super) fn i8(&self, field: usize, default: i8) -> Result<i8, Damage> {
         Ok(self.scalar(field)?.map_or(default, i8::from_le_bytes))
     }
@@ -91,18 +93,19 @@ impl<'a> Table<'a> {
         Ok(self.scalar(field)?.map_or(0, u64::from_le_bytes))
     }
 
-    /// A float.
+    /// Reads a 32-bit float.
     pub(super) fn f32(&self, field: usize, default: f32) -> Result<f32, Damage> {
         Ok(self.scalar(field)?.map_or(default, f32::from_le_bytes))
     }
 
-    /// A table, when there is one.
+    /// Reads a nested table, or `None` if it is absent.
     pub(super) fn table(&self, field: usize) -> Result<Option<Self>, Damage> {
         let target = self.field(field)?.map(|at| follow(self.bytes, at)).transpose()?;
         target.map(|start| Self::at(self.bytes, start)).transpose()
     }
 
-    /// The place of a vector's first element and its length; its elements of `size` bytes are all in the file.
+    /// Offset of a vector's first element, and its length. All its elements of `size` bytes are
+    /// within the file.
     fn vector(&self, field: usize, size: usize) -> Result<Option<(usize, usize)>, Damage> {
         let Some(at) = self.field(field)? else { return Ok(None) };
         let start = follow(self.bytes, at)?;
@@ -114,35 +117,35 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Elements of `N` bytes, none when the vector is left out.
+    /// Reads elements of `N` bytes; empty if the vector is absent.
     pub(super) fn elements<const N: usize>(&self, field: usize) -> Result<&'a [[u8; N]], Damage> {
         let Some((start, length)) = self.vector(field, N)? else { return Ok(&[]) };
         let elements = self.bytes.get(start..start + N * length).map(|bytes| bytes.as_chunks().0);
         elements.ok_or(Damage { offset: start, reason: "a vector is longer than the file" })
     }
 
-    /// Bytes, none when the vector is left out.
+    /// Reads bytes; empty if the vector is absent.
     pub(super) fn bytes(&self, field: usize) -> Result<&'a [u8], Damage> {
         Ok(self.elements::<1>(field)?.as_flattened())
     }
 
-    /// Text, none when it is left out.
+    /// Reads text; empty if it is absent.
     pub(super) fn text(&self, field: usize) -> Result<String, Damage> {
         Ok(String::from_utf8_lossy(self.bytes(field)?).into_owned())
     }
 
-    /// Integers of 32 bits.
+    /// Reads a vector of 32-bit integers.
     pub(super) fn integers(&self, field: usize) -> Result<Vec<i32>, Damage> {
         Ok(self.elements(field)?.iter().map(|&bytes| i32::from_le_bytes(bytes)).collect())
     }
 
-    /// Tables.
+    /// Reads a vector of tables.
     pub(super) fn tables(&self, field: usize) -> Result<Vec<Self>, Damage> {
         let Some((start, length)) = self.vector(field, 4)? else { return Ok(Vec::new()) };
         (0..length).map(|i| Self::at(self.bytes, follow(self.bytes, start + 4 * i)?)).collect()
     }
 
-    /// The whole file.
+    /// Bytes of the whole file.
     pub(super) fn file(&self) -> &'a [u8] {
         self.bytes
     }

@@ -17,17 +17,17 @@ use crate::format::Format;
 use crate::remark::{Imported, Remark};
 use crate::tensorflow::Blocks;
 
-/// A model being imported.
+/// State of the import of a model.
 pub(super) struct Importer<'a> {
     pub(super) model: &'a Model<'a>,
     pub(super) builder: Builder,
-    /// The graph being translated.
+    /// Graph being translated.
     pub(super) frame: Frame<'a>,
     /// How many graphs are around it.
     pub(super) depth: usize,
-    /// What is the same whenever a graph is translated, by its number.
+    /// State shared by all translations of a graph, by its number.
     pub(super) known: HashMap<usize, Known>,
-    /// What runs keep from one to the next.
+    /// State that runs keep for the next run.
     pub(super) variables: Variables,
     /// Values that bear the name of a tensor.
     pub(super) renamed: HashSet<ValueId>,
@@ -76,15 +76,15 @@ pub(super) fn import(
 
 /// The graph that the interpreter runs.
 fn main_graph<'a>(model: &'a Model<'a>) -> Result<&'a Graph<'a>, ImportError> {
-    model.graphs.first().ok_or_else(|| damaged("it holds no graph".to_owned()))
+    model.graphs.first().ok_or_else(|| damaged("it does not hold a graph".to_owned()))
 }
 
-/// The error for a file whose tables do not fit each other.
+/// Error for a file with inconsistent tables.
 pub(super) fn damaged(reason: String) -> ImportError {
     ImportError::NotModel { format: Format::TensorFlowLite, offset: 0, reason }
 }
 
-/// Names of a graph's tensors, each once.
+/// Unique names of a graph's tensors.
 pub(super) fn names_of(graph: &Graph<'_>) -> Rc<[String]> {
     let mut unique = Names::new(HashSet::new());
     let named = |(i, tensor): (usize, &model::Tensor<'_>)| match tensor.name.as_str() {
@@ -94,12 +94,12 @@ pub(super) fn names_of(graph: &Graph<'_>) -> Rc<[String]> {
     graph.tensors.iter().enumerate().map(named).collect()
 }
 
-/// The tensor of a number, unless there is none.
+/// Index of a tensor, or `None` if the number is out of range.
 pub(super) fn index(number: i32, count: usize) -> Option<usize> {
     usize::try_from(number).ok().filter(|&index| index < count)
 }
 
-/// Refuses a tensor that two operators make, or that is an input or a constant and made.
+/// Returns an error if two operators compute one tensor, or if an input or a constant is computed.
 fn check_results(graph: &Graph<'_>) -> Result<(), ImportError> {
     let count = graph.tensors.len();
     let mut made: HashSet<usize> = graph.inputs.iter().filter_map(|&number| index(number, count)).collect();
@@ -113,7 +113,7 @@ fn check_results(graph: &Graph<'_>) -> Result<(), ImportError> {
 }
 
 impl<'a> Importer<'a> {
-    /// Records a problem.
+    /// Records a problem of an operator.
     pub(super) fn problem(&mut self, node: &str, op: &str, reason: Reason) {
         self.problems.push(NodeProblem::new(Format::TensorFlowLite, node, op, reason));
     }
@@ -218,7 +218,7 @@ impl<'a> Importer<'a> {
         Ok(Some(tensors))
     }
 
-    /// Names the graphs of other signatures, which are left out.
+    /// Reports the ignored graphs of other signatures.
     fn remark_signatures(&mut self) {
         let mut others: Vec<String> = Vec::new();
         for (name, graph) in &self.model.signatures {

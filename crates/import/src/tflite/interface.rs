@@ -1,4 +1,4 @@
-//! Inputs and outputs of a file: those of its first graph.
+//! Inputs and outputs of a file: the inputs and outputs of its first graph.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ impl Importer<'_> {
         numbers.iter().map(one).collect()
     }
 
-    /// Adds the inputs, with the sizes that the options say.
+    /// Adds the inputs, with the sizes in the options.
     pub(super) fn add_inputs(&mut self, options: &Options) -> Result<(), ImportError> {
         let graph = self.frame.graph;
         let mut indices = self.indices(&graph.inputs, "an input")?;
@@ -78,7 +78,7 @@ impl Importer<'_> {
         Ok(ValueInfo { shape: shape(&sizes)?, element: model::element_type(kind)? })
     }
 
-    /// The outputs: the caller's, else the model's.
+    /// Wanted outputs: those in the options, or the outputs of the model.
     pub(super) fn wanted(&self, options: &Options) -> Result<Vec<usize>, ImportError> {
         let names = || self.frame.names.to_vec();
         if options.outputs.is_empty() {

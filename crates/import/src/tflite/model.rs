@@ -1,46 +1,48 @@
-//! [`Model`]: what is read of a TensorFlow Lite file, field by field as `schema.fbs` numbers them (version 3).
+//! [`Model`]: the supported fields of a TensorFlow Lite file, numbered as in `schema.fbs` (version
+//! 3).
 
 use npukit_numeric::ElementType;
 
 use super::flatbuffer::{Damage, Table};
 use crate::error::Reason;
 
-/// What a file begins with, after the place of its first table.
+/// Identifier of a file, after the offset of its first table.
 pub(super) const IDENTIFIER: &[u8] = b"TFL3";
 
-/// The graphs of a file, of which there is at least one.
+/// Content of a file, with at least one graph.
 pub(super) struct Model<'a> {
-    /// The graphs: the first is what the interpreter runs, operators hold numbers of others.
+    /// Graphs of the file. The interpreter runs the first one; operators refer to the others by
+    /// number.
     pub(super) graphs: Vec<Graph<'a>>,
-    /// What each signature is called, and the number of its graph.
+    /// Names of the signatures, and the numbers of their graphs.
     pub(super) signatures: Vec<(String, u32)>,
 }
 
-/// A graph.
+/// A graph of the file.
 pub(super) struct Graph<'a> {
     /// Tensors, by number.
     pub(super) tensors: Vec<Tensor<'a>>,
     /// Operators, in the order in which they run.
     pub(super) operators: Vec<Operator<'a>>,
-    /// Numbers of the inputs.
+    /// Tensor numbers of the inputs.
     pub(super) inputs: Vec<i32>,
-    /// Numbers of the outputs.
+    /// Tensor numbers of the outputs.
     pub(super) outputs: Vec<i32>,
 }
 
-/// A tensor.
+/// A tensor of a graph.
 pub(super) struct Tensor<'a> {
-    /// Its name, which may be empty or another's.
+    /// Name, which may be empty or not unique.
     pub(super) name: String,
-    /// Its sizes as the file was made; of a batch that is open, 1.
+    /// Sizes when the file was made; an open batch is 1.
     pub(super) shape: Vec<i32>,
-    /// Its sizes, -1 where they are open; empty where none is.
+    /// Sizes with -1 for open ones; empty if all are fixed.
     pub(super) signature: Vec<i32>,
-    /// Code of its type.
+    /// Code of the element type.
     pub(super) kind: i8,
-    /// Its elements, when the file has them.
+    /// Elements; empty if the file does not store them.
     pub(super) data: &'a [u8],
-    /// How integers stand for real numbers; none where they stand for themselves.
+    /// Quantization of the integers; `None` if they are not quantized.
     pub(super) scales: Option<Scales>,
     /// Whether it keeps its elements from one run to the next.
     pub(super) is_variable: bool,
@@ -56,31 +58,32 @@ pub(super) struct Scales {
     pub(super) axis: i32,
 }
 
-/// An operator.
+/// An operator of a graph.
 pub(super) struct Operator<'a> {
-    /// Its code.
+    /// Number of the operator in the schema.
     pub(super) code: i32,
-    /// The name of an operator that is none of the schema's.
+    /// Name of a custom operator.
     pub(super) custom: String,
     /// Numbers of its operands, -1 for one that is left out.
     pub(super) inputs: Vec<i32>,
-    /// Numbers of its results.
+    /// Tensor numbers of the results.
     pub(super) outputs: Vec<i32>,
-    /// What else it says.
+    /// Options of the operator.
     pub(super) options: Option<Table<'a>>,
-    /// What else an operator says that is none of the schema's.
+    /// Options of a custom operator, as bytes.
     pub(super) custom_options: &'a [u8],
 }
 
 impl<'a> Model<'a> {
-    /// The model in a file.
+    /// Reads the model in a file.
     ///
     /// # Errors
     ///
-    /// [`Damage`]: offsets that lead outside, or far more numbers than the file has bytes.
+    /// [`Damage`] if offsets are outside the file, or if there are far more numbers than the file
+    /// has bytes.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Damage> {
         if bytes.get(4..8) != Some(IDENTIFIER) {
-            return Err(Damage { offset: 4, reason: "it does not say TFL3, the format's name" });
+            return Err(Damage { offset: 4, reason: "the identifier TFL3 is missing" });
         }
         let root = Table::root(bytes)?;
         let codes = root.tables(1)?;
@@ -89,7 +92,7 @@ impl<'a> Model<'a> {
         let graphs = root.tables(2)?.into_iter().map(|table| graph(&table, &codes, &buffers, &mut room));
         let graphs = graphs.collect::<Result<Vec<_>, _>>()?;
         if graphs.is_empty() {
-            return Err(Damage { offset: 0, reason: "it holds no graph" });
+            return Err(Damage { offset: 0, reason: "it does not hold a graph" });
         }
         let signatures = root.tables(7)?.into_iter().map(|table| {
             let name = table.text(2)?;
@@ -120,7 +123,7 @@ struct Room(usize);
 impl Room {
     fn take(&mut self, count: usize) -> Result<(), Damage> {
         let left = self.0.checked_sub(count);
-        self.0 = left.ok_or(Damage { offset: 0, reason: "its tables say one thing again and again" })?;
+        self.0 = left.ok_or(Damage { offset: 0, reason: "its tables repeat the same data too often" })?;
         Ok(())
     }
 }
@@ -153,7 +156,7 @@ fn scales(table: &Table<'_>) -> Result<Option<Scales>, Damage> {
     Ok((!scale.is_empty()).then_some(Scales { scale, zero_point, axis }))
 }
 
-/// The bytes of a buffer; those of a large file lie behind its tables.
+/// Bytes of a buffer. In a large file, they are stored after its tables.
 fn content<'a>(buffer: &Table<'a>) -> Result<&'a [u8], Damage> {
     let (offset, size) = (buffer.u64(1)?, buffer.u64(2)?);
     if offset <= 1 {
@@ -162,13 +165,13 @@ fn content<'a>(buffer: &Table<'a>) -> Result<&'a [u8], Damage> {
     let range =
         usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| usize::try_from(end).ok()));
     let bytes = range.and_then(|(start, end)| buffer.file().get(start..end));
-    bytes.ok_or(Damage { offset: 0, reason: "a buffer lies beyond the end of the file" })
+    bytes.ok_or(Damage { offset: 0, reason: "a buffer ends beyond the file" })
 }
 
 fn operator<'a>(table: &Table<'a>, codes: &[Table<'a>], room: &mut Room) -> Result<Operator<'a>, Damage> {
     let unknown = Damage { offset: 0, reason: "an operator's code is not among the file's codes" };
     let code = codes.get(table.u32(0)? as usize).ok_or(unknown)?;
-    // Codes from 127 on do not fit the older field.
+    // Codes starting at 127 do not fit the older field.
     let number = i32::from(code.i8(0, 0)?).max(code.i32(3, 0)?);
     let (custom, inputs, outputs) = (code.text(1)?, table.integers(1)?, table.integers(2)?);
     room.take(1 + custom.len() + inputs.len() + outputs.len())?;

@@ -1,8 +1,8 @@
-//! [`NAMES`]: what the schema calls the operators, those that are read and the others.
+//! [`NAMES`]: the schema's names of all operators, supported or not.
 //!
 //! Source: `BuiltinOperator` of `schema.fbs`, as of LiteRT 2.1.
 
-/// The names, by number.
+/// Operator names, by number.
 #[rustfmt::skip]
 pub(super) const NAMES: [&str; 210] = [
     "ADD", "AVERAGE_POOL_2D", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D", "DEPTH_TO_SPACE", "DEQUANTIZE",

@@ -1,12 +1,19 @@
-//! The operators: a row of `tensorflow` for one that is TensorFlow's, else a file, its `mod` and its line in the list
-//! below, with the number that the schema gives it.
+//! Translation of the operators. One that equals a TensorFlow operator has a row in `tensorflow`.
+//! The others have a file each, with a `mod` line and a line in the list below, which holds its
+//! number in the schema.
 //!
-//! Where integers stand for real numbers the meaning is that of the operator between those, rounded once: as the graph's
-//! `integer_forms` computes it, sums exactly and ties to even. TensorFlow Lite's XNNPACK kernels, its default, round
-//! convolutions and products so. Its reference kernels multiply by an integer of 32 bits and shift, ties away from zero
-//! (`MultiplyByQuantizedMultiplier`), its Add and Mul shift their operands first, its LeakyRelu rounds numbers below zero down, Softmax, Logistic and Tanh are tables
-//! or polynomials in integers: a step more or less. Products of floats by integer weights (dynamic range) are products
-//! of floats here; TensorFlow Lite rounds the operand to bytes as it runs.
+//! Quantized operators become the operator on real numbers, rounded once. The graph's
+//! `integer_forms` computes sums exactly and rounds ties to even. TensorFlow Lite's default, the
+//! XNNPACK kernels, does the same for convolutions and products. Other kernels differ by one step:
+//!
+//! - The reference kernels multiply by a 32-bit integer and shift, with ties away from zero
+//!   (`MultiplyByQuantizedMultiplier`).
+//! - Add and Mul shift their operands first.
+//! - LeakyRelu rounds negative numbers down.
+//! - Softmax, Logistic and Tanh are tables or polynomials in integers.
+//!
+//! Products of floats and integer weights (dynamic range) become products of floats. TensorFlow
+//! Lite rounds the operand to bytes at run time.
 
 mod batch_matmul;
 mod complex;
@@ -38,7 +45,7 @@ use super::model::Operator;
 use super::names::NAMES;
 use crate::error::Reason;
 
-/// Translates one operator.
+/// Function that translates one operator.
 pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
 
 macro_rules! operators {
@@ -70,19 +77,19 @@ operators! {
     volume: 132 "CONV_3D", 141 "CONV_3D_TRANSPOSE";
 }
 
-/// All operators: those of the list and TensorFlow's.
+/// Iterates over all operators: the list above and TensorFlow's.
 fn all() -> impl Iterator<Item = (i32, &'static str, Handler)> {
     let rows = tensorflow::ROWS.iter().map(|row| (row.code, row.name, tensorflow::translate as Handler));
     HANDLERS.iter().copied().chain(rows)
 }
 
-/// The number of operators that are none of the schema's.
+/// Number of custom operators in the schema.
 const CUSTOM: i32 = 32;
 
-/// Handlers of those, by name.
+/// Handlers of custom operators, by name.
 const CUSTOM_HANDLERS: &[(&str, Handler)] = &[("Convolution2DTransposeBias", transpose_conv_bias::translate)];
 
-/// The name and the handler of an operator, when it is one of those that are read.
+/// Returns the name and handler of an operator, or `None` if it is not supported.
 pub(super) fn handler(operator: &Operator<'_>) -> Option<(&'static str, Handler)> {
     if operator.code == CUSTOM {
         return CUSTOM_HANDLERS.iter().find(|(name, _)| *name == operator.custom).copied();
@@ -90,23 +97,22 @@ pub(super) fn handler(operator: &Operator<'_>) -> Option<(&'static str, Handler)
     all().find(|&(code, ..)| code == operator.code).map(|(_, name, handler)| (name, handler))
 }
 
-/// Whether the operator's integers are rounded away from 0 where they are in the middle of two, in all of TensorFlow Lite's
-/// kernels.
+/// Whether all of TensorFlow Lite's kernels for the operator round ties away from 0.
 pub(super) fn rounds_away(operator: &Operator<'_>) -> bool {
     matches!(handler(operator), Some(("AVERAGE_POOL_2D", _)))
 }
 
-/// Whether the operator's states begin with zeros in every run.
+/// Whether the operator's states start at zero in every run.
 pub(super) fn begins_anew(operator: &Operator<'_>) -> bool {
     matches!(handler(operator), Some(("UNIDIRECTIONAL_SEQUENCE_LSTM" | "UNIDIRECTIONAL_SEQUENCE_RNN", _)))
 }
 
-/// Whether the operator itself knows what to do with complex numbers.
+/// Whether the operator handles complex numbers itself.
 pub(super) fn takes_complex(operator: &Operator<'_>) -> bool {
     matches!(handler(operator), Some(("CAST" | "COMPLEX_ABS" | "IMAG" | "REAL", _)))
 }
 
-/// What an operator is called.
+/// Name of an operator.
 pub(super) fn name_of(operator: &Operator<'_>) -> String {
     let name = usize::try_from(operator.code).ok().and_then(|code| NAMES.get(code));
     match name {

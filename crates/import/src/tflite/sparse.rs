@@ -1,9 +1,9 @@
-//! Tensors most of whose elements are left out as zeros: [`dense`] puts them in.
+//! Sparse tensors, which omit zeros: [`dense`] restores them.
 //!
-//! Source: `SparsityParameters` of `schema.fbs`, and `FormatConverter::SparseToDense` of TensorFlow Lite. The axes, and after
-//! them the axes within blocks, are levels of a tree in the order of a traversal. A level is dense, all of its places in
-//! order, or has for each node of the level above the places that are there (compressed sparse rows). The elements of the file are the
-//! leaves.
+//! Source: `SparsityParameters` of `schema.fbs`, and `FormatConverter::SparseToDense` of TensorFlow
+//! Lite. The axes, followed by the axes within blocks, are levels of a tree, in traversal order. A
+//! dense level holds all positions in order. A sparse level lists the stored positions for each
+//! node of the level above (compressed sparse rows). The stored elements are the leaves.
 
 use super::flatbuffer::{Damage, Table};
 use crate::error::Reason;
@@ -13,7 +13,7 @@ use crate::shape::MAX_RANK;
 /// A level of the tree.
 struct Level {
     size: usize,
-    /// Where the places of each node begin, and the places; none for a dense level.
+    /// First index and positions of each node's children; `None` for a dense level.
     places: Option<(Vec<usize>, Vec<usize>)>,
 }
 
@@ -21,9 +21,9 @@ struct Level {
 struct Layout {
     shape: Vec<usize>,
     levels: Vec<Level>,
-    /// Which axis, or after those which axis of blocks, each level is.
+    /// Axis of each level; numbers after the last axis are axes of blocks.
     order: Vec<usize>,
-    /// The axis that each axis of blocks divides, and the size of a block.
+    /// For each axis of blocks, the axis that it divides, and the block size.
     blocks: Vec<(usize, usize)>,
 }
 
@@ -37,11 +37,12 @@ struct Walk<'a> {
     room: usize,
 }
 
-/// The bytes of all elements of a tensor of `shape`, each of so many bytes, of which the file has those that `data` holds.
+/// Returns the bytes of all elements of a tensor of `shape`, with `bytes` bytes per element. `data`
+/// holds the stored elements.
 ///
 /// # Errors
 ///
-/// [`Reason`]: parameters that do not fit each other, the shape or the elements.
+/// [`Reason`] if the parameters do not fit each other, the shape or the elements.
 pub(super) fn dense(
     parameters: &Table<'_>,
     shape: &[usize],
@@ -100,7 +101,7 @@ impl Layout {
         Ok(Self { shape: shape.to_vec(), levels, order, blocks })
     }
 
-    /// Where the element at the places of all levels is among those of the dense tensor.
+    /// Index of an element in the dense tensor, from its positions at all levels.
     fn position(&self, places: &[usize]) -> Option<usize> {
         let rank = self.shape.len();
         let mut index = vec![0; rank];
@@ -143,7 +144,7 @@ fn vector(table: &Table<'_>, field: usize) -> Result<Vec<usize>, Reason> {
 }
 
 impl Walk<'_> {
-    /// Visits what is below `node` of the levels before `depth`.
+    /// Visits the children of `node` at the level `depth`.
     fn visit(&mut self, depth: usize, node: usize, places: &mut Vec<usize>) -> Result<(), Reason> {
         self.room = self.room.checked_sub(1).ok_or_else(|| wrong("more nodes than elements"))?;
         let layout = self.layout;
@@ -168,7 +169,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Puts the next element of the file where it belongs.
+    /// Stores the next element of the file at its position.
     fn put(&mut self, places: &[usize]) -> Result<(), Reason> {
         let element = self.source.next().ok_or_else(|| wrong("fewer elements than leaves"))?;
         let position = self.layout.position(places).ok_or_else(|| wrong(places))? * self.bytes;

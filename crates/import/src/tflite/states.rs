@@ -1,4 +1,4 @@
-//! Variables as the importer has them: what is read, assigned, and kept from run to run.
+//! Variables of the importer: reading, assignment, and state kept from run to run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use crate::remark::{Remark, State};
 use crate::shape::shape;
 
 impl Importer<'_> {
-    /// What a variable holds; `info` says what it is where nothing else does.
+    /// Returns the value of a variable. `info` is its type and shape if they are not known
+    /// otherwise.
     pub(super) fn read_variable(&mut self, name: &str, info: ValueInfo) -> Result<ValueId, Reason> {
         self.check_sealed(name)?;
         let changes = self.variables.changes(name);
@@ -36,7 +37,7 @@ impl Importer<'_> {
         Ok(id)
     }
 
-    /// Makes a variable hold a value.
+    /// Assigns a value to a variable.
     pub(super) fn assign_variable(&mut self, name: &str, value: ValueId) -> Result<(), Reason> {
         self.check_sealed(name)?;
         let constant = self.builder.graph.constant(value).cloned();
@@ -55,11 +56,11 @@ impl Importer<'_> {
             return Ok(());
         }
         let found = format!("variable {name:?} within a loop whose number of rounds is computed at run time");
-        let legal = "variables outside such loops".to_owned();
+        let legal = "variables only outside repeated graphs".to_owned();
         Err(Reason::OperandValue { operand: "resource", found, legal })
     }
 
-    /// What a tensor holds that an operator keeps from run to run.
+    /// Returns the value of a tensor that an operator keeps from run to run.
     pub(super) fn state_of(&mut self, index: usize) -> Result<ValueId, Reason> {
         let name = self.state_name(index);
         let tensor = &self.frame.graph.tensors[index];
@@ -76,7 +77,7 @@ impl Importer<'_> {
         self.read_variable(&name, info)
     }
 
-    /// Keeps real numbers in such a tensor.
+    /// Stores real numbers in such a tensor.
     pub(super) fn keep(&mut self, index: usize, value: ValueId) -> Result<(), Reason> {
         let name = self.state_name(index);
         let value = self.integers(index, value, &name, false)?;
@@ -90,7 +91,8 @@ impl Importer<'_> {
         }
     }
 
-    /// The variables that are inputs; adds what the next run begins with as outputs, when they are wanted.
+    /// Returns the variables that are inputs. If `wanted`, adds their values for the next run as
+    /// outputs.
     pub(super) fn add_states(&mut self, wanted: bool) -> Vec<State> {
         let all = std::mem::take(&mut self.variables.all);
         let mut states = Vec::new();
@@ -136,7 +138,7 @@ impl Importer<'_> {
     }
 }
 
-/// One number repeated; `reserve` is asked for room first.
+/// Makes a tensor filled with one number. `reserve` checks the budget first.
 fn filled(
     info: &ValueInfo,
     number: i32,

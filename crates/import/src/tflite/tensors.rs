@@ -1,4 +1,5 @@
-//! Tensors as values: constants of the file, integers and the real numbers that they stand for, complex numbers as pairs.
+//! Tensors as values: constants of the file, quantized integers and their real numbers, and complex
+//! numbers as pairs.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -17,7 +18,7 @@ use crate::error::Reason;
 use crate::node::NodeBuilder;
 use crate::shape::{shape, tensor};
 
-/// The operators that do to complex numbers what they do to their two parts.
+/// Operators that treat the real and imaginary parts of complex numbers separately.
 const BY_PARTS: &[&str] = &[
     "ADD",
     "ADD_N",
@@ -38,18 +39,18 @@ const BY_PARTS: &[&str] = &[
     "UNPACK",
 ];
 
-/// Elements of a sparse tensor for each byte that the file has of it, at most.
+/// Maximum number of elements of a sparse tensor per byte stored in the file.
 const MOST_SPARSE: usize = 32;
 
 impl Importer<'_> {
-    /// The type that a handler gives a result.
+    /// Element type that a handler gives a result.
     pub(super) fn result_type(&self, index: usize) -> Result<ElementType, Reason> {
         let tensor = &self.frame.graph.tensors[index];
         let element = model::element_type(tensor.kind)?;
         Ok(if tensor.scales.is_some() { ElementType::F32 } else { element })
     }
 
-    /// Records that a tensor is what a handler made, or the integers that stand for it.
+    /// Binds a tensor to the result of a handler, or to its quantized integers.
     pub(super) fn bind(
         &mut self,
         index: usize,
@@ -62,7 +63,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Records what a tensor is, under its name unless that is another's.
+    /// Binds a tensor to a value, and renames the value unless it already has a name.
     pub(super) fn hold(&mut self, index: usize, id: ValueId, mark: usize) {
         // Older values came in under their own name: this operator passes them through.
         let is_new = self.depth == 0 && id.0 as usize >= mark && self.renamed.insert(id);
@@ -72,7 +73,8 @@ impl Importer<'_> {
         self.frame.values.insert(index, id);
     }
 
-    /// Real numbers as what stands for them in a tensor; ties go `away` from 0 or to even numbers.
+    /// Quantizes real numbers to the type of a tensor. Ties are rounded away from 0 if `away`,
+    /// otherwise to even.
     pub(super) fn integers(
         &mut self,
         index: usize,
@@ -88,7 +90,7 @@ impl Importer<'_> {
         first(&self.builder.emit(name, op.into(), operands)?, name)
     }
 
-    /// The axis of scales, and the operands that QuantizeLinear and DequantizeLinear have with `value`.
+    /// Axis of the scales, and the operands of QuantizeLinear and DequantizeLinear for `value`.
     fn scales(
         &mut self,
         name: &str,
@@ -109,7 +111,7 @@ impl Importer<'_> {
             .map(|&zero| zero.clamp(i32::MIN.into(), i32::MAX.into()) as i32)
             .collect();
         if zeros.len() <= 1 {
-            // One zero point, or none where all are 0, for every scale.
+            // One zero point, or an empty list (all are 0), applies to every scale.
             zeros = zeros.first().copied().map_or_else(|| vec![0; count], |zero| vec![zero; count]);
         }
         let zero = typed(element, shape, TensorData::I32(zeros))?;
@@ -117,7 +119,7 @@ impl Importer<'_> {
         Ok((axis, [value].into_iter().chain(operands).collect()))
     }
 
-    /// A tensor as the real numbers that it stands for.
+    /// Returns a tensor as real numbers.
     pub(super) fn real(&mut self, index: usize) -> Result<ValueId, Reason> {
         if let Some(&known) = self.frame.reals.get(&index) {
             return Ok(known);
@@ -138,7 +140,7 @@ impl Importer<'_> {
         let constants = operands.iter().map(|&id| self.builder.graph.constant(id).cloned());
         let single = self.builder.graph.shape(value).iter().product::<usize>() == 1;
         let real = match constants.collect::<Option<Vec<_>>>().filter(|_| single) {
-            // A number that operators look at, as what PadV2 pads with.
+            // A number that operators examine, for example the padding value of PadV2.
             Some(constants) => {
                 let tensors = op.eval(&constants.iter().map(AsRef::as_ref).collect::<Vec<&Tensor>>())?;
                 let number = tensors.into_iter().next().ok_or(Reason::Undefined { name: name.clone() })?;
@@ -150,7 +152,8 @@ impl Importer<'_> {
         Ok(real)
     }
 
-    /// Constants of 64 bits as ones of 32, where all of them are: biases of 16-bit activations in most files.
+    /// Narrows 64-bit constants to 32 bits if all their values fit, as biases of 16-bit activations
+    /// do in most files.
     fn narrowed(&mut self, value: ValueId, name: &str) -> Result<ValueId, Reason> {
         let Some(constant) = self.builder.graph.constant(value) else { return Ok(value) };
         let TensorData::I64(wide) = constant.data() else { return Ok(value) };
@@ -161,7 +164,7 @@ impl Importer<'_> {
         Ok(self.builder.constant(name, typed(ElementType::I32, shape, TensorData::I32(narrow))?))
     }
 
-    /// Integers of 64 bits, which DequantizeLinear does not take, times their scales.
+    /// Multiplies 64-bit integers, which DequantizeLinear does not support, by their scales.
     fn wide(&mut self, value: ValueId, scales: &Scales, name: &str) -> Result<ValueId, Reason> {
         if scales.zero_point.iter().any(|&zero| zero != 0) {
             let (found, legal) = (format!("{:?}", scales.zero_point), "0 for integers of 64 bits".to_owned());
@@ -179,7 +182,7 @@ impl Importer<'_> {
         self.add(name, Binary { kind: BinaryKind::Mul }, vec![floats, scale])
     }
 
-    /// What a tensor is in the graph: known, or a constant of the file.
+    /// Returns the value of a tensor: a known value, or a constant of the file.
     pub(super) fn value(&mut self, index: usize) -> Result<ValueId, Reason> {
         if let Some(&known) = self.frame.values.get(&index) {
             return Ok(known);

@@ -1,8 +1,10 @@
-//! Variables: what runs of a file keep from one to the next. A variable that a run assigns is an input, with what it begins with,
-//! and an output, what the next run begins with; one that no run assigns is a constant.
+//! Variables: state that runs keep for the next run. An assigned variable becomes an input, with
+//! its initial value, and an output, its value for the next run. A variable that is never assigned
+//! is a constant.
 //!
-//! VAR_HANDLE names a variable, READ_VARIABLE and ASSIGN_VARIABLE have it as an operand, and CALL_ONCE assigns what it begins
-//! with. Some operators (SVDF) have a tensor of their own for it, which begins with zeros.
+//! VAR_HANDLE names a variable, READ_VARIABLE and ASSIGN_VARIABLE use it as an operand, and
+//! CALL_ONCE assigns its initial value. Some operators (SVDF) have a tensor with their own state,
+//! which starts at zero.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,11 +20,12 @@ use crate::error::Reason;
 #[derive(Default)]
 pub(super) struct Variables {
     pub(super) all: BTreeMap<String, Variable>,
-    /// Those that runs assign; all, when it is not known which.
+    /// Names of the assigned variables; `None` means that all may be assigned.
     pub(super) assigned: Option<HashSet<String>>,
-    /// Whether what is assigned is what the variable begins with.
+    /// Whether assignments set initial values.
     pub(super) is_beginning: bool,
-    /// Whether none can be had: within a graph that is repeated as often as values say.
+    /// Whether variables are not accessible, in a graph that is repeated an unknown number of
+    /// times.
     pub(super) is_sealed: bool,
 }
 
@@ -33,11 +36,11 @@ pub(super) struct Variable {
     pub(super) value: Option<ValueId>,
 }
 
-/// What variables hold at some place of a run.
+/// Values of the variables at one point of a run.
 pub(super) type Snapshot = BTreeMap<String, ValueId>;
 
 impl Variables {
-    /// Those of a model, of which only is known which are assigned.
+    /// Creates the variables of a model. Only the set of assigned ones is known.
     pub(super) fn of(model: &Model<'_>) -> Self {
         let beginnings: HashSet<usize> = model.graphs.iter().flat_map(beginnings).collect();
         let runs = model.graphs.iter().enumerate().filter(|(number, _)| !beginnings.contains(number));
@@ -46,13 +49,13 @@ impl Variables {
         Self { assigned, ..Self::default() }
     }
 
-    /// What all hold that the run has assigned so far.
+    /// Values of all variables assigned so far in the run.
     pub(super) fn snapshot(&self) -> Snapshot {
         let held = self.all.iter().filter_map(|(name, variable)| Some((name.clone(), variable.value?)));
         held.collect()
     }
 
-    /// Puts back what they held.
+    /// Restores earlier values.
     pub(super) fn restore(&mut self, snapshot: &Snapshot) {
         for (name, variable) in &mut self.all {
             variable.value = snapshot.get(name).copied();
@@ -64,14 +67,14 @@ impl Variables {
     }
 }
 
-/// Numbers of the graphs that say what variables begin with.
+/// Numbers of the graphs that set initial values.
 fn beginnings(graph: &Graph<'_>) -> Vec<usize> {
     let once = graph.operators.iter().filter(|operator| of(operator) == Some(Control::Once));
     let number = once.filter_map(|operator| operator.options?.i32(0, 0).ok());
     number.filter_map(|number| usize::try_from(number).ok()).collect()
 }
 
-/// Names of the variables that a graph assigns; none when one is an input of the graph.
+/// Names of the variables that a graph assigns, or `None` if a variable is an input of the graph.
 fn assigned(graph: &Graph<'_>) -> Option<HashSet<String>> {
     let mut handles = HashMap::new();
     let mut assigned = HashSet::new();
@@ -90,7 +93,7 @@ fn assigned(graph: &Graph<'_>) -> Option<HashSet<String>> {
     Some(assigned)
 }
 
-/// The name of the variable that VAR_HANDLE stands for.
+/// Name of the variable of a VAR_HANDLE.
 pub(super) fn handle(operator: &model::Operator<'_>) -> Result<String, Reason> {
     let missing = || Reason::AttributeMissing { name: "shared_name" };
     let options = operator.options.ok_or_else(missing)?;

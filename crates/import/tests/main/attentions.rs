@@ -1,4 +1,5 @@
-//! Attention, by hand: queries of zero look at all keys alike, so that a result is the mean of the values seen.
+//! Attention with expected values worked out manually. Queries of zero weigh all visible keys
+//! equally, so a result is the mean of the visible values.
 
 use npukit_graph::Op;
 use npukit_import::Reason;
@@ -7,7 +8,7 @@ use npukit_numeric::ElementType;
 
 use crate::model::{Model, With, float_tensor, floats, int_tensor, node};
 
-/// Two heads on one of keys, two queries of one feature, values 1 and 3.
+/// Two query heads on one key head, two queries with one feature, values 1 and 3.
 fn attention(node: NodeProto, with: impl FnOnce(Model) -> Model) -> Model {
     let model = Model::new(23).input("q", &[1, 2, 2, 1]).input("k", &[1, 1, 2, 1]).input("v", &[1, 1, 2, 1]);
     with(model).node(node).output("y")
@@ -26,7 +27,7 @@ fn causality_and_masks() {
     let bias = |values: &'static [f32]| move |m: Model| m.floats("m", &[1, values.len() as i64], values);
     let masked = |values| seen(of(&["q", "k", "v", "m"]), bias(values));
     assert_eq!(masked(&[f32::NEG_INFINITY, 0.0]), [3.0; 4]);
-    // Who sees nothing gives nothing.
+    // A query without visible keys gives 0.
     assert_eq!(masked(&[f32::NEG_INFINITY, f32::NEG_INFINITY]), [0.0; 4]);
     let window = of(&["q", "k", "v"]).int("is_causal", 1).int("left_window_size", 0);
     assert_eq!(seen(window, |m| m), [1.0, 3.0, 1.0, 3.0]);
@@ -42,7 +43,7 @@ fn what_came_before_is_joined_and_seen() {
     assert_eq!(graph.shape(graph.find_value("values").unwrap()), [1, 1, 3, 1]);
 }
 
-/// One query on two keys: scores are `scale * q * k`, here by features of which only the first is not 0.
+/// One query on two keys. Scores are `scale * q * k`; only the first feature is not 0.
 struct Scored {
     /// The products of the query and the keys.
     products: [f32; 2],
@@ -73,7 +74,7 @@ fn assert_close(found: (f32, Vec<f32>), y: f32, shown: [f32; 2]) {
     assert!(close(found.0, y) && all, "{found:?} is not {y} of {shown:?}");
 }
 
-/// The order of the steps is that of the standard since its correction (onnx pull request 7867): scale, cap,
+/// Order of the steps in the standard since its correction (onnx pull request 7867): scale, cap,
 /// mask.
 #[test]
 fn scores_are_scaled_capped_and_masked_in_this_order() {
@@ -97,7 +98,7 @@ fn scores_are_scaled_capped_and_masked_in_this_order() {
     assert_close(single.run(masked(1), mask), 2.0, [capped, 0.0]);
     assert_close(single.run(masked(2), mask), 2.0, [capped, capped]);
     assert_close(single.run(masked(3), mask), 2.0, [0.5, 0.5]);
-    // What is masked stays so beneath a cap.
+    // A masked score stays masked under a cap.
     let hidden = |m: Model| m.floats("m", &[1, 2], &[f32::NEG_INFINITY, 0.0]);
     assert_close(single.run(masked(2), hidden), 3.0, [f32::NEG_INFINITY, 0.0]);
 }
@@ -118,7 +119,7 @@ fn masks_may_be_truth_values_or_end_early() {
     assert_eq!(masked(truths(&[1, 1])), [2.0; 4]);
     assert_eq!(masked(truths(&[1, 0])), [1.0; 4]);
     assert_eq!(masked(truths(&[0, 1])), [3.0; 4]);
-    // One for all keys, and three keys of which the mask speaks of two: the last is hidden.
+    // One mask for all keys; and a mask of two keys for three, which hides the last.
     assert_eq!(masked(truths(&[1])), [2.0; 4]);
     let longer = |mask: TensorProto| {
         let model = Model::new(24).floats("q", &[1, 1, 1, 1], &[0.0]).floats("k", &[1, 1, 3, 1], &[5.0; 3]);
@@ -140,8 +141,8 @@ fn masks_may_be_truth_values_or_end_early() {
     }
 }
 
-/// Texts of a batch that are shorter than their cache: a query sees the keys that are there, by causality up
-/// to its own.
+/// Texts of a batch that are shorter than their cache. With causality, a query sees the present
+/// keys up to its own.
 #[test]
 fn keys_beyond_the_length_of_a_text_are_hidden() {
     let run = |attention: NodeProto| {
@@ -174,7 +175,7 @@ fn windows_bound_the_keys_at_either_side() {
     assert_eq!(run(0, 0), [1.0, 3.0, 8.0]);
 }
 
-/// Half floats are computed with in single precision and rounded once; floats are left alone.
+/// Half floats are computed in single precision and rounded once; floats are not converted.
 #[test]
 fn attentions_of_half_floats_are_computed_as_floats() {
     for (code, element, bits) in [
@@ -201,7 +202,7 @@ fn attentions_of_half_floats_are_computed_as_floats() {
     assert!(!graph.nodes.iter().any(|node| matches!(node.op, Op::Cast(_))), "{graph}");
 }
 
-/// Two heads of queries share each head of keys: the first two the first.
+/// Two query heads share each key head: the first two share the first.
 #[test]
 fn heads_of_queries_share_heads_of_keys() {
     let model = Model::new(23).floats("q", &[1, 4, 1, 1], &[0.0; 4]).floats("k", &[1, 2, 2, 1], &[5.0; 4]);
@@ -259,7 +260,7 @@ fn the_name_that_onnx_runtime_gives_rms_normalisation() {
     let norm =
         node("SimplifiedLayerNormalization", &["x", "s"], &["y"]).int("axis", -1).float("epsilon", 1.0);
     let model = Model::new(17).input("x", &[1, 2]).floats("s", &[2], &[1.0, 2.0]).node(norm).output("y");
-    // The mean of 1 and 5 and the epsilon are 4, whose root is 2.
+    // The mean of 1 and 5, plus the epsilon, is 4, whose root is 2.
     let (_, values) = model.run(&[floats(&[1, 2], &[1.0, -(5f32.sqrt())])]);
     assert!((values[0] - 0.5).abs() < 1e-6 && (values[1] + 5f32.sqrt()).abs() < 1e-6, "{values:?}");
 }

@@ -52,8 +52,8 @@ fn network() -> Vec<u8> {
     model.bytes()
 }
 
-/// Imports; an `Ok` must be a graph in order, which simplifies and, where that takes little, can
-/// be evaluated or says why not.
+/// Imports a file. An accepted one must give a valid graph that can be simplified and, if that is
+/// cheap, be evaluated or report why not.
 fn import(bytes: &[u8]) {
     let Ok(imported) = read(bytes, "test", &Options::default()) else { return };
     let mut graph = imported.graph;
@@ -90,13 +90,14 @@ fn the_network_itself_is_good() {
 #[test]
 fn every_truncation_is_an_error() {
     let bytes = network();
-    // Whole fields may be missing at the end (the opset is last): then versions tell.
+    // Whole fields may be missing at the end. The opset is last, so the version check reports it.
     for length in 0..bytes.len() {
         assert!(read(&bytes[..length], "test", &Options::default()).is_err(), "{length} bytes");
     }
 }
 
-/// Operators of indices, places, windows and lists, and a function; behind the letter that tells the fuzzer its format.
+/// Operators on indices, positions, windows and lists, and a function; after the letter that
+/// selects the fuzzer's format.
 const INDEXED: &[u8] = include_bytes!("../../../../fuzz/corpus/models/indexed");
 
 #[test]
@@ -153,7 +154,8 @@ proptest! {
         numbers in prop::collection::vec(prop::collection::vec(number(), 0..6), 8),
         single in number(),
     ) {
-        // What the operator reads at this opset: lists, single numbers, and how many operands.
+        // Attributes of the operator at this opset: lists, single numbers, and the number of
+        // operands.
         let (lists, singles, operands): (&[&str], &[&str], usize) = match op {
             "Conv" => (&["strides", "dilations", "pads", "kernel_shape"], &["group"], 2),
             "MaxPool" | "AveragePool" => (&["strides", "dilations", "pads", "kernel_shape"], &[], 1),
@@ -190,8 +192,8 @@ proptest! {
     }
 }
 
-/// Values of an adversarial graph; `x`, `w`, `i` and `q` are there, the others are made by nodes,
-/// or by none, or by the node that asks for them.
+/// Names of values in an adversarial graph. `x`, `w`, `i` and `q` exist. The others are results of
+/// nodes, undefined, or results of the node that consumes them.
 const NAMES: [&str; 10] = ["x", "w", "i", "q", "a", "b", "c", "d", "e", "y"];
 
 /// A node of a random operator and random operands and results.
@@ -281,12 +283,12 @@ proptest! {
     }
 }
 
-/// Sizes as models have them, and some that none has.
+/// Sizes as models have them, and invalid ones.
 fn size() -> impl Strategy<Value = i64> {
     prop_oneof![6 => 0i64..9, 1 => Just(-1), 1 => number()]
 }
 
-/// Small numbers mostly, and those at which arithmetic goes wrong.
+/// Mostly small numbers, and some that cause overflow.
 fn number() -> impl Strategy<Value = i64> {
     prop_oneof![
         6 => -3i64..6,

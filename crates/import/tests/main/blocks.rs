@@ -1,6 +1,6 @@
-//! TensorFlow's blocks around a convolution (SpaceToBatchND, BatchToSpaceND): what is one dilated convolution
-//! becomes one, what only looks like it keeps its values. They are judged by the same nodes, each imported by
-//! itself.
+//! TensorFlow's blocks around a convolution (SpaceToBatchND, BatchToSpaceND). Nodes that form a
+//! dilated convolution become one; similar nodes keep their values. The reference is each node
+//! imported separately.
 
 use npukit_graph::{Op, evaluate};
 use npukit_import::tensorflow::proto::NodeDef;
@@ -9,7 +9,7 @@ use npukit_numeric::Tensor;
 use crate::graph_def::{Graph, With, node};
 use crate::model::floats;
 
-/// The nodes one after the other, from an input `x` of `sizes` on; they may use the constants.
+/// A chain of nodes from an input `x` of `sizes`, which may use the constants.
 struct Chain {
     sizes: Vec<i64>,
     constants: Graph,
@@ -17,8 +17,8 @@ struct Chain {
 }
 
 impl Chain {
-    /// Cut into blocks along the first axes after the batch, with as much padding before them, and more
-    /// after.
+    /// Splits into blocks along the first axes after the batch, with `pads` elements before them
+    /// and more after.
     fn cut(sizes: &[i64], block: &[i32], pads: &[i32]) -> Self {
         let axes = block.len() as i64;
         let constants = Graph::default().integers("block", &[axes], block).integers("pads", &[axes, 2], pads);
@@ -42,7 +42,7 @@ impl Chain {
         self.then(node("Squeeze", name, &[from]).ints("squeeze_dims", &[axis]))
     }
 
-    /// A convolution by weights of this shape that counts up.
+    /// A convolution by weights of this shape with increasing values.
     fn convolved(mut self, name: &str, from: &str, weights: &[i64]) -> Self {
         let values: Vec<f32> = (1..=weights.iter().product()).map(|value: i64| value as f32).collect();
         let operand = format!("{name}_w");
@@ -50,7 +50,7 @@ impl Chain {
         self.then(plain(name, from, &operand))
     }
 
-    /// Put together again.
+    /// Joins the blocks.
     fn joined(mut self, from: &str, crops: &[i32]) -> Self {
         self.constants = self.constants.integers("crops", &[crops.len() as i64 / 2, 2], crops);
         self.then(node("BatchToSpaceND", "y", &[from, "block", "crops"]))
@@ -62,7 +62,7 @@ impl Chain {
         floats(&shape, &values)
     }
 
-    /// Operators of the whole, whose values must be those of its nodes.
+    /// Operators of the fused graph, after checking its values against its nodes.
     fn check(&self, name: &str) -> Vec<Op> {
         let whole =
             self.nodes.iter().cloned().fold(self.constants.clone().input("x", &self.sizes), Graph::node);
@@ -84,7 +84,7 @@ fn plain(name: &str, from: &str, weights: &str) -> NodeDef {
     node("Conv2D", name, &[from, weights]).ints("strides", &[1, 1, 1, 1]).string("padding", "VALID")
 }
 
-/// Two columns of padding before, three after: 7 rows are 12 then, and 8 when they are convolved by 3.
+/// Two columns of padding before, three after: 7 rows become 12, and 8 after a convolution by 3.
 fn image() -> Chain {
     Chain::cut(&[1, 7, 7, 2], &[2, 2], &[2, 3, 2, 3])
 }
@@ -100,7 +100,7 @@ fn a_convolution_of_one_axis_in_blocks_is_a_dilated_one() {
         let ops = chain.check("one axis");
         let convs: Vec<&Op> = ops.iter().filter(|op| !matches!(op, Op::Reshape(_))).collect();
         let [Op::Conv(conv)] = convs[..] else { panic!("{ops:?}") };
-        // The whole axis has the padding that is left of both, the other one none.
+        // The whole axis has the remaining padding of both; the other axis has none.
         let other = axis as usize - 1;
         let mut expected = ([2, 2], [2, 2, 2, 2]);
         (expected.0[other], expected.1[other], expected.1[other + 2]) = (1, 0, 0);
@@ -132,7 +132,7 @@ fn blocks_of_any_convolution_give_what_its_nodes_give() {
     assert!(matches!(depthwise.joined("conv", &[0, 1, 0, 1]).check("depthwise")[..], [Op::Conv(_)]));
 }
 
-/// Axes that come and go otherwise than around one convolution of one axis.
+/// Axes that are inserted and removed, but not around one convolution of one axis.
 #[test]
 fn other_axes_between_the_blocks_change_nothing() {
     let rows = || Chain::cut(&[1, 8, 4, 2], &[2], &[1, 1]);
@@ -160,7 +160,7 @@ fn an_axis_that_nobody_takes_away_is_in_the_result() {
     }
 }
 
-/// An axis in front of the batches makes them rows, which a convolution adds up.
+/// An axis before the batch makes batches rows, which a convolution sums.
 #[test]
 fn batches_that_are_rows_are_not_blocks() {
     let chain = Chain::cut(&[3, 6, 2], &[2], &[0, 0]).expanded("wide", "cut", 0);

@@ -1,4 +1,4 @@
-//! If and Loop: a branch is taken, and rounds follow each other, where what they depend on is known.
+//! If and Loop with constant conditions: a branch is taken, and iterations are unrolled.
 
 use npukit_graph::{Graph, Operator};
 use npukit_import::onnx::proto::{AttributeProto, GraphProto, NodeProto, attribute_type, data_type};
@@ -14,7 +14,7 @@ fn graph(nodes: Vec<NodeProto>, outputs: &[&str]) -> GraphProto {
     GraphProto { node: nodes, output, ..GraphProto::default() }
 }
 
-/// An If on `condition`.
+/// Makes an If on `condition`.
 fn choice(condition: &str, outputs: &[&str], then: &GraphProto, otherwise: &GraphProto) -> NodeProto {
     let branch = |name: &str, graph: &GraphProto| AttributeProto {
         name: name.to_owned(),
@@ -25,7 +25,7 @@ fn choice(condition: &str, outputs: &[&str], then: &GraphProto, otherwise: &Grap
     node("If", &[condition], outputs).with(branch("then_branch", then)).with(branch("else_branch", otherwise))
 }
 
-/// What PyTorch writes for `x.squeeze(1)`: whether axis 1 has one element is asked of the shape.
+/// Graph that PyTorch exports for `x.squeeze(1)`: the shape decides whether axis 1 has one element.
 fn squeeze(dims: &[i64]) -> Model {
     let axis = node("Constant", &[], &["axis"]).ints("value_ints", &[1]);
     let squeezed = graph(vec![axis, node("Squeeze", &["x", "axis"], &["inner"])], &["inner"]);
@@ -50,7 +50,8 @@ fn the_branch_of_a_known_condition_is_taken() {
     assert_eq!(squeeze(&[1, 2]).run(&[floats(&[1, 2], &[-1.0, 2.0])]), (vec![1, 2], vec![0.0, 2.0]));
 }
 
-/// A model `y = If(..)`, whose branches double and negate what is captured; `known` is the condition.
+/// A model `y = If(..)`, whose branches double and negate the captured value. `known` is the
+/// condition.
 fn doubled_or_negated(known: bool) -> Model {
     // Both branches, and the model around them, call their values alike.
     let double = graph(vec![node("Add", &["r", "r"], &["t"]), node("Relu", &["t"], &["u"])], &["u"]);
@@ -101,7 +102,7 @@ fn what_the_other_branch_needs_is_no_problem() {
     assert!(problems.iter().any(|problem| problem.op == "Riddle"), "{problems:?}");
 }
 
-/// What only the other branch would have used is not left in the graph.
+/// Nodes that only the untaken branch uses are removed.
 #[test]
 fn nodes_of_the_other_branch_are_gone() {
     let keep = graph(vec![node("Relu", &["r"], &["u"])], &["u"]);
@@ -139,7 +140,7 @@ fn names_within_a_branch_are_its_own() {
     assert_eq!(found[2], floats(&[2], &[4.0, 8.0]));
 }
 
-/// Problems that the other branch would have met are forgotten, those from before it are not.
+/// Problems of the untaken branch are dropped; earlier ones are kept.
 #[test]
 fn problems_outside_of_branches_stay() {
     let keep = graph(vec![node("Relu", &["r"], &["u"])], &["u"]);
@@ -211,7 +212,7 @@ fn branches_of_a_computed_condition_become_a_choice() {
     }
 }
 
-/// An input that is fixed to a number is none, and chooses the branch.
+/// An input fixed to a number becomes a constant, and selects the branch.
 #[test]
 fn a_value_given_for_an_input_chooses_the_branch() {
     let keep = graph(vec![node("Relu", &["x"], &["u"])], &["u"]);
@@ -240,7 +241,7 @@ fn a_value_given_for_an_input_chooses_the_branch() {
     assert!(matches!(&error, ImportError::UnknownName { kind: "input", .. }), "{error}");
 }
 
-/// A loop that adds what it captures to what it carries, and stacks it.
+/// A loop that adds a captured value to a carried value and stacks the results.
 fn summing(rounds: Option<i64>, goes_on: bool) -> Model {
     let next = if goes_on { node("Identity", &["c"], &["go"]) } else { node("Not", &["c"], &["go"]) };
     let mut body = graph(vec![next, node("Add", &["s", "x"], &["t"]), node("Neg", &["t"], &["u"])], &[]);

@@ -1,5 +1,5 @@
-//! ONNX Runtime's operators of language models, by hand: attention over a past, weights of a few bits, and what else their
-//! files have: inputs with defaults, sizes left open as -1.
+//! ONNX Runtime's operators of language models, with expected values worked out manually: attention
+//! over a past, weights of a few bits, inputs with defaults, and sizes left open as -1.
 
 use npukit_graph::evaluate;
 use npukit_import::onnx::proto::{GraphProto, NodeProto, TensorProto, attribute_type, data_type};
@@ -19,8 +19,9 @@ fn integers(name: &str, dims: &[i64], data_type: i32, values: &[i32]) -> TensorP
     TensorProto { dims, data_type, name, int32_data, ..TensorProto::default() }
 }
 
-/// What two heads see that share one of keys and look at all alike: a past of 1, 3 and 5, and 7 of the new token.
-/// `last` is the place of the last token, `more` what the node has beside its past.
+/// Attention results of two query heads that share one key head and weigh all keys equally. The
+/// past is 1, 3 and 5; the new token is 7. `last` is the position of the last token, `more` the
+/// node's operands after its past.
 fn seen(last: i32, more: &[&str], with: impl FnOnce(NodeProto) -> NodeProto) -> Vec<f32> {
     let operands = [&["q", "k", "v", "pk", "pv", "last", "total"], more].concat();
     let attention = runtime("GroupQueryAttention", &operands).int("num_heads", 2).int("kv_num_heads", 1);
@@ -47,7 +48,7 @@ fn a_window_counts_back_from_the_token_over_the_past() {
     assert_close(&of(3, 1), &[7.0, 7.0]);
     assert_close(&of(3, 2), &[6.0, 6.0]);
     assert_close(&of(3, 100), &[4.0, 4.0]);
-    // The past has room behind its second token: the new one is the third.
+    // The past has room after its second token: the new token is the third.
     assert_close(&of(2, 2), &[5.0, 5.0]);
     assert_close(&of(2, 3), &[11.0 / 3.0, 11.0 / 3.0]);
 }
@@ -61,13 +62,13 @@ fn a_sink_takes_a_share_that_is_of_no_value() {
     assert_close(&seen(3, &sinks, |node| smooth(node).int("local_window_size", 1)), &[7.0 / 5.0, 3.5]);
 }
 
-/// Rows of ones in the place of each weight, times four weights of 4 bits in two blocks.
+/// Rows that select each weight, times four 4-bit weights in two blocks.
 fn weights(order: &[i32]) -> Model {
     let product = runtime("MatMulNBits", &["x", "w", "s", "", "o"]);
     let product = product.int("K", 4).int("N", 1).int("bits", 4).int("block_size", 2);
     let mut model =
         Model::new(17).input("x", &[4, 4]).floats("s", &[2], &[1.0, 10.0]).node(product).output("y");
-    // 10, 9, 7 and 12, of which 8 stands for 0.
+    // 10, 9, 7 and 12, with 8 as zero point.
     model.graph().initializer.push(integers("w", &[1, 2, 1], data_type::UINT8, &[0x9a, 0xc7]));
     model.graph().initializer.push(integers("o", &[order.len() as i64], data_type::INT32, order));
     model

@@ -1,4 +1,4 @@
-//! Descriptions of decoders and their weights: what they say, and every way to say it wrong.
+//! Descriptions of decoders and their weights: valid ones, and every invalid form.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ fn file(tensors: &Tensors) -> Vec<u8> {
     safetensors::serialize(tensors.iter().map(|(name, tensor)| (name, view(tensor))), None).unwrap()
 }
 
-/// What is wrong with a description that has `old` replaced, and its weights.
+/// Error of a description in which `old` is replaced by `new`, with these weights.
 fn refused(old: &str, new: &str, tensors: &Tensors) -> DecoderFileError {
     let description = DESCRIPTION.replacen(old, new, 1);
     assert!(old.is_empty() || description != DESCRIPTION, "{old:?} is not in the description");
@@ -86,7 +86,7 @@ fn a_description_is_read() {
     let text = decoder.text.clone().unwrap();
     assert_eq!((text.encode("0"), text.stop()), (Ok(vec![2, 0]), Some(1)));
     assert_eq!(decoder.model.layers()[0].up.values(), [1.0; 12]);
-    // It may say what follows from the rest.
+    // Values that follow from the others may be stated.
     let stated = "layers = 1\nvocabulary = 3\nkv_heads = 2\nhead = 2";
     let stated = DESCRIPTION.replacen("layers = 1", stated, 1);
     assert_eq!(read(stated.as_bytes(), &|_| Ok(file(&tensors()))), Ok(decoder));
@@ -161,8 +161,8 @@ fn wrong_weights_are_refused_by_name() {
     let mut less = tensors();
     less.remove("layers.0.up");
     let found = refused("", "", &less).to_string();
-    assert_eq!(found, "`small.safetensors` has no tensor `layers.0.up`, which is to have shape [3, 4]");
-    // A number of layers that is a lie costs no more than those that are there.
+    assert_eq!(found, "`small.safetensors` has no tensor `layers.0.up`; expected one of shape [3, 4]");
+    // A number of layers that is too large costs no more than the present layers.
     let found = refused("layers = 1", "layers = 16777216", &tensors()).to_string();
     assert!(found.contains("no tensor `layers.1.attention_norm`"), "{found}");
 

@@ -1,12 +1,12 @@
-//! What attributes mean when they are stated and when they are not: the standard's defaults, by results that
-//! differ when a default does. Everything is worked out from the operators' definitions.
+//! Stated and omitted attributes. Each result differs if the standard's default does. Expected
+//! values are computed from the operators' definitions.
 
 use npukit_import::Reason;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};
 
 use crate::model::{Model, With, counting, float_tensor, floats, int_tensor, node, unary};
 
-/// The values of a node for `x` of `shape`; its other operands are constants.
+/// Runs a node for `x` of `shape`; its other operands are constants.
 fn run(
     opset: i64,
     shape: &[usize],
@@ -26,7 +26,8 @@ fn assert_close(name: &str, found: &[f32], expected: &[f64]) {
     assert!(all, "{name}: {found:?} is not {expected:?}");
 }
 
-/// `(x - mean) / sqrt(variance + epsilon)` of two elements, whose mean is 0 and whose variance is `x^2`.
+/// `(x - mean) / sqrt(variance + epsilon)` of two elements, whose mean is 0 and whose variance is
+/// `x^2`.
 fn normalised(x: f64, epsilon: f64) -> [f64; 2] {
     [x / (x * x + epsilon).sqrt(), -x / (x * x + epsilon).sqrt()]
 }
@@ -102,7 +103,7 @@ fn products_have_factors_and_transpositions() {
     assert_eq!(flag.to_string(), "attribute \"transA\" is 2; legal: 0 or 1");
 }
 
-/// Counted windows, padding of zeros, and channels in one group: what nobody states.
+/// Defaults: dense windows, no padding, and one group of channels.
 #[test]
 fn windows_are_dense_and_without_padding() {
     let ones = float_tensor("w", &[1, 1, 2, 2], &[1.0; 4]);
@@ -118,7 +119,7 @@ fn windows_are_dense_and_without_padding() {
     }
 }
 
-/// Groups of a transposed convolution: each has weights and results of its own.
+/// Each group of a transposed convolution has separate weights and results.
 #[test]
 fn groups_of_transposed_convolutions_stay_apart() {
     let weights = float_tensor("w", &[2, 2, 1, 1], &[1.0, 10.0, 100.0, 1000.0]);
@@ -135,7 +136,8 @@ fn groups_of_transposed_convolutions_stay_apart() {
     assert_eq!(message, "operand \"W\" is [3, 1, 1, 1]; legal: a multiple of 2 input channels");
 }
 
-/// The standard's examples: DCR takes channels from within blocks, CRD blocks from within channels.
+/// The standard's examples: DCR takes channels from within blocks, CRD takes blocks from within
+/// channels.
 #[test]
 fn depth_and_space_are_exchanged_in_either_order() {
     let moved = |op: &str, mode: Option<&str>, shape: &[usize]| {
@@ -147,7 +149,7 @@ fn depth_and_space_are_exchanged_in_either_order() {
         let dims: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
         unary(13, &dims, moved, vec![]).run(&[counting(shape)])
     };
-    // Channels 0 to 7 of one pixel, as two channels of two by two.
+    // Channels 0 to 7 of one pixel, as two channels of 2x2 pixels.
     let by_block = (vec![1, 2, 2, 2], vec![0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0]);
     assert_eq!(moved("DepthToSpace", None, &[1, 8, 1, 1]), by_block);
     assert_eq!(moved("DepthToSpace", Some("DCR"), &[1, 8, 1, 1]), by_block);
@@ -260,7 +262,7 @@ fn values_are_chosen_counted_and_cast() {
     let like = node("CastLike", &["x", "i"], &["y"]);
     let cast = unary(15, &[2], like, vec![int_tensor("i", &[1], &[0])]);
     assert_eq!(cast.run(&[floats(&[2], &[1.75, -1.75])]).1, [1.0, -1.0]);
-    // Powers of two, of which the next one is the default.
+    // Powers of two; the nearest one is the default.
     for (mode, expected) in [
         (None, [4.0, 4.0]),
         (Some("up"), [4.0, 4.0]),
@@ -286,7 +288,7 @@ fn values_are_chosen_counted_and_cast() {
     assert_eq!(refused(mode), "attribute \"round_mode\" is \"zero\"; legal: up, down or nearest");
 }
 
-/// Axes that nobody states: the first for places and parts, the second for flattening, all for transposing.
+/// Default axes: the first for indices and parts, the second for flattening, all for transposing.
 #[test]
 fn axes_have_defaults_and_count_from_either_end() {
     let of = |node: NodeProto, constants| unary(13, &[2, 3], node, constants).run(&[counting(&[2, 3])]);
@@ -311,12 +313,12 @@ fn axes_have_defaults_and_count_from_either_end() {
     }
 }
 
-/// Turns pairs of features by an angle for each position: of halves, or of neighbours.
+/// Rotates pairs of features by an angle per position: features of both halves, or adjacent ones.
 #[test]
 fn features_are_turned_by_their_position() {
     let turned = |node: NodeProto, shape: &[usize]| {
         let dims: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
-        // No turn at position 0, a quarter of one at position 1.
+        // No rotation at position 0, a quarter turn at position 1.
         let model = Model::new(23).input("x", &dims).floats("cos", &[2, 2], &[1.0, 1.0, 0.0, 0.0]);
         let mut model = model.floats("sin", &[2, 2], &[0.0, 0.0, 1.0, 1.0]).node(node).output("y");
         model.graph().initializer.push(int_tensor("p", &[1, 2], &[1, 0]));
@@ -340,7 +342,7 @@ fn features_are_turned_by_their_position() {
     assert_eq!(wrong(of("p").int("num_heads", -1)), "attribute \"num_heads\" is -1; legal: 0 or more");
 }
 
-/// Of three axes it is the last one that is normalised over when none is stated.
+/// The last of three axes is normalized by default.
 #[test]
 fn normalisations_are_over_the_last_axis() {
     let of = |op: &str, operands: &[&str]| node(op, &[&["x"], operands].concat(), &["y"]);
@@ -364,8 +366,8 @@ fn normalisations_are_over_the_last_axis() {
     }
 }
 
-/// Blocks of three by three with two channels each: `CRD` has a channel's pixels together, `DCR` a pixel's
-/// channels.
+/// Blocks of 3x3 pixels with two channels: `CRD` keeps the pixels of a channel together, `DCR` the
+/// channels of a pixel.
 #[test]
 fn blocks_of_three_have_two_channels() {
     let x: Vec<f32> = (0..18).map(|value| value as f32).collect();
@@ -380,7 +382,7 @@ fn blocks_of_three_have_two_channels() {
     assert_eq!(moved("SpaceToDepth", "CRD", &[1, 2, 3, 3]), x);
 }
 
-/// Heads side by side, each of which is turned as a whole unless a part is stated.
+/// Heads are concatenated. Each is rotated as a whole unless a part is stated.
 #[test]
 fn heads_of_a_token_are_turned_one_by_one() {
     let turned = |node: NodeProto| {

@@ -1,5 +1,5 @@
-//! Einsum: the forms exporters write, and whatever else an equation may say. The expected values
-//! are those of `numpy.einsum` over `numpy.arange`.
+//! Einsum: the forms that exporters write, and other valid equations. The expected values are those
+//! of `numpy.einsum` over `numpy.arange`.
 
 use npukit_graph::Op;
 use npukit_import::onnx::Reason;
@@ -45,10 +45,10 @@ fn products() {
     // Attention scores: heads in the middle.
     let (shape, scores) = run("bqhd,bkhd->bhqk", &[&[1, 2, 2, 2], &[1, 2, 2, 2]]);
     assert_eq!((shape, scores), (vec![1, 2, 2, 2], vec![1.0, 5.0, 5.0, 41.0, 13.0, 33.0, 33.0, 85.0]));
-    // A number for each row.
+    // One number per row.
     assert_eq!(run("ij,i->ij", &[&[2, 3], &[2]]), (vec![2, 3], vec![0.0, 0.0, 0.0, 3.0, 4.0, 5.0]));
     assert_eq!(run("i,ij->ij", &[&[2], &[2, 3]]), (vec![2, 3], vec![0.0, 0.0, 0.0, 3.0, 4.0, 5.0]));
-    // A label of one operand alone is summed before the product.
+    // A label that occurs in one operand only is summed before the product.
     assert_eq!(run("ij,k->k", &[&[2, 2], &[2]]), (vec![2], vec![0.0, 6.0]));
     assert_eq!(run("i,ij,j->", &[&[2], &[2, 2], &[2]]), (vec![], vec![3.0]));
 }

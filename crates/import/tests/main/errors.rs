@@ -1,4 +1,4 @@
-//! Diagnoses: all problems at once, each with its node, operator, reason and hint.
+//! Diagnostics: all problems together, each with its node, operator, reason and hint.
 
 use npukit_graph::OpError;
 use npukit_import::Format;
@@ -61,7 +61,7 @@ fn cycles_name_their_nodes() {
         .output("after");
     let Reason::Cycle { nodes } = model.reason() else { panic!("{}", model.reason()) };
     assert_eq!((nodes.first(), nodes.len()), (nodes.last(), 4));
-    // Each consumes a result of the one before.
+    // Each node consumes a result of the node before it.
     let turns = [["a", "b"], ["b", "c"], ["c", "a"]];
     assert!(nodes.windows(2).all(|pair| turns.iter().any(|turn| turn == pair)), "{nodes:?}");
 }
@@ -185,7 +185,7 @@ fn inputs_are_checked() {
     model.graph().input.push(value_info("x", data_type::FLOAT, &[]));
     model.graph().input[0].r#type = None;
     assert_eq!(model.reason(), Reason::NoShape);
-    // A tensor of no shape is one of any, which somebody has to say.
+    // A tensor without a shape is open, so the caller must state its shape.
     model.graph().input[0] = value_info("x", data_type::FLOAT, &[]);
     let tensor = model.graph().input[0].r#type.as_mut().unwrap().tensor_type.as_mut().unwrap();
     tensor.shape = None;
@@ -207,7 +207,7 @@ fn constants_out_of_proportion_are_refused_or_left_for_later() {
     assert_eq!(filled(1 << 6).import().unwrap().nodes.len(), 0);
     assert_eq!(filled(1 << 14).import().unwrap().nodes.len(), 1, "a repetition of one value");
     assert!(matches!(filled(1 << 15).reason(), Reason::TooLarge { .. }));
-    // Each constant is small; all together are not, and stay unfolded.
+    // Each constant is small, but their sum exceeds the budget, so they stay unfolded.
     let mut model = Model::new(13).ints("s", &[1 << 12, 1 << 9]).output("c59");
     model = model.node(node("ConstantOfShape", &["s"], &["c0"]));
     for index in 1..60 {
@@ -270,7 +270,7 @@ fn deep_graphs_do_not_recurse() {
     assert_eq!(model.run(&[floats(&[1], &[2.0])]).1, [2.0]);
 }
 
-/// Damaged names say whose they are, and where.
+/// Reports of damaged names include the node and the byte offset.
 #[test]
 fn a_damaged_operator_names_its_node_and_its_byte() {
     let named = |name: &str, op: &str, input: &str, output: &str| NodeProto {
@@ -285,6 +285,6 @@ fn a_damaged_operator_names_its_node_and_its_byte() {
     let error = read(&bytes, "test", &Options::default()).unwrap_err().to_string();
     assert_eq!(
         error,
-        format!("no ONNX file: byte {place}: the operator of node 1 (\"second\") is not UTF-8 text")
+        format!("not a valid ONNX file: byte {place}: the operator of node 1 (\"second\") is not UTF-8 text")
     );
 }

@@ -1,5 +1,5 @@
-//! The models that filetests read, `tests/filetests/models/*.onnx`: written here, so that everybody can tell what is in
-//! them. `NPUKIT_BLESS=1` writes them.
+//! Models of the filetests, `tests/filetests/models/*.onnx`. They are defined here, so that their
+//! content is readable. `NPUKIT_BLESS=1` writes the files.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn resize() -> Model {
     model
 }
 
-/// Two functions that few machines have, each before more of the network.
+/// Two functions that few accelerators support, each before more of the network.
 fn refused() -> Model {
     let mut model = Model::new(13).input("x", &[1, 4, 4, 4]);
     let steps =
@@ -53,7 +53,7 @@ pub fn weights(count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7) % 32) as f32 / 32.0 - 0.5).collect()
 }
 
-/// A product with an input that says nothing of its shape.
+/// A product with an input without a stated shape.
 fn any_shape() -> Model {
     let mut model = Model::new(13).node(node("MatMul", &["x", "w"], &["y"])).output("y");
     model = model.floats("w", &[8, 4], &weights(32));
@@ -62,7 +62,7 @@ fn any_shape() -> Model {
     model
 }
 
-/// Outputs that are an input, an input in another shape and a constant, beside one that is computed.
+/// Outputs that are an input, a reshaped input and a constant, next to a computed one.
 fn passed() -> Model {
     constant()
         .input("x", &[1, 8])
@@ -76,7 +76,7 @@ fn passed() -> Model {
         .output("computed")
 }
 
-/// A constant and nothing else.
+/// A graph with only a constant.
 fn constant() -> Model {
     let model = Model::new(13).floats("c", &[2, 3], &[-0.25, -0.125, 0.0, 0.125, 0.25, 0.375]);
     model.node(node("Identity", &["c"], &["constant"])).output("constant")
@@ -98,7 +98,8 @@ fn bad_weights() -> Model {
     model
 }
 
-/// A sum that is handed on to the next call: of an input and the state at a rate of 16, else the state less the input.
+/// A sum that is passed to the next call. At a rate of 16 it is input plus state, otherwise state
+/// minus input.
 fn stateful() -> Model {
     let graph = |op: &str, operands: &[&str]| GraphProto {
         node: vec![node(op, operands, &["r"])],

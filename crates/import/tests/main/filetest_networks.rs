@@ -1,5 +1,5 @@
-//! Ten small networks whose every stage the filetests of `tests/filetests/stages` show: few enough numbers that a
-//! person can follow them.
+//! Ten small networks whose stages the filetests of `tests/filetests/stages` show. They have few
+//! enough numbers to be followed by a reader.
 
 use crate::filetest_models::weights;
 use crate::model::{Model, With, node};
@@ -57,13 +57,13 @@ fn residual() -> Model {
         .output("y")
 }
 
-/// The largest of each 2x2 pixels.
+/// Maximum of each 2x2 pixels.
 fn max_pool() -> Model {
     let pool = node("MaxPool", &["x"], &["y"]).ints("kernel_shape", &[2, 2]).ints("strides", &[2, 2]);
     image(4).node(pool).output("y")
 }
 
-/// The mean of each channel, classified.
+/// Mean of each channel, followed by a classifier.
 fn average() -> Model {
     image(4)
         .floats("w", &[4, 2], &weights(8))
@@ -73,7 +73,7 @@ fn average() -> Model {
         .output("y")
 }
 
-/// A convolution of each channel with its own kernel.
+/// A depthwise convolution, with one kernel per channel.
 fn depthwise() -> Model {
     let conv = node("Conv", &["x", "w"], &["y"]).ints("kernel_shape", &[2, 2]).int("group", 4);
     image(4).floats("w", &[4, 1, 2, 2], &weights(16)).node(conv).output("y")
@@ -89,7 +89,7 @@ fn softmax() -> Model {
         .output("y")
 }
 
-/// A 1x1 convolution, normalised by what training measured.
+/// A 1x1 convolution, normalized by the statistics of training.
 fn batch_norm() -> Model {
     image(2)
         .floats("w", &[2, 2, 1, 1], &weights(4))
@@ -102,7 +102,7 @@ fn batch_norm() -> Model {
         .output("y")
 }
 
-/// The channels of two convolutions, one after the other.
+/// The concatenated channels of two convolutions.
 fn concat() -> Model {
     image(2)
         .floats("w1", &[4, 2, 1, 1], &weights(8))

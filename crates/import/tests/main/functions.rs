@@ -1,5 +1,5 @@
-//! Functions of one element, of two, and of all elements of an axis, by every name that a format has for
-//! them, against their definitions in double precision.
+//! Functions of one element, of two, and of all elements of an axis, under every name of each
+//! format, compared with their definitions in double precision.
 
 use npukit_graph::evaluate;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};
@@ -12,7 +12,7 @@ use crate::model::{Model, With as _, floats, int_tensor, node, unary};
 /// Largest difference to the definition, relative to `1 + |value|`.
 const TOLERANCE: f64 = 1e-6;
 
-/// Elements that most functions are defined for: halves, whose rounding is a choice, among them.
+/// Elements for which most functions are defined, including halves, whose rounding is a choice.
 const ALL: &[f32] = &[-4.0, -3.5, -2.5, -1.25, -0.5, 0.0, 0.25, 0.75, 1.5, 2.5, 4.0, 7.0];
 const WITHIN_1: &[f32] = &[-0.9, -0.5, 0.0, 0.25, 0.8];
 const ABOVE_0: &[f32] = &[0.125, 0.5, 1.0, 2.0, 7.5];
@@ -84,7 +84,8 @@ fn softplus(x: f64) -> f64 {
     (1.0 + x.exp()).ln()
 }
 
-/// The sum of `2 / sqrt(pi) * (-1)^n x^(2n + 1) / (n! (2n + 1))`; 1 and -1 where that has too many terms.
+/// The sum of `2 / sqrt(pi) * (-1)^n x^(2n + 1) / (n! (2n + 1))`; 1 and -1 where that needs too
+/// many terms.
 fn erf(x: f64) -> f64 {
     if x.abs() > 5.0 {
         return x.signum();
@@ -110,7 +111,7 @@ fn assert_follows(name: &str, operands: &[f32], found: &[f32], function: impl Fn
     }
 }
 
-/// What a node makes of the elements.
+/// Result of a node for the given elements.
 fn onnx(node: NodeProto, operands: &[f32]) -> Vec<f32> {
     let count = operands.len();
     unary(24, &[count as i64], node, vec![]).run(&[floats(&[count], operands)]).1
@@ -326,7 +327,7 @@ const SUMMARIES: &[(&str, Summary)] = &[
     ("ReduceSumSquare", |x| x.iter().map(|x| x * x).sum()),
 ];
 
-/// All axes at once are kept with size 1 unless `keepdims` says otherwise.
+/// All reduced axes are kept with size 1 unless `keepdims` is 0.
 #[test]
 fn every_name_of_a_reduction_means_that_reduction() {
     let elements = [1.5f32, -0.5, 2.0, 3.0];
@@ -352,7 +353,7 @@ fn every_name_of_a_reduction_means_that_reduction() {
     }
 }
 
-/// The place of an extreme, of several alike the first unless asked otherwise.
+/// Index of an extreme: the first of several equal ones by default.
 #[test]
 fn places_of_extremes() {
     let x = floats(&[2, 3], &[3.0, 1.0, 3.0, 2.0, 5.0, 2.0]);

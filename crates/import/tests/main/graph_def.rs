@@ -14,7 +14,7 @@ pub const FLOAT: i32 = 1;
 const INT32: i32 = 3;
 const INT64: i32 = 9;
 
-/// A node with operands.
+/// Makes a node with operands.
 pub fn node(op: &str, name: &str, inputs: &[&str]) -> NodeDef {
     let input = inputs.iter().map(|&input| input.to_owned()).collect();
     NodeDef { name: name.to_owned(), op: op.to_owned(), input, ..NodeDef::default() }
@@ -52,7 +52,7 @@ impl With for NodeDef {
     }
 }
 
-/// A frozen graph.
+/// A frozen graph under construction.
 #[derive(Clone, Default)]
 pub struct Graph {
     pub def: GraphDef,
@@ -60,7 +60,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Adds a node.
+    /// Adds a node to the graph.
     pub fn node(mut self, node: NodeDef) -> Self {
         self.def.node.push(node);
         self
@@ -93,19 +93,19 @@ impl Graph {
         self.constant(name, TensorProto { dtype: INT64, tensor_shape, int64_val, ..TensorProto::default() })
     }
 
-    /// Adds a constant.
+    /// Adds a constant to the graph.
     pub fn constant(self, name: &str, tensor: TensorProto) -> Self {
         let dtype = Attr::Type(tensor.dtype);
         self.node(node("Const", name, &[]).with("dtype", dtype).with("value", Attr::Tensor(tensor.into())))
     }
 
-    /// Asks for these outputs.
+    /// Sets the outputs to import.
     pub fn outputs(mut self, names: &[&str]) -> Self {
         self.options.outputs = names.iter().map(|&name| name.to_owned()).collect();
         self
     }
 
-    /// The file.
+    /// Encodes the file.
     pub fn bytes(&self) -> Vec<u8> {
         self.def.encode_to_vec()
     }
@@ -129,7 +129,7 @@ impl Graph {
         problems.remove(0).reason
     }
 
-    /// What is wrong with the nodes.
+    /// Problems of the nodes.
     pub fn problems(&self) -> Vec<NodeProblem> {
         match self.import() {
             Err(ImportError::Problems { problems }) => problems,

@@ -46,10 +46,10 @@ fn open_dimensions_and_shapes_come_from_the_options() {
     assert_eq!(shape(&Options { shapes, ..Options::default() }), [3, 2]);
     let shapes = BTreeMap::from([("c".to_owned(), vec![3, 2])]);
     let error = read(&chain().bytes(), "test", &Options { shapes, ..Options::default() }).unwrap_err();
-    assert_eq!(error.to_string(), r#"the model has no input "c"; it has "a", "b""#);
+    assert_eq!(error.to_string(), r#"the model has no input "c"; available: "a", "b""#);
 }
 
-/// Height and width of one pixel are another network: nobody makes them up.
+/// Height and width do not have a default: an image of one pixel would be another network.
 #[test]
 fn only_a_batch_is_made_up() {
     let mut image = value_info("x", data_type::FLOAT, &[-1, 3, -1, -1]);
@@ -60,9 +60,9 @@ fn only_a_batch_is_made_up() {
     let mut model = Model::new(13).node(node("Relu", &["x"], &["y"])).output("y");
     model.graph().input.push(image);
     let error = model.import().unwrap_err();
-    let text = "the model leaves sizes of its inputs open: axis 2 of \"x\", axis 3 of \"x\"";
+    let text = "the model leaves input sizes open: axis 2 of \"x\", axis 3 of \"x\"";
     assert_eq!(error.to_string(), text);
-    // What exporters write for want of a name means no size twice.
+    // Placeholders that exporters write instead of a name are independent of each other.
     let shapes = BTreeMap::from([("x".to_owned(), vec![1, 3, 48, 192])]);
     let imported = model.read(&Options { shapes, ..Options::default() }).unwrap();
     assert_eq!(imported.graph.shape(imported.graph.inputs[0]), [1, 3, 48, 192]);

@@ -19,7 +19,7 @@ fn ones(shape: &[usize]) -> Tensor {
 
 #[test]
 fn convolution_keeps_the_models_layout() {
-    // Two output channels: the sum of both inputs, and the second alone.
+    // Two output channels: the sum of both inputs, and the second input only.
     let weights = float_tensor("w", &[2, 2, 1, 1], &[1.0, 1.0, 0.0, 1.0]);
     let bias = float_tensor("b", &[2], &[0.5, 0.0]);
     let model = unary(7, &[1, 2, 1, 2], node("Conv", &["x", "w", "b"], &["y"]), vec![weights, bias]);
@@ -138,7 +138,7 @@ fn positions_of_maxima_are_the_second_result() {
     assert_eq!(pool(None), [1.0, 1.0, 4.0, 5.0]);
     assert_eq!(pool(Some(0)), [1.0, 1.0, 4.0, 5.0]);
     assert_eq!(pool(Some(1)), [2.0, 2.0, 3.0, 5.0]);
-    // Three axes are pooled one after the other, which loses the positions.
+    // Three axes are pooled one after the other, which loses the indices.
     let pool = node("MaxPool", &["x"], &["y", "where"]).ints("kernel_shape", &[1, 1, 1]);
     let model = unary(10, &[1, 1, 1, 1, 1], pool, vec![]);
     assert_eq!(model.run(&[ones(&[1, 1, 1, 1, 1])]).1, [1.0]);
@@ -186,7 +186,7 @@ fn transposed_convolutions_pad_by_size_or_rule() {
     assert_eq!(run(apart), [0.0, 11.0, 0.0, 11.0, 0.0]);
 }
 
-/// Rows alone, columns alone: each crop belongs to its axis.
+/// Rows only, columns only: each crop applies to its axis.
 #[test]
 fn negative_pads_crop_rows_or_columns() {
     let run = |pads: &[i64]| {
@@ -200,7 +200,7 @@ fn negative_pads_crop_rows_or_columns() {
     assert_eq!(run(&[-1, -1, 0, 1]), (vec![1, 1, 1, 3], vec![4.0, 5.0, 0.0]));
 }
 
-/// Nobody pays for what nobody asked for: a crop of nothing, and positions of maxima that have no name.
+/// Unused features do not add nodes: a crop of nothing, and indices of maxima without a name.
 #[test]
 fn a_window_is_one_node_between_transpositions() {
     let ops = |model: Model| -> Vec<&'static str> {
@@ -223,7 +223,7 @@ fn a_window_is_one_node_between_transpositions() {
     assert_eq!(ops(global), ["Transpose", "AveragePool", "Transpose"]);
 }
 
-/// Signals, images, volumes and what is beyond: every axis after the channels goes.
+/// Signals, images, volumes and higher ranks: all axes after the channels are pooled.
 #[test]
 fn global_pools_are_over_all_axes_after_the_channels() {
     for image in [&[4][..], &[2, 2], &[2, 1, 2], &[1, 2, 1, 2]] {
@@ -245,8 +245,8 @@ fn global_average_is_one_window() {
     assert_eq!(model.run(&[counting(&[1, 2, 2, 2])]), (vec![1, 2, 1, 1], vec![1.5, 5.5]));
 }
 
-/// Elements 1, 10 and 100 in steps of 2 spread 1, 2, 3: 1, 2, 13, 20, 130, 200, 300, of which the rule or the
-/// stated shape takes a part.
+/// Elements 1, 10 and 100 at stride 2 spread 1, 2, 3 to 1, 2, 13, 20, 130, 200, 300. The rule or
+/// the stated shape selects a part.
 #[test]
 fn transposed_convolutions_are_cut_from_the_whole() {
     let of = |node: NodeProto| {
@@ -262,13 +262,13 @@ fn transposed_convolutions_are_cut_from_the_whole() {
     assert_eq!(run(rule("SAME_LOWER")), whole[1..]);
     let shaped = |size: i64| node().ints("output_shape", &[size]);
     assert_eq!(run(shaped(5)), whole[1..6]);
-    // One more after the whole, of which one is taken from either end.
+    // One element is added after the whole, and one is cropped at either end.
     assert_eq!(run(shaped(6).ints("output_padding", &[1])), whole[1..]);
-    // A shape that is stated says all; a rule does not go with pads.
+    // A stated shape determines the pads; a rule excludes explicit pads.
     assert_eq!(run(shaped(5).string("auto_pad", "VALID").ints("pads", &[2, 0])), whole[1..6]);
     for name in ["VALID", "SAME_UPPER", "SAME_LOWER"] {
         assert_eq!(run(rule(name).ints("pads", &[0, 0])), run(rule(name)), "{name}");
         let message = of(rule(name).ints("pads", &[0, 1])).reason().to_string();
-        assert_eq!(message, format!("attribute \"pads\" is [0, 1]; legal: zeros beside auto_pad {name}"));
+        assert_eq!(message, format!("attribute \"pads\" is [0, 1]; legal: zeros with auto_pad {name}"));
     }
 }

@@ -1,4 +1,4 @@
-//! Limits at their exact places, and what folding costs: the last that is read, and the first that is not.
+//! Exact limits, and the cost of folding: the last accepted size and the first refused one.
 
 use npukit_graph::{Graph, Op};
 use npukit_import::onnx::proto::{NodeProto, StringStringEntryProto, TensorProto, data_type};
@@ -7,7 +7,7 @@ use npukit_import::onnx::{Options, Part, Reason, read_with_files};
 use crate::graph_def;
 use crate::model::{Model, With, float_tensor, floats, int_tensor, node, unary, value_info};
 
-/// Elements that folding may make beside those that the file could hold (`FOLDING_ROOM`).
+/// Elements that folding may make in addition to the size of the file (`FOLDING_ROOM`).
 const ROOM: usize = 1 << 22;
 
 /// Largest rank that is read.
@@ -17,14 +17,14 @@ fn imported(model: &Model) -> Graph {
     model.import().unwrap()
 }
 
-/// A node that makes as many elements as there is room for in its file, and `more`; `operands` end with their
-/// number.
+/// A node that makes as many elements as the budget of its file allows, plus `more`. The last
+/// operand is their number.
 fn at_the_limit(op: &str, operands: &[&str], more: usize) -> Graph {
     let of = |count: usize| {
         let model = Model::new(13).ints("s", &[count as i64]).floats("c", &[1], &[1.0]);
         model.node(node(op, operands, &["y"])).output("y")
     };
-    // The number takes as many bytes as the one that is a little larger.
+    // The number has the same number of digits as the slightly larger one.
     let room = ROOM + of(ROOM).bytes().len();
     imported(&of(room + more))
 }
@@ -49,7 +49,7 @@ fn a_tensor_that_is_filled_needs_room_for_itself() {
     assert_eq!(of(room + 1).reason(), Reason::TooLarge { shape: vec![room + 1], limit: room });
 }
 
-/// What is folded is taken from the room once: a chain of small constants has plenty.
+/// Folded elements are deducted from the budget once: a chain of small constants is cheap.
 #[test]
 fn a_chain_of_small_constants_is_folded() {
     let mut model = Model::new(13).ints("s", &[1 << 10]).node(node("ConstantOfShape", &["s"], &["c0"]));
@@ -60,7 +60,7 @@ fn a_chain_of_small_constants_is_folded() {
     assert_eq!(imported(&model.output("c100")).nodes.len(), 0);
 }
 
-/// `count` results of a node on a constant of 2^16 elements, each of one element.
+/// `count` results of a node on a constant of 2^16 elements, with one element each.
 fn looked_at(count: usize, op: &str, operands: &[&str]) -> Graph {
     let mut model = Model::new(13).ints("one", &[1]);
     let bytes = vec![0; 1 << 16];
@@ -80,10 +80,11 @@ fn looked_at(count: usize, op: &str, operands: &[&str]) -> Graph {
     imported(&model)
 }
 
-/// A sum looks at all of its operand, however small it is; an element that is picked at itself alone.
+/// A sum costs the size of its operand, however small its result; a selected element costs only
+/// itself.
 #[test]
 fn folding_costs_what_it_looks_at() {
-    // The file has 2^18 bytes, so that there is room for 68 times the constant.
+    // The file has 2^18 bytes, so the budget is 68 times the constant.
     assert_eq!(looked_at(60, "ReduceSum", &["c"]).nodes.len(), 0);
     assert_eq!(looked_at(100, "ReduceSum", &["c"]).nodes.len(), 100 - 68);
     assert_eq!(looked_at(100, "ArgMax", &["c"]).nodes.len(), 100 - 68);
@@ -92,7 +93,7 @@ fn folding_costs_what_it_looks_at() {
 
 type Is = fn(&Op) -> bool;
 
-/// The arithmetic of layers stays, whatever its operands are: passes know what to do with it.
+/// Arithmetic of layers is not folded, even with constant operands; passes handle it.
 #[test]
 fn layers_of_constants_are_left_to_passes() {
     let window = |op: &str| node(op, &["x"], &["y"]).ints("kernel_shape", &[1, 1]);
@@ -115,7 +116,7 @@ fn layers_of_constants_are_left_to_passes() {
     }
 }
 
-/// A small file whose elements are beside it may have as many of them moved as it has.
+/// A small file with external elements may move all of its elements.
 #[test]
 fn elements_beside_the_model_make_room_for_themselves() {
     const COUNT: usize = ROOM + (ROOM >> 2);
@@ -169,7 +170,7 @@ fn tensors_of_32_axes_are_the_largest() {
     assert_eq!(made(RANK + 1).reason(), too_many);
 }
 
-/// Two integers for each axis there can be: no operand has more.
+/// Longest integer operands: two integers for each possible axis.
 #[test]
 fn lists_of_64_integers_are_the_longest() {
     let pads = |count: usize| {
@@ -224,7 +225,7 @@ fn tensorflow_pads_32_axes_at_most() {
     }
 }
 
-/// Elements that a file spells out are its own; only those it leaves out are made.
+/// Elements stored in the file are free; only elements that it omits use the budget.
 #[test]
 fn elements_that_are_spelt_out_cost_nothing() {
     const COUNT: usize = 1 << 18;

@@ -1,5 +1,5 @@
-//! Operators that become others, sequences that become values, functions that become their nodes. (The standard's own
-//! cases of each are in `tests/python/node_cases.py`.)
+//! Operators that become others, sequences that become values, and functions that become their
+//! nodes. `tests/python/node_cases.py` runs the standard's own cases of each.
 
 use npukit_graph::Operator;
 use npukit_import::onnx::Reason;
@@ -22,13 +22,13 @@ fn run(
 fn positions_become_ones() {
     let hot = node("OneHot", &["x", "d", "v"], &["y"]).int("axis", 0);
     let constants = || vec![int_tensor("d", &[1], &[3]), float_tensor("v", &[2], &[5.0, 7.0])];
-    // -1 counts from the end, 3 is nowhere.
+    // -1 counts from the end; 3 is out of range.
     let expected = vec![7.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 7.0, 5.0];
     assert_eq!(run(13, (&[3], &[0.0, -1.0, 3.0]), hot, constants()), (vec![3, 3], expected));
     let hardmax =
         |opset| run(opset, (&[1, 2, 2], &[1.0, 3.0, 3.0, 2.0]), node("Hardmax", &["x"], &["y"]), vec![]).1;
     assert_eq!(hardmax(13), [0.0, 1.0, 1.0, 0.0]);
-    assert_eq!(hardmax(11), [0.0, 1.0, 0.0, 0.0], "the axes from 1 on are one");
+    assert_eq!(hardmax(11), [0.0, 1.0, 0.0, 0.0], "axes starting at 1 are flattened");
     let nan = (&[4][..], &[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0][..]);
     assert_eq!(run(13, nan, node("IsNaN", &["x"], &["y"]), vec![]).1, [1.0, 0.0, 0.0, 0.0]);
     let inf = node("IsInf", &["x"], &["y"]).int("detect_positive", 0);
@@ -50,7 +50,7 @@ fn whole_sequences_are_turned_by_a_slice() {
     }
 }
 
-/// What a graph computes with, by the names of its operators, each once.
+/// Distinct operator names of a graph.
 fn operators(model: &Model) -> Vec<&'static str> {
     let mut names: Vec<_> = model.import().unwrap().nodes.iter().map(|node| node.op.name()).collect();
     names.sort_unstable();
@@ -172,7 +172,8 @@ fn functions_are_replaced_by_their_nodes() {
     model.proto.functions = vec![scaled()];
     let model = model
         .node(call("scaled", &["x", "b"], "t").float("slope", 0.5))
-        // Without the attribute the operator's own default holds, without the operand there is no bound.
+        // Without the attribute, the operator's default applies; without the operand, there is no
+        // bound.
         .node(call("scaled", &["t"], "y"))
         .output("y");
     assert_eq!(model.run(&[x]).1, [-0.02, 3.0]);

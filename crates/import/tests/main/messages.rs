@@ -1,5 +1,5 @@
-//! What users read: where a damaged file stops making sense, what can be done about it, lists that are cut
-//! off, and what is remarked of a model that was read.
+//! Messages for users: positions of damage in a file, advice, truncated lists, and remarks on
+//! accepted models.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use npukit_import::{Format, ImportError, NodeProblem, Options, onnx, tensorflow}
 use crate::graph_def::{self, With as _};
 use crate::model::{Model, With as _, float_tensor, node, unary, value_info};
 
-/// A field of a protobuf that says its length.
+/// A length-delimited field of a protobuf.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     [&[number << 3 | 2, content.len() as u8], content].concat()
 }
 
-/// The beginning of a field that says a length which the file has not.
+/// Header of a field that declares a length beyond the end of the file.
 fn cut(number: u8) -> Vec<u8> {
     vec![number << 3 | 2, 100]
 }
@@ -40,20 +40,21 @@ fn numbers_that_do_not_end_are_truncated_or_too_long() {
         let number = [&[8][..], &vec![0x80; count]].concat();
         assert_eq!(of_onnx(&number), truncated(count), "{count} bytes");
     }
-    let text = "no ONNX file: byte 0: a number of more than 10 bytes";
+    let text = "not a valid ONNX file: byte 0: a number of more than 10 bytes";
     for count in [10, 11] {
         let number = [&[8][..], &vec![0x80; count]].concat();
         assert_eq!(of_onnx(&number).to_string(), text, "{count} bytes");
     }
 }
 
-/// Damage within the outermost fields: the byte in the file, and whose field it is.
+/// Damage within the outermost fields is reported with its byte in the file and the owner of the
+/// field.
 #[test]
 fn damage_inside_a_file_is_found_at_its_byte() {
     let version = [8, 8];
     let relu = field(1, &field(4, b"Relu"));
     let model = |graph: &[u8]| [&version[..], &field(7, graph)].concat();
-    let shown = |offset: usize, text: &str| format!("no ONNX file: byte {offset}: {text}");
+    let shown = |offset: usize, text: &str| format!("not a valid ONNX file: byte {offset}: {text}");
     let missing = "needs 100 bytes after its header, 0 are present";
     // After the version and the header of the graph.
     assert_eq!(of_onnx(&model(&cut(1))).to_string(), shown(4, &format!("a field {missing}")));
@@ -68,11 +69,12 @@ fn damage_inside_a_file_is_found_at_its_byte() {
     let text = "the operator of node 1 (\"n\") is not UTF-8 text";
     assert_eq!(of_onnx(&second(&field(4, b"R\xffu"))).to_string(), shown(place + 3, text));
     let graph = [field(1, &field(2, b"Relu")), field(1, &[field(1, b"n"), cut(2)].concat())].concat();
-    let text = format!("no TensorFlow file: byte 13: a field of node 1 (\"n\") {missing}");
+    let text = format!("not a valid TensorFlow file: byte 13: a field of node 1 (\"n\") {missing}");
     assert_eq!(of_tensorflow(&graph).to_string(), text);
 }
 
-/// A field of another kind than the format's: the decoder says what, and how far it came.
+/// A field of another type than the format's is reported with the field and the position after its
+/// header.
 #[test]
 fn fields_of_another_kind_are_found_behind_their_header() {
     let not = |format, offset: usize, error: ImportError| match error {
@@ -85,7 +87,7 @@ fn fields_of_another_kind_are_found_behind_their_header() {
     not(Format::Onnx, 3, of_onnx(&[8, 8, 8 << 3, 1]));
     // The name of a node, as a number.
     not(Format::TensorFlow, 3, of_tensorflow(&[0x0a, 2, 8, 1]));
-    assert_eq!(of_onnx(&[8, 8]).to_string(), "no ONNX file: byte 0: it holds no graph");
+    assert_eq!(of_onnx(&[8, 8]).to_string(), "not a valid ONNX file: byte 0: it does not hold a graph");
 }
 
 fn hint(format: Format, reason: Reason) -> String {
@@ -143,7 +145,7 @@ fn every_reason_says_what_to_do() {
         ),
         (Reason::DataSize { shape: vec![], expected: 1, found: 2, unit: "bytes" }, "damaged"),
         (Reason::ElementType { name: name() }, "float32"),
-        (Reason::ExternalData { location: name(), reason: name() }, "beside the model"),
+        (Reason::ExternalData { location: name(), reason: name() }, "next to the model"),
         (Reason::TensorKind { kind: "sparse" }, "dense"),
     ] {
         let hint = hint(Format::Onnx, reason.clone());
@@ -176,10 +178,10 @@ fn names_that_could_be_meant_are_listed_as_far_as_they_go() {
         model.read(&Options { outputs, ..Options::default() }).unwrap_err().to_string()
     };
     let names = |count: usize| (0..count).map(|index| format!("\"y{index}\"")).collect::<Vec<_>>().join(", ");
-    assert_eq!(asked_for(1), "the model has no value \"z\"; it has \"y0\"");
-    assert_eq!(asked_for(24), format!("the model has no value \"z\"; it has {}", names(24)));
-    assert_eq!(asked_for(25), format!("the model has no value \"z\"; it has {} and 1 more", names(24)));
-    assert_eq!(asked_for(40), format!("the model has no value \"z\"; it has {} and 16 more", names(24)));
+    assert_eq!(asked_for(1), "the model has no value \"z\"; available: \"y0\"");
+    assert_eq!(asked_for(24), format!("the model has no value \"z\"; available: {}", names(24)));
+    assert_eq!(asked_for(25), format!("the model has no value \"z\"; available: {} and 1 more", names(24)));
+    assert_eq!(asked_for(40), format!("the model has no value \"z\"; available: {} and 16 more", names(24)));
     let nothing = Model::new(13).input("x", &[1]).import().unwrap_err().to_string();
     assert!(nothing.ends_with("its values are none"), "{nothing}");
 }
@@ -258,7 +260,7 @@ fn coordinates_are_remarked_by_operator() {
     assert_eq!(remarks, [of("Upsample", &["u", "v"]), of("Resize", &["y"])]);
 }
 
-/// A node of the cycle may have other operands, before the one that closes it.
+/// A node of the cycle may have other operands before the one that closes it.
 #[test]
 fn a_cycle_is_found_beside_what_is_in_order() {
     let model = Model::new(13)
@@ -272,7 +274,7 @@ fn a_cycle_is_found_beside_what_is_in_order() {
     assert_eq!(model.reason().to_string(), "the nodes a -> b -> a form a cycle");
 }
 
-/// What is wrong with an attribute shows its first values only: a damaged file may hold millions.
+/// Messages about an attribute show its first values only: a damaged file may hold millions.
 #[test]
 fn long_lists_are_shown_by_their_beginning() {
     let many: Vec<i64> = (2..100).collect();
@@ -287,7 +289,7 @@ fn long_lists_are_shown_by_their_beginning() {
     assert_eq!(message, format!("attribute \"kernel_shape\" is [2, 3, 4, 5, 6, 7, 8, 9]; legal: {legal}"));
 }
 
-/// Which attributes of a TensorFlow node are read as what; everything else is refused by its kind.
+/// Supported attributes of a TensorFlow node and their kinds; other kinds are refused by name.
 #[test]
 fn attributes_of_another_kind_are_named() {
     let list = |list: ListValue| Attr::List(list);
@@ -338,7 +340,7 @@ fn attributes_of_another_kind_are_named() {
     }
 }
 
-/// Element types say what the operands say as well; a list of them is a list of nothing that is read.
+/// Attributes with element types repeat the types of the operands, so lists of them are accepted.
 #[test]
 fn lists_of_element_types_are_no_attributes_of_concern() {
     let identities = |kinds: Attr| {
@@ -357,7 +359,7 @@ fn lists_of_element_types_are_no_attributes_of_concern() {
     }
 }
 
-/// A shape that the caller gives counts, whatever the model says of that input.
+/// A shape that the caller gives replaces an invalid shape in the model.
 #[test]
 fn a_given_shape_stands_for_one_that_makes_no_sense() {
     let mut model = Model::new(13).node(node("Relu", &["x"], &["y"])).output("y");

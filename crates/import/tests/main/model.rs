@@ -62,7 +62,7 @@ impl Model {
         Ok(self.read(&Options::default())?.graph)
     }
 
-    /// The graph and what is to be said of it.
+    /// Imports the model.
     pub fn read(&self, options: &Options) -> Result<Imported, ImportError> {
         read(&self.bytes(), "test", options)
     }
@@ -75,7 +75,7 @@ impl Model {
         }
     }
 
-    /// The only problem's reason.
+    /// Reason of the only problem.
     pub fn reason(&self) -> Reason {
         let mut problems = self.problems();
         assert_eq!(problems.len(), 1, "{problems:?}");

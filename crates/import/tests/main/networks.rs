@@ -1,4 +1,4 @@
-//! The real networks beside the repository, against the results published with them.
+//! Released networks next to the repository, compared with their published results.
 
 use npukit_graph::pass::simplify;
 use npukit_graph::{Graph, Op, evaluate};
@@ -62,7 +62,8 @@ fn resnet_with_softmax_sums_to_one() {
     }
 }
 
-/// Speech commands, read both ways: opset 10 does not say how Resize maps coordinates.
+/// Speech commands with both coordinate modes: opset 10 does not define how Resize maps
+/// coordinates.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn speech_logits() {

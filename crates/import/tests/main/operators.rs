@@ -1,5 +1,5 @@
-//! The forms that operators take over the opsets, and what is refused of them by name. Results are
-//! worked out by hand from the operators' definitions.
+//! Forms of operators at different opsets, and the names in their errors. Results are worked out
+//! manually from the operators' definitions.
 
 use npukit_graph::op::Cast;
 use npukit_graph::{Op, Operator, evaluate};
@@ -63,7 +63,8 @@ fn bounds_of_clip_may_be_computed() {
         .output("y");
     let inputs = [floats(&[3], &[-5.0, 0.5, 9.0]), floats(&[1], &[-1.0])];
     assert_eq!(model.run(&inputs), (vec![3], vec![-1.0, 0.5, 2.0]));
-    // A bound without axes is taken as it is, any other loses them: a number without axes stays one.
+    // A scalar bound is used directly; other bounds are reshaped to a scalar, so a scalar result
+    // stays one.
     for (dims, nodes) in [(&[][..], 1), (&[1], 2), (&[1, 1], 2)] {
         let clip = node("Clip", &["x", "low"], &["y"]);
         let model = Model::new(13).input("x", &[]).input("low", dims).node(clip).output("y");
@@ -82,7 +83,7 @@ fn bounds_of_clip_may_be_computed() {
     assert_eq!(clipped.as_i64(), Some(&[(1i64 << 40) - 1, 3][..]));
 }
 
-/// Bounds that are known and fit make one node; what is not a single number is none.
+/// Constant bounds that fit make one node; a bound must be a single number.
 #[test]
 fn bounds_of_clip_are_numbers_of_any_type() {
     for (code, element) in [
@@ -215,7 +216,7 @@ fn attributes_out_of_range() {
     assert!(matches!(reason, Reason::OperandValue { .. }), "{reason}");
 }
 
-/// Of numbers before opset 10, of truth values from there on.
+/// The mask holds numbers before opset 10, and truth values since.
 #[test]
 fn the_mask_of_a_dropout_is_one_everywhere() {
     for (opset, element) in [(9, npukit_numeric::ElementType::F32), (10, npukit_numeric::ElementType::Bool)] {

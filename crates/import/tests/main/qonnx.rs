@@ -1,4 +1,5 @@
-//! Quant, BipolarQuant and Trunc of QONNX, worked out by hand: divided, moved, clipped, rounded, and back.
+//! Quant, BipolarQuant and Trunc of QONNX, with expected values worked out manually: divide, add,
+//! clip, round, and invert.
 
 use npukit_graph::evaluate;
 use npukit_import::onnx::proto::{NodeProto, TensorProto};
@@ -38,7 +39,7 @@ fn floats_are_rounded_to_few_bits() {
     assert_eq!(quant(&[("signed", 0), ("narrow", 1)], 0.0, 2.0)[7], 1.0);
     // -17, -1.6, -0.5, 0.5, 1, 2.5, 3.5, 19 with a zero point of 1.
     assert_eq!(quant(&[], 1.0, 3.0), [-2.5, -1.5, -0.5, -0.5, 0.0, 0.5, 1.0, 1.0]);
-    // One bit with a sign: 0 counts as more.
+    // One signed bit: 0 maps to the positive value.
     assert_eq!(quant(&[], 0.0, 1.0), [-0.5, -0.5, -0.5, -0.5, 0.5, 0.5, 0.5, 0.5]);
 }
 

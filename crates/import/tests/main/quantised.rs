@@ -82,7 +82,7 @@ fn convolution(of_x: f32, of_weights: f32, (of_y, y_type, y_zero): (f32, i32, i3
         .output("y_r")
 }
 
-/// The lifted graph, its fraction lengths, and what is told of them.
+/// The graph on real numbers, its fraction lengths, and the notes about them.
 fn lifted(model: &Model) -> (Graph, Quantisation, Vec<String>) {
     let mut graph = model.import().unwrap();
     lift(&mut graph).unwrap();
@@ -146,7 +146,7 @@ fn a_relu_that_the_integers_stood_for_comes_back() {
         let model = convolution(0.25, 0.5, (0.5, y_type, zero));
         let (graph, quantisation, _) = lifted(&model);
         assert_eq!(find(&graph, relu).is_some(), expected, "zero point {zero}");
-        // Nothing else is below zero when there are integers for that.
+        // With signed integers, only this value may be negative.
         let least = if expected { -20.0 } else { 0.0 };
         let x = floats(&[1, 1, 2, 2], &[0.25, 10.0, 4.0, least]);
         let (meant, found) =
@@ -206,7 +206,7 @@ fn integers_may_move_between_the_pair() {
     }
 }
 
-/// Two channels with a scale each: `x + 1` and `-3/4 x - 1`.
+/// Two channels with one scale each: `x + 1` and `-3/4 x - 1`.
 fn qlinear_conv() -> Model {
     let (int8, uint8) = (data_type::INT8, data_type::UINT8);
     Model::new(13)
@@ -229,13 +229,13 @@ fn qlinear_conv_is_conv() {
     assert_eq!(qlinear_conv().run(&[x]), (vec![1, 2, 1, 2], vec![2.0, -1.0, -1.75, 0.5]));
     let (graph, quantisation, warnings) = lifted(&qlinear_conv());
     assert_eq!(find(&graph, |op| matches!(op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_))), None);
-    // 255 - 10 quarters need a bit more than there is; 1 and 3/4 are what there is in the weights.
+    // 255 - 10 quarters need slightly more bits than available; the weights hold 1 and 3/4.
     assert_eq!(fractions(&graph, &quantisation), [1, 6, 1]);
     let channels = "`w`: the model's scales 0.25 to 0.5 per channel (int8, zero point 0) becomes 2^-6";
     assert!(warnings.iter().any(|warning| warning.contains(channels)), "{warnings:?}");
 }
 
-/// Of two operands `a` and `b` of type uint8 with scale 1/2 and zero point 4, the result `y` with scale 1/4.
+/// Result `y` with scale 1/4 of two uint8 operands `a` and `b` with scale 1/2 and zero point 4.
 fn two_operands(dims: [&[i64]; 2], node: NodeProto, constant: &[i32]) -> Model {
     let uint8 = data_type::UINT8;
     Model::new(13)
@@ -328,7 +328,7 @@ fn integers_stand_for_themselves() {
     assert_eq!(matmul.run(&[floats(&[1, 2], &[5.0, 7.0])]).1, [5.0 - 14.0, 5.0]);
 }
 
-/// The standard's own example.
+/// The example in the standard.
 #[test]
 fn dynamic_scales_are_by_the_extremes() {
     let x = floats(&[6], &[0.0, 2.0, -3.0, -2.5, 1.34, 0.5]);

@@ -80,7 +80,7 @@ fn sizes_and_axes() {
     assert_eq!(run(&model, &Options::default()), [0.0, 0.0, 8.0, 8.0]);
 }
 
-/// Which element is the nearest differs between growing and shrinking: both at once is nothing that is known.
+/// The nearest element differs between enlarging and shrinking, and is undefined for both together.
 #[test]
 fn growing_and_shrinking_at_once_needs_no_nearest_element_before_opset_11() {
     let resize = |mode: &str, scales: [f32; 2]| {
@@ -99,8 +99,8 @@ fn growing_and_shrinking_at_once_needs_no_nearest_element_before_opset_11() {
     assert_eq!(message, format!("operand \"scales\" is [1.0, 1.0, 2.0, 0.5]; legal: {legal}"));
 }
 
-/// Where the results lie in a row of 4 elements, by each rule: `x` is the place of a result, the scale 2/4 or
-/// 6/4.
+/// Positions of results in a row of 4 elements, for each coordinate mode. `x` is the position of a
+/// result, the scale 2/4 or 6/4.
 #[test]
 fn every_rule_of_coordinates_by_its_formula() {
     let (shrink, grow) = (0.5f32, 1.5f32);
@@ -120,7 +120,7 @@ fn every_rule_of_coordinates_by_its_formula() {
             let model = unary(19, &[1, 1, 1, 4], resize, vec![scales]);
             let (_, found) = model.run(&[floats(&[1, 1, 1, 4], &[0.0, 10.0, 20.0, 30.0])]);
             let to = 4.0 * scale;
-            // A line: its value is the place, as far as there are elements.
+            // On a line, the value is the position within the elements.
             let expected: Vec<f32> =
                 (0..to as usize).map(|x| 10.0 * rule(x as f32, scale, to).clamp(0.0, 3.0)).collect();
             let close = found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-4);
@@ -129,7 +129,7 @@ fn every_rule_of_coordinates_by_its_formula() {
     }
 }
 
-/// A scale counts although it changes no size, and each of two options by itself is fine.
+/// A scale has an effect even if it changes no size; each of two options is valid separately.
 #[test]
 fn scales_that_change_no_size_move_the_results() {
     let resize = || node("Resize", &["x", "", "s"], &["y"]).string("mode", "linear");
@@ -145,7 +145,7 @@ fn scales_that_change_no_size_move_the_results() {
     }
 }
 
-/// Results halfway between two elements: each way to choose one.
+/// Results halfway between two elements, for each rounding mode.
 #[test]
 fn every_rule_of_the_nearest_element() {
     // Asymmetric at half the scale: places 0, 0.5, .. of four elements.
@@ -164,7 +164,7 @@ fn every_rule_of_the_nearest_element() {
                 .1
         };
         assert_eq!(resize(2.0), expected, "{name}");
-        // A quarter of the way is a matter of floor and ceil alone.
+        // At a quarter, only floor and ceil matter.
         let quarter = resize(4.0)[1];
         assert_eq!(quarter, if name == "ceil" { 1.0 } else { 0.0 }, "{name}");
         let three_quarters = resize(4.0)[3];
@@ -188,7 +188,7 @@ fn aspect_ratios_are_kept_within_or_around_the_sizes() {
     assert_eq!(shape("not_larger", [7, 8], &[1, 1, 4, 2]), [1, 1, 7, 4], "3.5 is rounded up");
 }
 
-/// Part of the image, in fractions of it; what lies beyond is a value of its own.
+/// Part of the image, as fractions of its size; outside it, a separate value is used.
 #[test]
 fn parts_of_images_are_cropped_and_resized() {
     let crop = |roi: [f32; 2], beyond: Option<f32>| {
@@ -226,7 +226,7 @@ fn resizes_that_make_no_sense_are_refused() {
         let reason = row(13, base(), scales(wrong)).reason();
         assert!(matches!(reason, Reason::OperandValue { operand: "scales", .. }), "{wrong:?}: {reason}");
     }
-    // Each size is legal, their product is not.
+    // Each size is legal, but their product is not.
     let reason = row(13, base(), scales(&[1.0, 1.0, 32768.0, 16384.0])).reason();
     assert!(matches!(reason, Reason::TooLarge { .. }), "{reason}");
     for node in [
@@ -270,7 +270,8 @@ fn reading_coordinates_that_no_file_states_is_told() {
     assert!(matches!(&remarks[..], [Remark::Coordinates { op: "Upsample", opset: 9, .. }]), "{remarks:?}");
 }
 
-/// Batches and channels may grow as well: the element at `i / scale` of each axis, counted out.
+/// Batches and channels may also be resized: the element at `i / scale` of each axis, listed
+/// explicitly.
 #[test]
 fn any_axes_of_signals_and_images_are_resized() {
     for (rank, changed) in [3, 4].into_iter().flat_map(|rank| (0..1 << rank).map(move |bits| (rank, bits))) {
@@ -310,7 +311,7 @@ fn all_axes_may_be_named_in_any_order() {
     assert_eq!(graph.shape(graph.outputs[0]), [1, 1, 3, 8]);
 }
 
-/// The first and the last coordinate of each axis, no more, no fewer, and all of them numbers.
+/// A region has the first and the last coordinate of each axis, all of them numbers.
 #[test]
 fn regions_that_are_none_are_refused() {
     for (region, shown) in [

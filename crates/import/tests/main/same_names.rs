@@ -1,4 +1,5 @@
-//! Names that mean one operator: older ones, those of a runtime, and operators that pass their operands on.
+//! Alternative names of operators: older names, names of a runtime, and operators that pass their
+//! operands on.
 
 use npukit_import::Reason;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};
@@ -56,7 +57,7 @@ fn older_names_mean_the_same_in_tensorflow() {
     }
 }
 
-/// ONNX Runtime's own quantisation means the standard's; other domains mean nobody's.
+/// ONNX Runtime's quantization operators equal the standard's; other domains are unknown.
 #[test]
 fn domains_are_part_of_a_name() {
     let zero = TensorProto {
@@ -83,7 +84,7 @@ fn domains_are_part_of_a_name() {
     assert_eq!(reason, Reason::Operator { operator: "com.microsoft::Relu".to_owned() });
 }
 
-/// What only training needs is refused by its value, not by its presence.
+/// Training features are refused by their value, not by their presence.
 #[test]
 fn attributes_of_training_are_accepted_as_long_as_they_are_off() {
     let one = || ["s", "b", "m", "v"].map(|name| float_tensor(name, &[1], &[1.0])).to_vec();
@@ -96,7 +97,7 @@ fn attributes_of_training_are_accepted_as_long_as_they_are_off() {
     for model in [norm(15, "training_mode", 0), norm(7, "spatial", 1), unstated] {
         assert_eq!(model.run(&[floats(&[2, 1], &[3.0, 5.0])]).1, [3.0, 5.0]);
     }
-    // In training the operand's own statistics count.
+    // In training, the operand's own statistics apply.
     assert_eq!(norm(15, "training_mode", 1).run(&[floats(&[2, 1], &[3.0, 5.0])]).1, [0.0, 2.0]);
     let message = norm(7, "spatial", 0).reason().to_string();
     assert_eq!(message, "attribute \"spatial\" is 0; legal: 1");

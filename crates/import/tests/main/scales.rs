@@ -1,6 +1,6 @@
-//! QuantizeLinear, DequantizeLinear and the operators between integers: scales by tensor, axis and block,
-//! zero points, and what is taken where nothing is stated. Worked out by hand: `integer = round(x / scale) +
-//! zero point`.
+//! QuantizeLinear, DequantizeLinear and the operators on integers: scales per tensor, axis and
+//! block, zero points, and defaults. Expected values are worked out manually: `integer = round(x /
+//! scale) + zero point`.
 
 use npukit_graph::{Graph, evaluate};
 use npukit_import::Reason;
@@ -35,7 +35,8 @@ fn integers_and_real_numbers_stand_for_each_other() {
     let x = || float_tensor("x", &[2, 3], &[-1.0, 0.5, 2.0, 3.0, 300.0, 0.25]);
     let quantise = |inputs: &[&str]| node("QuantizeLinear", inputs, &["y"]);
     let scale = |values: &[f32]| float_tensor("s", &[values.len() as i64], values);
-    // One scale, bytes without a zero point: halves are rounded to even, what is beyond is the limit.
+    // One scale, bytes without a zero point: halves are rounded to even, and values out of range
+    // saturate.
     let plain = of(13, quantise(&["x", "s"]), vec![x(), float_tensor("s", &[], &[0.5])]);
     assert_eq!(values(&plain), [0.0, 1.0, 4.0, 6.0, 255.0, 0.0]);
     assert_eq!(result(&plain).element(), ElementType::U8);
@@ -43,7 +44,7 @@ fn integers_and_real_numbers_stand_for_each_other() {
     let signed = of(13, quantise(&["x", "s", "z"]), signed);
     assert_eq!(values(&signed), [8.0, 11.0, 14.0, 16.0, 127.0, 10.0]);
     assert_eq!(result(&signed).element(), ElementType::I8);
-    // A scale for each column, which is axis 1 unless stated, or for each row.
+    // One scale per column (axis 1, the default), or per row.
     let by_column = vec![x(), scale(&[1.0, 0.5, 0.25]), integers("z", &[3], uint8, &[1, 2, 3])];
     assert_eq!(values(&of(13, quantise(&["x", "s", "z"]), by_column)), [0.0, 3.0, 11.0, 4.0, 255.0, 4.0]);
     let by_row = vec![x(), scale(&[1.0, 0.5]), integers("z", &[2], uint8, &[1, 2])];
@@ -115,7 +116,8 @@ fn types_of_integers_are_stated_once() {
     assert_eq!(result(&of(23, half, constants())).element(), ElementType::F16);
 }
 
-/// Inputs of floats that become bytes with scale 1 and zero point 3, as `a` and, without a zero point, `b`.
+/// Float inputs that become bytes with scale 1 and zero point 3, as `a` and, without a zero point,
+/// as `b`.
 fn bytes(dims: [&[i64]; 2]) -> Model {
     let model = Model::new(13).input("a", dims[0]).input("b", dims[1]).floats("one", &[], &[1.0]);
     let mut model = model.node(node("QuantizeLinear", &["a", "one", "three"], &["a_q"]));
@@ -131,10 +133,10 @@ fn run(model: Model, a: (&[usize], &[f32]), b: (&[usize], &[f32])) -> Vec<f32> {
     shape_and_numbers(&found).1
 }
 
-/// Without a zero point integers are what they are; with one its distance counts.
+/// Without a zero point, integers are used directly; with one, their distance from it is.
 #[test]
 fn sums_of_integers_count_from_the_zero_point() {
-    // The bytes of a are 4 and 5, those of b 1, 2, 3 and 4.
+    // The bytes of a are 4 and 5; the bytes of b are 1, 2, 3 and 4.
     let matmul = |inputs: &[&str]| {
         let model = bytes([&[1, 2], &[2, 2]]).node(node("MatMulInteger", inputs, &["y"]));
         run(model, (&[1, 2], &[1.0, 2.0]), (&[2, 2], &[1.0, 2.0, 3.0, 4.0]))
@@ -152,7 +154,8 @@ fn sums_of_integers_count_from_the_zero_point() {
     assert_eq!(conv(&["a_q", "b_q", "three", "three"]), [-2.0]);
 }
 
-/// Integers around one operator of ONNX Runtime or of the standard, all with scale 1/2 and zero point 4.
+/// Integers around one operator of ONNX Runtime or of the standard, all with scale 1/2 and zero
+/// point 4.
 fn halves(domain: &str, operator: NodeProto, constants: Vec<TensorProto>) -> Vec<f32> {
     let uint8 = data_type::UINT8;
     let mut model = Model::new(13).node(NodeProto { domain: domain.to_owned(), ..operator });
@@ -164,7 +167,7 @@ fn halves(domain: &str, operator: NodeProto, constants: Vec<TensorProto>) -> Vec
     model.run(&[]).1
 }
 
-/// The matrix [[1, 0], [-1, 2]] and weights with a scale for each of their results.
+/// The matrix [[1, 0], [-1, 2]], and weights with one scale per result.
 #[test]
 fn products_of_integers_have_scales_by_column_or_row() {
     const RUNTIME: &str = "com.microsoft";
@@ -187,7 +190,7 @@ fn products_of_integers_have_scales_by_column_or_row() {
     assert_eq!(halves(RUNTIME, gemm().int("transB", 1), weights(&[0.5, 2.0])), [0.5, 6.0, 1.5, 10.0]);
     let transposed = halves(RUNTIME, gemm().int("transA", 1), weights(&[0.5, 2.0]));
     assert_eq!(transposed, [-1.0, -2.0, 3.0, 16.0]);
-    // Without a scale of its own the result is a real number.
+    // Without a scale, the result is a real number.
     let real = node("QGemm", &["a", "half", "four", "w", "w_s", "w_z"], &["y"]);
     let mut model = Model::new(13).node(NodeProto { domain: RUNTIME.to_owned(), ..real }).output("y");
     model.graph().initializer = weights(&[0.5, 2.0]);
@@ -212,7 +215,7 @@ fn functions_of_integers_have_the_defaults_of_their_floats() {
     assert_eq!(model.reason(), Reason::AttributeMissing { name: "axis" });
 }
 
-/// Elements that are all 0 have no range; what they become stands for 0.
+/// Zeros have no range; their quantized value represents 0.
 #[test]
 fn nothing_but_zeros_is_quantised_to_zeros() {
     let x = float_tensor("x", &[3], &[0.0; 3]);

@@ -136,8 +136,8 @@ fn pad_in_all_forms() {
     assert!(matches!(reason, Reason::AttributeValue { name: "pads", .. }), "{reason}");
 }
 
-/// The last opset whose operators have an attribute, and the next, whose operators have an operand in its
-/// place.
+/// The last opset whose operators have an attribute, and the next one, whose operators have an
+/// operand instead.
 #[test]
 fn operands_take_the_place_of_attributes_at_their_opset() {
     let of = |op: &str| node(op, &["x"], &["y"]);
@@ -194,7 +194,7 @@ fn meanings_change_at_their_opset() {
         let node = node(op, &["x"], &["y"]);
         unary(opset, &[1, 2, 2], node, vec![]).run(&[counting(&[1, 2, 2])]).1
     };
-    // Over the trailing axes together, or over the last alone.
+    // Over the trailing axes together, or over the last one only.
     let exp = |x: f32| x.exp();
     let all: f32 = (0..4).map(|x| exp(x as f32)).sum();
     assert!((of(12, "Softmax")[3] - exp(3.0) / all).abs() < 1e-6);
@@ -212,7 +212,7 @@ fn meanings_change_at_their_opset() {
 
 #[test]
 fn shape_arithmetic_folds() {
-    // What PyTorch writes for x.view(x.shape[0], -1).
+    // Graph that PyTorch exports for x.view(x.shape[0], -1).
     let model = Model::new(13)
         .input("x", &[-1, 3, 4])
         .ints("rest", &[-1])
@@ -282,8 +282,8 @@ fn lists_of_axes_are_refused_with_what_is_legal() {
     assert_eq!(message, "operand \"shape\" is [4, -1] for an operand of shape [2, 3]; legal: a divisor");
 }
 
-/// A split into a number of parts rounds their size up, and the last takes what is left, which may be nothing
-/// but not less.
+/// A split into a number of parts rounds their size up. The last part is the remainder, which may
+/// be empty but not negative.
 #[test]
 fn the_last_of_equal_parts_takes_what_is_left() {
     let names = ["a", "b", "c", "d"];

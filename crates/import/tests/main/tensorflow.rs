@@ -1,5 +1,5 @@
-//! Frozen TensorFlow graphs: names, order, inputs and outputs, and what is said of defects. What
-//! the operators compute is judged by TensorFlow itself, in `tests/python`.
+//! Frozen TensorFlow graphs: names, order, inputs and outputs, and reports of defects.
+//! `tests/python` compares the results of operators with TensorFlow itself.
 
 use npukit_graph::{Op, evaluate};
 use npukit_import::tensorflow::proto::{Attr, TensorProto, TensorShapeProto};
@@ -48,7 +48,7 @@ fn outputs_are_what_nobody_consumes() {
     assert_eq!(names(&cut, &cut.outputs), ["b:0", "a"]);
 }
 
-/// Names of all values and whether what computes them has their name.
+/// Names of all values, and whether their nodes have the same name.
 #[test]
 fn values_are_called_as_their_nodes() {
     let graph = small()
@@ -83,7 +83,7 @@ fn outputs_under_another_name_are_copies() {
     let found = evaluate(&imported, &[x]).unwrap();
     let values: Vec<&[f32]> = found.iter().map(|value| value.as_f32().unwrap()).collect();
     assert_eq!(values, [&[-1.0, 3.0][..], &[2.0], &[0.0, 3.0], &[0.0, 3.0]]);
-    // The name that is taken is one of those asked for.
+    // The passed-through name is one of the wanted ones.
     let kept = graph.outputs(&["first", "r"]).import().unwrap();
     assert_eq!(names(&kept, &kept.outputs), ["first", "r"]);
 }
@@ -137,7 +137,7 @@ fn open_dimensions_and_shapes_come_from_the_caller() {
     graph.options.shapes.clear();
     graph = graph.input("image", &[-1, -1, -1, 3]).node(node("Relu", "r", &["image"]));
     let error = graph.import().unwrap_err().to_string();
-    assert_eq!(error, "the model leaves sizes of its inputs open: axis 1 of \"image\", axis 2 of \"image\"");
+    assert_eq!(error, "the model leaves input sizes open: axis 1 of \"image\", axis 2 of \"image\"");
     graph.options.shapes.insert("image".to_owned(), vec![1, 4, 4, 3]);
     graph.import().unwrap();
     graph.options.shapes.insert("two".to_owned(), vec![]);

@@ -184,7 +184,7 @@ proptest! {
     }
 }
 
-/// Small numbers mostly, and those at which arithmetic goes wrong.
+/// Mostly small numbers, and some that cause overflow.
 fn number() -> impl Strategy<Value = i32> {
     prop_oneof![8 => -3i32..6, 1 => prop::sample::select(vec![i32::MIN, i32::MAX, 1 << 24]), 1 => any::<i32>()]
 }

@@ -5,14 +5,15 @@ use npukit_import::tensorflow::proto::NodeDef;
 use crate::graph_def::{Graph, With, names, node};
 use crate::model::floats;
 
-/// A graph with constants of floats (`one`, `two`, `limit`) and of integers (`first`, `step`, `last`).
+/// A graph with constants of floats (`one`, `two`, `limit`) and of integers (`first`, `step`,
+/// `last`).
 fn constants() -> Graph {
     let graph = Graph::default().floats("one", &[], &[1.0]).floats("two", &[], &[2.0]);
     let graph = graph.floats("limit", &[], &[100.0]).integers("axes", &[1], &[0]);
     graph.integers("first", &[], &[0]).integers("step", &[], &[1]).integers("last", &[], &[3])
 }
 
-/// The nodes of a variable of a loop but for those that compute.
+/// Nodes of a loop variable, without the nodes that compute.
 fn variable(graph: Graph, name: &str, begin: &str, next: &str) -> Graph {
     let of = |kind: &str| format!("{kind}_{name}");
     let enter = node("Enter", &of("enter"), &[begin]).string("frame_name", "loop").flag("is_constant", false);
@@ -24,7 +25,7 @@ fn variable(graph: Graph, name: &str, begin: &str, next: &str) -> Graph {
         .node(node("Exit", &of("exit"), &[&of("switch")]))
 }
 
-/// A loop of `x * 2`, with a count `i`.
+/// A loop of `x * 2`, with a counter `i`.
 fn doubling(condition: &[NodeDef]) -> Graph {
     let graph = condition.iter().cloned().fold(constants().input("x", &[2]), Graph::node);
     let graph = variable(graph, "i", "first", "more").node(node("AddV2", "more", &["switch_i:1", "step"]));
@@ -80,7 +81,7 @@ fn a_condition_chooses_between_branches_and_branches_within_them() {
         .node(node("Neg", "most", &["x_inner:1"]))
         .node(node("Mul", "more", &["x_inner:0", "two"]))
         .node(node("Merge", "inner", &["more", "most"]).int("N", 2))
-        // What nothing of the input leads to waits for its branch.
+        // A node that does not depend on the inputs waits for its branch.
         .node(node("Identity", "less", &["pair", "^pivot_no"]))
         .floats("pair", &[2], &[7.0, 8.0])
         .node(node("Merge", "y", &["less", "inner"]).int("N", 2));
@@ -105,5 +106,5 @@ fn lists_are_known_when_the_file_is_read() {
     let x = [floats(&[2, 2], &[1.0, 2.0, 3.0, 4.0])];
     let graph = graph.outputs(&["y"]);
     assert_eq!(graph.run(&x), (vec![4, 2], vec![3.0, 4.0, 0.0, 0.0, 0.0, 0.0, 3.0, 4.0]));
-    assert!(!graph.clone().outputs(&["set"]).problems().is_empty(), "a list is no output");
+    assert!(!graph.clone().outputs(&["set"]).problems().is_empty(), "a list cannot be an output");
 }

@@ -1,5 +1,5 @@
-//! TensorFlow's convolutions and pools: windows, padding by rule and by hand, and the order of axes. Values
-//! are worked out by hand from the operators' documentation.
+//! TensorFlow's convolutions and pools: windows, padding by rule and explicit, and the order of
+//! axes. Values are worked out manually from the operators' documentation.
 
 use npukit_import::tensorflow::proto::NodeDef;
 
@@ -14,7 +14,7 @@ enum Order {
 }
 
 impl Order {
-    /// A number for rows and one for columns among those of all axes.
+    /// Numbers of all axes, with one for rows and one for columns.
     fn all(self, rows: i64, columns: i64, others: i64) -> [i64; 4] {
         match self {
             Self::Nhwc => [others, rows, columns, others],
@@ -93,7 +93,7 @@ fn windows_slide_over_images_in_either_order_of_axes() {
         case("MaxPool", [2, 3], [1, 1], "VALID", (&[2, 2], &[6.0, 7.0, 10.0, 11.0])),
         case("MaxPool", [1, 2], [2, 1], "SAME", (&[2, 4], &[1.0, 2.0, 3.0, 3.0, 9.0, 10.0, 11.0, 11.0])),
         case("AvgPool", [3, 2], [1, 2], "VALID", (&[1, 2], &[4.5, 6.5])),
-        // What is padding does not count.
+        // Padding is not included in the mean.
         case("AvgPool", [1, 3], [3, 3], "SAME", (&[1, 2], &[0.5, 2.5])),
     ];
     for case in cases {
@@ -156,7 +156,7 @@ fn windows_that_make_no_sense_are_refused_with_what_is_legal() {
         (valid().string("data_format", "CHWN"), "attribute \"data_format\" is \"CHWN\"; legal: NHWC or NCHW"),
         (
             valid().ints("explicit_paddings", &[0; 8]),
-            "attribute \"explicit_paddings\" is [0, 0, 0, 0, 0, 0, 0, 0]; legal: none beside padding VALID",
+            "attribute \"explicit_paddings\" is [0, 0, 0, 0, 0, 0, 0, 0]; legal: empty with padding VALID",
         ),
     ] {
         assert_eq!(graph(node).reason().to_string(), expected);

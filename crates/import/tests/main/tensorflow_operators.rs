@@ -1,5 +1,5 @@
-//! TensorFlow's operators of layers and whole tensors, worked out by hand from their documentation, with the
-//! defaults of their attributes.
+//! TensorFlow's operators of layers and whole tensors, worked out manually from their
+//! documentation, with the defaults of their attributes.
 
 use npukit_graph::Op;
 use npukit_import::Reason;
@@ -79,7 +79,8 @@ fn a_bias_is_added_by_channel() {
     assert_eq!(refused(&[2], "NWHC"), "attribute \"data_format\" is \"NWHC\"; legal: NHWC or NCHW");
 }
 
-/// `(x - mean) / sqrt(variance + epsilon) * scale + offset`, with statistics of training or its own.
+/// `(x - mean) / sqrt(variance + epsilon) * scale + offset`, with the statistics of training or of
+/// the operand.
 #[test]
 fn batches_are_normalised() {
     let constants = || {
@@ -98,7 +99,7 @@ fn batches_are_normalised() {
     let by_default = frozen(given(), &[1, 1, 1, 2], &[3.0, 4.0]);
     let root = |variance: f32| (variance + 1e-4).sqrt();
     assert_close(&by_default, &[1.0 + 4.0 / root(3.75), -1.0 + 6.0 / root(0.75)]);
-    // The channels' own: means 2 and 5, variances 1 and 4.
+    // Statistics of the channels: means 2 and 5, variances 1 and 4.
     let own = node("FusedBatchNormV3", "y", &["x", "scale", "offset"]).float("epsilon", 0.0);
     let found = run(constants(), own.clone(), &[1, 1, 2, 2], &[1.0, 3.0, 3.0, 7.0]).1;
     assert_close(&found, &[-1.0, -4.0, 3.0, 2.0]);
@@ -117,7 +118,7 @@ fn responses_are_normalised_by_their_neighbours() {
     let stated = node("LRN", "y", &["x"]).int("depth_radius", 1).float("alpha", 0.5).float("beta", 0.75);
     assert_close(&lrn(stated.float("bias", 2.0)), &by(2.0, 0.5, 0.75, squares));
     assert_close(&lrn(node("LRN", "y", &["x"]).int("depth_radius", 1)), &by(1.0, 1.0, 0.5, squares));
-    // Five neighbours at either side are all there are.
+    // Five neighbors on either side cover all channels.
     assert_close(&lrn(node("LRN", "y", &["x"])), &by(1.0, 1.0, 0.5, [14.0; 3]));
     let graph =
         Graph::default().input("x", &[1, 1, 1, 3]).node(node("LRN", "y", &["x"]).int("depth_radius", -1));
@@ -154,7 +155,7 @@ fn values_are_bound_chosen_and_converted() {
     assert_eq!(missing, Reason::AttributeMissing { name: "DstT" });
 }
 
-/// Zeros and ones have the type and shape of their operand, what is filled those of its value.
+/// Zeros and ones have the type and shape of their operand; filled tensors have the type of their value.
 #[test]
 fn tensors_are_filled() {
     for (dtype, element, ones) in [
@@ -215,7 +216,8 @@ fn images_are_padded_by_zeros_a_value_or_their_mirror() {
     assert_eq!(refused(&[0; 4], other), "attribute \"mode\" is \"WRAP\"; legal: REFLECT or SYMMETRIC");
 }
 
-/// A row of the elements 0 and 8, twice as wide: where results lie, and which element is the nearest.
+/// A row of the elements 0 and 8, enlarged to twice its width: positions of results, and nearest
+/// elements.
 #[test]
 fn images_are_resized() {
     let resize = |op: &str, flags: &[&str], columns: i32| {
@@ -256,7 +258,7 @@ fn images_are_resized() {
     let both = plain().flag("align_corners", true).flag("half_pixel_centers", true);
     assert_eq!(
         refused(&[1, 4], both),
-        "attribute \"half_pixel_centers\" is true; legal: false beside align_corners"
+        "attribute \"half_pixel_centers\" is true; legal: false with align_corners"
     );
 }
 
@@ -283,7 +285,7 @@ fn depth_and_space_are_exchanged_in_blocks() {
         let values: Vec<f32> = (0..count).map(|value| value as f32).collect();
         run(Graph::default(), moved, sizes, &values)
     };
-    // The documentation's own: pixels of a block follow each other in depth.
+    // The example of the documentation: pixels of a block become adjacent channels.
     let blocks = [0.0, 1.0, 4.0, 5.0, 2.0, 3.0, 6.0, 7.0];
     assert_eq!(moved("SpaceToDepth", "NHWC", &[1, 2, 4, 1]), (vec![1, 1, 2, 4], blocks.to_vec()));
     assert_eq!(moved("DepthToSpace", "NHWC", &[1, 1, 2, 4]), (vec![1, 2, 4, 1], blocks.to_vec()));
@@ -301,7 +303,7 @@ fn depth_and_space_are_exchanged_in_blocks() {
         let found = run(Graph::default(), node(op, "y", &["x"]).int("block_size", 3), &from, &nine);
         assert_eq!(found, (to, nine), "{op}");
     }
-    // Two features of each pixel stay together, in blocks of any size.
+    // The two features of each pixel stay together, in blocks of any size.
     let pairs: Vec<f32> = (0..18).map(|value| value as f32).collect();
     for (op, from, to) in
         [("DepthToSpace", [1, 1, 1, 18], vec![1, 3, 3, 2]), ("SpaceToDepth", [1, 3, 3, 2], vec![1, 1, 1, 18])]
@@ -375,7 +377,7 @@ fn blocks_are_batches() {
     assert_eq!(refused(&[4, 1, 1, 1], &[0, 0, 2, 1]), crops);
 }
 
-/// Each channel has filters of its own, whose results are neighbours.
+/// Each channel has its own filters, whose results are adjacent.
 #[test]
 fn depthwise_convolutions_keep_channels_apart() {
     let conv = |order: &str, sizes: &[usize]| {
@@ -395,7 +397,7 @@ fn depthwise_convolutions_keep_channels_apart() {
     );
 }
 
-/// Channels that a filter has a part of only make groups; where there are none, there is nothing to convolve.
+/// A filter with a part of the channels makes groups; without channels, nothing is convolved.
 #[test]
 fn convolutions_may_have_groups() {
     let weights = Graph::default().floats("w", &[1, 1, 1, 2], &[1.0, 10.0]);
@@ -409,7 +411,7 @@ fn convolutions_may_have_groups() {
     }
 }
 
-/// A mean over rows and columns is a pool, any other is a reduction.
+/// A mean over rows and columns is a pool; other means are reductions.
 #[test]
 fn the_mean_of_an_image_is_a_pool() {
     let mean = |sizes: &[usize], axes: &[i32], keep: bool| {

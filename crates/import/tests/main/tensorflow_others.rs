@@ -1,4 +1,5 @@
-//! TensorFlow's operators that are made of ONNX's or of matrices, beside what TensorFlow 2.15.1 makes of them.
+//! TensorFlow operators that become ONNX operators or matrix products, compared with TensorFlow
+//! 2.15.1.
 
 use npukit_import::Reason;
 use npukit_import::tensorflow::proto::{Attr, ListValue, NodeDef};

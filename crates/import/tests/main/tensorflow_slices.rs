@@ -1,5 +1,5 @@
-//! TensorFlow's operators that take parts and put parts together. Expected values are what NumPy's notation
-//! in front of each case means.
+//! TensorFlow's operators that select parts and join parts. Expected values follow from the NumPy
+//! notation before each case.
 
 use npukit_graph::Op;
 use npukit_import::tensorflow::proto::NodeDef;
@@ -20,7 +20,8 @@ fn run(graph: &Graph) -> (Vec<usize>, Vec<f32>) {
     graph.run(&[counting(&[2, 3])])
 }
 
-/// Begin, end and step of each index, and the masks: of begin, end, ellipsis, new and shrinking axes.
+/// Begin, end and step of each index, and the masks: of begin, end, ellipsis, new and shrinking
+/// axes.
 struct Index {
     begin: &'static [i32],
     end: &'static [i32],
@@ -35,7 +36,7 @@ const fn index(begin: &'static [i32], end: &'static [i32], step: &'static [i32],
 fn strided(index: &Index) -> Graph {
     let names = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
     let slice = node("StridedSlice", "y", &["x", "begin", "end", "step"]);
-    // A mask that says nothing may be left out.
+    // A zero mask may be omitted.
     let masks = names.iter().zip(index.masks).filter(|(_, mask)| *mask != 0);
     let slice = masks.fold(slice, |slice, (name, mask)| slice.int(name, mask));
     rows(&[("begin", index.begin), ("end", index.end), ("step", index.step)]).node(slice)
@@ -67,7 +68,7 @@ fn strided_slices_are_numpys() {
         ("x[:]", index(&[0], &[2], &[1], NONE), &[2, 3], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
         ("x[1:0]", index(&[1], &[0], &[1], NONE), &[0, 3], &[]),
         ("x[::-1]", index(&[0], &[0], &[-1], [1, 1, 0, 0, 0]), &[2, 3], &[3.0, 4.0, 5.0, 0.0, 1.0, 2.0]),
-        // An index that is an ellipsis is nothing else.
+        // An index that is an ellipsis has no other meaning.
         ("x[..., 0:2]", index(&[0, 0], &[0, 2], &[1, 1], [0, 0, 1, 1, 1]), &[2, 2], &[0.0, 1.0, 3.0, 4.0]),
     ] {
         assert_eq!(run(&strided(&index)), (shape.to_vec(), values.to_vec()), "{name}");
@@ -215,7 +216,7 @@ fn concatenations_name_their_axis_first_or_last() {
     }
 }
 
-/// Gather has axis 0, GatherV2 says which.
+/// Gather uses axis 0; GatherV2 states the axis.
 #[test]
 fn gathers_take_parts_by_their_places() {
     let gather = |op: &str, operands: &[&str]| {
@@ -311,7 +312,8 @@ fn shapes_are_constants_of_the_type_asked_for() {
     assert!(typed(1).reason().to_string().ends_with("legal: int32 or int64"));
 }
 
-/// What only takes a part is one node; axes that come or go are one more, and the only one when nothing is cut.
+/// A slice is one node. Inserted or removed axes add one more node, and are the only node if
+/// nothing is cut.
 #[test]
 fn strided_slices_are_no_more_nodes_than_they_need() {
     const NONE: [i64; 5] = [0; 5];

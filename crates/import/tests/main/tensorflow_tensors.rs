@@ -1,4 +1,4 @@
-//! TensorFlow's constants: the field that each element type has, repetition, and types that are not read.
+//! TensorFlow's constants: the field of each element type, repetition, and unsupported types.
 
 use npukit_graph::evaluate;
 use npukit_import::Reason;

@@ -1,4 +1,4 @@
-//! Tensors of every element type, in the file and beside it, and the sizes of named dimensions.
+//! Tensors of every element type, in the file and next to it, and the sizes of named dimensions.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -121,10 +121,11 @@ fn external(entries: &[(&str, &str)]) -> TensorProto {
     TensorProto { external_data, data_location: 1, ..raw(data_type::FLOAT, &[2], &[]) }
 }
 
-/// What was asked for of files.
+/// Requested files and ranges.
 type Asked = Vec<(String, Range<u64>)>;
 
-/// Reads the model with a file `data/w.bin` of the floats 0 to 3; gives the parts asked for, too.
+/// Imports the model with a file `data/w.bin` of the floats 0 to 3. Also returns the requested
+/// parts.
 fn read_beside(model: &Model) -> (Result<Vec<f32>, ImportError>, Asked) {
     let asked = RefCell::new(Vec::new());
     let files = |path: &str, range: Range<u64>| {
@@ -135,7 +136,7 @@ fn read_beside(model: &Model) -> (Result<Vec<f32>, ImportError>, Asked) {
         if path == "data/w.bin" {
             Ok(Part { bytes: part(range), file_bytes: 16 })
         } else {
-            Err("there is no such file".to_owned())
+            Err("the file does not exist".to_owned())
         }
     };
     let graph = read_with_files(&model.bytes(), "m", &Options::default(), &files);
@@ -170,7 +171,7 @@ fn parts_of_files_beside_the_model() {
     refused(&[("location", "data/w.bin"), ("offset", "18446744073709551615")], "not in its 16 bytes");
     refused(&[("location", "data/w.bin"), ("length", "18446744073709551616")], "is not a number of bytes");
     refused(&[("location", "data/w.bin"), ("offset", "-1")], "is not a number of bytes");
-    refused(&[("location", "other.bin")], "there is no such file");
+    refused(&[("location", "other.bin")], "the file does not exist");
 }
 
 #[test]
@@ -182,7 +183,7 @@ fn nobody_is_asked_for_files_elsewhere() {
     }
 }
 
-/// What tools leave in a model when they bring elements back into it.
+/// Entries that tools leave in a model when they move elements back into it.
 #[test]
 fn elements_in_the_model_count_wherever_others_were() {
     let own = float_tensor("w", &[2], &[7.0, 8.0]).raw_data;
@@ -201,7 +202,7 @@ fn a_file_does_not_unfold() {
         model = model.output(&name);
     }
     let (values, asked) = read_beside(&model);
-    assert!(asked.iter().all(|(_, range)| *range == (0..8)), "no more than the tensors' own bytes");
+    assert!(asked.iter().all(|(_, range)| *range == (0..8)), "only the tensors' own bytes");
     // 64 bytes may be used; the ninth tensor asks for more.
     let Err(ImportError::Problems { problems }) = values else { panic!("refused") };
     assert_eq!((problems.len(), problems[0].node.as_str()), (1, "w8"));
@@ -211,7 +212,7 @@ fn a_file_does_not_unfold() {
 fn elements_elsewhere_need_files() {
     let part = [("location", "data/w.bin"), ("length", "8")];
     let message = of(TensorProto { raw_data: None, ..external(&part) }).reason().to_string();
-    assert!(message.contains("no files beside the model are given"), "{message}");
+    assert!(message.contains("files next to the model are not available"), "{message}");
 }
 
 fn with_sizes(options: &Options) -> Result<Vec<Vec<usize>>, ImportError> {
@@ -246,13 +247,14 @@ fn a_name_means_one_size_everywhere() {
     assert_eq!(open(&shaped), [vec![], vec![1]]);
     let unknown = with_sizes(&named(&[("m", 8)]));
     assert!(matches!(unknown, Err(ImportError::UnknownName { kind: "dimension", .. })));
-    // A shape counts before the size of a name, and an input that has its own is as its caller says.
+    // A shape takes precedence over the size of a name; an input with its own shape follows the
+    // caller.
     let both = Options { shapes: [b, ("a".to_owned(), vec![4, 7])].into(), ..named(&[("n", 8)]) };
     assert_eq!(with_sizes(&both), Ok(vec![vec![4, 7], vec![2, 6]]));
 }
 
 proptest! {
-    /// Whatever a tensor says of itself, reading it ends, with elements or with a reason.
+    /// Reading any tensor description ends with elements or with an error.
     #[test]
     fn any_description_is_read_or_refused(
         code in -1..32i32,

@@ -1,4 +1,4 @@
-//! TensorFlow Lite files: what the interpreter computes, what is refused, and damage of every byte.
+//! TensorFlow Lite files: results of the interpreter, refused files, and damage of every byte.
 
 use npukit_graph::{Operator, evaluate, integer_forms};
 use npukit_import::tflite::{operators, read};
@@ -33,7 +33,7 @@ fn integers_are_those_of_the_interpreter() {
     let mut graph = read(BYTES, "m", &Options::default()).unwrap().graph;
     let x = Tensor::new(vec![1, 6, 6, 2], TensorData::I32(input())).unwrap().with_element(ElementType::I8);
     let x = [x.unwrap()];
-    // Three products, each with integers before and behind it.
+    // Three products, with integers before and after each.
     integer_forms(&mut graph);
     graph.validate().unwrap();
     let products = graph.nodes.iter().filter(|node| node.op.name() == "QLinear");
@@ -76,7 +76,8 @@ fn what_is_no_file_of_the_format_is_refused() {
     assert!(refused(b"\x08\0\0\0TFL2").contains("TFL3"));
     assert!(refused(b"\xff\xff\xff\x7fTFL3").contains("beyond the end"));
     for length in 0..FLOATS.len() {
-        // A file that was cut off may still hold all that its graph needs, but for what lies at the end.
+        // A truncated file may still hold everything that its graph needs, except for the data at
+        // the end.
         drop(read(&FLOATS[..length], "m", &Options::default()));
     }
 }

@@ -1,5 +1,5 @@
-//! TensorFlow Lite files with more than one graph, with variables and with sparse weights: what the interpreter computes, and
-//! damage of every byte.
+//! TensorFlow Lite files with several graphs, with variables and with sparse weights: results of
+//! the interpreter, and damage of every byte.
 
 use npukit_graph::{Graph, evaluate};
 use npukit_import::tflite::read;

@@ -1,5 +1,5 @@
-//! Operators on values: arithmetic, activations, matrix products, constants. Results are worked
-//! out by hand from the operators' definitions.
+//! Operators on values: arithmetic, activations, matrix products, constants. Results are worked out
+//! manually from the operators' definitions.
 
 use npukit_import::Reason;
 use npukit_import::onnx::proto::{TensorProto, data_type};
@@ -194,7 +194,8 @@ fn ranges_that_have_no_end_or_no_room_are_refused() {
     assert_eq!(wide([5, 5, 0]).to_string(), message("5 to 5 by 0"));
     let floats = range([1.0, 5.0, 0.0].map(|value| float_tensor("", &[], &[value])));
     assert_eq!(floats.reason().to_string(), message("1 to 5 by 0"));
-    // As many as a value may have are too many for a file of this size, one more is too many for any.
+    // The maximum size of a value is too large for a file of this size; one more is too large for
+    // any file.
     assert!(matches!(wide([0, 1 << 28, 1]), Reason::TooLarge { .. }));
     assert_eq!(wide([0, (1 << 28) + 1, 1]).to_string(), message("0 to 268435457 by 1"));
     let mixed = range([float_tensor("", &[], &[1.0]), int_tensor("", &[], &[5]), int_tensor("", &[], &[1])]);
@@ -264,7 +265,7 @@ fn pads_hold_a_number_of_any_type() {
     }
 }
 
-/// The graph keeps the number as a float, which holds these integers exactly.
+/// The graph stores the number as a float, which represents these integers exactly.
 #[test]
 fn integers_are_padded_with_integers_below_2_to_the_24() {
     let padded = |value: TensorProto| {

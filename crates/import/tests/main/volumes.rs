@@ -1,12 +1,12 @@
-//! Operators over other axes than rows and columns: pools of volumes, signals, and resizing of any axis.
-//! Expected values are worked out element by element.
+//! Operators over axes other than rows and columns: pools of volumes, signals, and resizing of any
+//! axis. Expected values are worked out element by element.
 
 use npukit_graph::Op;
 use npukit_import::onnx::proto::NodeProto;
 
 use crate::model::{With, counting, float_tensor, floats, node, unary};
 
-/// The elements of windows over `[depth, height, width]`, one after the other, reduced by `of`.
+/// Reduces the elements of each window over `[depth, height, width]` by `of`.
 fn pooled(
     shape: [usize; 3],
     kernel: [usize; 3],
@@ -54,7 +54,7 @@ fn volumes_are_pooled_along_all_three_axes() {
         let close = found.1.iter().zip(&expected.1).all(|(a, b)| (a - b).abs() < 1e-5);
         assert!(found.0 == expected.0 && close, "{found:?} {expected:?}");
     };
-    // Padding does not count unless it is asked to.
+    // Padding is excluded unless it is requested.
     let mean = |window: &[f32], _: usize| window.iter().sum::<f32>() / window.len() as f32;
     let all = |window: &[f32], count: usize| window.iter().sum::<f32>() / count as f32;
     let average = || node("AveragePool", &["x"], &["y"]);
@@ -102,7 +102,7 @@ fn volumes_are_convolved_and_spread() {
         let (shape, y) =
             unary(13, &[1, 4, 3, 4, 5], of("Conv"), kernel()).run(&[floats(&[1, 4, 3, 4, 5], &x)]);
         assert_eq!(y, convolved(&x, &weights, strides, pads), "{strides:?} {pads:?}");
-        // What is spread is the transposed matrix: the products with any two vectors agree.
+        // Spreading is the transposed matrix: the products with any two vectors agree.
         let dims: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
         let other = noise(y.len(), 3);
         let extra = [0, 1, 2].map(|i| ([3, 4, 5][i] + 2 * pads[i] - [2, 3, 2][i]) % strides[i]);
@@ -130,7 +130,8 @@ fn signals_are_pooled_and_spread() {
     assert_eq!(run(spread).1, [1.0, 10.0, 4.0, 40.0, 2.0, 20.0, 8.0, 80.0]);
 }
 
-/// Where rows and columns are not exchanged: kernels, steps, pads and what is added differ between them.
+/// Rows and columns are not exchanged: kernels, strides, pads and output padding differ between
+/// them.
 #[test]
 fn transposed_convolutions_of_images_keep_their_axes() {
     let run = |node: NodeProto| {
@@ -147,7 +148,7 @@ fn transposed_convolutions_of_images_keep_their_axes() {
     assert_eq!(run(conv().ints("dilations", &[2, 1])).1, [1.0, 2.0, 0.0, 0.0, 10.0, 20.0]);
     let below = (vec![1, 1, 3, 2], vec![1.0, 2.0, 10.0, 20.0, 0.0, 0.0]);
     assert_eq!(run(conv().ints("strides", &[2, 1]).ints("output_padding", &[1, 0])), below);
-    // The size of the result alone, or after batch and channels.
+    // The size of the result only, or after batch and channels.
     for stated in [&[3, 2][..], &[1, 1, 3, 2]] {
         assert_eq!(run(conv().ints("strides", &[2, 1]).ints("output_shape", stated)), below);
     }
@@ -161,7 +162,7 @@ fn transposed_convolutions_of_images_keep_their_axes() {
     }
 }
 
-/// Every axis may be resized, several one after the other; the image's two at once.
+/// Every axis may be resized, one after the other; the two axes of the image together.
 #[test]
 fn any_axis_may_be_resized() {
     let resize = |dims: &[i64], scales: &[f32]| {
@@ -175,7 +176,7 @@ fn any_axis_may_be_resized() {
     let doubled = [0.0, 0.25, 0.75, 1.0];
     assert_eq!(run(&[2], &[2.0]), (vec![4], doubled.to_vec()));
     assert_eq!(run(&[1, 1, 2], &[1.0, 1.0, 2.0]), (vec![1, 1, 4], doubled.to_vec()));
-    // Of two columns, whose rows are 2 apart.
+    // For two columns, whose rows are 2 apart.
     let rows = [0.0, 1.0, 0.5, 1.5, 1.5, 2.5, 2.0, 3.0];
     assert_eq!(run(&[2, 2], &[2.0, 1.0]), (vec![4, 2], rows.to_vec()));
     assert_eq!(run(&[1, 2, 1, 2], &[1.0, 2.0, 1.0, 1.0]), (vec![1, 4, 1, 2], rows.to_vec()));

@@ -1,6 +1,6 @@
-/* A reader of JSON without allocation: the text is checked once, then values are found in it.
+/* JSON reader without allocation: the text is checked once, then values are found in it.
  *
- * A value is a span of the text, which must stay where it is. Sizes are bounded by the text, nesting by 32. */
+ * A value is a span of the text, which must remain at its address. Sizes are limited by the text, nesting by 32. */
 #ifndef NPUKIT_JSON_H
 #define NPUKIT_JSON_H
 
@@ -21,34 +21,36 @@ typedef enum npu_json_kind {
 
 typedef struct npu_json {
     const char *file; /* the whole text, for offsets in errors */
-    const char *text; /* the value's first character */
-    size_t length;    /* its characters */
+    const char *text; /* first character of the value */
+    size_t length;    /* length of the value in characters */
     npu_json_kind kind;
 } npu_json;
 
-/* A string of the text, escapes and all; `text` is behind the first quote. */
+/* A string of the text, with its escapes. `text` points after the opening quote. */
 typedef struct npu_text {
     const char *text;
     size_t length;
 } npu_text;
 
-/* Checks the whole text, which is one value. NPU_SYNTAX, with the offset of the first byte that is wrong. */
+/* Checks the whole text, which must be one value. Returns NPU_SYNTAX with the offset of the first invalid byte. */
 npu_code npu_json_parse(const void *text, size_t length, npu_json *value, npu_error *error);
 
-/* The member of an object. NPU_MANIFEST for one that is missing or there twice, or a value that is no object. */
+/* Finds a member of an object. Returns NPU_MANIFEST if it is missing or occurs twice, or if the value is not an
+ * object. */
 npu_code npu_json_member(const npu_json *object, const char *key, npu_json *value, npu_error *error);
 /* Whether an object has the member; false for other values. */
 bool npu_json_has(const npu_json *object, const char *key);
 
-/* The elements of an array, one after the other: give a zeroed cursor. False after the last, and for other values. */
+/* Iterates over the elements of an array; start with a zeroed cursor. Returns false after the last one, and for other
+ * values. */
 typedef struct npu_json_cursor {
     size_t at;
 } npu_json_cursor;
 bool npu_json_next(const npu_json *array, npu_json_cursor *cursor, npu_json *value);
-/* The elements of an array; 0 for other values. */
+/* Number of elements of an array; 0 for other values. */
 size_t npu_json_count(const npu_json *array);
 
-/* Members by kind; `key` names them in errors. */
+/* Members by type; `key` names them in errors. */
 npu_code npu_json_array(const npu_json *object, const char *key, npu_json *value, npu_error *error);
 npu_code npu_json_object(const npu_json *object, const char *key, npu_json *value, npu_error *error);
 npu_code npu_json_text(const npu_json *object, const char *key, npu_text *text, npu_error *error);
@@ -56,15 +58,15 @@ npu_code npu_json_flag(const npu_json *object, const char *key, bool *flag, npu_
 /* A number without sign, point and exponent, at most `most`. */
 npu_code npu_json_number(const npu_json *object, const char *key, uint64_t most, uint64_t *number,
                          npu_error *error);
-/* As npu_json_number of a value itself. */
+/* Like npu_json_number, for a value itself. */
 npu_code npu_json_to_number(const npu_json *value, const char *key, uint64_t most, uint64_t *number,
                             npu_error *error);
 
-/* Whether the string, with its escapes undone, is `words`. */
+/* Whether the unescaped string equals `words`. */
 bool npu_text_is(npu_text text, const char *words);
-/* Whether two strings are the same, with their escapes undone. */
+/* Whether two unescaped strings are equal. */
 bool npu_text_same(npu_text a, npu_text b);
-/* Copies the string as UTF-8 with its escapes undone and a zero behind it. False when it does not fit. */
+/* Copies the unescaped string as UTF-8 with a terminating zero. Returns false if it does not fit. */
 bool npu_text_copy(npu_text text, char *to, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* NumPy's `.npy`: the head of an array, read from bytes and written to bytes. Little-endian, row-major arrays of
- * int8, int16, int32, int64, uint8, float32 and float64. */
+/* NumPy's `.npy`: reading and writing of an array's header. Supports little-endian, row-major arrays of int8, int16,
+ * int32, int64, uint8, float32 and float64. */
 #ifndef NPUKIT_NPY_H
 #define NPUKIT_NPY_H
 
@@ -26,22 +26,23 @@ typedef struct npu_array {
     uint32_t rank;
     uint64_t shape[NPU_MOST_AXES];
     uint64_t scalars;
-    const uint8_t *data; /* of an array that was read */
+    const uint8_t *data; /* data of an array that was read */
 } npu_array;
 
 size_t npu_element_bytes(npu_element element);
 
-/* The array of a whole file. NPU_SYNTAX with the offset, NPU_LENGTH when the data is not as long as its shape says. */
+/* Reads the array of a whole file. Returns NPU_SYNTAX with the offset, or NPU_LENGTH if the data does not match the
+ * shape. */
 npu_code npu_npy_read(const void *bytes, size_t length, npu_array *array, npu_error *error);
 
-/* The head of a file, into `head` of NPU_NPY_HEAD bytes; `length` is how many of them. The data follows it. */
+/* Writes the header of a file into `head` of NPU_NPY_HEAD bytes; `length` receives its length. The data follows it. */
 npu_code npu_npy_head(const npu_array *array, uint8_t *head, size_t *length, npu_error *error);
 
-/* Whether the elements are whole numbers. */
+/* Whether the elements are integers. */
 int npu_array_is_raw(const npu_array *array);
-/* An element of an array as the machine's integer; NPU_RANGE when 32 bits do not hold it. */
+/* Returns an element of an array as the machine's integer; NPU_RANGE if it does not fit 32 bits. */
 npu_code npu_array_raw(const npu_array *array, uint64_t place, int32_t *raw, npu_error *error);
-/* An element of an array as a real value. */
+/* Returns an element of an array as a real value. */
 float npu_array_real(const npu_array *array, uint64_t place);
 
 #endif

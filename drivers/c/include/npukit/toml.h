@@ -1,5 +1,5 @@
-/* A reader of the TOML that npukit writes, without allocation: tables, lists of tables, and keys with a string, a whole
- * number or an array of whole numbers on one line. Other values are passed over. Line by line, first to last. */
+/* Reader of the TOML that npukit writes, without allocation: tables, lists of tables, and keys with a string, an
+ * integer or an array of integers on one line. Other values are skipped. It reads line by line. */
 #ifndef NPUKIT_TOML_H
 #define NPUKIT_TOML_H
 
@@ -21,20 +21,20 @@ typedef struct npu_toml {
     const char *text;
     size_t length;
     size_t at;
-    uint64_t line; /* of the last item, from 1 */
+    uint64_t line; /* line of the last item, from 1 */
 } npu_toml;
 
 typedef struct npu_toml_item {
     npu_toml_kind kind;
     npu_text name;
-    npu_text value; /* as it stands in the file, without spaces around it */
+    npu_text value; /* as in the file, without surrounding spaces */
 } npu_toml_item;
 
 npu_toml npu_toml_begin(const void *text, size_t length);
-/* The next item. NPU_SYNTAX with the line. */
+/* Reads the next item. Returns NPU_SYNTAX with the line. */
 npu_code npu_toml_next(npu_toml *reader, npu_toml_item *item, npu_error *error);
 
-/* Values of an item, of which `reader` is at. NPU_MANIFEST with the line. */
+/* Values of the reader's current item. They return NPU_MANIFEST with the line. */
 npu_code npu_toml_text(const npu_toml *reader, const npu_toml_item *item, npu_text *text, npu_error *error);
 npu_code npu_toml_number(const npu_toml *reader, const npu_toml_item *item, int64_t least, int64_t most,
                          int64_t *number, npu_error *error);

@@ -1,18 +1,18 @@
-//! What instructions cost: [`cost`]. When they start is the business of [`crate::clock`].
+//! Cost of instructions: [`cost`]. [`crate::clock`] determines when they start.
 
 use crate::config::Config;
 use crate::isa::op::Op;
 
-/// What an instruction costs.
+/// Cost of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Cycles from its start to its end.
+    /// Cycles from start to end.
     pub cycles: u64,
-    /// Numbers it handles.
+    /// Number of processed numbers.
     pub numbers: u64,
 }
 
-/// The cost of an instruction.
+/// Returns the cost of an instruction.
 pub fn cost(config: &Config, op: &Op) -> Cost {
     match *op {
         Op::End => Cost { cycles: 1, numbers: 0 },
@@ -20,7 +20,7 @@ pub fn cost(config: &Config, op: &Op) -> Cost {
     }
 }
 
-/// An instruction that handles `n` numbers, as many in a cycle as there are lanes.
+/// Returns the cost of an instruction on `n` numbers, which processes `lanes` numbers per cycle.
 fn vector(config: &Config, n: u32) -> Cost {
     Cost { cycles: u64::from(config.latency) + u64::from(n.div_ceil(config.lanes)), numbers: n.into() }
 }

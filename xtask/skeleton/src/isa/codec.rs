@@ -1,4 +1,4 @@
-//! Words of a file to instructions and back: [`decode_program`], [`encode_program`].
+//! Conversion between words of a file and instructions: [`decode_program`], [`encode_program`].
 
 use npukit_base::{BitRange, Word};
 use npukit_isa::NoInstruction;
@@ -7,38 +7,38 @@ use thiserror::Error;
 
 use crate::isa::op::Op;
 
-/// Bytes of a word.
+/// Size of a word in bytes.
 pub const WORD_BYTES: usize = 8;
-/// All of its bits.
+/// All bits of a word.
 const ALL: BitRange = BitRange::new(0, 64);
 
-/// Why a word cannot be executed.
+/// Reason why a word cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// No instruction has it.
+    /// The word is not an instruction.
     #[error(transparent)]
     Instruction(#[from] NoInstruction),
-    /// It has bits that no instruction gives a meaning.
+    /// The word sets reserved bits.
     #[error("{instruction} has reserved bits {bits:#x}")]
     Reserved {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: &'static str,
-        /// The bits.
+        /// Reserved bits that are set.
         bits: u64,
     },
-    /// The file ends inside it.
+    /// The file ends within the word.
     #[error("the file ends after {have} of {WORD_BYTES} bytes")]
     Truncated {
-        /// Bytes there are.
+        /// Bytes of the word in the file.
         have: usize,
     },
 }
 
-/// The instructions of a program file.
+/// Decodes the instructions of a program file.
 ///
 /// # Errors
 ///
-/// Every word that cannot be executed.
+/// All words that cannot be executed.
 pub fn decode_program(bytes: &[u8]) -> Result<Vec<Op>, ProgramErrors<DecodeError>> {
     collect(WORD_BYTES, bytes.chunks(WORD_BYTES).map(decode))
 }
@@ -55,11 +55,11 @@ fn decode(bytes: &[u8]) -> Result<Op, DecodeError> {
     }
 }
 
-/// The file of a program.
+/// Encodes a program file.
 ///
 /// # Errors
 ///
-/// The first operand that its field cannot hold.
+/// The first operand that does not fit its field.
 pub fn encode_program(ops: &[Op]) -> Result<Vec<u8>, Box<npukit_isa::FieldError>> {
     let mut bytes = Vec::with_capacity(ops.len() * WORD_BYTES);
     for op in ops {

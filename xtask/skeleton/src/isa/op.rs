@@ -1,4 +1,4 @@
-//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`].
+//! Typed instructions: [`Op`]. Their words, names and text follow from the rows: [`Op::rows`].
 
 use npukit_base::BitRange;
 use npukit_isa::coding::Number;
@@ -6,29 +6,29 @@ use npukit_isa::{Radix, instructions};
 
 use crate::isa::codec::WORD_BYTES;
 
-/// An instruction. Addresses count numbers.
+/// An instruction. Addresses are in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Stops.
+    /// Ends the program.
     End,
-    /// Adds `n` numbers to as many others.
+    /// Adds two vectors of `n` numbers.
     Add {
-        /// Where the sums go.
+        /// Address of the sums.
         dst: u32,
-        /// The first addend.
+        /// Address of the first addend.
         left: u32,
-        /// The second one.
+        /// Address of the second addend.
         right: u32,
-        /// How many.
+        /// Length of the vectors.
         n: u32,
     },
-    /// Clips `n` numbers at zero.
+    /// Replaces negative ones of `n` numbers by zero.
     Relu {
-        /// Where the results go.
+        /// Address of the results.
         dst: u32,
-        /// What is clipped.
+        /// Address of the operands.
         src: u32,
-        /// How many.
+        /// Length of the vectors.
         n: u32,
     },
 }
@@ -39,7 +39,7 @@ const DST: BitRange = BitRange::new(32, 16);
 const LEFT: BitRange = BitRange::new(16, 16);
 const RIGHT: BitRange = BitRange::new(0, 16);
 
-/// The most numbers of an instruction.
+/// Maximum length of an instruction's vectors.
 pub const MOST: u32 = 1 << 12;
 
 instructions! {
@@ -49,20 +49,20 @@ instructions! {
     } .with_form("end", Vec::new());
 
     1 => "add" { Self::Add { dst, left, right, n } } "Adds numbers; sums saturate." {
-        dst: DST => address(), "where the sums go";
-        left: LEFT => address(), "the first addend";
-        right: RIGHT => address(), "the second addend";
+        dst: DST => address(), "address of the sums";
+        left: LEFT => address(), "address of the first addend";
+        right: RIGHT => address(), "address of the second addend";
         n: N => Number::size(MOST as u64), "numbers";
     } .with_form("add {dst}, {left}, {right}, {n}", Vec::new());
 
     2 => "relu" { Self::Relu { dst, src, n } } "Clips numbers at zero." {
-        dst: DST => address(), "where the results go";
-        src: LEFT => address(), "what is clipped";
+        dst: DST => address(), "address of the results";
+        src: LEFT => address(), "address of the operands";
         n: N => Number::size(MOST as u64), "numbers";
     } .with_form("relu {dst}, {src}, {n}", Vec::new());
 }
 
-/// A place in memory, in numbers.
+/// Field with an address in memory, in numbers.
 const fn address() -> Number {
     Number::all(DST, Radix::Decimal)
 }

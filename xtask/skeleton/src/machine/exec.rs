@@ -1,4 +1,4 @@
-//! What instructions mean: [`step`], one named function for each.
+//! Execution of instructions: [`step`], with one named function per instruction.
 
 use crate::isa::op::Op;
 use crate::machine::state::{FORMAT, FaultKind, State};
@@ -7,7 +7,7 @@ use crate::machine::state::{FORMAT, FaultKind, State};
 ///
 /// # Errors
 ///
-/// [`FaultKind`]; nothing has changed then.
+/// [`FaultKind`]; the state is unchanged then.
 pub fn step(state: &mut State, op: &Op) -> Result<(), FaultKind> {
     match *op {
         Op::End => Ok(()),
@@ -16,7 +16,7 @@ pub fn step(state: &mut State, op: &Op) -> Result<(), FaultKind> {
     }
 }
 
-/// `add`: sums that do not fit are the nearest number that does.
+/// `add`: sums saturate.
 fn add(state: &mut State, dst: u32, [left, right]: [u32; 2], n: u32) -> Result<(), FaultKind> {
     let (left, right) = (state.read(left, n)?, state.read(right, n)?);
     let mut saturated = 0;

@@ -1,46 +1,47 @@
-//! What the machine holds: [`State`]; and why it stops: [`FaultKind`].
+//! [`State`] of the machine, and [`FaultKind`], the reasons why it stops.
 
 use npukit_numeric::FixedFormat;
 use npukit_target::Unset;
 use npukit_target::sim::{Flat, garbage};
 use thiserror::Error;
 
-/// The format of every number.
+/// Format of every number.
 pub const FORMAT: FixedFormat = FixedFormat { width: 16, binary_point: 8 };
 
-/// The architectural state.
+/// Architectural state.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Numbers, in [`FORMAT`].
+    /// Memory of numbers in [`FORMAT`].
     memory: Flat<i16>,
     words: u32,
-    /// Results so far that did not fit.
+    /// Number of results that saturated so far.
     pub saturated: u64,
 }
 
-/// Why an instruction cannot be executed.
+/// Reason why an instruction cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FaultKind {
-    /// It leaves memory.
-    #[error("{n} numbers from {address} on end beyond the {words} of memory")]
+    /// An access beyond the memory.
+    #[error("{n} numbers starting at {address} end beyond the memory of {words} numbers")]
     Range {
-        /// The first number.
+        /// Address of the first number.
         address: u32,
-        /// How many.
+        /// Number of accessed numbers.
         n: u32,
-        /// How many there are.
+        /// Size of the memory in numbers.
         words: u32,
     },
-    /// It reads what nobody has written.
+    /// A read of an unwritten number.
     #[error("number {address} was never written")]
     Unwritten {
-        /// Its address.
+        /// Address of the number.
         address: u64,
     },
 }
 
 impl State {
-    /// A memory of `words` numbers, at most 65,536, that holds what `unset` says.
+    /// Creates a state with a memory of `words` numbers, at most 65,536. `unset` is the content of
+    /// unwritten memory.
     pub fn new(words: u32, unset: Unset) -> Self {
         let mut memory = Flat::new(words.into(), 1).expect("a checked configuration has a small memory");
         match unset {
@@ -54,7 +55,7 @@ impl State {
         Self { memory, words, saturated: 0 }
     }
 
-    /// `n` numbers to read.
+    /// Reads `n` numbers.
     pub fn read(&self, address: u32, n: u32) -> Result<Vec<i16>, FaultKind> {
         self.in_memory(address, n)?;
         match self.memory.unwritten(address.into(), n.into()) {
@@ -63,7 +64,7 @@ impl State {
         }
     }
 
-    /// `n` numbers to write.
+    /// Returns `n` numbers for writing.
     pub fn write(&mut self, address: u32, n: u32) -> Result<&mut [i16], FaultKind> {
         self.in_memory(address, n)?;
         Ok(self.memory.vectors_mut(address.into(), n.into()))

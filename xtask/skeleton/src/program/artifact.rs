@@ -1,6 +1,6 @@
-//! The files drivers load: `NAME.skeleton.toml`, the manifest; `NAME.words`, the program.
+//! Files that drivers load: `NAME.skeleton.toml`, the manifest, and `NAME.words`, the program.
 //!
-//! [`write()`] turns a [`Program`] into named byte strings, [`read`] goes back.
+//! [`write()`] converts a [`Program`] to files, [`read`] converts them back.
 
 use npukit_isa::program::ProgramErrors;
 use npukit_target::{ArtifactFile, Parts, ReadError, Reader, sibling};
@@ -12,10 +12,10 @@ use crate::isa::codec::{DecodeError, decode_program, encode_program};
 use crate::isa::op::Op;
 use crate::program::{Binding, Layer, Program};
 
-/// Ending of manifests.
+/// Extension of manifests.
 pub const EXTENSION: &str = "skeleton.toml";
 
-/// The version of the format.
+/// Version of the manifest format.
 const FORMAT: &str = "npukit-skeleton-1";
 
 #[derive(Serialize, Deserialize)]
@@ -24,9 +24,9 @@ struct Manifest {
     format: String,
     name: String,
     instance: String,
-    /// Name of the file of words.
+    /// File name of the words.
     program: String,
-    /// Of the other files.
+    /// SHA-256 of the other files.
     #[serde(default, skip_serializing_if = "Parts::is_empty")]
     sha256: Parts,
     config: Config,
@@ -38,7 +38,7 @@ struct Manifest {
     layers: Vec<Layer>,
 }
 
-/// Why files are not a program.
+/// Reason why files are not a valid program.
 #[derive(Debug, Error)]
 pub enum ArtifactError {
     /// A file cannot be read.
@@ -47,45 +47,45 @@ pub enum ArtifactError {
     /// The manifest is not TOML, or a key is missing, unknown or of the wrong type.
     #[error("{file}: {message}")]
     Manifest {
-        /// The manifest.
+        /// Path of the manifest.
         file: String,
-        /// What is wrong.
+        /// Defect of the manifest.
         message: String,
     },
     /// A number of the configuration is out of range.
     #[error("{file}: config: {source}")]
     Config {
-        /// The manifest.
+        /// Path of the manifest.
         file: String,
-        /// Which one.
+        /// The invalid number.
         source: ConfigError,
     },
     /// Words that cannot be executed.
     #[error("{file}: {source}")]
     Program {
-        /// The file.
+        /// Path of the file of words.
         file: String,
-        /// Which ones.
+        /// The invalid words.
         source: ProgramErrors<DecodeError>,
     },
-    /// Keys that contradict others.
+    /// Keys that contradict each other.
     #[error("{file}: {reason}")]
     Invalid {
-        /// The manifest.
+        /// Path of the manifest.
         file: String,
-        /// What is wrong.
+        /// Description of the contradiction.
         reason: String,
     },
-    /// An operand that its field cannot hold.
+    /// An operand does not fit its field.
     #[error(transparent)]
     Encode(#[from] Box<npukit_isa::FieldError>),
 }
 
-/// The files of `program`, the manifest first.
+/// Returns the files of `program`, the manifest first.
 ///
 /// # Errors
 ///
-/// An operand that its field cannot hold.
+/// An operand does not fit its field.
 pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let manifest_name = format!("{}.{EXTENSION}", program.name);
     let words_name = format!("{}.words", program.name);
@@ -108,7 +108,7 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     Ok(vec![ArtifactFile { name: manifest_name, bytes: text.into_bytes() }, words])
 }
 
-/// The program whose manifest is at `path`; the words are beside it.
+/// Reads the program whose manifest is at `path`. The words are next to it.
 ///
 /// # Errors
 ///
@@ -141,19 +141,22 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Program, ArtifactError> {
     Ok(program)
 }
 
-/// What must hold of a program, wherever it comes from.
+/// Checks the invariants of a program from any source.
 fn check(program: &Program) -> Result<(), String> {
     if !program.instructions.contains(&Op::End) {
-        return Err(format!("the program has {} instructions and no `end`", program.instructions.len()));
+        return Err(format!(
+            "the program of {} instructions does not end with `end`",
+            program.instructions.len()
+        ));
     }
     let ports = program.inputs.iter().chain(&program.outputs);
     if let Some(port) = ports.into_iter().find(|port| !port.is_within(&program.config)) {
-        return Err(format!("`{}` does not lie in memory", port.name));
+        return Err(format!("`{}` is not within the memory", port.name));
     }
     let total = program.instructions.len();
     let is_beyond = |layer: &&Layer| layer.first.checked_add(layer.count).is_none_or(|end| end > total);
     if let Some(layer) = program.layers.iter().find(is_beyond) {
-        return Err(format!("layer `{}` has instructions beyond the {total} of the program", layer.name));
+        return Err(format!("layer `{}` has instructions beyond the program of {total}", layer.name));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! [`Written`]: a program that a person wrote.
+//! [`Written`]: an assembly program.
 
 use npukit_isa::program::ProgramErrors;
 use npukit_target::{Compiled, HandOptions, HandProgram, Machine, ProgramText, TargetError, Unset};
@@ -10,18 +10,18 @@ use crate::isa::codec::{DecodeError, decode_program};
 use crate::isa::op::Op;
 use crate::program::Program;
 
-/// Instructions up to the first `end`.
+/// An assembly program up to the first `end`.
 pub struct Written {
     program: Program,
     text: ProgramText,
 }
 
 impl Written {
-    /// The program of words, for an instance.
+    /// Decodes the words of a program for an instance.
     ///
     /// # Errors
     ///
-    /// Every word that cannot be executed.
+    /// All words that cannot be executed.
     pub fn new(
         name: String,
         (instance, config): (&str, &Config),

@@ -26,13 +26,13 @@ pub struct SkeletonInstance {
     config: Config,
 }
 
-/// The only form of listing; it assembles again.
+/// The only form of listing, which can be assembled again.
 const LISTING: &str = "npukit";
-/// The only stage of the compiler that prints.
+/// The only compiler stage with text output.
 const ASM: &str = "asm";
 
 impl SkeletonInstance {
-    /// An instance of these parameters.
+    /// Creates an instance from its parameters.
     pub fn new(name: &str, config: Config) -> Self {
         let parameters = serde_json::to_value(&config).expect("numbers and text have JSON");
         let info = InstanceInfo {

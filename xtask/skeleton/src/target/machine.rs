@@ -1,4 +1,4 @@
-//! [`SkeletonMachine`]: a program on its machine, an instruction a step.
+//! [`SkeletonMachine`]: a program on the machine, one instruction per step.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::machine::Machine;
 use crate::machine::state::{FORMAT, FaultKind};
 use crate::program::Program;
 
-/// The place of the only memory.
+/// Index of the only memory.
 const MEMORY: usize = 0;
 
-/// What does not change.
+/// Constant data of a running program.
 struct Stepped {
     outline: Outline,
     config: Config,
@@ -34,12 +34,12 @@ pub struct SkeletonMachine {
     program: Arc<Stepped>,
     machine: Machine,
     position: usize,
-    /// Whether it stops at memory that nobody has written.
+    /// Whether reading unwritten memory stops the program.
     is_strict: bool,
 }
 
 impl SkeletonMachine {
-    /// After a reset, before the first instruction.
+    /// Creates the machine after a reset, before the first instruction.
     pub fn new(program: &Program, is_strict: bool) -> Self {
         let Program { name, instance, config, instructions, .. } = program;
         let (memory, depth) = ("memory".to_owned(), config.memory_words.into());
@@ -87,7 +87,7 @@ impl npukit_target::Machine for SkeletonMachine {
 
     fn write(&mut self, _memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         let numbers: Vec<i16> = numbers.iter().map(|&number| number as i16).collect();
-        // Whoever calls has checked the address.
+        // The caller has checked the address.
         self.machine.write(address as u32, &numbers).map_err(TargetError::failed)
     }
 
@@ -138,7 +138,7 @@ impl npukit_target::Machine for SkeletonMachine {
     }
 }
 
-/// Executes an instruction. Where it reads what nobody has written, that becomes 0 unless it `is_strict`.
+/// Executes an instruction. Unwritten memory that it reads becomes 0, unless `is_strict`.
 fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result<(), Halt> {
     match machine.step(op) {
         Ok(()) => Ok(()),
@@ -150,7 +150,7 @@ fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result<(), Halt> 
     }
 }
 
-/// Where an instruction writes and reads, and how many numbers.
+/// Written address, read addresses and vector length of an instruction.
 fn places(op: Op) -> (Option<u32>, Vec<u32>, u32) {
     match op {
         Op::End => (None, Vec::new(), 0),

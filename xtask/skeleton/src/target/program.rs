@@ -1,4 +1,4 @@
-//! [`SkeletonProgram`]: a program to write, run and time.
+//! [`SkeletonProgram`]: a compiled program, with its files, runs and timing.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -18,14 +18,14 @@ use crate::machine::Machine;
 use crate::machine::state::FORMAT;
 use crate::program::{self, Binding, Program, artifact};
 
-/// A program as the command has it.
+/// A compiled program.
 pub struct SkeletonProgram {
     program: Program,
-    /// What is known of it, once somebody has asked.
+    /// Description of the program, computed on first use.
     info: OnceLock<ProgramInfo>,
 }
 
-/// The name of the cost model.
+/// Name of the cost model.
 const MODEL: &str = "clock";
 
 impl SkeletonProgram {
@@ -33,7 +33,7 @@ impl SkeletonProgram {
         Self { program, info: OnceLock::new() }
     }
 
-    /// The numbers of an input, and how many did not fit.
+    /// Converts an input to numbers; also returns how many saturated.
     fn numbers(binding: &Binding, inputs: &Inputs) -> Result<(Vec<i16>, u64), PortError> {
         let tensor = port(binding).tensor(inputs)?;
         let values = tensor
@@ -134,7 +134,7 @@ impl Compiled for SkeletonProgram {
             cycles: BTreeMap::from([(MODEL.to_owned(), breakdown.cycles())]),
             model: MODEL.to_owned(),
             assumptions: vec!["instructions run one after the other".to_owned()],
-            notes: vec!["vectors are numbers".to_owned()],
+            notes: vec!["one vector is one number".to_owned()],
             milliseconds: Some(breakdown.cycles() as f64 / (program.config.clock_mhz * 1e3)),
             clock_mhz: Some(program.config.clock_mhz),
             clock_source: Some("the configuration".to_owned()),
@@ -148,7 +148,7 @@ impl Compiled for SkeletonProgram {
     }
 }
 
-/// Whether memory holds a number as near as its fraction bits allow.
+/// Whether memory represents a number within half a unit of the last place.
 fn fits(x: f32) -> bool {
     let rounded = (f64::from(x) * FORMAT.one() as f64 + 0.5).floor();
     (FORMAT.min() as f64..=FORMAT.max() as f64).contains(&rounded)
@@ -159,5 +159,5 @@ fn port(binding: &Binding) -> Port {
 }
 
 fn outside(binding: &Binding) -> TargetError {
-    TargetError::failed(format!("output `{}` does not lie in memory", binding.name))
+    TargetError::failed(format!("output `{}` is not within the memory", binding.name))
 }

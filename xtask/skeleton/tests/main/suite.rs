@@ -1,9 +1,9 @@
-//! What every target passes.
+//! Test suite of all targets.
 
 use npukit_skeleton::SKELETON;
 use npukit_testing::{Suite, Text, suite};
 
-/// The machine only adds and clips.
+/// The accelerator only adds and clips.
 const REFUSED: &[&str] =
     &["dense", "perceptron", "convolution", "pools", "softmax", "transposed convolution"];
 

@@ -1,29 +1,30 @@
-//! What macros put into texts ([`macros`]) and where names come from ([`bindings`]), as far as a reader of text can tell.
+//! Text-based search for values that macros insert into texts ([`macros`]) and for definitions of
+//! names ([`bindings`]).
 
-/// Macros that put values into a text.
+/// Macros that insert values into a text.
 const NAMES: [&str; 4] = ["format!(", "format_args!(", "write!(", "writeln!("];
 
-/// A macro that makes a text.
+/// A macro call that makes a text.
 pub(super) struct Macro {
-    /// Where it begins.
+    /// Start of the call, as a byte offset.
     pub start: usize,
-    /// The text that values are put into, as it is written.
+    /// Format string as written.
     pub format: String,
-    /// What stands behind it.
+    /// Arguments after the format string.
     arguments: Vec<String>,
 }
 
-/// A name that `let` gives to a value.
+/// A `let` binding of a name.
 pub(super) struct Binding {
-    /// Where it stands.
+    /// Start of the binding, as a byte offset.
     start: usize,
     pub name: String,
-    /// As it is written.
+    /// Value as written.
     pub value: String,
 }
 
 impl Macro {
-    /// The values that are put in, each with what says how it is written.
+    /// Inserted values, each with its format specification.
     pub fn put_in(&self) -> Vec<(String, String)> {
         let plain = self.format.replace("{{", "").replace("}}", "");
         let mut arguments = self.arguments.iter();
@@ -35,14 +36,14 @@ impl Macro {
                 (_, Ok(index)) => self.arguments.get(index),
                 (_, Err(_)) => return (name.to_owned(), spec.to_owned()),
             };
-            // Default: a place without a value is the compiler's to find.
+            // Default: the compiler reports a placeholder without a value.
             let value = value.cloned().unwrap_or_default();
             (value, spec.to_owned())
         };
         places.map(value).collect()
     }
 
-    /// The value that a name has in the macro alone.
+    /// Value of a named argument of the macro.
     pub fn named(&self, name: &str) -> Option<&str> {
         self.arguments
             .iter()
@@ -50,10 +51,10 @@ impl Macro {
     }
 }
 
-/// The macros of a source, those within others too.
+/// Macro calls of a source, including nested ones.
 pub(super) fn macros(code: &str) -> Vec<Macro> {
     let starts = NAMES.iter().flat_map(|name| code.match_indices(name));
-    // `format!(` is no end of a longer name.
+    // `format!(` must not be the end of a longer name.
     let is_whole = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
     let mut found: Vec<Macro> = starts
         .filter(|(at, _)| is_whole(*at))
@@ -68,7 +69,8 @@ pub(super) fn macros(code: &str) -> Vec<Macro> {
     found
 }
 
-/// The names of a source. Those of a tuple have its values where there are as many; others have the whole.
+/// Bindings of a source. Names of a tuple get its values if their numbers are equal, otherwise the
+/// whole value.
 pub(super) fn bindings(code: &str) -> Vec<Binding> {
     let lets = code.match_indices("let ").filter_map(|(at, word)| {
         let (pattern, value) = code[at + word.len()..].split_once(" = ")?;
@@ -90,7 +92,7 @@ pub(super) fn bindings(code: &str) -> Vec<Binding> {
 }
 
 impl Binding {
-    /// Whether it is in the function, of those of `code`, that what begins at `place` is in, and before that.
+    /// Whether the binding precedes `place` and is in the same function of `code`.
     pub fn is_seen_from(&self, place: usize, code: &str) -> bool {
         let function = code[..place].rfind("fn ").unwrap_or(0);
         (function..place).contains(&self.start)
@@ -105,13 +107,13 @@ fn words(pattern: &str) -> impl Iterator<Item = &str> {
     pattern.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// What stands before `end`, outside of brackets and texts.
+/// Text before `end`, outside of brackets and texts.
 fn until(code: &str, end: char) -> &str {
     let place = outside(code).find(|&(_, c, depth)| c == end && depth == 0).map(|(place, ..)| place);
     place.map_or(code, |place| &code[..place])
 }
 
-/// What stands between commas that are outside of brackets and texts.
+/// Text between commas that are outside of brackets and texts.
 fn parts(code: &str) -> Vec<&str> {
     let commas = outside(code).filter(|&(_, c, depth)| c == ',' && depth == 0).map(|(place, ..)| place);
     let mut parts = Vec::new();
@@ -124,7 +126,7 @@ fn parts(code: &str) -> Vec<&str> {
     parts
 }
 
-/// The characters that are not in a text, each with its place and how many brackets are open around it.
+/// Characters outside of texts, each with its offset and the number of open brackets.
 fn outside(code: &str) -> impl Iterator<Item = (usize, char, usize)> {
     let (mut is_text, mut is_escape, mut depth, mut skip) = (false, false, 0usize, 0);
     code.char_indices().filter_map(move |(place, c)| {
@@ -136,7 +138,7 @@ fn outside(code: &str) -> impl Iterator<Item = (usize, char, usize)> {
             is_escape = c == '\\' && !is_escape;
             return None;
         }
-        // A character between quotes; one such mark alone is of a lifetime.
+        // A character literal; a single quote without an end is a lifetime.
         let rest = &code[place..];
         if let Some(end) = ["'\"'", "'('", "')'", "','", "';'", "'{'", "'}'", "'\\''"]
             .iter()
@@ -149,7 +151,7 @@ fn outside(code: &str) -> impl Iterator<Item = (usize, char, usize)> {
         match c {
             '"' => is_text = true,
             '(' | '[' | '{' => depth += 1,
-            // One that closes nothing is outside of all.
+            // An unmatched closing bracket is at the outermost level.
             ')' | ']' | '}' => depth = depth.saturating_sub(1),
             _ => {}
         }

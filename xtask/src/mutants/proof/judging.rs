@@ -1,4 +1,4 @@
-//! [`Judge`]: runs the judge with a mutant on and without, and says what became of it.
+//! [`Judge`]: runs the judge with and without a mutant, and determines the outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use super::table::{Found, Outcome};
 use crate::Error;
 use crate::mutants::judge::{at_once, ended};
 
-/// The judge, and what it makes of the subjects without a mutant.
+/// The judge, and its programs of the subjects without a mutant.
 pub struct Judge {
     command: PathBuf,
     folder: PathBuf,
     subjects: Vec<Subject>,
 }
 
-/// A subject, which mutants it comes past, and how long its true program takes to be made and proved.
+/// A subject, the mutants that it reaches, and the time to compile and prove its original program.
 struct Subject {
     name: String,
     reached: BTreeSet<usize>,
     time: Duration,
 }
 
-/// What a time limit adds to five times the time that the true program takes.
+/// Time limit in addition to five times the time of the original program.
 const SPARE: Duration = Duration::from_secs(20);
 
 impl Judge {
@@ -32,7 +32,7 @@ impl Judge {
     ///
     /// # Errors
     ///
-    /// A subject that is refused, or not proved.
+    /// A subject is refused, or not proved.
     pub fn new(command: PathBuf, folder: PathBuf) -> Result<Self, Error> {
         removed(&folder)?;
         let mut judge = Self { command, folder, subjects: Vec::new() };
@@ -59,7 +59,7 @@ impl Judge {
         self.folder.join("true")
     }
 
-    /// A subject without a mutant.
+    /// Compiles and proves a subject without a mutant.
     fn subject(&self, name: &str) -> Result<Subject, Error> {
         let (truth, record) = (self.truth(), self.folder.join(format!("{name}.reached")));
         let start = Instant::now();
@@ -81,12 +81,12 @@ impl Judge {
         Ok(Subject { name: name.to_owned(), reached, time: start.elapsed() })
     }
 
-    /// Judges mutants, on all processors.
+    /// Runs mutants on all processors.
     pub fn judge(&self, numbers: &[usize]) -> Result<Vec<(usize, ByTarget)>, Error> {
         at_once(numbers.to_vec(), |number| Ok((number, self.outcomes(number)?))).into_iter().collect()
     }
 
-    /// What becomes of a mutant, by target.
+    /// Outcomes of a mutant, by target.
     fn outcomes(&self, number: usize) -> Result<ByTarget, Error> {
         let is_reached = |subject: &&Subject| subject.reached.contains(&number);
         let subjects: Vec<&Subject> = self.subjects.iter().filter(is_reached).collect();
@@ -100,7 +100,7 @@ impl Judge {
             let mut answers = self.answers(&folder, &changed, limit)?;
             for name in changed {
                 let answer = answers.remove(name);
-                // Default: no answer comes of a proof that does not end, or ends in a panic.
+                // Default: a proof that does not end, or panics, gives no answer.
                 let answer = answer.unwrap_or_else(|| "caught the proof does not end".to_owned());
                 found.insert(name.to_owned(), outcome(&answer));
             }
@@ -109,7 +109,8 @@ impl Judge {
         Ok(self.by_target(found))
     }
 
-    /// Compiles subjects with a mutant; gives those that need no proof: refused ones, and those that are as they were.
+    /// Compiles subjects with a mutant. Returns the outcomes that need no proof: refused subjects
+    /// and unchanged programs.
     fn compiled(
         &self,
         number: usize,
@@ -137,7 +138,8 @@ impl Judge {
         Ok(found)
     }
 
-    /// What the judge says of programs in a folder, by subject; nothing of those before which it ends.
+    /// Answers of the judge about programs in a folder, by subject. Subjects after the end of its
+    /// process are missing.
     fn answers(
         &self,
         folder: &Path,
@@ -167,12 +169,12 @@ impl Judge {
         command
     }
 
-    /// For each target that has subjects the outcome that counts most.
+    /// Worst outcome for each target with subjects.
     fn by_target(&self, mut found: BTreeMap<String, Found>) -> ByTarget {
         let mut outcomes = ByTarget::new();
         for Subject { name, .. } in &self.subjects {
-            let target = name.split('-').next().unwrap_or_default(); // Default: a split has a first part.
-            // Default: a subject that does not come past the mutant is as it was.
+            let target = name.split('-').next().unwrap_or_default(); // Default: never used, a split has a first part.
+            // Default: a subject that does not reach the mutant is unchanged.
             let own =
                 found.remove(name).unwrap_or(Found { outcome: Outcome::NotReached, told: String::new() });
             let told = if own.told.is_empty() { String::new() } else { format!("{name}: {}", own.told) };
@@ -187,9 +189,9 @@ impl Judge {
     }
 }
 
-/// What a line of the judge says.
+/// Parses a line of the judge.
 fn outcome(answer: &str) -> Found {
-    let (word, told) = answer.split_once(' ').unwrap_or((answer, "")); // Default: a word alone.
+    let (word, told) = answer.split_once(' ').unwrap_or((answer, "")); // Default: a word without a message.
     let outcome = match word {
         "same" => Outcome::Harmless,
         "rounds" => Outcome::Rounds,
@@ -199,14 +201,14 @@ fn outcome(answer: &str) -> Found {
     Found { outcome, told: told.to_owned() }
 }
 
-/// A name for what is said of programs in a folder.
+/// File name for the answers about programs in a folder.
 fn told_of(folder: &Path, names: &[&str]) -> String {
     let folder = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let first = names.first().copied();
     [folder, first.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
-/// The files of a folder.
+/// Reads the files of a folder.
 fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Error> {
     let failed = |source| read(folder, source);
     let entries = std::fs::read_dir(folder).map_err(failed)?;
@@ -225,7 +227,7 @@ fn removed(folder: &Path) -> Result<(), Error> {
 }
 
 fn path(path: &Path) -> &str {
-    path.to_str().unwrap_or_default() // Default: a folder whose name is no text is not found, which is told.
+    path.to_str().unwrap_or_default() // Default: a folder whose name is not UTF-8 is not found, which is reported.
 }
 
 fn read(path: &Path, source: std::io::Error) -> Error {

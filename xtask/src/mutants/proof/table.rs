@@ -1,4 +1,4 @@
-//! What became of mutants: [`Found`], kept in `target/mutants/proof.json` and printed as a table.
+//! Outcomes of mutants: [`Found`], stored in `target/mutants/proof.json` and printed as a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,30 +8,30 @@ use serde::{Deserialize, Serialize};
 use super::ByTarget;
 use crate::Error;
 
-/// What became of the programs of a target, the worst of them.
+/// Worst outcome of the programs of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     pub outcome: Outcome,
-    /// The subject, and what was said of it.
+    /// Subject, and the message about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub told: String,
 }
 
-/// In the order in which one counts more than those before.
+/// Outcome of a mutant, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Every program is as it was, byte by byte.
+    /// Every program is unchanged, byte by byte.
     NotReached,
-    /// Proved, and the same results.
+    /// Proved, with equal results.
     Harmless,
-    /// Proved, and results that are rounded otherwise.
+    /// Proved, with results that are rounded differently.
     Rounds,
     /// The compiler refuses the model, panics, or does not end.
     Refused,
     /// Not proved.
     Caught,
-    /// Proved, and other results.
+    /// Proved, with wrong results.
     Missed,
 }
 
@@ -40,7 +40,7 @@ impl Found {
         self.outcome == Outcome::Missed
     }
 
-    /// The one that counts more.
+    /// Returns the worse of two outcomes.
     pub fn worse(self, other: Self) -> Self {
         if other.outcome > self.outcome { other } else { self }
     }
@@ -57,7 +57,7 @@ fn place(folder: &Path) -> PathBuf {
     folder.join("proof.json")
 }
 
-/// What is known from the last time; nothing when there was none.
+/// Reads the outcomes of the last run; empty if there was none.
 pub fn read(folder: &Path) -> Result<Outcomes, Error> {
     match std::fs::read(place(folder)) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
@@ -66,7 +66,7 @@ pub fn read(folder: &Path) -> Result<Outcomes, Error> {
     }
 }
 
-/// Keeps the outcomes.
+/// Stores the outcomes.
 pub fn write(folder: &Path, outcomes: &Outcomes) -> Result<(), Error> {
     let path = place(folder);
     std::fs::write(&path, serde_json::to_string_pretty(outcomes)?)
@@ -82,8 +82,8 @@ const COLUMNS: [Outcome; 6] = [
     Outcome::Missed,
 ];
 
-/// Prints a row for each target and crate, and the names of the missed; says how many these are. `packages` knows the
-/// crate of each mutant.
+/// Prints a row for each target and crate, and the names of missed mutants, and returns their
+/// number. `packages` maps mutants to crates.
 pub fn tell(outcomes: &Outcomes, packages: &BTreeMap<&str, &str>) -> usize {
     let mut rows: BTreeMap<(&str, &str), [usize; 6]> = BTreeMap::new();
     let mut missed = Vec::new();
@@ -105,8 +105,8 @@ pub fn tell(outcomes: &Outcomes, packages: &BTreeMap<&str, &str>) -> usize {
     missed.len()
 }
 
-/// Prints what became of the seeded defects that were judged, the worst for the program of all targets; says how many of
-/// them nothing saw, which judge nothing.
+/// Prints the outcomes of the seeded defects that were run, the worst over all targets for each.
+/// Returns how many were not detected at all, which therefore test nothing.
 pub fn tell_seeded(outcomes: &Outcomes, seeded: &BTreeSet<String>) -> usize {
     let judged = seeded.iter().filter_map(|name| {
         let worst = outcomes.get(name)?.values().map(|found| found.outcome).max()?;
@@ -137,7 +137,7 @@ mod tests {
         ]
         .into();
         assert_eq!(tell(&outcomes, &BTreeMap::from([("a", graph), ("b", graph)])), 1);
-        // One that is not of the crates that were asked for is not told of.
+        // A mutant of a crate that was not requested is not reported.
         assert_eq!(tell(&outcomes, &BTreeMap::from([("b", graph)])), 0);
     }
 
@@ -148,7 +148,7 @@ mod tests {
         let found = [Outcome::Caught, Outcome::Refused, Outcome::NotReached, Outcome::Harmless].map(outcome);
         let outcomes: Outcomes = names.iter().cloned().zip(found).collect();
         assert_eq!(tell_seeded(&outcomes, &names.iter().cloned().collect()), 2);
-        // Those that were not judged are not told of.
+        // Defects that were not run are not reported.
         assert_eq!(tell_seeded(&outcomes, &BTreeSet::from(["a".to_owned(), "e".to_owned()])), 0);
     }
 }

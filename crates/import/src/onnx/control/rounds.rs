@@ -1,4 +1,4 @@
-//! Loop: [`Importer::repeat`].
+//! Translation of Loop: [`Importer::repeat`].
 
 use std::collections::HashMap;
 
@@ -14,22 +14,22 @@ use crate::onnx::importer::{Binding, Importer, name_of};
 use crate::onnx::proto::NodeProto;
 use crate::onnx::scope::Branch;
 
-/// Whether there is another round.
+/// Whether the loop continues.
 #[derive(Clone, Copy)]
 enum Goes {
     On,
-    /// If the value holds.
+    /// It continues if the value is true.
     When(ValueId),
     Ends,
 }
 
-/// What came of putting rounds one behind the other.
+/// Outcome of unrolling a Loop.
 enum Unrolled {
     /// The results of the Loop.
     Results(Vec<ValueId>),
     /// Something that a round needs failed, which is recorded.
     Failed,
-    /// There are too many rounds, or it is not known how many.
+    /// There are too many iterations, or their number is unknown.
     Stays,
 }
 
@@ -71,8 +71,7 @@ impl<'a> Importer<'a, '_> {
         }
     }
 
-    /// The rounds of a Loop one behind the other; nothing when there are more than `most`, or when it is not known how
-    /// many there are and they are not limited to so few.
+    /// Unrolls the iterations of a Loop. Stays a Loop if there may be more than `most` iterations.
     fn unroll(
         &mut self,
         node: &'a NodeProto,
@@ -99,7 +98,7 @@ impl<'a> Importer<'a, '_> {
             }
             let next = results.remove(0);
             if next == truth && rounds > most {
-                // Nothing ends it before there are too many.
+                // The loop may have too many iterations.
                 return Ok(Unrolled::Stays);
             }
             if let Goes::When(condition) = goes {
@@ -130,7 +129,7 @@ impl<'a> Importer<'a, '_> {
         Ok(Unrolled::Results([carried, stacked].concat()))
     }
 
-    /// What is stacked of no rounds: what one would give says the shapes.
+    /// Returns the stacked results of zero iterations. Their shapes follow from one iteration.
     fn empty_stacks(
         &mut self,
         node: &'a NodeProto,
@@ -152,7 +151,7 @@ impl<'a> Importer<'a, '_> {
         Ok(Some(empty))
     }
 
-    /// A Loop that stays one operator.
+    /// Translates a Loop that stays one operator.
     fn looped(
         &mut self,
         node: &'a NodeProto,

@@ -1,4 +1,4 @@
-//! Scan: [`Importer::scan`].
+//! Translation of Scan: [`Importer::scan`].
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Reshape, Slice, SliceRange};
@@ -34,7 +34,7 @@ impl<'a> Importer<'a, '_> {
         self.check_body(body, operands.len(), states)?;
         let outputs = body.scope.proto.output.len() - states;
         let list = |values: Option<&[i64]>, count: usize| {
-            // Default: an attribute that is left out is 0 for each, says the standard.
+            // Default: the standard defines an omitted attribute as 0 for each entry.
             let values = values.map_or_else(|| vec![0; count], <[i64]>::to_vec);
             if values.len() == count { Ok(values) } else { Err(values) }
         };
@@ -58,7 +58,7 @@ impl<'a> Importer<'a, '_> {
         let most = MAX_NODES / body.nodes();
         if rounds > most || rounds == 0 {
             let legal = format!("1 to {most}");
-            let found = format!("{rounds} long where it is scanned");
+            let found = format!("{rounds} elements along the scanned axis");
             return Err(Reason::OperandValue { operand: "scan_inputs", found, legal });
         }
         let mut stacks = vec![Vec::new(); outputs];
@@ -95,7 +95,8 @@ impl<'a> Importer<'a, '_> {
     ) -> Result<ValueId, Reason> {
         let mut shape = self.builder.graph.shape(value).to_vec();
         if shape[axis] != length {
-            let (found, legal) = (format!("{} long where it is scanned", shape[axis]), length.to_string());
+            let (found, legal) =
+                (format!("{} elements along the scanned axis", shape[axis]), length.to_string());
             return Err(Reason::OperandValue { operand: "scan_inputs", found, legal });
         }
         let ranges = vec![SliceRange { axis, start: place, length: 1, step: 1 }];

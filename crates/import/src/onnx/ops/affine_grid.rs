@@ -1,4 +1,5 @@
-//! AffineGrid: the product of each matrix with the places of a plain grid, which are constants.
+//! AffineGrid: the product of each matrix with the coordinates of a regular grid, which are
+//! constants.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{MatMul, Transpose};
@@ -7,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let theta = context.input(0, "theta")?;
     let size =
@@ -29,7 +30,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.reshape(grid, [&size[..1], axes, &[axes.len()]].concat())?])
 }
 
-/// The coordinates of each element, from -1 to 1, the last axis first, and a 1.
+/// Coordinates of each element, from -1 to 1, last axis first, followed by a 1.
 fn places(axes: &[usize], align_corners: bool) -> Vec<f32> {
     let coordinate = |index: usize, size: usize| match (align_corners, size) {
         (true, 1) => -1.0,

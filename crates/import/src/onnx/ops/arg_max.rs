@@ -1,4 +1,4 @@
-//! ArgMax and ArgMin.
+//! ArgMax and ArgMin: index of the largest or smallest element along an axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::ArgMax;
@@ -6,7 +6,7 @@ use npukit_graph::op::ArgMax;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     let rank = context.shape(x).len();

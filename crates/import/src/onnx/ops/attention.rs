@@ -1,4 +1,5 @@
-//! Attention, as the products and the softmax it stands for. Heads of queries that share keys are rows of one product.
+//! Attention, decomposed into matrix products and a softmax. Query heads that share keys become
+//! rows of one product.
 
 mod mask;
 
@@ -13,7 +14,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (query, key, value) = (context.input(0, "Q")?, context.input(1, "K")?, context.input(2, "V")?);
     let by_token = context.shape(query).len() == 3;
@@ -30,7 +31,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
             (keys, context.helper("present_value", Concat { axis: 2 }, vec![past_value, value])?, before)
         }
     };
-    // Narrow floats are rounded once, at the end: what the steps would round is not part of the standard.
+    // Narrow floats are rounded once, at the end: the standard does not define the rounding of each
+    // step.
     let own = context.element(query);
     let wide = if own.small_float().is_some() { ElementType::F32 } else { own };
     let query = cast(context, query, own, wide)?;
@@ -41,7 +43,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![cast(context, seen, wide, own)?, keys, values, cast(context, shown, wide, own)?])
 }
 
-/// The value in `to` where it is in `from`; operands of other types are left to be refused.
+/// Casts a value from type `from` to `to`. Operands of other types are left unchanged and refused
+/// later.
 fn cast(
     context: &mut Context<'_>,
     x: ValueId,
@@ -54,7 +57,8 @@ fn cast(
     context.helper("cast", Cast::new(to), vec![x])
 }
 
-/// An operand `[batch, heads, sequence, head]`; one of three axes, `[batch, sequence, heads * head]`, is split.
+/// Returns an operand as `[batch, heads, sequence, head]`. An operand with three axes, `[batch,
+/// sequence, heads * head]`, is split.
 fn by_head(
     context: &mut Context<'_>,
     x: ValueId,
@@ -90,7 +94,7 @@ pub(super) struct Attention {
     pub(super) queries: usize,
     pub(super) keys: usize,
     pub(super) head: usize,
-    /// Keys before those of the queries' own tokens.
+    /// Number of keys before the keys of the queries' own tokens.
     pub(super) before: usize,
     pub(super) element: ElementType,
 }
@@ -111,7 +115,7 @@ impl Attention {
             }
             (query, keys) => {
                 let (found, legal) =
-                    (format!("shape {keys:?}"), format!("heads that divide those of Q, {query:?}"));
+                    (format!("shape {keys:?}"), format!("heads that divide the heads of Q, {query:?}"));
                 Err(Reason::OperandValue { operand: "K", found, legal })
             }
         }
@@ -127,8 +131,8 @@ impl Attention {
         Ok(context.make_constant(number))
     }
 
-    /// How much each query takes of each value, `[batch, heads, queries, keys]`, and the stage of it that the node
-    /// is to show.
+    /// Returns the attention weight of each key for each query, `[batch, heads, queries, keys]`,
+    /// and the intermediate value that the node outputs.
     fn probabilities(
         &self,
         context: &mut Context<'_>,
@@ -152,7 +156,7 @@ impl Attention {
         Ok((probabilities, shown))
     }
 
-    /// How well each key fits each query, `[batch, heads, queries, keys]`.
+    /// Returns the score of each key for each query, `[batch, heads, queries, keys]`.
     pub(super) fn scores(
         &self,
         context: &mut Context<'_>,
@@ -169,7 +173,7 @@ impl Attention {
         self.scaled(context, products, scale)
     }
 
-    /// `factor * x`.
+    /// Returns `factor * x`.
     pub(super) fn scaled(
         &self,
         context: &mut Context<'_>,
@@ -183,7 +187,7 @@ impl Attention {
         context.helper("scaled", Binary { kind: BinaryKind::Mul }, vec![x, factor])
     }
 
-    /// `cap * tanh(x / cap)`, where there is a cap.
+    /// Returns `cap * tanh(x / cap)`, or `x` without a cap.
     fn capped(&self, context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
         let cap = context.attributes.float_or("softcap", 0.0)?;
         if cap == 0.0 { Ok(x) } else { self.capped_by(context, x, cap) }
@@ -202,7 +206,7 @@ impl Attention {
         context.helper("capped", Binary { kind: BinaryKind::Mul }, vec![x, cap])
     }
 
-    /// What the heads see, as the queries lie: by token or by head.
+    /// Returns the attention results in the layout of the queries: by token or by head.
     pub(super) fn seen(
         &self,
         context: &mut Context<'_>,

@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::pool::pool;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let count_include_pad = context.attributes.flag("count_include_pad", false)?;

@@ -1,5 +1,5 @@
-//! BatchNormalization: by the statistics it is given, or in training form by those of its operand, which then moves the
-//! others. The channels become the last axis.
+//! BatchNormalization, with the given statistics or, in training mode, with the statistics of its
+//! operand, which then update the running ones. The channels become the last axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BatchNormalization, BinaryKind, ReduceKind};
@@ -9,7 +9,7 @@ use super::super::channels::by_channel;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut operands = vec![context.input(0, "X")?];
     for (index, name) in (1..).zip(["scale", "B", "mean", "var"]) {

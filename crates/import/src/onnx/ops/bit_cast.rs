@@ -1,4 +1,4 @@
-//! BitCast.
+//! BitCast: reinterprets the bits of the elements as another type.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::BitCast;
@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::element_type;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let code = context.attributes.int("to")?.ok_or(Reason::AttributeMissing { name: "to" })?;

@@ -1,5 +1,5 @@
-//! NonZero, Compress and Unique: operators whose result has a shape that depends on the values of their operand, which
-//! must be constants for that.
+//! NonZero, Compress and Unique. The shape of their results depends on the values of their operand,
+//! which must therefore be constant.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use npukit_numeric::Tensor;
 use super::super::context::{Context, described};
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     match context.op_type() {
         "NonZero" => non_zero(context),
@@ -19,7 +19,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }
 }
 
-/// The coordinates of the elements that are not 0, an axis of the operand after the other.
+/// Coordinates of the nonzero elements, one row per axis of the operand.
 fn non_zero(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let x = context.decides(x, "X")?;
@@ -35,7 +35,7 @@ fn non_zero(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![context.indices(vec![shape.len(), places.len()], values)?])
 }
 
-/// The slices along an axis, or of all elements one after the other, where a condition holds.
+/// Slices along an axis where a condition is true; without an axis, elements.
 fn compress(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, condition) = (context.input(0, "input")?, context.input(1, "condition")?);
     let condition = context.decides(condition, "condition")?;
@@ -58,7 +58,8 @@ fn positions(values: &[f64], wanted: impl Fn(f64) -> bool) -> Vec<usize> {
     (0..values.len()).filter(|&place| wanted(values[place])).collect()
 }
 
-/// The different slices along an axis (or elements), where each is first, which each is, and how often it comes.
+/// Distinct slices along an axis (or distinct elements), with their first positions, the inverse
+/// indices, and their numbers of occurrences.
 fn unique(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let x_constant = context.decides(x, "X")?;
@@ -70,7 +71,7 @@ fn unique(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
         None => (context.reshape(x, vec![shape.iter().product()])?, 0),
     };
     let slices = slices(&x_constant, stated.map(|_| axis));
-    // Each slice's place in the order of their values; equal ones stay in the order they come in.
+    // Indices of the slices sorted by value. Equal slices keep their order.
     let mut order: Vec<usize> = (0..slices.len()).collect();
     order.sort_by(|&left, &right| compare(&slices[left], &slices[right]));
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -95,7 +96,7 @@ fn unique(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![y, first, inverse, context.indices(vec![counts.len()], counts)?])
 }
 
-/// The elements of each slice along an axis; without one, each element.
+/// Elements of each slice along an axis; without an axis, each element.
 fn slices(x: &Tensor, axis: Option<usize>) -> Vec<Vec<f64>> {
     let (values, shape) = (x.reals(), x.shape());
     let Some(axis) = axis else { return values.into_iter().map(|value| vec![value]).collect() };
@@ -107,11 +108,11 @@ fn slices(x: &Tensor, axis: Option<usize>) -> Vec<Vec<f64>> {
     slices
 }
 
-/// The order of slices: that of their first elements that differ. NaN comes last, as equal as it is.
+/// Compares slices by their first different elements. NaN is last, and equal to NaN.
 fn compare(left: &[f64], right: &[f64]) -> Ordering {
     let pairs = left.iter().zip(right);
     let order = |(left, right): (&f64, &f64)| {
-        // Default: what does not compare is a NaN, one or both.
+        // Default: elements that do not compare are NaN, one or both.
         left.partial_cmp(right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
     };
     pairs.map(order).find(|order| order.is_ne()).unwrap_or(Ordering::Equal) // Default: none differs.

@@ -1,4 +1,5 @@
-//! CausalConvWithState: a convolution of each channel of a signal with what came before it, which is kept.
+//! CausalConvWithState: a convolution of each channel of a signal with its past, which is kept as
+//! state.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Conv, Reshape, Slice, SliceRange, Transpose, UnaryKind};
@@ -7,7 +8,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "input")?, context.input(1, "weight")?);
     let (bias, past) = (context.optional(2), context.optional(3));

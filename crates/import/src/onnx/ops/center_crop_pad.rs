@@ -21,7 +21,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         }
     };
     if axes.len() != sizes.len() || (1..axes.len()).any(|index| axes[..index].contains(&axes[index])) {
-        return Err(unsupported("axes", axes, format!("{} different ones, as there are sizes", sizes.len())));
+        return Err(unsupported("axes", axes, format!("{} different axes, one per size", sizes.len())));
     }
     let mut pads = vec![[0; 2]; from.len()];
     for (&axis, &to) in axes.iter().zip(&sizes) {

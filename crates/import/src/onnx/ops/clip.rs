@@ -1,4 +1,4 @@
-//! Clip: bounds are attributes before opset 11, operands from there on.
+//! Clip: bounds are attributes before opset 11, and operands since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Clip, Reshape};
@@ -7,7 +7,7 @@ use npukit_numeric::TensorData;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let (min, max) = if context.opset < 11 {
@@ -57,7 +57,7 @@ fn computed(
     Ok(vec![result])
 }
 
-/// The bound without axes, of which exporters write one of size 1.
+/// Returns the bound as a scalar. Exporters also write bounds with one axis of size 1.
 fn scalar(context: &mut Context<'_>, bound: ValueId, operand: &'static str) -> Result<ValueId, Reason> {
     let shape = context.shape(bound).to_vec();
     match shape.iter().product() {

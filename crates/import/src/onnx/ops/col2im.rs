@@ -1,4 +1,4 @@
-//! Col2Im: columns of blocks added up to the image they are of, by a ScatterND with constant positions.
+//! Col2Im: adds columns of blocks to the image, as a ScatterND with constant positions.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Pad, PadMode, ScatterKind, ScatterNd, Transpose};
@@ -9,7 +9,7 @@ use super::super::error::Reason;
 use super::super::image::Windows;
 use super::super::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let [image, block] = [sizes(context, 1, "image_shape")?, sizes(context, 2, "block_shape")?];
@@ -41,7 +41,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.helper("image", Pad { pads, mode: PadMode::Constant(0.0) }, vec![y])?])
 }
 
-/// Where each element of each block lies in the padded image: blocks beside each other, elements one after the other.
+/// Position of each element of each block in the padded image: rows are elements of a block,
+/// columns are blocks.
 fn positions(context: &mut Context<'_>, windows: &Windows, padded: &[usize]) -> Result<Vec<i64>, Reason> {
     let (mut kernel, mut steps, mut stride) = (vec![0], vec![0], 1);
     for (axis, &size) in windows.axes.iter().zip(padded).rev() {
@@ -57,7 +58,7 @@ fn positions(context: &mut Context<'_>, windows: &Windows, padded: &[usize]) -> 
     Ok(kernel.iter().flat_map(|tap| steps.iter().map(move |step| (tap + step) as i64)).collect())
 }
 
-/// `count` copies of the positions, each `distance` further.
+/// Repeats the positions `count` times, each copy shifted by `distance` more.
 fn spread(count: usize, distance: usize, positions: &[usize]) -> Vec<usize> {
     (0..count).flat_map(|index| positions.iter().map(move |position| position + index * distance)).collect()
 }

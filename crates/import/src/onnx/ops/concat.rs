@@ -1,4 +1,4 @@
-//! Concat.
+//! Concat: concatenation along an axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Concat;
@@ -6,7 +6,7 @@ use npukit_graph::op::Concat;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let operands = (0..context.operands().max(1))
         .map(|index| context.input(index, "inputs"))

@@ -1,5 +1,5 @@
-//! ConstantOfShape: one value repeated; float zero when not given. What is too large to be made
-//! while reading stays a repetition, which the evaluator or the compiler makes when it needs it.
+//! ConstantOfShape: one repeated value, 0.0 by default. A constant that is too large for the
+//! folding budget stays an Expand, which the evaluator or the compiler computes when needed.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Tile;
@@ -11,7 +11,7 @@ use super::super::error::Reason;
 use super::super::tensor;
 use crate::elements::repeated;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let missing = Reason::OperandMissing { operand: "input" };
     let shape = tensor::shape(&context.integers(0, "input")?.ok_or(missing)?)?;

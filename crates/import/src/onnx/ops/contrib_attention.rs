@@ -1,5 +1,6 @@
-//! ONNX Runtime's attention: Attention, whose projections are inside, MultiHeadAttention and GroupQueryAttention, each as
-//! the products and the softmax it stands for; and its RotaryEmbedding.
+//! ONNX Runtime's attention operators, decomposed into matrix products and a softmax: Attention
+//! (which contains its projections), MultiHeadAttention and GroupQueryAttention; and ONNX Runtime's
+//! RotaryEmbedding.
 
 mod grouped;
 mod packed;
@@ -18,7 +19,7 @@ use super::super::error::Reason;
 use super::attention::Attention;
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     match context.op_type() {
         "Attention" | "QAttention" => packed::translate(context),
@@ -28,20 +29,22 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }
 }
 
-/// What is added to the scores, and which of them count.
+/// Terms added to the scores, and masks that hide scores.
 #[derive(Default)]
 struct Masks {
-    /// Added.
+    /// Terms added to the scores.
     biases: Vec<ValueId>,
-    /// Truth values: a score counts where all hold.
+    /// Truth values. A score is visible where all are true.
     visible: Vec<ValueId>,
-    /// What a score is that does not count.
+    /// Value of a hidden score.
     hidden: f32,
-    /// A score beside those of the keys, that no value belongs to: a number, or one for each head, `[1, heads, 1, 1]`.
+    /// Additional score without a value, which takes part in the softmax: a number, or one per
+    /// head, `[1, heads, 1, 1]`.
     sink: Option<ValueId>,
 }
 
-/// MultiHeadAttention: queries, keys and values by token, `[batch, sequence, heads * head]`, or keys and values by head.
+/// Translates MultiHeadAttention. Queries are by token, `[batch, sequence, heads * head]`; keys and
+/// values are by token or by head.
 fn multi_head(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (query, key, value) =
         (context.input(0, "query")?, context.input(1, "key")?, context.input(2, "value")?);
@@ -84,7 +87,7 @@ fn multi_head(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![seen, keys, values])
 }
 
-/// Keys and values with those of the tokens before.
+/// Appends keys and values to the past.
 fn extended(
     context: &mut Context<'_>,
     past: Option<(ValueId, ValueId)>,
@@ -98,17 +101,18 @@ fn extended(
 
 /// How many tokens came before.
 fn before(context: &Context<'_>, past: Option<(ValueId, ValueId)>) -> usize {
-    // Default: nothing before means none before; a past without that axis is refused where it is joined.
+    // Default: without a past, the number of earlier tokens is 0; a past without that axis is refused
+    // where it is joined.
     past.and_then(|(key, _)| context.shape(key).get(2).copied()).unwrap_or(0)
 }
 
-/// What the scores are multiplied by.
+/// Factor of the scores.
 fn scale(context: &mut Context<'_>, net: &Attention) -> Result<f32, Reason> {
     let stated = context.attributes.float_or("scale", 0.0)?;
     Ok(if stated == 0.0 { 1.0 / (net.head as f32).sqrt() } else { stated })
 }
 
-/// What each query sees, `[batch, queries, heads * size]`.
+/// Returns the attention results, `[batch, queries, heads * size]`.
 fn attend(
     context: &mut Context<'_>,
     net: &Attention,
@@ -146,7 +150,8 @@ fn attend(
     net.seen(context, shares, values, true)
 }
 
-/// A value by token, with its bias, as one by head: `[batch, heads, sequence, head]`. One that is by head stays.
+/// Converts a value by token, after adding its bias, to one by head: `[batch, heads, sequence,
+/// head]`. A value by head is returned unchanged.
 fn split_heads(
     context: &mut Context<'_>,
     x: ValueId,
@@ -173,7 +178,7 @@ fn split_heads(
     }
 }
 
-/// An attribute that counts heads.
+/// Reads an attribute that is a number of heads.
 fn number_of(context: &mut Context<'_>, name: &'static str) -> Result<usize, Reason> {
     let stated = context.attributes.int(name)?.ok_or(Reason::AttributeMissing { name })?;
     usize::try_from(stated)
@@ -187,7 +192,8 @@ fn shape(context: &Context<'_>, x: ValueId, operand: &'static str, legal: &str) 
 }
 
 impl Masks {
-    /// Keys that are padding: the number of keys of each text, or 0 for each of them that is none.
+    /// Hides padding keys. The mask is the number of keys of each text, or one number per key,
+    /// which is 0 for padding.
     fn padding(&mut self, context: &mut Context<'_>, net: &Attention, mask: ValueId) -> Result<(), Reason> {
         let &Attention { batch, queries, keys, .. } = net;
         let mask = context.helper("mask", Cast::new(ElementType::I64), vec![mask])?;
@@ -223,14 +229,14 @@ impl Masks {
 }
 
 impl Attention {
-    /// The place of each key, `[keys]`.
+    /// Position of each key, `[keys]`.
     fn places(&self, context: &mut Context<'_>) -> Result<ValueId, Reason> {
         context.reserve(&[self.keys])?;
         let places = TensorData::I64((0..self.keys as i64).collect());
         Ok(context.make_constant(typed(ElementType::I64, vec![self.keys], places)?))
     }
 
-    /// The score that no value belongs to, for each head and query, `[batch, heads, queries, 1]`.
+    /// Score without a value, for each head and query, `[batch, heads, queries, 1]`.
     fn sinks(&self, context: &mut Context<'_>, sink: ValueId) -> Result<ValueId, Reason> {
         let shape = vec![self.batch, self.heads, self.queries, 1];
         context.reserve(&shape)?;

@@ -1,4 +1,5 @@
-//! ONNX Runtime's FusedMatMul, FusedGemm and FusedConv: a product with what it does before or after it.
+//! ONNX Runtime's FusedMatMul, FusedGemm and FusedConv: a product fused with the operators before
+//! or after it.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Clip, LeakyRelu, MatMul, Relu, Transpose, Unary, UnaryKind};
@@ -10,7 +11,7 @@ use super::super::error::Reason;
 use super::{conv, gemm};
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     match context.op_type() {
         "FusedMatMul" => matmul(context),
@@ -30,7 +31,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
                 Some(z) => context.helper("sum", Binary { kind: BinaryKind::Add }, vec![y, z])?,
                 None => y,
             };
-            // Default: an activation without parameters has none.
+            // Default: omitted parameters are empty.
             let values = context.attributes.floats("activation_params")?.unwrap_or_default().to_vec();
             activated(context, y, &values)
         }
@@ -38,7 +39,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }
 }
 
-/// `alpha * A * B`, with either transposed: the last two axes, or all but the last, with `transBatch`.
+/// Returns `alpha * A * B`, with either operand transposed: the last two axes or, with
+/// `transBatch`, all but the last.
 fn matmul(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (a, b) = (context.input(0, "A")?, context.input(1, "B")?);
     let a = turned(context, a, "transA", "transBatchA")?;
@@ -53,8 +55,8 @@ fn matmul(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![context.emit(Binary { kind: BinaryKind::Mul }, vec![product, alpha])?])
 }
 
-/// An operand with its axes as the attributes say: `transBatch` moves the first axis behind the other batch axes, and
-/// one more with `trans`.
+/// Returns an operand with its axes permuted by the attributes. `transBatch` moves the first axis
+/// after the other batch axes, and past one more axis with `trans`.
 fn turned(
     context: &mut Context<'_>,
     x: ValueId,

@@ -1,4 +1,4 @@
-//! ONNX Runtime's Gelu and its relatives: exact, by the tanh, by a sigmoid, and with a bias before it.
+//! ONNX Runtime's Gelu and its variants: exact, by tanh, by a sigmoid, and with a bias before it.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, GeluForm, Unary, UnaryKind};
@@ -6,7 +6,7 @@ use npukit_graph::op::{Binary, BinaryKind, GeluForm, Unary, UnaryKind};
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let kind = match context.op_type() {

@@ -1,4 +1,4 @@
-//! ONNX Runtime's normalisations of sums: SkipLayerNormalization, its relative without means, and
+//! ONNX Runtime's normalizations of sums: SkipLayerNormalization, its variant without means, and
 //! EmbedLayerNormalization, whose terms are rows of tables.
 
 use npukit_graph::ValueId;
@@ -12,7 +12,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     match context.op_type() {
         "SkipLayerNormalization" => {
@@ -97,12 +97,12 @@ fn embedded(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
         sum = add(context, sum, segment)?;
     }
     let (scale, shift, mask) = (context.input(5, "gamma")?, context.input(6, "beta")?, context.optional(7));
-    context.attributes.without_effect("mask_index_type"); // the outputs say it
+    context.attributes.without_effect("mask_index_type"); // determined by the outputs
     let y = normalised(context, sum, scale, Some(shift))?;
     if !context.is_wanted(1) && !context.is_wanted(2) {
         return Ok(vec![y]);
     }
-    // How many words of each text the mask shows; without one, none are counted.
+    // Number of words per text that the mask shows; 0 without a mask.
     let count = match mask {
         Some(mask) => {
             let mask = context.helper("mask", Cast::new(ElementType::I32), vec![mask])?;

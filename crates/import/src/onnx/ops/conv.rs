@@ -9,7 +9,7 @@ use super::super::error::Reason;
 use super::super::image::{Image, MAX_CROPPED, Windows, image_sizes};
 use super::super::volume;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "X")?, context.input(1, "W")?);
     let bias = context.optional(2);
@@ -46,7 +46,8 @@ pub(super) fn conv(
     image.restore(context, y)
 }
 
-/// The kernel's sizes: the weights' axes after the first two. They are as many as the operand's.
+/// Sizes of the kernel: the weights' axes after the first two. Their number must match the
+/// operand's.
 pub(super) fn kernel(context: &Context<'_>, x: ValueId, weights: ValueId) -> Result<Vec<usize>, Reason> {
     let (shape, kernel) = (context.shape(weights), image_sizes(context.shape(weights)));
     let rank = context.shape(x).len();
@@ -66,13 +67,13 @@ pub(super) fn kernel(context: &Context<'_>, x: ValueId, weights: ValueId) -> Res
 /// Attribute `group`, by which the channels of `x` (axis 1) are divided.
 pub(super) fn group(context: &mut Context<'_>, x: ValueId) -> Result<usize, Reason> {
     let group = context.attributes.int_or("group", 1)?;
-    // Default: an operand without an axis of channels has none, and no group divides them.
+    // Default: an operand without a channel axis has 0 channels, which no group divides.
     let channels = context.shape(x).get(1).copied().unwrap_or_default();
     let known = usize::try_from(group).ok().filter(|group| (1..=channels).contains(group));
     known.ok_or_else(|| unsupported("group", group, "1 to the channels of the operand"))
 }
 
-/// Weights `[co, ci / group, kh, kw]` or `[co, ci / group, kw]` as the graph wants them.
+/// Permutes weights `[co, ci / group, kh, kw]` or `[co, ci / group, kw]` to the graph's layout.
 fn hwio(context: &mut Context<'_>, weights: ValueId) -> Result<ValueId, Reason> {
     let &[co, ci, columns] = context.shape(weights) else {
         return context.permute(weights, &[2, 3, 1, 0], "hwio");

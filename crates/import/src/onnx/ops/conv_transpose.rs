@@ -1,4 +1,5 @@
-//! ConvTranspose over one to three axes: constant weights become HWIO, as those of Conv, at once.
+//! ConvTranspose over one to three axes. Constant weights are permuted to HWIO during the import,
+//! as in Conv.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{ConvTranspose, Reshape, Slice, SliceRange, Transpose};
@@ -12,7 +13,7 @@ use super::super::image::{
 use super::super::volume;
 use super::conv::{group, kernel};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "X")?, context.input(1, "W")?);
     let bias = context.optional(2);
@@ -28,7 +29,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         pads: window.pads,
         output_padding: match output_padding[..] {
             [.., rows, columns] => [rows, columns],
-            // Default: nothing stated means no padding.
+            // Default: without output padding, 0.
             _ => [0, output_padding.last().copied().unwrap_or(0)],
         },
         group,
@@ -59,7 +60,7 @@ fn slice(context: &mut Context<'_>, weights: ValueId, index: usize) -> Result<Va
     context.reshape(slice, shape)
 }
 
-/// Sets the pads and gives the output padding, from `pads`, `output_padding`, `output_shape` and
+/// Sets the pads and returns the output padding, from `pads`, `output_padding`, `output_shape` and
 /// `auto_pad`.
 fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) -> Result<Vec<usize>, Reason> {
     let axes = sizes.len();
@@ -78,7 +79,7 @@ fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) ->
             _ => None,
         };
         let (pads, missing) = match wanted {
-            // What the result has beyond the last kernel holds the bias alone.
+            // Elements beyond the last kernel only hold the bias.
             Some(wanted) => (halves(&rule, (all - wanted).max(0)), (wanted - all).max(0)),
             None => ([pads[axis], pads[axis + axes]], 0),
         };
@@ -88,12 +89,13 @@ fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) ->
     Ok(output_padding)
 }
 
-/// What is cut off in two halves: the odd element at the beginning unless the rule is SAME_UPPER.
+/// Splits the cropped total in two halves. The odd element is at the beginning unless the rule is
+/// SAME_UPPER.
 fn halves(rule: &str, total: i64) -> [i64; 2] {
     same_pads(if rule == "SAME_UPPER" { rule } else { "SAME_LOWER" }, total)
 }
 
-/// The size of the result before anything is cut off or added.
+/// Size of the result before cropping and padding.
 fn full_size(size: usize, window: &WindowAxis) -> i64 {
     let last = size.saturating_sub(1) * window.stride;
     (last + (window.kernel - 1) * window.dilation + 1) as i64
@@ -126,7 +128,7 @@ fn hwio(context: &mut Context<'_>, weights: ValueId, group: usize) -> Result<Val
     let (channels, filters, kernel) = (shape[0], shape[1], image_sizes(shape));
     let [rows, columns] = if let &[rows, columns] = kernel { [rows, columns] } else { [1, kernel[0]] };
     let inner = channels / group;
-    // Each group's output channels come after those of the group before.
+    // The output channels of the groups are concatenated.
     let split = Reshape { shape: vec![group, inner, filters, rows, columns] };
     let weights = context.helper("groups", split, vec![weights])?;
     let weights = context.helper("hwigo", Transpose { perm: vec![3, 4, 1, 0, 2] }, vec![weights])?;

@@ -1,4 +1,4 @@
-//! CumSum and CumProd.
+//! CumSum and CumProd: running sum and product along an axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Cumulative;
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "x")?;
     let axis = match context.integers(1, "axis")?.ok_or(Reason::OperandMissing { operand: "axis" })?[..] {

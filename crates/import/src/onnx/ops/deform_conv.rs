@@ -1,5 +1,5 @@
-//! DeformConv: the elements that a convolution multiplies, sampled where the offsets say, then a convolution of single
-//! pixels, whose channels they are.
+//! DeformConv: samples the elements that a convolution multiplies at the offset positions, then
+//! convolves single pixels, whose channels are those elements.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -12,7 +12,7 @@ use super::super::error::Reason;
 use super::super::image::{Windows, image_sizes};
 use super::conv::{group, kernel};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights, offsets) = (context.input(0, "X")?, context.input(1, "W")?, context.input(2, "offset")?);
     let (bias, mask) = (context.optional(3), context.optional(4));
@@ -59,7 +59,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.helper("nchw", Transpose { perm: vec![0, 3, 1, 2] }, vec![y])?])
 }
 
-/// Column and row of each tap of each window without an offset.
+/// Column and row of each tap of each window, without offsets.
 fn places(
     context: &mut Context<'_>,
     windows: &Windows,

@@ -1,4 +1,5 @@
-//! DepthToSpace and SpaceToDepth: one transposition of an NHWC image whose axes are cut into blocks.
+//! DepthToSpace and SpaceToDepth: a transposition of an NHWC image whose axes are split into
+//! blocks.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Reshape, Transpose};
@@ -8,7 +9,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::image::Image;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let &[n, c, h, w] = context.shape(x) else {
@@ -17,7 +18,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     };
     let to_space = context.op_type() == "DepthToSpace";
     let b = block_size(context, if to_space { [c, c] } else { [h, w] }, to_space)?;
-    // CRD counts blocks within channels, DCR channels within blocks.
+    // CRD orders blocks within channels; DCR orders channels within blocks.
     let channels_first = match context.attributes.string("mode")?.as_deref() {
         None | Some("DCR") => false,
         Some("CRD") => true,

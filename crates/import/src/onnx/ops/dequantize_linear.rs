@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::quantize_linear::{axis_and_block, type_attribute};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, scale) = (context.input(0, "x")?, context.input(1, "x_scale")?);
     let zero_point = context.optional(2);

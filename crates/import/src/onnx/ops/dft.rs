@@ -1,4 +1,4 @@
-//! DFT: the axis is an attribute in opset 17, an operand from 20 on.
+//! DFT: the axis is an attribute at opset 17, and an operand since opset 20.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Concat, Dft, Pad, PadMode, Slice, SliceRange};
@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::MAX_ELEMENTS;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let shape = context.shape(x).to_vec();
@@ -37,7 +37,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Dft { axis, length, inverse, onesided }, vec![x])?])
 }
 
-/// The `length` points of a real signal's transform, of which `x` has the first half: the others are conjugates of them.
+/// Completes the `length` points of a real signal's transform. `x` has the first half; the other
+/// points are their conjugates.
 fn conjugates(context: &mut Context<'_>, x: ValueId, axis: usize, length: usize) -> Result<ValueId, Reason> {
     let shape = context.shape(x).to_vec();
     if length == 0 || shape.last() != Some(&2) || axis + 1 >= shape.len() || length > MAX_ELEMENTS {
@@ -60,7 +61,7 @@ fn conjugates(context: &mut Context<'_>, x: ValueId, axis: usize, length: usize)
     context.helper("points", Concat { axis }, vec![first, mirrored])
 }
 
-/// A constant operand of one integer; none when it is left out.
+/// Returns a constant operand of one integer, or `None` if it is absent.
 fn integer(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<Option<i64>, Reason> {
     match context.integers(index, operand)?.as_deref() {
         None => Ok(None),

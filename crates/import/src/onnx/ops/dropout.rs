@@ -7,7 +7,7 @@ use super::super::context::{Context, described};
 use super::super::error::Reason;
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     context.attributes.without_effect("ratio");

@@ -1,4 +1,5 @@
-//! DynamicQuantizeLinear: unsigned bytes with a scale by the extremes of the operand, as the standard defines it.
+//! DynamicQuantizeLinear: quantizes to unsigned bytes with a scale from the operand's extremes, as
+//! the standard defines it.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -11,19 +12,19 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::quantised::number;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "x")?;
     Ok(of(context, x)?.to_vec())
 }
 
-/// The bytes that stand for `x`, the step between them and the byte for 0.
+/// Returns the bytes that represent `x`, their scale, and their zero point.
 pub(super) fn of(context: &mut Context<'_>, x: ValueId) -> Result<[ValueId; 3], Reason> {
     let zero = number(context, Vec::new(), 0.0)?;
     let binary = |context: &mut Context<'_>, kind, left, right| {
         context.helper("range", Binary { kind }, vec![left, right])
     };
-    // Zero is one of the numbers that the integers stand for.
+    // Zero must be representable.
     let extreme = |context: &mut Context<'_>, of: ReduceKind, kind: BinaryKind| {
         let axes = (0..context.shape(x).len()).collect();
         let found = context.helper("extreme", Reduce { kind: of, axes, keep_dims: false }, vec![x])?;
@@ -33,7 +34,7 @@ pub(super) fn of(context: &mut Context<'_>, x: ValueId) -> Result<[ValueId; 3], 
     let largest = extreme(context, ReduceKind::Max, BinaryKind::Max)?;
     let range = binary(context, BinaryKind::Sub, largest, least)?;
     let steps = number(context, Vec::new(), 255.0)?;
-    // Zeros alone have no range: any step does, and ONNX Runtime has 1.
+    // An operand of zeros has no range. Any scale is valid; ONNX Runtime uses 1.
     let is_flat = context.helper("flat", Compare { kind: CompareKind::Equal }, vec![range, zero])?;
     let range = context.helper("range", Where, vec![is_flat, steps, range])?;
     let scale = context.helper("scale", Binary { kind: BinaryKind::Div }, vec![range, steps])?;

@@ -6,7 +6,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::einsum::einsum;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let equation = context.attributes.string("equation")?;
     let equation = equation.ok_or(Reason::AttributeMissing { name: "equation" })?;

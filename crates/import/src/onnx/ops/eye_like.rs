@@ -8,7 +8,7 @@ use super::super::error::Reason;
 use super::super::tensor::element_type;
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let &[rows, columns] = context.shape(x) else {

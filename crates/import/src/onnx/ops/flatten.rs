@@ -1,4 +1,4 @@
-//! Flatten to two axes, those before `axis` and the rest.
+//! Flatten to two axes: the axes before `axis`, and the others.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Reshape;
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let axis = context.attributes.int_or("axis", 1)?;

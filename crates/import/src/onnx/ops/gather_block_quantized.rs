@@ -1,4 +1,5 @@
-//! GatherBlockQuantized: rows of a table of narrow numbers, which have a scale and a zero point for each block of a row.
+//! GatherBlockQuantized: rows of a table of narrow numbers, with one scale and zero point per block
+//! of a row.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Gather;
@@ -10,22 +11,22 @@ use super::super::error::Reason;
 use crate::elements::{packed, typed};
 use crate::shape::check_constant;
 
-/// The table as its elements are, and where its scales belong.
+/// Layout of the table, and the axes of its scales.
 struct Table {
-    /// The shape of the elements, not of the bytes that hold them.
+    /// Shape of the elements, not of the bytes that hold them.
     shape: Vec<usize>,
-    /// Elements of a byte.
+    /// Elements per byte.
     per_byte: usize,
     bits: usize,
     /// The axis that has blocks.
     axis: usize,
     /// Elements of a block along it.
     block: usize,
-    /// The zero point where none is given.
+    /// Default zero point.
     zero: f32,
 }
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (data, indices) = (context.input(0, "data")?, context.input(1, "indices")?);
     let scales = context.input(2, "scales")?;
@@ -50,7 +51,7 @@ impl Table {
         let axis =
             Context::axis("quantize_axis", context.attributes.int_or("quantize_axis", 1)?, shape.len())?;
         let stated = context.attributes.int_or("bits", 4)?;
-        // Bytes hold numbers of the stated bits; every other type says itself how wide it is.
+        // Bytes hold numbers of the stated bits; other types determine their width.
         let is_packed = element == ElementType::U8;
         let bits = if is_packed { stated as usize } else { element.bits() };
         if is_packed && ![2, 4, 8].contains(&stated) {
@@ -90,7 +91,7 @@ impl Table {
         }
         .ok_or_else(|| wrong("scales", &scales, format!("floats of shape {blocks:?}")))?;
         let zeros = self.zeros(context, &blocks)?;
-        // As many as the file holds: they cost nothing of what folding may make.
+        // The file holds these elements, so they do not use the folding budget.
         context.allow(codes.len());
         let [_, length, inner] = self.extents();
         let count = blocks[self.axis];
@@ -102,7 +103,8 @@ impl Table {
         Ok(codes.into_iter().enumerate().map(value).collect())
     }
 
-    /// The zero point of each block, where the node has them; they are packed as the table is.
+    /// Returns the zero point of each block, or `None` if the node has none. They are packed like
+    /// the table.
     fn zeros(&self, context: &mut Context<'_>, blocks: &[usize]) -> Result<Option<Vec<f32>>, Reason> {
         let Some(zeros) = context.optional(3) else { return Ok(None) };
         let zeros = context.constant(zeros, "zero_points")?;
@@ -114,7 +116,7 @@ impl Table {
             return Err(wrong("zero_points", &zeros, format!("as the data, of shape {stored:?}")));
         }
         let codes = self.codes(&zeros)?;
-        // A row ends with a byte: what is left of its last one is of no block.
+        // Rows end at a byte boundary, so the last byte may have unused elements.
         let (held, used) = match (stored.last(), blocks.last()) {
             (Some(&held), Some(&used)) => ((held * self.per_byte).max(1), used),
             _ => (1, 1),
@@ -122,7 +124,7 @@ impl Table {
         Ok(Some(codes.chunks(held).flat_map(|row| &row[..used.min(row.len())]).copied().collect()))
     }
 
-    /// Elements as numbers, out of their bytes where they share those.
+    /// Elements as numbers, unpacked from shared bytes.
     fn codes(&self, tensor: &Tensor) -> Result<Vec<f32>, Reason> {
         match tensor.data() {
             TensorData::F32(floats) => Ok(floats.clone()),
@@ -136,7 +138,8 @@ impl Table {
     }
 }
 
-/// Numbers of shape `from` for each place of shape `to`, where an axis of 1 stands for all; none if they do not fit.
+/// Broadcasts numbers of shape `from` to shape `to`, whose axes of size 1 repeat. Returns `None` if
+/// the shapes do not fit.
 fn spread(numbers: &[f32], from: &[usize], to: &[usize]) -> Option<Vec<f32>> {
     if from == to {
         return Some(numbers.to_vec());

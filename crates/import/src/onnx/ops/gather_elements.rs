@@ -7,7 +7,7 @@ use super::super::boxes;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (data, indices) = (context.input(0, "data")?, context.input(1, "indices")?);
     let rank = context.shape(data).len();

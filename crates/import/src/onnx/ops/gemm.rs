@@ -6,7 +6,7 @@ use npukit_graph::op::Gemm;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut operands = vec![context.input(0, "A")?, context.input(1, "B")?];
     operands.extend(context.optional(2));

@@ -8,7 +8,7 @@ use super::super::channels::{channels_first, channels_last};
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, grid) = (context.input(0, "X")?, context.input(1, "grid")?);
     let mode = match context.attributes.string("mode")?.as_deref() {

@@ -1,5 +1,5 @@
-//! GroupNormalization; the channels become the last axis. Before opset 21 there is a scale and a
-//! bias per group, from there on per channel.
+//! GroupNormalization; the channels become the last axis. Scale and bias are per group before opset
+//! 21, and per channel since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Gather, GroupNormalization};
@@ -11,12 +11,12 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut operands = vec![context.input(0, "X")?, context.input(1, "scale")?, context.input(2, "bias")?];
     let stated =
         context.attributes.int("num_groups")?.ok_or(Reason::AttributeMissing { name: "num_groups" })?;
-    // Default: an operand without an axis of channels has none, and inference refuses it.
+    // Default: an operand without a channel axis has 0 channels, and inference refuses it.
     let channels = context.shape(operands[0]).get(1).copied().unwrap_or(0);
     let fits = |groups: &usize| *groups > 0 && channels.is_multiple_of(*groups);
     let groups = usize::try_from(stated).ok().filter(fits);

@@ -1,4 +1,4 @@
-//! IsInf.
+//! IsInf: whether elements are infinite.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Compare, CompareKind, Logic, LogicKind};
@@ -8,14 +8,15 @@ use super::super::error::Reason;
 
 const EQUAL: Compare = Compare { kind: CompareKind::Equal };
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let positive = context.attributes.flag("detect_positive", true)?;
     let negative = context.attributes.flag("detect_negative", true)?;
     let mut found = Vec::new();
     for (wanted, infinity) in [(positive, f32::INFINITY), (negative, f32::NEG_INFINITY)] {
-        // Nothing is both infinities: of those not asked for, one that nothing is equal to.
+        // An element cannot equal both infinities. An unwanted one becomes NaN, which equals
+        // nothing.
         let infinity = context.scalar(x, if wanted { infinity } else { f32::NAN })?;
         found.push(context.helper("is_infinite", EQUAL, vec![x, infinity])?);
     }

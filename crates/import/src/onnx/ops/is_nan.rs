@@ -1,4 +1,4 @@
-//! IsNaN.
+//! IsNaN: whether elements are NaN.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::IsNaN;
@@ -6,7 +6,7 @@ use npukit_graph::op::IsNaN;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     Ok(vec![context.emit(IsNaN, vec![x])?])

@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, scale) = (context.input(0, "X")?, context.input(1, "Scale")?);
     let operands = [x, scale].into_iter().chain(context.optional(2)).collect();

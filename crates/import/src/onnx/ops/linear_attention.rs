@@ -1,4 +1,5 @@
-//! LinearAttention: a state that each token changes and reads, as the products and sums of one token after the other.
+//! LinearAttention: each token updates and reads a state. It is decomposed into products and sums,
+//! token by token.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Cast, Concat, MatMul, Reshape, Split, Transpose, UnaryKind};
@@ -11,7 +12,7 @@ use super::super::error::Reason;
 /// Nodes that a token becomes, at most.
 const NODES_PER_TOKEN: usize = 24;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let net = Sizes::new(context)?;
     let rule = context.attributes.string("update_rule")?.unwrap_or_else(|| "gated_delta".to_owned());
@@ -68,7 +69,7 @@ struct Sizes {
     tokens: usize,
     /// Heads of keys and values.
     heads: usize,
-    /// Heads of queries to each of those.
+    /// Query heads per head of keys.
     group: usize,
     key: usize,
     value: usize,
@@ -99,7 +100,8 @@ impl Sizes {
         }
     }
 
-    /// An operand `[batch, tokens, ..]` as a value `[batch, ..]` of the sizes `each` for every token, in single precision.
+    /// Splits an operand `[batch, tokens, ..]` into one value `[batch, ..]` of the sizes `each` per
+    /// token, in single precision.
     fn tokens_of(
         &self,
         context: &mut Context<'_>,
@@ -115,7 +117,8 @@ impl Sizes {
         parts.into_iter().map(|part| context.reshape(part, shape.clone())).collect()
     }
 
-    /// An operand that is there when it is `wanted`: numbers for all heads, for each head, or `width` for each head.
+    /// Returns an operand that must be present exactly if `wanted`: numbers for all heads, one per
+    /// head, or `width` per head.
     fn optional_tokens(
         &self,
         context: &mut Context<'_>,
@@ -126,10 +129,10 @@ impl Sizes {
     ) -> Result<Option<Vec<ValueId>>, Reason> {
         let Some(x) = context.optional(index).filter(|_| wanted) else {
             let is_given = context.optional(index).is_some();
-            let legal = "given where update_rule has it, else left out";
+            let legal = "given if update_rule uses it, otherwise left out";
             return if is_given == wanted { Ok(None) } else { Err(unsupported(operand, is_given, legal)) };
         };
-        // Default: what has no axes is refused by the reshape.
+        // Default: an operand without axes is refused by the reshape.
         let last = context.shape(x).last().copied().unwrap_or_default();
         let each = match last {
             1 if width == 1 => [1, 1, 1],
@@ -140,7 +143,7 @@ impl Sizes {
     }
 }
 
-/// An attribute that counts heads.
+/// Reads an attribute that is a number of heads.
 fn count(context: &mut Context<'_>, name: &'static str) -> Result<usize, Reason> {
     let stated = context.attributes.int(name)?.ok_or(Reason::AttributeMissing { name })?;
     let known = usize::try_from(stated).ok().filter(|heads| (1..=1 << 20).contains(heads));

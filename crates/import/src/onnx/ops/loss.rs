@@ -10,7 +10,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, target) = (context.input(0, "input")?, context.input(1, "target")?);
     let shape = context.shape(x).to_vec();
@@ -43,7 +43,7 @@ fn likelihood(
             Some(context.compare(CompareKind::Equal, target, index)?)
         }
     };
-    // What is ignored may be no class at all: the first stands for it, and counts nothing.
+    // An ignored target need not be a valid class. Class 0 replaces it, with weight 0.
     let class = match ignored {
         None => target,
         Some(ignored) => {
@@ -68,7 +68,7 @@ fn likelihood(
     reduced(context, loss, weight)
 }
 
-/// The weight of each target, where they are not all 1.
+/// Weight of each target; `None` if all are 1.
 fn weight(
     context: &mut Context<'_>,
     x: ValueId,

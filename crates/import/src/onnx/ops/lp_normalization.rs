@@ -1,4 +1,4 @@
-//! LpNormalization.
+//! LpNormalization: division by the Lp norm along an axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{LpNormalization, Norm};
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let rank = context.shape(x).len();

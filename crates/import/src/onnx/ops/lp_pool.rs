@@ -1,5 +1,5 @@
-//! LpPool and GlobalLpPool: the root of a sum of powers. The sum over a window is a convolution of each channel with
-//! ones.
+//! LpPool and GlobalLpPool: the root of a sum of powers. The sum over a window is a convolution of
+//! each channel with ones.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Pow, ReduceKind, UnaryKind};
@@ -9,7 +9,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::pool::sums;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let p = context.attributes.int_or("p", 2)?;

@@ -8,7 +8,7 @@ use super::super::channels::by_channel;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let stated = context.attributes.int("size")?.ok_or(Reason::AttributeMissing { name: "size" })?;

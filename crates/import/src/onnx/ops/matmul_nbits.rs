@@ -1,4 +1,5 @@
-//! MatMulNBits: a product with weights of 2, 4 or 8 bits, which have a scale and a zero point for each block of a row.
+//! MatMulNBits: a product with weights of 2, 4 or 8 bits, with one scale and zero point per block
+//! of a row.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, MatMul};
@@ -10,20 +11,20 @@ use super::super::error::Reason;
 use crate::elements::{packed, typed};
 use crate::shape::check_constant;
 
-/// How the weights lie.
+/// Layout of the weights.
 struct Blocks {
-    /// Weights of a row, which makes one column of the result.
+    /// Weights per row. A row computes one column of the result.
     columns: usize,
     rows: usize,
     bits: usize,
-    /// Weights of a block.
+    /// Weights per block.
     size: usize,
-    /// The block whose scale and zero point each weight of a row has, where it is not the block that holds its bits:
-    /// columns that were quantized in the order of their importance.
+    /// For each weight of a row, the block of its scale and zero point. `None` if it is the block
+    /// that holds its bits; otherwise, columns were quantized in order of importance.
     order: Option<Vec<usize>>,
 }
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "A")?;
     let blocks = Blocks::read(context)?;
@@ -64,12 +65,12 @@ impl Blocks {
         Ok(Self { columns, rows, bits: bits as usize, size: block, order })
     }
 
-    /// Blocks of a row.
+    /// Blocks per row.
     fn count(&self) -> usize {
         self.columns.div_ceil(self.size)
     }
 
-    /// Bytes of a block.
+    /// Bytes per block.
     fn bytes(&self) -> usize {
         (self.size * self.bits).div_ceil(8)
     }
@@ -80,7 +81,7 @@ impl Blocks {
         let count = self.count();
         let codes =
             self.bytes_of(context, 1, "B", rows.saturating_mul(count).saturating_mul(self.bytes()))?;
-        // As many as the file holds: they cost nothing of what folding may make.
+        // The file holds these elements, so they do not use the folding budget.
         context.allow(rows * columns);
         let scales = context.input(2, "scales")?;
         let scales = self.numbers(context, scales, "scales")?;
@@ -98,7 +99,8 @@ impl Blocks {
         Ok(weights)
     }
 
-    /// The zero point of each block: floats, or integers whose rows begin with a byte; in the middle when not given.
+    /// Zero point of each block: floats, or integers whose rows begin at a byte boundary. Defaults
+    /// to the middle of the range.
     fn zeros(&self, context: &mut Context<'_>) -> Result<Vec<f32>, Reason> {
         let count = self.count();
         let Some(zeros) = context.optional(3) else {
@@ -113,7 +115,7 @@ impl Blocks {
         Ok(bytes.chunks(width).flat_map(row).collect())
     }
 
-    /// A number for each block.
+    /// Returns one number per block.
     fn numbers(&self, context: &Context<'_>, id: ValueId, operand: &'static str) -> Result<Vec<f32>, Reason> {
         let tensor = context.constant(id, operand)?;
         let expected = self.rows * self.count();
@@ -141,13 +143,13 @@ impl Blocks {
     }
 }
 
-/// The block of each of `columns` weights of a row, of `count` blocks: operand g_idx.
+/// Reads operand g_idx: for each of `columns` weights of a row, its block of `count` blocks.
 fn order(context: &mut Context<'_>, columns: usize, count: usize) -> Result<Option<Vec<usize>>, Reason> {
     let Some(order) = context.optional(4) else { return Ok(None) };
     let order = context.constant(order, "g_idx")?;
     let legal = || wrong("g_idx", &order, format!("{columns} numbers of blocks, each 0 to {}", count - 1));
     let TensorData::I32(blocks) = order.data() else { return Err(legal()) };
-    // Some files have a number for each weight of the last block, too, though the row ends before.
+    // Some files fill up the last block with numbers, although the row ends before.
     let blocks = blocks.get(..columns).ok_or_else(legal)?;
     let block = |&block: &i32| usize::try_from(block).ok().filter(|&block| block < count);
     blocks.iter().map(block).collect::<Option<_>>().ok_or_else(legal).map(Some)

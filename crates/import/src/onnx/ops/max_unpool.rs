@@ -9,8 +9,9 @@ use super::super::error::Reason;
 use super::super::image::{Windows, image_sizes};
 use super::super::tensor;
 
-/// Translates one node. The indices count the elements of the whole tensor that was pooled; a shape of the result that
-/// is stated adds zeros behind that.
+/// Adds the operators of one node to the graph and returns its results. The indices count the
+/// elements of the whole tensor that was pooled. A stated shape of the result adds zeros at the
+/// end.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, indices) = (context.input(0, "X")?, context.input(1, "I")?);
     let shape = context.shape(x).to_vec();
@@ -30,7 +31,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let Some(stated) = context.integers(2, "output_shape")? else { return Ok(vec![y]) };
     let stated = tensor::shape(&stated)?;
     if stated.len() != pooled.len() || stated.iter().zip(&pooled).any(|(stated, pooled)| stated < pooled) {
-        return Err(unsupported("output_shape", stated, format!("no less than {pooled:?}")));
+        return Err(unsupported("output_shape", stated, format!("at least {pooled:?}")));
     }
     let pads = stated.iter().zip(&pooled).map(|(to, from)| [0, (to - from) as isize]).collect();
     Ok(vec![context.helper("zeros", Pad { pads, mode: PadMode::Constant(0.0) }, vec![y])?])

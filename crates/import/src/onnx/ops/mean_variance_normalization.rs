@@ -1,4 +1,5 @@
-//! MeanVarianceNormalization: the difference from the mean, divided by the deviation, over some axes.
+//! MeanVarianceNormalization: difference from the mean, divided by the standard deviation, over
+//! some axes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, ReduceKind, UnaryKind};
@@ -7,10 +8,10 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Added to the deviation, as the standard's definition by other operators has it.
+/// Term added to the deviation, from the standard's definition by other operators.
 const EPSILON: f32 = 1e-9;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let rank = context.shape(x).len();

@@ -1,5 +1,5 @@
-//! NonMaxSuppression: the boxes with the highest scores, without those that overlap better ones. How many there are
-//! depends on the values: it is computed when they are constants.
+//! NonMaxSuppression: the boxes with the highest scores, without boxes that overlap better ones.
+//! The size of the result depends on the values, so they must be constants.
 
 use npukit_graph::ValueId;
 
@@ -7,13 +7,13 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (boxes, scores) = (context.input(0, "boxes")?, context.input(1, "scores")?);
     let (boxes, scores) = (context.decides(boxes, "boxes")?, context.decides(scores, "scores")?);
     let most = match context.integers(2, "max_output_boxes_per_class")?.as_deref() {
         None => 0,
-        Some(&[count]) => usize::try_from(count.max(0)).unwrap_or(usize::MAX), // Default: all there are.
+        Some(&[count]) => usize::try_from(count.max(0)).unwrap_or(usize::MAX), // Default: no limit.
         Some(other) => return Err(unsupported("max_output_boxes_per_class", other, "one integer")),
     };
     // Default: the standard's, boxes that overlap at all.
@@ -39,7 +39,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.indices(vec![selected.len() / 3, 3], selected)?])
 }
 
-/// Boxes above the least score, the best first, that do not overlap one before by more than a share.
+/// Selects boxes with at least the score `least`, best first, that do not overlap a selected box by
+/// more than `overlap`.
 fn select(scores: &[f64], boxes: &[[f32; 4]], least: Option<f32>, overlap: f32, most: usize) -> Vec<usize> {
     let good = |&index: &usize| least.is_none_or(|least| scores[index] > f64::from(least));
     let mut order: Vec<usize> = (0..scores.len()).filter(good).collect();
@@ -57,8 +58,8 @@ fn select(scores: &[f64], boxes: &[[f32; 4]], least: Option<f32>, overlap: f32, 
     selected
 }
 
-/// Least and largest coordinates `[y, x, y, x]` of a box, given by two opposite corners, or by `[x, y]` of its centre, width
-/// and height.
+/// Least and largest coordinates `[y, x, y, x]` of a box, which is given by two opposite corners,
+/// or by center `[x, y]`, width and height.
 fn corners(values: &[f64], from_centre: bool) -> [f32; 4] {
     let [a, b, c, d] = [0, 1, 2, 3].map(|index| values[index] as f32);
     match from_centre {

@@ -1,4 +1,4 @@
-//! OneHot and Hardmax: where a position along an axis is the one that is said.
+//! OneHot and Hardmax: one value at a given position along an axis, another value elsewhere.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{ArgMax, Compare, CompareKind, Reshape, Slice, SliceRange};
@@ -9,7 +9,7 @@ use super::super::context::{Context, described};
 use super::super::error::Reason;
 use super::super::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     if context.op_type() == "Hardmax" { hardmax(context) } else { one_hot(context) }
 }
@@ -29,7 +29,7 @@ fn one_hot(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![context.choose(hot, on, off)?])
 }
 
-/// The softmax of before opset 13 takes the axes from its own on as one.
+/// Translates Hardmax. Before opset 13, it flattens all axes starting at `axis`.
 fn hardmax(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let shape = context.shape(x).to_vec();
@@ -47,7 +47,7 @@ fn hardmax(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![context.reshape(hot, shape)?])
 }
 
-/// Whether each of `depth` positions along `axis` is that of the index there.
+/// Whether each of `depth` positions along `axis` equals the index.
 fn is_at(context: &mut Context<'_>, indices: ValueId, axis: usize, depth: usize) -> Result<ValueId, Reason> {
     context.reserve(&[depth])?;
     let after = context.shape(indices).len() - axis - 1;

@@ -1,4 +1,5 @@
-//! OptionalHasElement and OptionalGetElement of a tensor, which is there or not as soon as the file is read.
+//! OptionalHasElement and OptionalGetElement of a tensor. Its presence is known when the file is
+//! read.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;
@@ -7,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     if context.op_type() == "OptionalGetElement" {
         return Ok(vec![context.input(0, "input")?]);

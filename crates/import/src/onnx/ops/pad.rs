@@ -1,4 +1,4 @@
-//! Pad: attributes before opset 11, operands from there on.
+//! Pad: attributes before opset 11, operands since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Pad, PadMode};
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     let stated = context.integers_since(11, 1, "pads")?.ok_or(Reason::AttributeMissing { name: "pads" })?;
@@ -40,7 +40,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Pad { pads, mode }, vec![x])?])
 }
 
-/// The graph keeps the constant as a float, which holds integers up to 2^24 exactly.
+/// Checks that a float represents the integer exactly (up to 2^24), as the graph stores the
+/// constant as a float.
 fn check_integer(value: f32) -> Result<(), Reason> {
     const LIMIT: f32 = 16_777_216.0;
     if value.fract() == 0.0 && value.abs() < LIMIT {
@@ -50,10 +51,10 @@ fn check_integer(value: f32) -> Result<(), Reason> {
     Err(Reason::OperandValue { operand: "constant_value", found: format!("{value}"), legal })
 }
 
-/// Largest count of elements added or cropped at an end: what any value may hold.
+/// Largest number of elements added or cropped at an end: the maximum size of a value.
 const MAX_PAD: i64 = super::super::tensor::MAX_ELEMENTS as i64;
 
-/// Pads of all `rank` axes, from those of `axes`: all befores, then all afters.
+/// Converts pads of `axes` to pads of all `rank` axes. The pads list all begins, then all ends.
 fn per_axis(stated: &[i64], axes: &[usize], rank: usize) -> Result<Vec<[isize; 2]>, Reason> {
     let legal = || format!("{} numbers from {} to {MAX_PAD}", 2 * axes.len(), -MAX_PAD);
     if stated.len() != 2 * axes.len() || stated.iter().any(|pad| !(-MAX_PAD..=MAX_PAD).contains(pad)) {

@@ -6,7 +6,7 @@ use npukit_graph::op::Pow;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (base, exponent) = (context.input(0, "X")?, context.input(1, "Y")?);
     Ok(vec![context.emit(Pow, vec![base, exponent])?])

@@ -1,4 +1,4 @@
-//! QLinearConcat of ONNX Runtime: the scale of the result, then operands with a scale each.
+//! QLinearConcat of ONNX Runtime: the scale of the result, then operands with one scale each.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Concat;
@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::quantised::{operand, places, quantised};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let operands = (2..context.operands().max(5))
         .step_by(3)

@@ -1,4 +1,4 @@
-//! QLinearConv, and ConvInteger, whose integers stand for themselves: Conv between real numbers.
+//! QLinearConv as Conv on real numbers; and ConvInteger, whose integers have scale 1.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Cast;
@@ -9,7 +9,7 @@ use super::super::error::Reason;
 use super::super::quantised::{Scales, dequantised, quantised};
 use super::conv::conv;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     if context.op_type() == "ConvInteger" {
         return integer(context);

@@ -1,5 +1,5 @@
-//! QLinearMatMul, MatMulInteger, whose integers stand for themselves, and of ONNX Runtime QGemm, MatMulIntegerToFloat and
-//! DynamicQuantizeMatMul: products between real numbers.
+//! Products of quantized matrices, as products of real numbers: QLinearMatMul, MatMulInteger (scale
+//! 1), and ONNX Runtime's QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Cast, Gemm, MatMul};
@@ -10,7 +10,7 @@ use super::super::error::Reason;
 use super::super::quantised::{Scales, dequantised, number, operand, places, quantised};
 use super::dynamic_quantize_linear;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     match context.op_type() {
         "MatMulInteger" => integer(context),

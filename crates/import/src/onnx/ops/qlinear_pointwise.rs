@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::quantised::{operand, places, quantised};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let a = operand(context, places(0, ["A", "A_scale", "A_zero_point"]), 0)?;
     let (y, scale) = match context.op_type() {

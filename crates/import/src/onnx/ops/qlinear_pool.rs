@@ -9,7 +9,7 @@ use super::super::error::Reason;
 use super::super::pool::{global_pool, pool};
 use super::super::quantised::{operand, places, quantised};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     if context.attributes.flag("channels_last", false)? {
         return Err(unsupported("channels_last", 1, "0: channels in front of the image"));

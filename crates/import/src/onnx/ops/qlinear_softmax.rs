@@ -1,4 +1,5 @@
-//! QLinearSoftmax of ONNX Runtime: Softmax between real numbers, as the opset in attribute `opset` has it.
+//! QLinearSoftmax of ONNX Runtime: Softmax on real numbers, as defined by the opset in attribute
+//! `opset`.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Softmax;
@@ -7,14 +8,14 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::quantised::{operand, places, quantised};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let opset = context.attributes.int("opset")?.ok_or(Reason::AttributeMissing { name: "opset" })?;
     let stated = context.attributes.int_or("axis", if opset < 13 { 1 } else { -1 })?;
     let x = operand(context, places(0, ["X", "X_scale", "x_zero_point"]), 0)?;
     let rank = context.shape(x).len();
     let axis = Context::axis("axis", stated, rank)?;
-    // Until opset 12 all axes from `axis` on are one.
+    // Before opset 13, all axes starting at `axis` are flattened.
     let axis_end = if opset < 13 { rank } else { axis + 1 };
     let y = context.emit(Softmax { axis, axis_end }, vec![x])?;
     Ok(vec![quantised(context, y, 3)?])

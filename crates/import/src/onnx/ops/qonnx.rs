@@ -1,7 +1,8 @@
-//! Quant (IntQuant by its newer name), BipolarQuant and Trunc of QONNX, which Brevitas writes: floats rounded to what few bits can say, floats again.
+//! QONNX operators Quant (newer name: IntQuant), BipolarQuant and Trunc, which Brevitas exports.
+//! They round floats to values that few bits can represent, and return floats.
 //!
-//! Literal, as the package `qonnx` computes them: divided by the scale, moved by the zero point, clipped, rounded, and
-//! back. Bits are a constant, whole number; scales and zero points are broadcast.
+//! Computed literally, as the package `qonnx` does: divide by the scale, add the zero point, clip,
+//! round, and invert. The bit width is a constant integer; scales and zero points are broadcast.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Clip, Compare, CompareKind, Pow, Unary, UnaryKind, Where};
@@ -14,7 +15,7 @@ use super::super::quantised::number;
 /// Most bits: all integers of them are floats.
 const MAX_BITS: f32 = 24.0;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![match context.op_type() {
         "BipolarQuant" => bipolar(context)?,
@@ -32,7 +33,7 @@ fn binary(
     context.helper("quant", Binary { kind }, vec![left, right])
 }
 
-/// 1 where the operand is 0 or more, else -1.
+/// Returns 1 where the operand is at least 0, and -1 elsewhere.
 fn signs(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
     let [zero, one, minus_one] = [0.0, 1.0, -1.0].map(|value| number(context, Vec::new(), value));
     let (zero, one, minus_one) = (zero?, one?, minus_one?);
@@ -65,8 +66,8 @@ fn quant(context: &mut Context<'_>) -> Result<ValueId, Reason> {
     context.emit(Binary { kind: BinaryKind::Mul }, vec![above, scale])
 }
 
-/// Lower bits cut off: by the difference of bits before version 2 of the domain (five operands), by the quotient of
-/// scales since (six).
+/// Cuts off lower bits: by the difference of bit widths before version 2 of the domain (five
+/// operands), by the quotient of scales since (six operands).
 fn trunc(context: &mut Context<'_>) -> Result<ValueId, Reason> {
     let (x, scale, zero) = (context.input(0, "x")?, context.input(1, "scale")?, context.input(2, "zeropt")?);
     let from = bits(context, 3, "in_bitwidth")?;
@@ -100,7 +101,7 @@ fn trunc(context: &mut Context<'_>) -> Result<ValueId, Reason> {
     context.emit(Binary { kind: BinaryKind::Mul }, vec![above, to_scale])
 }
 
-/// A number of bits.
+/// Returns a bit width.
 fn bits(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<f32, Reason> {
     let found = context.number(index, operand)?.ok_or(Reason::OperandMissing { operand })?;
     if (1.0..=MAX_BITS).contains(&found) && found.fract() == 0.0 {
@@ -110,7 +111,7 @@ fn bits(context: &mut Context<'_>, index: usize, operand: &'static str) -> Resul
     Err(Reason::OperandValue { operand, found: found.to_string(), legal })
 }
 
-/// The integers that the attributes allow for so many bits, and whether they have signs.
+/// Returns the range of integers that the attributes allow for `bits`, and whether they are signed.
 fn range(context: &mut Context<'_>, bits: f32) -> Result<(Clip, bool), Reason> {
     let (signed, narrow) =
         (context.attributes.flag("signed", true)?, context.attributes.flag("narrow", false)?);
@@ -122,7 +123,8 @@ fn range(context: &mut Context<'_>, bits: f32) -> Result<(Clip, bool), Reason> {
     })
 }
 
-/// A way of rounding: magnitudes moved by `moved` and rounded by `kind`, signs put back; or numbers by `kind` alone.
+/// A rounding mode. Magnitudes are moved by `moved` and rounded by `kind`, then signs are restored;
+/// or numbers are rounded by `kind` directly.
 #[derive(Clone, Copy)]
 struct Rounding {
     kind: UnaryKind,
@@ -130,7 +132,7 @@ struct Rounding {
 }
 
 impl Rounding {
-    /// What attribute `rounding_mode` says.
+    /// Reads attribute `rounding_mode`.
     fn of(context: &mut Context<'_>, default: &str) -> Result<Self, Reason> {
         let mode = context.attributes.string("rounding_mode")?.unwrap_or_else(|| default.to_owned());
         let (kind, moved) = match mode.to_uppercase().as_str() {

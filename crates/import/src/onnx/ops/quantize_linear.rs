@@ -9,7 +9,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::element_type;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, scale) = (context.input(0, "x")?, context.input(1, "y_scale")?);
     let zero_point = context.optional(2);
@@ -45,7 +45,7 @@ pub(super) fn type_attribute(
     }
 }
 
-/// The axis from 0 (any, where there is one scale) and the size of the blocks, 0 for none.
+/// Returns the axis from 0 (arbitrary if there is one scale) and the block size, 0 without blocks.
 pub(super) fn axis_and_block(
     context: &mut Context<'_>,
     x: ValueId,

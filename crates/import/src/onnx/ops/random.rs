@@ -5,7 +5,7 @@ use npukit_graph::ValueId;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Refuses the node.
+/// Returns an error: results would not be reproducible.
 pub(super) fn translate(_context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Err(Reason::Random)
 }

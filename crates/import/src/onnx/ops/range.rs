@@ -6,7 +6,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::range::range;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     context.attributes.without_effect("stash_type"); // we compute in 32-bit floats
     Ok(vec![range(context)?])

@@ -1,5 +1,6 @@
-//! LSTM, GRU and RNN, step by step: what the inputs of all steps contribute is one product, then each step takes the state
-//! of the one before. Every operator of a step is one that targets know.
+//! LSTM, GRU and RNN, unrolled step by step. The contribution of the inputs of all steps is one
+//! product; then each step takes the state of the step before. All operators of a step are
+//! supported by the targets.
 
 mod activation;
 mod gru;
@@ -22,18 +23,19 @@ use product::Product;
 /// Results that a step of the largest kind of layer adds to the graph.
 const RESULTS_PER_STEP: usize = 24;
 
-/// The states after a step, given what the input contributes and the states before it, where nothing is zeros.
+/// Computes the states after a step, from the input's contribution and the states before it. `None`
+/// is a state of zeros.
 type Step = fn(&Cell, &mut Context<'_>, ValueId, &[Option<ValueId>]) -> Result<Vec<ValueId>, Reason>;
 
-/// What the three kinds of layers differ in.
+/// Differences between the three kinds of layers.
 struct Kind {
-    /// Parts of the weights: three gates and what goes into the cell, say.
+    /// Parts of the weights, for example three gates and the cell's candidate.
     gates: usize,
-    /// Activations when none are named.
+    /// Default activations.
     defaults: &'static [&'static str],
     /// Values that one step hands to the next: the hidden state, and for an LSTM the cell.
     states: usize,
-    /// One step.
+    /// Function that computes one step.
     step: Step,
 }
 
@@ -45,19 +47,19 @@ struct Cell {
     recurrent: Product,
     /// The bias of the hidden state, `[hidden]`, where it must not be added to that of the input.
     apart: Option<ValueId>,
-    /// What the cell's state adds to the input, output and forget gates.
+    /// Weights of the cell state in the input, output and forget gates.
     peepholes: Option<[ValueId; 3]>,
     activations: Vec<Activation>,
-    /// Bound of what goes into activations.
+    /// Bound of the operands of activations.
     clip: Option<f32>,
-    /// The forget gate of an LSTM is what the input gate leaves.
+    /// Whether the forget gate of an LSTM is 1 minus the input gate.
     input_forget: bool,
     /// The reset gate of a GRU comes after the product.
     reset_after: bool,
     element: ElementType,
 }
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let kind = match context.op_type() {
         "LSTM" | "DynamicQuantizeLSTM" => lstm::KIND,
@@ -100,7 +102,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     for states in last {
         results.push(layer.last(context, states)?);
     }
-    // A result that is not wanted is not made: another stands in its place.
+    // A result that is not wanted is not computed: another value takes its place.
     let sequence = if context.is_wanted(0) { layer.sequence(context, all)? } else { results[0] };
     results.insert(0, sequence);
     Ok(results)
@@ -117,7 +119,7 @@ impl Cell {
         context.helper("step", Binary { kind }, vec![left, right])
     }
 
-    /// The activation `index` of what the layer's bound leaves.
+    /// Applies activation `index` to the operand, clipped to the layer's bound.
     fn activated(&self, context: &mut Context<'_>, index: usize, x: ValueId) -> Result<ValueId, Reason> {
         let x = match self.clip {
             Some(clip) => context.helper("clip", Clip { min: -clip, max: clip }, vec![x])?,
@@ -134,7 +136,7 @@ impl Cell {
         }
     }
 
-    /// A state of zeros.
+    /// Returns a state of zeros.
     fn zeros(&self, context: &mut Context<'_>) -> Result<ValueId, Reason> {
         let shape = vec![self.batch, self.hidden];
         context.reserve(&shape)?;
@@ -142,7 +144,7 @@ impl Cell {
         Ok(context.make_constant(typed(self.element, shape, zeros)?))
     }
 
-    /// What is left of 1.
+    /// Returns `1 - x`.
     fn rest(&self, context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
         let one = context.make_constant(typed(self.element, vec![], TensorData::F32(vec![1.0]))?);
         self.binary(context, BinaryKind::Sub, one, x)

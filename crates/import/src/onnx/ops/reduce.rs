@@ -1,5 +1,5 @@
-//! ReduceMean and its kin: the axes are an attribute before opset 18 (ReduceSum: 13), an operand
-//! from there on.
+//! ReduceMean and the other reductions. The axes are an attribute before opset 18 (ReduceSum: 13),
+//! and an operand since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Reduce, ReduceKind};
@@ -8,12 +8,12 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let kind = kind(context)?;
     let x = context.input(0, "data")?;
     let since = if kind == ReduceKind::Sum { 13 } else { 18 };
-    // Default: without axes all are reduced, or none, as `noop_with_empty_axes` says.
+    // Default: without axes, all are reduced, or none if `noop_with_empty_axes` is set.
     let stated = context.integers_since(since, 1, "axes")?.unwrap_or_default();
     let keep_dims = context.attributes.flag("keepdims", true)?;
     let nothing = context.opset >= since && context.attributes.flag("noop_with_empty_axes", false)?;

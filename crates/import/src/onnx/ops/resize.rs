@@ -1,7 +1,7 @@
-//! Resize: opset 10 has scales only and no word on coordinates, opset 11 adds sizes, coordinates
-//! and a region of interest, opset 18 the axes, antialiasing and the aspect ratio.
+//! Resize. Opset 10 only has scales, and does not define coordinates. Opset 11 adds sizes,
+//! coordinates and a region of interest; opset 18 adds axes, antialiasing and the aspect ratio.
 //!
-//! Rows and columns are resampled as an image is, other axes one by one.
+//! Rows and columns are resampled like an image; other axes one by one.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Coordinates, Crop, Cubic, NearestMode, Reshape, Resize, ResizeMode};
@@ -12,7 +12,7 @@ use super::super::error::Reason;
 use super::super::image::Image;
 use super::super::tensor::MAX_ELEMENTS;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     if context.opset < 11 {
@@ -41,9 +41,9 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     })
 }
 
-/// Resize at opset 10 and Upsample. The standard's examples are asymmetric (index / scale); the
-/// option reads half-pixel centres instead. The nearest element is the one below when growing
-/// and the one above when shrinking, as ONNX Runtime has it. `op` is the operator's name.
+/// Translates Resize at opset 10 and Upsample. The standard's examples are asymmetric (index /
+/// scale); the option selects half-pixel centers instead. As in ONNX Runtime, the nearest element
+/// is the lower one when enlarging, and the upper one when shrinking. `op` is the operator's name.
 pub(super) fn without_coordinates(
     context: &mut Context<'_>,
     op: &'static str,
@@ -84,7 +84,7 @@ struct Sampling {
 }
 
 impl Sampling {
-    /// An axis of `size` that stays.
+    /// An axis of `size` that is not resampled.
     fn none(size: usize) -> Self {
         Self { from: size, to: size, scale: 1.0, roi: [0.0, 1.0] }
     }
@@ -121,7 +121,7 @@ fn emit(
     let mut y = x;
     let mut shape = context.shape(x).to_vec();
     for (axis, sampling) in samplings.iter().enumerate().filter(|(_, sampling)| sampling.changes()) {
-        // The axis as the rows of images of one column, what follows it as their channels.
+        // The axis becomes the rows of images with one column; the axes after it become channels.
         let (outer, inner) = (shape[..axis].iter().product(), shape[axis + 1..].iter().product());
         let rows = vec![outer, sampling.from, 1, inner];
         y = context.helper("rows", Reshape { shape: rows }, vec![y])?;
@@ -173,7 +173,7 @@ fn scaled(shape: &[usize], axes: &[usize], scales: &[f32]) -> Result<Vec<Samplin
     let mut samplings: Vec<Sampling> = shape.iter().map(|&size| Sampling::none(size)).collect();
     for (&axis, &scale) in axes.iter().zip(scales) {
         let to = (shape[axis] as f32 * scale).floor();
-        // A scale that is not a positive number gives no such size either.
+        // A scale that is not a positive number does not give a valid size either.
         if !(1.0..=MAX_ELEMENTS as f32).contains(&to) && scale != 1.0 {
             return Err(wrong(format!("sizes of the result from 1 to {MAX_ELEMENTS}")));
         }
@@ -183,8 +183,8 @@ fn scaled(shape: &[usize], axes: &[usize], scales: &[f32]) -> Result<Vec<Samplin
     Ok(samplings)
 }
 
-/// The scales are quotients of the sizes. The policies that keep the aspect ratio take one of
-/// them, the smallest or the largest, for all axes.
+/// Resamples to sizes; the scales are their quotients. The policies that keep the aspect ratio use
+/// the smallest or the largest scale for all axes.
 fn sized(
     shape: &[usize],
     axes: &[usize],
@@ -292,7 +292,7 @@ fn mode(context: &mut Context<'_>, nearest: NearestMode) -> Result<ResizeMode, R
         Some("cubic") => ResizeMode::Cubic(Cubic { slope, antialias, exclude_outside }),
         Some(other) => return Err(unsupported("mode", other, "nearest, linear or cubic")),
     };
-    // It changes the weights at the border of what reaches beyond it.
+    // It changes the weights of elements beyond the border.
     if exclude_outside && mode == ResizeMode::LinearAntialiased {
         return Err(unsupported("exclude_outside", 1, "0 with antialias"));
     }

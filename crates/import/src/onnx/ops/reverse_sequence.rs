@@ -1,5 +1,5 @@
-//! ReverseSequence: the first elements along one axis in the opposite order, as many as the second operand says for each
-//! place along another axis.
+//! ReverseSequence: reverses the first elements along one axis. The second operand gives their
+//! number for each position along another axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, CompareKind, GatherNd, Reshape, Slice, SliceRange, Transpose};
@@ -9,7 +9,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, lengths) = (context.input(0, "input")?, context.input(1, "sequence_lens")?);
     let shape = context.shape(x).to_vec();
@@ -35,7 +35,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.helper("as_before", Transpose { perm: back }, vec![y])?])
 }
 
-/// The part that is the whole axis backwards, where constant lengths say so for all.
+/// Slice that reverses the whole axis, if all lengths are constant and equal its size.
 fn whole(
     context: &Context<'_>,
     lengths: ValueId,
@@ -50,7 +50,7 @@ fn whole(
     Ok(all.then(|| SliceRange { axis, start: size - 1, length: size, step: if size == 1 { 1 } else { -1 } }))
 }
 
-/// Where each element comes from: `length - 1 - t` before the length, `t` behind it.
+/// Source position of each element: `length - 1 - t` before the length, `t` after it.
 fn positions(
     context: &mut Context<'_>,
     lengths: ValueId,

@@ -1,4 +1,4 @@
-//! RMSNormalization.
+//! RMSNormalization: division by the root mean square.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::RmsNormalization;
@@ -6,7 +6,7 @@ use npukit_graph::op::RmsNormalization;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, scale) = (context.input(0, "X")?, context.input(1, "scale")?);
     let rank = context.shape(x).len();

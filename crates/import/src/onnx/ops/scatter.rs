@@ -1,4 +1,5 @@
-//! ScatterElements, called Scatter before opset 11, and ScatterND; a Concat where the indices are known to name a box.
+//! ScatterElements, called Scatter before opset 11, and ScatterND. They become a Concat if the
+//! indices are constant and form a box.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{ScatterElements, ScatterKind, ScatterNd};
@@ -8,7 +9,7 @@ use super::super::boxes;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let operands = [context.input(0, "data")?, context.input(1, "indices")?, context.input(2, "updates")?];
     let kind = match context.attributes.string("reduction")?.as_deref() {

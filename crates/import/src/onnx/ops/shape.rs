@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     let sizes: Vec<i64> = context.shape(x).iter().map(|&size| size as i64).collect();
@@ -19,7 +19,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.make_constant(part)])
 }
 
-/// An end of the part, counted from the front and clamped to the axes there are.
+/// Start or end of the part, counted from the front and clamped to the rank.
 fn bound(axis: i64, rank: usize) -> usize {
     let rank = rank as i64;
     let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };

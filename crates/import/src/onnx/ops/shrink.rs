@@ -1,4 +1,4 @@
-//! Shrink: elements moved towards 0, and what is near it becomes 0.
+//! Shrink: moves elements toward 0; elements near 0 become 0.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, CompareKind};

@@ -1,4 +1,4 @@
-//! Slice: attributes before opset 10, operands (and steps) from there on.
+//! Slice: attributes before opset 10; operands, and steps, since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Slice, SliceRange};
@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::slice::range;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     let starts =

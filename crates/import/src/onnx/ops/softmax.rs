@@ -1,4 +1,5 @@
-//! Softmax and LogSoftmax: over all axes from `axis` on before opset 13, over `axis` alone from there on.
+//! Softmax and LogSoftmax: over all axes starting at `axis` before opset 13, over `axis` only
+//! since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{LogSoftmax, Softmax};
@@ -6,7 +7,7 @@ use npukit_graph::op::{LogSoftmax, Softmax};
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let rank = context.shape(x).len();

@@ -1,4 +1,4 @@
-//! Split: the sizes are an attribute before opset 13, an operand from there on; opset 18 adds a count.
+//! Split: the sizes are an attribute before opset 13, and an operand since; opset 18 adds a count.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Split;
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let shape = context.shape(x).to_vec();

@@ -1,4 +1,4 @@
-//! Squeeze: the axes are an attribute before opset 13, an operand from there on.
+//! Squeeze: the axes are an attribute before opset 13, and an operand since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Reshape;
@@ -6,7 +6,7 @@ use npukit_graph::op::Reshape;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     let stated = context.integers_since(13, 1, "axes")?;

@@ -1,4 +1,4 @@
-//! STFT: frames of a signal, each multiplied by a window and transformed.
+//! STFT: frames of a signal, multiplied by a window and Fourier-transformed.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Dft, Gather};
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let signal = context.input(0, "signal")?;
     let step = positive(context, 1, "frame_step")?.ok_or(Reason::OperandMissing { operand: "frame_step" })?;
@@ -48,7 +48,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Dft { axis: 2, length, inverse: false, onesided }, vec![y])?])
 }
 
-/// A constant operand of one number that is at least 1, when present.
+/// Returns a constant operand of one number that is at least 1, or `None` if it is absent.
 fn positive(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<Option<usize>, Reason> {
     match context.integers(index, operand)?.as_deref() {
         None => Ok(None),

@@ -1,4 +1,4 @@
-//! SwiGLU: one operand, through Swish, times the other.
+//! SwiGLU: Swish of one operand, multiplied by the other.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, UnaryKind};
@@ -6,7 +6,7 @@ use npukit_graph::op::{BinaryKind, UnaryKind};
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (gate, x) = (context.input(0, "A")?, context.input(1, "B")?);
     if context.shape(gate) != context.shape(x) {

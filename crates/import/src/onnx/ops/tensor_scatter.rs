@@ -1,4 +1,4 @@
-//! TensorScatter: a part of a cache replaced, from where a sequence stands on.
+//! TensorScatter: replaces a part of a cache, starting at the position of each sequence.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, ScatterElements, ScatterKind, Tile};
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (cache, update) = (context.input(0, "past_cache")?, context.input(1, "update")?);
     let (sizes, shape) = (context.shape(cache).to_vec(), context.shape(update).to_vec());
@@ -20,7 +20,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let fits = shape.len() == sizes.len() && axis > 0 && (0..axis).all(|axis| shape[axis] == sizes[axis]);
     if !fits {
         let (found, legal) =
-            (format!("{shape:?}"), format!("as {sizes:?} but for axis {axis}, which is not 0"));
+            (format!("{shape:?}"), format!("as {sizes:?} except axis {axis}, which must not be 0"));
         return Err(Reason::OperandValue { operand: "update", found, legal });
     }
     let along =

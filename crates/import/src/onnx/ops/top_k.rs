@@ -1,4 +1,4 @@
-//! TopK: the count is an attribute before opset 10, an operand from there on.
+//! TopK: the count is an attribute before opset 10, and an operand since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::TopK;
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let axis = Context::axis("axis", context.attributes.int_or("axis", -1)?, context.shape(x).len())?;
@@ -20,7 +20,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         ref other => return Err(unsupported("K", other, "one integer")),
     };
     let largest = context.attributes.flag("largest", true)?;
-    // What need not be sorted may be.
+    // Unsorted results may be sorted, so the flag has no effect.
     context.attributes.flag("sorted", true)?;
     context.emit_all(TopK { axis, k, largest }, vec![x])
 }

@@ -1,4 +1,4 @@
-//! Trilu.
+//! Trilu: upper or lower triangle of matrices.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Trilu;
@@ -6,7 +6,7 @@ use npukit_graph::op::Trilu;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let offset = match context.integers(1, "k")?.as_deref() {

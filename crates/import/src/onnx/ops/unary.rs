@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::function;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
     let kind = match function::of(context.op_type()) {
@@ -18,7 +18,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Unary { kind }, vec![x])?])
 }
 
-/// The functions with attributes, whose defaults are the standard's.
+/// Functions with attributes, with the defaults of the standard.
 fn with_attributes(context: &mut Context<'_>) -> Result<UnaryKind, Reason> {
     let operator = context.op_type();
     if operator == "Gelu" {

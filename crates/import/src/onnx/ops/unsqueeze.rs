@@ -1,4 +1,4 @@
-//! Unsqueeze: the axes are an attribute before opset 13, an operand from there on.
+//! Unsqueeze: the axes are an attribute before opset 13, and an operand since.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Reshape;
@@ -7,12 +7,12 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     let stated = context.integers_since(13, 1, "axes")?.ok_or(Reason::AttributeMissing { name: "axes" })?;
     let shape = context.shape(x).to_vec();
-    // Axes count in the result.
+    // Axes refer to the result.
     let rank = shape.len() + stated.len();
     let mut axes =
         stated.iter().map(|&axis| Context::axis("axes", axis, rank)).collect::<Result<Vec<_>, _>>()?;
@@ -22,7 +22,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         return Err(unsupported("axes", stated, "each axis once"));
     }
     let mut sizes = shape.into_iter();
-    let mut size = || sizes.next().expect("axes that are not new are those of the operand");
+    let mut size = || sizes.next().expect("axes that are not new exist in the operand");
     let shape = (0..rank).map(|axis| if axes.contains(&axis) { 1 } else { size() }).collect();
     Ok(vec![context.emit(Reshape { shape }, vec![x])?])
 }

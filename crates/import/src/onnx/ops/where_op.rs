@@ -1,4 +1,4 @@
-//! Where.
+//! Where: selects elements by a condition.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Where;
@@ -6,7 +6,7 @@ use npukit_graph::op::Where;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let condition = context.input(0, "condition")?;
     let (yes, no) = (context.input(1, "X")?, context.input(2, "Y")?);

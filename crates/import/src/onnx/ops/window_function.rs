@@ -1,4 +1,5 @@
-//! HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix: constants, as their sizes must be known.
+//! HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix. They become constants, so their
+//! sizes must be constant.
 
 use std::f64::consts::TAU;
 
@@ -11,7 +12,7 @@ use super::super::error::Reason;
 use super::super::tensor::{MAX_ELEMENTS, element_type};
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (shape, values) = match context.op_type() {
         "MelWeightMatrix" => mel(context)?,
@@ -38,7 +39,8 @@ fn window(context: &mut Context<'_>, factors: &[f64]) -> Result<(Vec<usize>, Vec
     Ok((vec![size], (0..size).map(value).collect()))
 }
 
-/// Triangles over the bins of a spectrum, whose corners are equally far apart on the mel scale.
+/// Weights of triangular filters over the bins of a spectrum, whose corners are equidistant on the
+/// mel scale.
 fn mel(context: &mut Context<'_>) -> Result<(Vec<usize>, Vec<f64>), Reason> {
     let (bands, length) = (size(context, 0, "num_mel_bins")?, size(context, 1, "dft_length")?);
     let rate = size(context, 2, "sample_rate")?.max(1);
@@ -68,7 +70,7 @@ fn mel(context: &mut Context<'_>) -> Result<(Vec<usize>, Vec<f64>), Reason> {
     Ok((vec![bins, bands], values))
 }
 
-/// A constant operand of one integer.
+/// Returns a constant operand of one integer.
 fn size(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<usize, Reason> {
     match context.integers(index, operand)?.ok_or(Reason::OperandMissing { operand })?[..] {
         [size] if (0..=MAX_ELEMENTS as i64).contains(&size) => Ok(size as usize),
@@ -76,7 +78,7 @@ fn size(context: &mut Context<'_>, index: usize, operand: &'static str) -> Resul
     }
 }
 
-/// A constant operand of one number above -700, where the mel scale begins.
+/// Returns a constant operand of one number above -700, where the mel scale begins.
 fn number(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<f64, Reason> {
     let number = context.number(index, operand)?.ok_or(Reason::OperandMissing { operand })?;
     let legal = "a number of 0 or more";

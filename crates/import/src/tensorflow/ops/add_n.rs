@@ -1,4 +1,4 @@
-//! AddN: the sum of operands of one shape.
+//! AddN: the sum of operands of equal shape.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};
@@ -6,9 +6,9 @@ use npukit_graph::op::{Binary, BinaryKind};
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    context.attributes.without_effect("N"); // as many as there are operands
+    context.attributes.without_effect("N"); // equals the number of operands
     let operands = context.inputs("inputs")?;
     let mut operands = operands.into_iter();
     let mut sum = operands.next().ok_or(Reason::OperandMissing { operand: "inputs" })?;

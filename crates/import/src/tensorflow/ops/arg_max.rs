@@ -1,4 +1,4 @@
-//! ArgMax and ArgMin: the position of the first such element.
+//! ArgMax and ArgMin: index of the first largest or smallest element.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{ArgMax, Cast};
@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::element_type;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let axis = context.axis_operand(1, "dimension", context.shape(x).len())?;

@@ -1,4 +1,4 @@
-//! BatchMatMul: products of the last two axes, the others broadcast.
+//! BatchMatMul: matrix products over the last two axes; the others are broadcast.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::MatMul;
@@ -6,7 +6,7 @@ use npukit_graph::op::MatMul;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (mut x, mut y) = (context.input(0, "x")?, context.input(1, "y")?);
     context.attributes.without_effect("grad_x"); // notes for training

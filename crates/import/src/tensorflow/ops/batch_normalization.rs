@@ -1,5 +1,5 @@
-//! FusedBatchNorm, V1 to V3: by given statistics, or by those of the operand itself, in which
-//! form Keras writes LayerNormalization.
+//! FusedBatchNorm, V1 to V3, with the given statistics, or with the statistics of the operand.
+//! Keras writes LayerNormalization in the latter form.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BatchNormalization, Binary, BinaryKind, Reduce, ReduceKind, UnaryKind};
@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::image::Layout;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let layout = Layout::of(context)?;
     let epsilon = context.attributes.float("epsilon", 1e-4)?;
@@ -24,11 +24,11 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         let variance = variance.ok_or(Reason::OperandMissing { operand: "variance" })?;
         context.emit(BatchNormalization { epsilon }, vec![x, scale, offset, mean, variance])?
     };
-    // What else it gives is for training.
+    // The other results are only for training.
     Ok(vec![layout.restore(context, y)?])
 }
 
-/// `x` with the mean and variance of each channel taken from all of `x`.
+/// Normalizes `x` with the mean and variance of each of its channels.
 fn by_own_statistics(
     context: &mut Context<'_>,
     x: ValueId,

@@ -10,7 +10,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::shape::MAX_ELEMENTS;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let Cut { block, ends } = cut(context, x, "crops")?;
@@ -26,15 +26,17 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![literal(context, x, &block, &ends)?])
 }
 
-/// How an image is cut: sizes of the blocks, and what goes with both ends, for each axis from 1.
+/// Blocks of a split image: their sizes, and the elements added or removed at both ends, for each
+/// axis starting at 1.
 pub(super) struct Cut {
-    /// Sizes of the blocks.
+    /// Block sizes.
     pub(super) block: Vec<usize>,
     /// Elements added or taken at both ends.
     pub(super) ends: Vec<[usize; 2]>,
 }
 
-/// Reads how `x` is cut; `ends` is the name of the operand with what goes with both ends.
+/// Reads how `x` is split. `ends` is the name of the operand with the elements added or removed at
+/// both ends.
 pub(super) fn cut(context: &mut Context<'_>, x: ValueId, ends: &'static str) -> Result<Cut, Reason> {
     let (block, ends) = if context.op().ends_with("ND") {
         (context.required_integers(1, "block_shape")?, context.pairs(2, ends)?)
@@ -56,8 +58,8 @@ pub(super) fn cut(context: &mut Context<'_>, x: ValueId, ends: &'static str) -> 
     }
 }
 
-/// The dilated convolution that the blocks were cut for; `None` when there was none, or when more
-/// is cropped than was padded.
+/// Returns the dilated convolution for which the blocks were split. `None` without one, or if
+/// more is cropped than was padded.
 fn dilated(
     context: &mut Context<'_>,
     blocked: Blocked,
@@ -90,7 +92,7 @@ fn dilated(
     Ok(Some(context.emit(Reshape { shape }, vec![y])?))
 }
 
-/// What the operator says, step by step.
+/// Translates the operator literally.
 fn literal(
     context: &mut Context<'_>,
     x: ValueId,
@@ -120,7 +122,7 @@ fn literal(
     context.emit(Slice { ranges }, vec![y])
 }
 
-/// An axis of `size` elements without those at its ends.
+/// Slice of an axis of `size` elements without those at its ends.
 fn cropped(axis: usize, size: usize, [before, after]: [usize; 2]) -> Result<SliceRange, Reason> {
     match size.checked_sub(before.saturating_add(after)) {
         Some(length) => Ok(SliceRange { axis, start: before, length, step: 1 }),

@@ -7,13 +7,13 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::shape::shape;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let to = shape(&context.required_integers(1, "shape")?)?;
     let from = context.shape(x).to_vec();
     let missing = to.len().checked_sub(from.len());
-    // Default: with too many axes there is nothing to add, and the filter below refuses it.
+    // Default: with too many axes nothing is added, and the filter below refuses it.
     let spread = [vec![1; missing.unwrap_or(0)], from.clone()].concat();
     let repeats = spread.iter().zip(&to).map(|(&size, &target)| match size {
         1 => Some(target),

@@ -1,5 +1,5 @@
-//! Where of one operand, Unique and UniqueV2: operators whose result has a shape that depends on values, which must be constants
-//! for that.
+//! Where with one operand, Unique and UniqueV2. The shape of their results depends on the values of
+//! the operand, which must be constant.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Transpose;
@@ -11,7 +11,7 @@ use super::super::tensor::element_type;
 use crate::node::{NodeBuilder, unsupported};
 use crate::onnx::Given;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     if context.op() == "Where" {
@@ -24,7 +24,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         match context.required_integers(1, "axis")?[..] {
             [] => {}
             [axis] => attributes.push(("axis", Given::Int(NodeBuilder::axis("axis", axis, rank)? as i64))),
-            ref other => return Err(unsupported("axis", other, "one axis or none")),
+            ref other => return Err(unsupported("axis", other, "one axis, or empty")),
         }
     }
     let to = match context.attributes.element_type("out_idx")? {

@@ -1,4 +1,4 @@
-//! ClipByValue.
+//! ClipByValue: limits elements to a range.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};
@@ -6,7 +6,7 @@ use npukit_graph::op::{Binary, BinaryKind};
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, min) = (context.input(0, "t")?, context.input(1, "clip_value_min")?);
     let max = context.input(2, "clip_value_max")?;

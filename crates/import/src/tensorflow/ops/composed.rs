@@ -1,4 +1,4 @@
-//! Functions of one element that two or three of the graph's make up.
+//! Elementwise functions that are composed of two or three of the graph's functions.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Unary, UnaryKind};
@@ -6,7 +6,7 @@ use npukit_graph::op::{Binary, BinaryKind, Unary, UnaryKind};
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "x")?;
     let result = match context.op() {

@@ -6,9 +6,9 @@ use npukit_graph::op::Concat;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    context.attributes.without_effect("N"); // as many as there are operands
+    context.attributes.without_effect("N"); // equals the number of operands
     let count = context.operands();
     let (axis, values) = match context.op() {
         "Concat" => (0, 1..count.max(2)),

@@ -1,4 +1,4 @@
-//! Const.
+//! Const: a constant tensor.
 
 use npukit_graph::ValueId;
 
@@ -6,7 +6,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::read;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let proto = context.attributes.tensor("value")?.ok_or(Reason::AttributeMissing { name: "value" })?;
     let tensor = read(proto, |shape| context.reserve(shape))?;

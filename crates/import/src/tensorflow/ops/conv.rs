@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::image::{Layout, require_rank_4, window};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let layout = Layout::of(context)?;
     context.attributes.without_effect("use_cudnn_on_gpu");
@@ -17,7 +17,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let (image, kernel) = (context.shape(x).to_vec(), context.shape(weights).to_vec());
     let group = match image[3].checked_rem(kernel[2]) {
         Some(0) => (image[3] / kernel[2]).max(1),
-        _ => 1, // The graph says what does not fit.
+        _ => 1, // The graph's inference reports the mismatch.
     };
     let window = window(context, layout, [kernel[0], kernel[1]], [image[1], image[2]])?;
     let op = Conv { strides: window.strides, dilations: window.dilations, pads: window.pads, group };

@@ -9,7 +9,7 @@ use super::super::error::Reason;
 use super::super::image::{Layout, require_rank_4, window};
 use crate::shape::shape;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let layout = Layout::of(context)?;
     context.attributes.without_effect("use_cudnn_on_gpu");
@@ -25,7 +25,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         return Err(wrong_size(&sizes, &legal));
     }
     let op = transposed(&window, size, [from[1], from[2]]);
-    // [kh, kw, channels of the result, channels of the operand] to what the graph has.
+    // [kh, kw, channels of the result, channels of the operand] to the layout of the graph.
     let weights = context.permute(weights, &[0, 1, 3, 2], "transposed")?;
     let y = context.emit(op, vec![x, weights])?;
     Ok(vec![layout.restore(context, y)?])
@@ -37,7 +37,7 @@ fn transposed(window: &Window, size: [usize; 2], from: [usize; 2]) -> ConvTransp
     let mut op = ConvTranspose { strides, dilations, pads: window.pads, output_padding: [0; 2], group: 1 };
     for axis in 0..2 {
         let reach = (window.kernel[axis] - 1) * dilations[axis] + 1;
-        // Rows from the first to the last that a kernel reaches, those above cut off.
+        // Rows from the first to the last that a kernel reaches, without the cropped rows above.
         let all = (from[axis].saturating_sub(1) * strides[axis] + reach).saturating_sub(op.pads[axis]);
         op.pads[axis + 2] = all.saturating_sub(size[axis]);
         op.output_padding[axis] = size[axis].saturating_sub(all);

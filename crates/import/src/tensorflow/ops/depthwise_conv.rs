@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::image::{Layout, require_rank_4, window};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let layout = Layout::of(context)?;
     let (x, weights) = (context.input(0, "input")?, context.input(1, "filter")?);

@@ -6,11 +6,11 @@ use npukit_graph::op::Reshape;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let mut shape = context.shape(x).to_vec();
-    // The axis counts in the result.
+    // The axis refers to the result.
     let axis = context.axis_operand(1, "dim", shape.len() + 1)?;
     shape.insert(axis, 1);
     let y = context.emit(Reshape { shape }, vec![x])?;

@@ -1,5 +1,6 @@
-//! FakeQuantWithMinMaxArgs, FakeQuantWithMinMaxVars and FakeQuantWithMinMaxVarsPerChannel: numbers as the nearest of 2^bits between
-//! two bounds, moved so that 0 is one of them. QuantizeLinear and DequantizeLinear with what is left of the bounds.
+//! FakeQuantWithMinMaxArgs, FakeQuantWithMinMaxVars and FakeQuantWithMinMaxVarsPerChannel. They
+//! round numbers to the nearest of 2^bits levels between two bounds, which are moved so that 0 is a
+//! level. They become QuantizeLinear and DequantizeLinear.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, DequantizeLinear, QuantizeLinear};
@@ -18,7 +19,7 @@ struct Range {
     zero: f32,
 }
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "inputs")?;
     let bits = context.attributes.int_or("num_bits", 8)?;
@@ -35,7 +36,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     };
     let channels = context.shape(x).last().copied();
     if min.len() != max.len() || min.len() != 1 && channels != Some(min.len()) {
-        return Err(unsupported("min", min.len(), "as many as max, 1 or one for each channel"));
+        return Err(unsupported("min", min.len(), "the size of max: 1, or the number of channels"));
     }
     let pairs = min.iter().zip(&max).map(|(&min, &max)| Range::new([min, max], steps));
     let ranges = pairs.collect::<Result<Vec<_>, _>>()?;

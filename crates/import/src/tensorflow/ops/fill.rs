@@ -8,7 +8,7 @@ use super::super::error::Reason;
 use crate::elements::{repeated, typed};
 use crate::shape::shape;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (shape, value) = match context.op() {
         "Fill" => {

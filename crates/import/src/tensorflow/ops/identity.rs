@@ -1,11 +1,11 @@
-//! Identity and its kin: the operands under other names.
+//! Identity and similar operators: the operands under other names.
 
 use npukit_graph::ValueId;
 
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     context.attributes.without_effect("message"); // of CheckNumerics and PreventGradient
     context.attributes.without_effect("shape"); // of EnsureShape: the shapes are known

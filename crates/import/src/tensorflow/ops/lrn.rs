@@ -1,4 +1,4 @@
-//! LRN: the channels next to each, `depth_radius` on both sides.
+//! LRN: normalization over the neighboring channels, `depth_radius` on both sides.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Lrn;
@@ -9,7 +9,7 @@ use super::super::error::Reason;
 use super::super::image::require_rank_4;
 use crate::shape::MAX_ELEMENTS;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     require_rank_4(context, x, "input")?;

@@ -6,7 +6,7 @@ use npukit_graph::op::Gemm;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (a, b) = (context.input(0, "a")?, context.input(1, "b")?);
     context.attributes.without_effect("grad_a"); // notes for training

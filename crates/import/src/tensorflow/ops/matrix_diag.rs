@@ -1,5 +1,5 @@
-//! MatrixDiag, a matrix of zeros but for its diagonal, and MatrixSetDiag, a matrix with another diagonal; of their newer forms the
-//! main diagonal alone.
+//! MatrixDiag (a diagonal matrix) and MatrixSetDiag (a matrix with another diagonal). Their newer
+//! forms are supported for the main diagonal only.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Reshape, Where};
@@ -10,7 +10,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::shape::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     context.attributes.without_effect("align"); // of several diagonals
     let is_set = context.op().starts_with("MatrixSetDiag");
@@ -36,14 +36,14 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     context.reserve(&[rows, columns])?;
     let places = (0..rows * columns).map(|place| place / columns == place % columns).collect();
     let places = context.make_constant(tensor(vec![rows, columns], TensorData::Bool(places))?);
-    // Each number stands in its column; where the matrix is wider there is none.
+    // Each number goes to its column. Additional columns of a wide matrix stay zero.
     let spread =
         context.helper("spread", Reshape { shape: [outer, &[1, length]].concat() }, vec![diagonal])?;
     let spread = if length == columns { spread } else { widened(context, spread, columns - length)? };
     Ok(vec![context.emit(Where, vec![places, spread, rest])?])
 }
 
-/// Zeros behind the last axis.
+/// Appends zeros along the last axis.
 fn widened(context: &mut Context<'_>, x: ValueId, count: usize) -> Result<ValueId, Reason> {
     let mut shape = context.shape(x).to_vec();
     let axis = shape.len() - 1;
@@ -52,7 +52,8 @@ fn widened(context: &mut Context<'_>, x: ValueId, count: usize) -> Result<ValueI
     context.concat("widened", vec![x, zeros], axis)
 }
 
-/// Refuses other diagonals than the main one, which has `length` numbers, and other sizes.
+/// Returns an error for diagonals other than the main one, which has `length` numbers, and for
+/// other sizes.
 fn main_diagonal(
     context: &mut Context<'_>,
     is_set: bool,

@@ -1,5 +1,5 @@
-//! OneHot: one value where a position along a new axis is the index, another elsewhere; an index that is none of the
-//! positions is nowhere.
+//! OneHot: one value where a position along a new axis equals the index, another value elsewhere.
+//! An index outside the axis selects no position.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{CompareKind, Where};
@@ -11,7 +11,7 @@ use super::super::error::Reason;
 use crate::node::NodeBuilder;
 use crate::shape::{MAX_ELEMENTS, tensor};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let indices = context.input(0, "indices")?;
     let (on, off) = (context.input(2, "on_value")?, context.input(3, "off_value")?);

@@ -1,4 +1,4 @@
-//! Pack: operands of one shape along a new axis.
+//! Pack: stacks operands of equal shape along a new axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Reshape};
@@ -7,9 +7,9 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::node::NodeBuilder;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    context.attributes.without_effect("N"); // as many as there are operands
+    context.attributes.without_effect("N"); // equals the number of operands
     let operands = context.inputs("values")?;
     let rank = operands.first().map_or(0, |&first| context.shape(first).len());
     let axis = context.attributes.int_or("axis", 0)?;

@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::shape::MAX_ELEMENTS;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let pads = pads(context, x)?;
@@ -29,7 +29,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Pad { pads, mode }, vec![x])?])
 }
 
-/// Elements added before and after each axis, operand `paddings` of shape `[rank, 2]`.
+/// Reads operand `paddings` of shape `[rank, 2]`: the number of elements added before and after
+/// each axis.
 fn pads(context: &mut Context<'_>, x: ValueId) -> Result<Vec<[usize; 2]>, Reason> {
     let rank = context.shape(x).len();
     let stated = context.pairs(1, "paddings")?;

@@ -1,5 +1,6 @@
-//! Placeholder: an input of the graph; PlaceholderWithDefault: its default, unless the caller
-//! gives it a shape, which makes it an input. One that the caller fixes to a number is a constant.
+//! Placeholder: an input of the graph. PlaceholderWithDefault: its default, unless the caller gives
+//! its shape, which makes it an input. A placeholder that the caller sets to a number is a
+//! constant.
 
 use npukit_graph::{ValueId, ValueInfo};
 
@@ -9,7 +10,7 @@ use super::super::tensor::{element_type, sizes};
 use crate::given;
 use crate::shape::check_shape;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let default = context.optional(0);
     let code = context.attributes.element_type("dtype")?;

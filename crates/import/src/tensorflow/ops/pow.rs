@@ -6,7 +6,7 @@ use npukit_graph::op::Pow;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, y) = (context.input(0, "x")?, context.input(1, "y")?);
     Ok(vec![context.emit(Pow, vec![x, y])?])

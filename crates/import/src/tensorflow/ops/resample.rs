@@ -1,8 +1,9 @@
-//! ResizeBicubic and ResizeArea: each row and column of the result is a sum of some of the image's with weights that are known,
-//! a product with a matrix along each axis.
+//! ResizeBicubic and ResizeArea. Each row and column of the result is a weighted sum of the
+//! image's, with constant weights: a matrix product along each axis.
 //!
-//! Source: TensorFlow's kernels `resize_bicubic_op.cc` and `resize_area_op.cc`. The weights of ResizeBicubic are taken at
-//! multiples of 1/1024 of an element; with centers at half pixels its slope is another, and elements outside have no weight.
+//! Source: TensorFlow's kernels `resize_bicubic_op.cc` and `resize_area_op.cc`. ResizeBicubic
+//! evaluates the weights at multiples of 1/1024 of an element. With half-pixel centers it uses
+//! another slope, and elements outside the image have no weight.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{MatMul, Reshape};
@@ -27,7 +28,7 @@ struct Axis {
     half_pixel: bool,
 }
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "images")?;
     require_rank_4(context, x, "images")?;
@@ -35,7 +36,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let aligned = context.attributes.flag("align_corners", false)?;
     let half_pixel = context.attributes.flag("half_pixel_centers", false)?;
     if aligned && half_pixel {
-        return Err(unsupported("half_pixel_centers", true, "false beside align_corners"));
+        return Err(unsupported("half_pixel_centers", true, "false with align_corners"));
     }
     let x = context.cast(x, ElementType::F32)?;
     let &[n, rows, columns, channels] = context.shape(x) else { return Ok(vec![x]) };
@@ -102,7 +103,7 @@ impl Axis {
         }
     }
 
-    /// The part of each element that the place covers.
+    /// Share of each element that the position covers.
     fn area(&self, place: usize, row: &mut [f32]) {
         let (begin, end) = (place as f32 * self.scale, (place + 1) as f32 * self.scale);
         let last = row.len() as i64 - 1;

@@ -1,4 +1,4 @@
-//! ResizeBilinear and ResizeNearestNeighbor.
+//! ResizeBilinear and ResizeNearestNeighbor: resampling of rows and columns.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Cast, Coordinates, NearestMode, Resize, ResizeMode};
@@ -10,7 +10,7 @@ use super::super::error::Reason;
 use super::super::image::require_rank_4;
 use crate::shape::MAX_ELEMENTS;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut x = context.input(0, "images")?;
     require_rank_4(context, x, "images")?;
@@ -43,7 +43,7 @@ pub(super) fn size(context: &mut Context<'_>) -> Result<[usize; 2], Reason> {
     }
 }
 
-/// Where results lie in the image, and which of its elements is the nearest there.
+/// Returns the coordinate mode of results, and the rounding to the nearest element.
 fn coordinates(context: &mut Context<'_>) -> Result<(Coordinates, NearestMode), Reason> {
     let align_corners = context.attributes.flag("align_corners", false)?;
     let half_pixel = context.attributes.flag("half_pixel_centers", false)?;
@@ -51,6 +51,6 @@ fn coordinates(context: &mut Context<'_>) -> Result<(Coordinates, NearestMode), 
         (false, false) => Ok((Coordinates::Asymmetric, NearestMode::Floor)),
         (true, false) => Ok((Coordinates::AlignCorners, NearestMode::RoundPreferCeil)),
         (false, true) => Ok((Coordinates::HalfPixel, NearestMode::RoundPreferCeil)),
-        (true, true) => Err(unsupported("half_pixel_centers", true, "false beside align_corners")),
+        (true, true) => Err(unsupported("half_pixel_centers", true, "false with align_corners")),
     }
 }

@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::node::{NodeBuilder, unsupported};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     if context.op() == "Roll" { roll(context) } else { reverse(context) }
 }
@@ -37,7 +37,7 @@ fn roll(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut x = context.input(0, "input")?;
     let (shifts, axes) = (context.required_integers(1, "shift")?, context.required_integers(2, "axis")?);
     if shifts.len() != axes.len() {
-        return Err(unsupported("axis", axes, format!("as many as shifts, {}", shifts.len())));
+        return Err(unsupported("axis", axes, format!("one per shift, {}", shifts.len())));
     }
     for (shift, axis) in shifts.into_iter().zip(axes) {
         let axis = NodeBuilder::axis("axis", axis, context.shape(x).len())?;

@@ -1,4 +1,5 @@
-//! ScatterNd, which adds to zeros, and the sums, products and extremes of segments, which rows belong to by number.
+//! ScatterNd, which adds to zeros; and sums, products and extremes of segments. A segment number
+//! assigns each row to a segment.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{ScatterKind, ScatterNd};
@@ -8,7 +9,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::shape::{MAX_ELEMENTS, shape};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     if context.op() == "ScatterNd" { scatter(context) } else { segments(context) }
 }

@@ -1,4 +1,4 @@
-//! SelectV2, with NumPy broadcasting, and Select, whose condition may be one of each row.
+//! SelectV2, with NumPy broadcasting; and Select, whose condition may be one per row.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Where;
@@ -6,7 +6,7 @@ use npukit_graph::op::Where;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut condition = context.input(0, "condition")?;
     let (yes, no) = (context.input(1, "t")?, context.input(2, "e")?);

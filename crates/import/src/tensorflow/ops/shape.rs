@@ -9,9 +9,9 @@ use super::super::error::Reason;
 use super::super::tensor::element_type;
 use crate::shape::tensor;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    context.attributes.without_effect("N"); // as many as there are operands
+    context.attributes.without_effect("N"); // equals the number of operands
     let element = match context.attributes.element_type("out_type")? {
         Some(code) => element_type(code)?,
         None => ElementType::I32,
@@ -30,7 +30,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(results)
 }
 
-/// A tensor of integers of the type asked for, which hold every size.
+/// Makes a tensor of integers of the given type, which must represent every size.
 fn integers(shape: Vec<usize>, values: Vec<i64>, element: ElementType) -> Result<Tensor, Reason> {
     match element {
         ElementType::I64 => tensor(shape, TensorData::I64(values)),

@@ -1,4 +1,4 @@
-//! Slice: first elements and sizes; -1 takes all that is left.
+//! Slice: first elements and sizes; -1 is the remaining size.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Slice, SliceRange};
@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let begin = context.required_integers(1, "begin")?;
@@ -21,7 +21,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Slice { ranges }, vec![x])?])
 }
 
-/// The part of an axis of `size` elements: `stated` of them from `begin` on, or all that are left for -1.
+/// Slice of an axis of `size` elements: `stated` elements starting at `begin`, or all remaining
+/// ones for -1.
 fn range(axis: usize, size: usize, begin: i64, stated: i64) -> Result<SliceRange, Reason> {
     let start = usize::try_from(begin).ok().filter(|&start| start <= size);
     let rest = start.map_or(0, |start| size - start);

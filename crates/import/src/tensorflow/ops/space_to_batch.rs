@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::batch_to_space::{Cut, cut};
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let source = context.input(0, "input")?;
     let Cut { block, ends } = cut(context, source, "paddings")?;
@@ -17,7 +17,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![y])
 }
 
-/// What the operator says, step by step.
+/// Translates the operator literally.
 fn literal(
     context: &mut Context<'_>,
     source: ValueId,

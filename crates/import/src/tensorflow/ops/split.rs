@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let count = context.attributes.int("num_split")?;
     let count = count.ok_or(Reason::AttributeMissing { name: "num_split" })?;
@@ -35,12 +35,12 @@ fn equal(context: &mut Context<'_>, size: usize, count: i64) -> Result<Vec<usize
     }
 }
 
-/// Parts of given sizes; at most one is -1, which takes what is left.
+/// Parts of given sizes. At most one is -1, which is the remaining size.
 fn given(stated: &[i64], size: usize, count: i64) -> Result<Vec<usize>, Reason> {
     let wrong = || Reason::OperandValue {
         operand: "size_splits",
         found: format!("{stated:?}"),
-        legal: format!("{count} sizes with the sum {size}, of which one may be -1"),
+        legal: format!("{count} sizes with the sum {size}, one of them may be -1"),
     };
     let known: i64 = stated.iter().filter(|&&part| part != -1).fold(0, |sum, &part| sum.saturating_add(part));
     let rest = (size as i64).saturating_sub(known);

@@ -1,4 +1,4 @@
-//! Squeeze: all axes of size 1, or those listed.
+//! Squeeze: removes all axes of size 1, or the listed ones.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Reshape;
@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::node::NodeBuilder;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let shape = context.shape(x).to_vec();

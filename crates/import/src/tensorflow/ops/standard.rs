@@ -1,4 +1,5 @@
-//! Operators that are ONNX's under another name: [`ROWS`] says under which, and what their attributes are called there.
+//! Operators that equal ONNX's under another name. [`ROWS`] holds the names of the operators and
+//! their attributes.
 
 use npukit_graph::ValueId;
 
@@ -9,13 +10,13 @@ use crate::onnx::Given;
 /// One operator.
 struct Row {
     name: &'static str,
-    /// ONNX's operator.
+    /// Name of ONNX's operator.
     standard: &'static str,
     /// Attributes that are truth values, the same in both.
     flags: &'static [&'static str],
     /// Attributes that are integers: names in both, and the default.
     ints: &'static [(&'static str, &'static str, i64)],
-    /// How what is scattered is put together with what is there.
+    /// Operation that combines scattered and existing elements.
     reduction: Option<&'static str>,
 }
 
@@ -44,11 +45,11 @@ const ROWS: &[Row] = &[
     Row { name: "TensorScatterUpdate", standard: "ScatterND", ..PLAIN },
 ];
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let unknown = || Reason::Operator { operator: context.op().to_owned() };
     let row = ROWS.iter().find(|row| row.name == context.op()).ok_or_else(unknown)?;
-    // What is done about indices that are not there: they are refused.
+    // Invalid indices are always refused.
     context.attributes.without_effect("bad_indices_policy");
     let mut attributes = Vec::new();
     for name in row.flags {

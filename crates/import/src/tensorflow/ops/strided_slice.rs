@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::slice::range;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let spec = Spec::of(context)?;
@@ -25,24 +25,24 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Reshape { shape: part.shape }, vec![y])?])
 }
 
-/// An index for each axis named; bit `i` of a mask speaks of index `i`.
+/// Indices of the operator. Bit `i` of a mask belongs to index `i`.
 struct Spec {
     begin: Vec<i64>,
     end: Vec<i64>,
     strides: Vec<i64>,
-    /// `begin` is ignored: from the first element.
+    /// Indices whose `begin` is ignored: they start at the first element.
     begin_mask: i64,
     /// `end` is ignored: to the last element.
     end_mask: i64,
-    /// The index is `...`: all axes that no other index names.
+    /// Indices that are `...`: all axes without another index.
     ellipsis_mask: i64,
     /// The index is a new axis of size 1.
     new_axis_mask: i64,
-    /// The index is one element, whose axis goes.
+    /// Indices that select one element and remove the axis.
     shrink_axis_mask: i64,
 }
 
-/// What is taken.
+/// The selected slice.
 struct Part {
     ranges: Vec<SliceRange>,
     /// The shape after axes came and went.
@@ -70,7 +70,7 @@ impl Spec {
         mask.checked_shr(index as u32).is_some_and(|bits| bits & 1 == 1)
     }
 
-    /// Whether the index is `...`; it is no other kind then.
+    /// Whether the index is `...`, which excludes the other kinds.
     fn is_ellipsis(&self, index: usize) -> bool {
         Self::has(self.ellipsis_mask, index)
     }
@@ -79,7 +79,7 @@ impl Spec {
         !self.is_ellipsis(index) && Self::has(self.new_axis_mask, index)
     }
 
-    /// What is taken of a value of `shape`.
+    /// Returns the slice of a value of `shape`.
     fn part(&self, shape: &[usize]) -> Result<Part, Reason> {
         let indices = 0..self.begin.len();
         let named = indices.clone().filter(|&i| !self.is_ellipsis(i) && !self.is_new_axis(i)).count();
@@ -106,7 +106,7 @@ impl Spec {
         Ok(part)
     }
 
-    /// Takes what `index` says of `axis`, which has `size` elements.
+    /// Applies `index` to `axis`, which has `size` elements.
     fn take(&self, index: usize, axis: usize, size: usize, part: &mut Part) -> Result<(), Reason> {
         let (begin, step) = (self.begin[index], self.strides[index]);
         if Self::has(self.shrink_axis_mask, index) {

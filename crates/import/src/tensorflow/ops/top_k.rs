@@ -1,4 +1,5 @@
-//! TopK, whose count is an attribute, and TopKV2: the largest elements along the last axis, and where they are.
+//! TopK, whose count is an attribute, and TopKV2: the largest elements along the last axis, and
+//! their indices.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Cast, TopK};
@@ -9,7 +10,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::element_type;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let k = match context.op() {
@@ -17,7 +18,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         _ => context.attributes.int("k")?.ok_or(Reason::AttributeMissing { name: "k" })?,
     };
     let k = usize::try_from(k).map_err(|_| unsupported("k", k, "0 or more"))?;
-    // What need not be sorted may be.
+    // Unsorted results may be sorted, so the flag has no effect.
     context.attributes.flag("sorted", true)?;
     let to = match context.attributes.element_type("index_type")? {
         Some(code) => element_type(code)?,

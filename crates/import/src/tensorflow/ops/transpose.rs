@@ -1,4 +1,4 @@
-//! Transpose.
+//! Transpose: permutation of axes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Transpose;
@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::node::NodeBuilder;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "x")?;
     let rank = context.shape(x).len();

@@ -1,4 +1,4 @@
-//! Functions of one element that the graph has as they are.
+//! Elementwise functions that the graph also has.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Unary, UnaryKind};
@@ -7,10 +7,10 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::function;
 
-/// The limit and the slope of Selu (Klambauer and others, 2017), as TensorFlow rounds them.
+/// Limit and slope of Selu (Klambauer et al., 2017), as TensorFlow rounds them.
 const SELU: UnaryKind = UnaryKind::Selu { alpha: 1.673_263_2, gamma: 1.050_701 };
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let kind = match context.op() {
         "Elu" => UnaryKind::Elu { alpha: 1.0 },

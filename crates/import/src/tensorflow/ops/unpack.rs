@@ -1,4 +1,4 @@
-//! Unpack: the parts along an axis, which goes.
+//! Unpack: the slices along an axis, which is removed.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Reshape, Split};
@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::node::NodeBuilder;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "value")?;
     let mut shape = context.shape(x).to_vec();

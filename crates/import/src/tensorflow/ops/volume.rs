@@ -1,5 +1,5 @@
-//! Conv3D, Conv3DBackpropInputV2 (the transposed one), MaxPool3D and AvgPool3D: ONNX's, whose channels come before depth, rows
-//! and columns.
+//! Conv3D, Conv3DBackpropInputV2 (transposed), MaxPool3D and AvgPool3D. They become ONNX's
+//! operators, whose channels come before depth, rows and columns.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Transpose;
@@ -13,10 +13,11 @@ use crate::shape::shape;
 /// Largest stride, dilation or kernel: keeps every size computed from them in 64 bits.
 const MAX_WINDOW: i64 = 1 << 24;
 
-/// Weights `[kd, kh, kw, in, out]`, or with the last two the other way round, as ONNX has them.
+/// Permutation of weights `[kd, kh, kw, in, out]` to ONNX's layout. Transposed convolutions swap
+/// the last two.
 const WEIGHTS: [usize; 5] = [4, 3, 0, 1, 2];
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let is_last = match context.attributes.string("data_format")?.as_deref() {
         None | Some("NDHWC") => true,
@@ -61,7 +62,7 @@ fn groups(
     mut attributes: Vec<(&'static str, Given)>,
 ) -> Vec<(&'static str, Given)> {
     let (channels, depth) = (context.shape(x)[1], context.shape(weights)[1]);
-    // The graph says what does not fit.
+    // Inference reports a mismatch.
     if depth > 0 && channels >= depth && channels % depth == 0 {
         attributes.push(("group", Given::Int((channels / depth) as i64)));
     }
@@ -77,7 +78,8 @@ fn padding(context: &mut Context<'_>) -> Result<Given, Reason> {
     }
 }
 
-/// Numbers of depth, rows and columns in a list with one for each axis; those of the batch and the channels must be 1.
+/// Depth, rows and columns of a list with one number per axis. The numbers of the batch and
+/// channels must be 1.
 fn triple(context: &mut Context<'_>, name: &'static str, is_last: bool) -> Result<Option<Vec<i64>>, Reason> {
     let Some(values) = context.attributes.ints(name)?.filter(|values| !values.is_empty()) else {
         return Ok(None);

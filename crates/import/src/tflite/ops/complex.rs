@@ -1,4 +1,5 @@
-//! RFFT2D, to complex numbers, which are pairs of floats along a last axis, and from there IMAG, REAL and COMPLEX_ABS.
+//! RFFT2D, and IMAG, REAL and COMPLEX_ABS of its results. Complex numbers are pairs of floats along
+//! an additional last axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Dft, Pad, PadMode, Reduce, ReduceKind, Reshape, Slice, SliceRange};
@@ -8,7 +9,7 @@ use crate::error::Reason;
 use crate::node::unsupported;
 use crate::shape::MAX_ELEMENTS;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     if context.op != "RFFT2D" && !context.is_complex() {
@@ -25,7 +26,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }])
 }
 
-/// The transform of real numbers along the last two axes, of which the last has half of the results.
+/// Fourier transform of real numbers along the last two axes. The last axis keeps half of the
+/// results.
 fn transform(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
     let lengths =
         context.integers(1, "fft_length")?.ok_or(Reason::OperandMissing { operand: "fft_length" })?;
@@ -38,7 +40,7 @@ fn transform(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
         return Err(unsupported("fft_length", found, "rows and columns of a transform of two axes"));
     };
     let axis = shape.len() - 2;
-    // More points than there are: zeros; fewer: the first.
+    // The operand is padded with zeros or cropped to the number of points.
     let mut pads = vec![[0; 2]; shape.len()];
     pads[axis][1] = rows as isize - shape[axis] as isize;
     pads[axis + 1][1] = columns as isize - shape[axis + 1] as isize;

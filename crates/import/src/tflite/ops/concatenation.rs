@@ -7,7 +7,7 @@ use super::super::context::Context;
 use crate::error::Reason;
 use crate::node::NodeBuilder;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let first = context.input(0, "values")?;
     let rank = context.shape(first).len();

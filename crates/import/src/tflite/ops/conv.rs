@@ -6,7 +6,7 @@ use npukit_graph::op::Conv;
 use super::super::context::Context;
 use crate::error::Reason;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "input")?, context.input(1, "filter")?);
     let &[_, _, _, channels] = context.shape(x) else { return Err(context.no_image(x)) };
@@ -16,7 +16,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     };
     let (hwio, group, [activation, dilations]) = match context.op {
         "CONV_2D" => {
-            // The graph says what does not fit.
+            // Inference reports a mismatch.
             let group = channels.checked_div(depth).filter(|group| group * depth == channels).unwrap_or(1);
             (context.permute(weights, &[1, 2, 3, 0], "hwio")?, group.max(1), [3, 4])
         }

@@ -6,7 +6,7 @@ use npukit_graph::op::Gather;
 use super::super::context::Context;
 use crate::error::Reason;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (rows, table) = (context.input(0, "lookup")?, context.input(1, "value")?);
     if context.is_constant(rows) {

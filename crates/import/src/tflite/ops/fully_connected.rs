@@ -1,4 +1,5 @@
-//! FULLY_CONNECTED: rows of the operand by weights `[n, k]`, which lie as columns.
+//! FULLY_CONNECTED: rows of the operand times weights `[n, k]`, whose rows are the columns of the
+//! product.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Gemm;
@@ -7,7 +8,7 @@ use super::super::context::Context;
 use crate::error::Reason;
 use crate::node::unsupported;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "input")?, context.input(1, "weights")?);
     let &[columns, depth] = context.shape(weights) else {

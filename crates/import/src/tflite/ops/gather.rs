@@ -8,7 +8,7 @@ use crate::error::Reason;
 use crate::shape::tensor;
 use crate::tensorflow::proto::Attr;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let axis = tensor(Vec::new(), TensorData::I32(vec![context.int(0, 0)?]))?;
     let batch = Attr::I(context.int(1, 0)?.into());

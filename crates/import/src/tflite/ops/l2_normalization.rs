@@ -9,7 +9,7 @@ use crate::error::Reason;
 /// The least norm that is divided by, as in TensorFlow Lite's kernel for floats.
 const LEAST: f32 = 1e-6;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let axes = context.shape(x).len().checked_sub(1).into_iter().collect();

@@ -1,5 +1,6 @@
-//! NON_MAX_SUPPRESSION_V4 and V5: the boxes with the highest scores, one after the other, without those that overlap a better one.
-//! There are always as many results as there may be boxes; those behind the last box are 0.
+//! NON_MAX_SUPPRESSION_V4 and V5: selects the boxes with the highest scores one after the other,
+//! without boxes that overlap a better one. The number of results is the maximum number of boxes;
+//! results after the last box are 0.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -14,7 +15,7 @@ use crate::node::unsupported;
 /// Results that a box adds to the graph.
 const RESULTS_PER_BOX: usize = 16;
 
-/// What is chosen, box by box.
+/// Selected boxes.
 #[derive(Default)]
 struct Chosen {
     places: Vec<ValueId>,
@@ -22,7 +23,7 @@ struct Chosen {
     counts: Vec<ValueId>,
 }
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (boxes, scores) = (context.input(0, "boxes")?, context.input(1, "scores")?);
     let (&[count, 4], &[of_scores]) = (context.shape(boxes), context.shape(scores)) else {
@@ -56,7 +57,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     })
 }
 
-/// Whether each two boxes `[y, x, y, x]` share as much of what both cover, `[count, count]`.
+/// Whether each pair of boxes `[y, x, y, x]` overlaps by more than the given share of their union,
+/// `[count, count]`.
 fn overlaps(
     context: &mut Context<'_>,
     boxes: ValueId,
@@ -108,7 +110,7 @@ fn times(context: &mut Context<'_>, product: Option<ValueId>, x: ValueId) -> Res
     product.map_or(Ok(x), |product| context.binary(BinaryKind::Mul, product, x))
 }
 
-/// The boxes: after each, those that overlap it have no score any more, nor has the box itself.
+/// Selects the boxes. After each, the box itself and the boxes that overlap it lose their scores.
 fn choose(
     context: &mut Context<'_>,
     scores: ValueId,

@@ -1,5 +1,6 @@
-//! QUANTIZE, DEQUANTIZE, DENSIFY and CAST: the tensors say all, but for another type, as floats of 16 bits become ones of 32. Of
-//! complex numbers CAST takes the real parts.
+//! QUANTIZE, DEQUANTIZE, DENSIFY and CAST. The types of the tensors determine their results; only a
+//! change of type, for example from 16-bit to 32-bit floats, needs a node. CAST of complex numbers
+//! takes the real parts.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Cast;
@@ -8,7 +9,7 @@ use super::super::context::Context;
 use super::complex;
 use crate::error::Reason;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut x = context.input(0, "input")?;
     if context.is_complex() {

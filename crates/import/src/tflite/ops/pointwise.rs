@@ -1,4 +1,4 @@
-//! Functions of single elements that TensorFlow has no operator of its own for.
+//! Elementwise functions without an equivalent in TensorFlow.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Clip, GeluForm, Op, Unary, UnaryKind};
@@ -6,7 +6,7 @@ use npukit_graph::op::{Clip, GeluForm, Op, Unary, UnaryKind};
 use super::super::context::Context;
 use crate::error::Reason;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let op: Op = match context.op {

@@ -1,4 +1,5 @@
-//! AVERAGE_POOL_2D, which leaves padding out, L2_POOL_2D, the root of the mean of squares, and MAX_POOL_2D.
+//! AVERAGE_POOL_2D, which ignores padding; L2_POOL_2D, the root of the mean of squares; and
+//! MAX_POOL_2D.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{AveragePool, BinaryKind, MaxPool, Op, Unary, UnaryKind};
@@ -6,7 +7,7 @@ use npukit_graph::op::{AveragePool, BinaryKind, MaxPool, Op, Unary, UnaryKind};
 use super::super::context::Context;
 use crate::error::Reason;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let mut x = context.input(0, "input")?;
     let (strides, kernel) = (context.sizes(1, "stride", 0)?, context.sizes(3, "filter", 0)?);

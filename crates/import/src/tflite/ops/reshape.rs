@@ -1,4 +1,4 @@
-//! RESHAPE to an operand, or to what the options say where there is none.
+//! RESHAPE: the shape is an operand or, if it is absent, in the options.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Reshape;
@@ -7,7 +7,7 @@ use super::super::context::Context;
 use crate::error::Reason;
 use crate::shape::resolve;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let stated = match context.integers(1, "shape")? {

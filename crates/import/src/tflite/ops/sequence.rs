@@ -1,5 +1,5 @@
-//! UNIDIRECTIONAL_SEQUENCE_LSTM and UNIDIRECTIONAL_SEQUENCE_RNN, step by step. Their states begin with zeros in every run, as Keras
-//! has them; the interpreter leaves them as they are until it is told to reset them.
+//! UNIDIRECTIONAL_SEQUENCE_LSTM and UNIDIRECTIONAL_SEQUENCE_RNN, unrolled step by step. Their
+//! states start at zero in every run, as in Keras. The interpreter keeps them until they are reset.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Clip, Concat, Gemm, Slice, SliceRange, Transpose, Unary, UnaryKind};
@@ -16,7 +16,7 @@ const RESULTS_PER_STEP: usize = 24;
 /// The order of a layer's gates in its operands.
 const GATES: [&str; 4] = ["input", "forget", "cell", "output"];
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let is_lstm = context.op == "UNIDIRECTIONAL_SEQUENCE_LSTM";
     let x = context.input(0, "input")?;
@@ -58,7 +58,7 @@ fn product(
     context.helper("product", op, [x, weights].into_iter().chain(bias).collect())
 }
 
-/// The rows of a step, of those of all steps.
+/// Rows of one step among the rows of all steps.
 fn step_of(context: &mut Context<'_>, all: ValueId, step: usize, batch: usize) -> Result<ValueId, Reason> {
     let ranges = vec![SliceRange { axis: 0, start: step * batch, length: batch, step: 1 }];
     context.helper("step", Slice { ranges }, vec![all])
@@ -70,7 +70,7 @@ fn zeros(context: &mut Context<'_>, shape: [usize; 2]) -> Result<ValueId, Reason
     Ok(context.make_constant(typed(ElementType::F32, shape.to_vec(), zeros)?))
 }
 
-/// The function of the enum at `field`; nothing for none.
+/// Returns the function of the enum at `field`, or `None` without a function.
 fn activation(context: &Context<'_>, field: usize) -> Result<Option<UnaryKind>, Reason> {
     match context.code(field)? {
         0 => Ok(None),
@@ -127,10 +127,10 @@ fn two(context: &Context<'_>, weights: ValueId) -> Result<[usize; 2], Reason> {
 
 /// A gate of an LSTM.
 struct Gate {
-    /// What the input contributes in all steps.
+    /// Contribution of the input in all steps.
     own: ValueId,
     recurrent: ValueId,
-    /// What the cell's state contributes.
+    /// Weights of the cell state.
     peephole: Option<ValueId>,
 }
 
@@ -145,7 +145,7 @@ fn lstm(
             return Err(unsupported("layer_norm_coefficients", index, "none"));
         }
     }
-    // The states, which begin with zeros.
+    // The states, which start at zero.
     context.optional(18);
     context.optional(19);
     let kind = activation(context, 0)?;
@@ -155,7 +155,7 @@ fn lstm(
         let (weights, recurrent) = (context.optional(1 + index), context.optional(5 + index));
         let (Some(weights), Some(recurrent)) = (weights, recurrent) else {
             if index == 0 {
-                // The input gate is what the forget gate leaves.
+                // The input gate is 1 minus the forget gate.
                 context.optional(12);
                 gates.push(None);
                 continue;

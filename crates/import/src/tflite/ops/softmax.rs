@@ -8,7 +8,7 @@ use super::super::context::Context;
 use crate::error::Reason;
 use crate::shape::tensor;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (mut x, beta) = (context.input(0, "input")?, context.float(0, 0.0)?);
     if beta != 1.0 {

@@ -1,4 +1,4 @@
-//! SVDF: filters over features and, of what they gave in the last runs, over time.
+//! SVDF: filters over features and then over time, which use results of the last runs.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Concat, Gemm, ReduceKind, Slice, SliceRange};
@@ -7,7 +7,7 @@ use super::super::context::Context;
 use crate::error::Reason;
 use crate::node::unsupported;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, features) = (context.input(0, "input")?, context.input(1, "weights_feature")?);
     let (time, bias) = (context.input(2, "weights_time")?, context.optional(3));

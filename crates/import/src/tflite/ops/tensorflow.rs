@@ -1,4 +1,5 @@
-//! Operators that are TensorFlow's: [`ROWS`] says under which name, and which field of the options is which attribute.
+//! Operators that equal TensorFlow's. [`ROWS`] holds the names, and maps fields of the options to
+//! attributes.
 
 use npukit_graph::ValueId;
 use npukit_numeric::ElementType;
@@ -10,19 +11,19 @@ use crate::tensorflow::proto::{Attr, ListValue};
 
 /// One operator.
 pub(super) struct Row {
-    /// Its number in the schema.
+    /// Number of the operator in the schema.
     pub(super) code: i32,
-    /// Its name there.
+    /// Name of the operator in the schema.
     pub(super) name: &'static str,
-    /// TensorFlow's operator.
+    /// Name of TensorFlow's operator.
     operator: &'static str,
-    /// Its attributes.
+    /// Attributes of TensorFlow's operator, with their sources.
     attributes: &'static [(&'static str, Field)],
     /// The field of the function of its result.
     activation: Option<usize>,
 }
 
-/// Where an attribute comes from: a field of the options and what it is when left out, or the type of the result.
+/// Source of an attribute: a field of the options with its default, or the type of the result.
 enum Field {
     Int(usize),
     Flag(usize),
@@ -159,7 +160,7 @@ pub(super) const ROWS: &[Row] = &[
     row(160, "BITWISE_XOR", "BitwiseXor"),
 ];
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let unknown = || Reason::Operator { operator: context.op.to_owned() };
     let row = ROWS.iter().find(|row| row.name == context.op).ok_or_else(unknown)?;

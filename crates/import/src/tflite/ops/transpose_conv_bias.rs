@@ -1,7 +1,8 @@
-//! Convolution2DTransposeBias, MediaPipe's own operator: a transposed convolution with weights `[co, kh, kw, ci]` and a bias.
+//! Convolution2DTransposeBias, MediaPipe's custom operator: a transposed convolution with weights
+//! `[co, kh, kw, ci]` and a bias.
 //!
-//! Source: MediaPipe's kernel `transpose_conv_bias.cc`. The options are three integers of 32 bits: padding (1 SAME, 2 VALID),
-//! columns and rows of the stride.
+//! Source: MediaPipe's kernel `transpose_conv_bias.cc`. The options are three 32-bit integers:
+//! padding (1 SAME, 2 VALID), and columns and rows of the stride.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;
@@ -15,7 +16,7 @@ use crate::tensorflow::proto::{Attr, ListValue};
 /// Largest stride: keeps every size computed from it in 64 bits.
 const MAX_STRIDE: i32 = 1 << 24;
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "input")?, context.input(1, "weights")?);
     let options = context.custom_options();

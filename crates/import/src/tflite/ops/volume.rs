@@ -7,7 +7,7 @@ use crate::error::Reason;
 use crate::node::unsupported;
 use crate::tensorflow::proto::{Attr, ListValue};
 
-/// Translates one operator.
+/// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let padding: &[u8] = match context.code(0)? {
         0 => b"SAME",

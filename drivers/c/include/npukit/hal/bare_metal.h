@@ -1,23 +1,23 @@
-/* A back end without an operating system: bus addresses are pointers.
+/* Back end without an operating system: bus addresses are pointers.
  *
- * What differs from processor to processor are three functions of the platform: the time, and the caches where memory is
- * cached. A bus error is an exception there, which the platform's handler sees. */
+ * Three functions depend on the platform: the time and, if memory is cached, the two cache functions. A bus error is an
+ * exception there, handled by the platform. */
 #ifndef NPUKIT_HAL_BARE_METAL_H
 #define NPUKIT_HAL_BARE_METAL_H
 
 #include "npukit/hal.h"
 
 typedef struct npu_bare_metal {
-    /* Microseconds since any moment. */
+    /* Time in microseconds from an arbitrary start. */
     uint64_t (*now_us)(void);
-    /* As those of npu_hal; on a Zynq Xil_DCacheFlushRange and Xil_DCacheInvalidateRange. NULL for none. */
+    /* As in npu_hal; on a Zynq Xil_DCacheFlushRange and Xil_DCacheInvalidateRange. NULL without caches. */
     void (*flush)(uintptr_t address, size_t bytes);
     void (*invalidate)(uintptr_t address, size_t bytes);
-    /* Taken off bus addresses; 0 where processor and bus agree. */
+    /* Subtracted from bus addresses; 0 if processor and bus use the same addresses. */
     uint64_t offset;
 } npu_bare_metal;
 
-/* A table for the platform, which must stay where it is. */
+/* Returns a table for the platform. `platform` must remain at its address. */
 npu_hal npu_bare_metal_hal(npu_bare_metal *platform);
 
 #endif

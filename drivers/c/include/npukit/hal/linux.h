@@ -1,10 +1,10 @@
-/* A back end for Linux: windows of bus addresses, each mapped from a file.
+/* Back end for Linux: windows of bus addresses, each mapped from a file.
  *
- * Files are UIO devices (`/dev/uio0`; window n of a device is at n pages of the file), `/dev/mem` (the offset is the bus
- * address), or buffers of u-dma-buf (`/dev/udmabuf0`, offset 0, opened with O_SYNC so that they are mapped without a cache).
+ * Files are UIO devices (`/dev/uio0`; window n of a device is at n pages of the file), `/dev/mem` (the offset is the
+ * bus address), or buffers of u-dma-buf (`/dev/udmabuf0`, offset 0, opened with O_SYNC so that they are not cached).
  *
- * While a function of this table runs, SIGBUS is caught: an access that the bus refuses makes it return false. That is as
- * precise as the processor's report of the error, and for one thread at a time. */
+ * SIGBUS is caught while a function of this table runs: if the bus refuses an access, the function returns false. This
+ * is as precise as the processor's report of the error, and works in one thread at a time. */
 #ifndef NPUKIT_HAL_LINUX_H
 #define NPUKIT_HAL_LINUX_H
 
@@ -24,9 +24,9 @@ typedef struct npu_linux {
     npu_linux_window windows[NPU_LINUX_WINDOWS];
 } npu_linux;
 
-/* Begins without windows. */
+/* Initializes the back end without windows. */
 void npu_linux_begin(npu_linux *os);
-/* Maps `region` from byte `offset` of a file. NPU_SYSTEM with errno. */
+/* Maps `region` from byte `offset` of a file. Returns NPU_SYSTEM with errno on failure. */
 npu_code npu_linux_map(npu_linux *os, const char *path, uint64_t offset, npu_region region, npu_error *error);
 /* Unmaps all windows. */
 void npu_linux_end(npu_linux *os);

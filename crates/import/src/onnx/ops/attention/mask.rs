@@ -40,7 +40,8 @@ impl Attention {
         context.helper("masked", Where, vec![visible, scores, hidden])
     }
 
-    /// What bounds the keys of a query by their distance from it, as truth values that broadcast to the scores.
+    /// Truth values that limit the distance between a key and a query. They broadcast to the
+    /// scores.
     fn window(&self, context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
         let causal = context.attributes.flag("is_causal", false)?;
         let right = context.attributes.int("right_window_size")?.filter(|&size| size >= 0);
@@ -73,7 +74,7 @@ impl Attention {
         Ok(bounds)
     }
 
-    /// How many keys are before that of the first query: a number, or one for each text of the batch.
+    /// Number of keys before the first query's key: one number, or one per text of the batch.
     fn keys_of(&self, context: &mut Context<'_>, lengths: Option<ValueId>) -> Result<ValueId, Reason> {
         let Some(lengths) = lengths else {
             return self.integers(context, Vec::new(), |_| self.before as i64);
@@ -96,7 +97,7 @@ impl Attention {
         Ok(context.make_constant(constant))
     }
 
-    /// A mask for all keys: those after the last that it speaks of are hidden.
+    /// Extends a mask to all keys. Keys after the last one in the mask are hidden.
     fn widened(&self, context: &mut Context<'_>, mask: ValueId) -> Result<ValueId, Reason> {
         let mut shape = context.shape(mask).to_vec();
         let missing =
@@ -114,7 +115,7 @@ impl Attention {
         context.helper("mask", Concat { axis }, vec![mask, hidden])
     }
 
-    /// The softmax with 0 for a query that sees no key at all, whose softmax is not a number.
+    /// Returns the softmax, with 0 for a query without visible keys, whose softmax is NaN.
     pub(super) fn guarded(
         &self,
         context: &mut Context<'_>,

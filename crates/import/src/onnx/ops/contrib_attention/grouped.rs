@@ -1,4 +1,5 @@
-//! GroupQueryAttention: heads of queries share keys, positions rotate, and a text may be shorter than its cache.
+//! GroupQueryAttention: groups of query heads share keys, positions rotate, and a text may be
+//! shorter than its cache.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -13,13 +14,13 @@ use super::{
 };
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (heads, kv_heads) = (number_of(context, "num_heads")?, number_of(context, "kv_num_heads")?);
     let parts = parts(context, heads, kv_heads)?;
     let past = context.optional(3).zip(context.optional(4));
     let lengths = context.input(5, "seqlens_k")?;
-    context.optional(6); // the length of the longest text: the shapes say it
+    context.optional(6); // the length of the longest text, which the shapes determine
     let tables = context.optional(7).zip(context.optional(8));
     let (positions, bias) = (context.optional(9), context.optional(10));
     let sink = context.optional(11);
@@ -32,7 +33,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let &[mut query, mut key, value] = by_head.as_slice() else { return Ok(Vec::new()) };
     (query, key) = normalised(context, query, key)?;
     let &[batch, _, queries, head] = context.shape(query) else { return Ok(Vec::new()) };
-    // Tokens of each text before these ones: as many as the lengths leave, none where there is no past.
+    // Number of earlier tokens of each text, from the lengths; 0 without a past.
     let past = past.filter(|&past| before(context, Some(past)) > 0);
     let filled = match past {
         Some(_) => Some(filled(context, lengths, batch, queries)?),
@@ -71,7 +72,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         None => None,
     };
     if let Some(filled) = filled {
-        // The past may have room behind its last token, which no query sees.
+        // The cache may have room after its last token, which no query sees.
         let places = net.places(context)?;
         let old = context.helper("old", Compare { kind: CompareKind::Less }, vec![places, filled])?;
         let first = integers(context, Vec::new(), vec![net.before as i64])?;
@@ -95,7 +96,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![seen, keys, values])
 }
 
-/// Queries, keys and values: an operand each, or all in the first.
+/// Returns queries, keys and values: from one operand each, or all from the first.
 fn parts(context: &mut Context<'_>, heads: usize, kv_heads: usize) -> Result<Vec<ValueId>, Reason> {
     let all = context.input(0, "query")?;
     if let Some((key, value)) = context.optional(1).zip(context.optional(2)) {
@@ -108,7 +109,8 @@ fn parts(context: &mut Context<'_>, heads: usize, kv_heads: usize) -> Result<Vec
     context.split("projections", all, 2, &[heads * head, kv_heads * head, kv_heads * head])
 }
 
-/// How many tokens of each text came before, `[batch, 1]`: the last one's place and 1 more, without the new ones.
+/// Number of earlier tokens of each text, `[batch, 1]`: the last token's position plus 1, minus the
+/// number of new tokens.
 fn filled(
     context: &mut Context<'_>,
     lengths: ValueId,
@@ -121,7 +123,7 @@ fn filled(
     context.helper("filled", Binary { kind: BinaryKind::Add }, vec![lengths, new])
 }
 
-/// The position of each new token, `[batch, queries]`.
+/// Position of each new token, `[batch, queries]`.
 fn places(
     context: &mut Context<'_>,
     filled: Option<ValueId>,
@@ -141,7 +143,8 @@ fn integers(context: &mut Context<'_>, shape: Vec<usize>, values: Vec<i64>) -> R
     Ok(context.make_constant(typed(ElementType::I64, shape, TensorData::I64(values))?))
 }
 
-/// Queries and keys, each head divided by its root mean square, where the node has weights for that.
+/// Returns queries and keys, each head divided by its root mean square if the node has weights for
+/// that.
 fn normalised(context: &mut Context<'_>, query: ValueId, key: ValueId) -> Result<(ValueId, ValueId), Reason> {
     let weights = context.optional(14).zip(context.optional(15));
     let epsilon = context.attributes.float_or("qk_norm_epsilon", 1e-6)?;
@@ -151,7 +154,7 @@ fn normalised(context: &mut Context<'_>, query: ValueId, key: ValueId) -> Result
     Ok((query, context.helper("normalised", norm, vec![key, of_key])?))
 }
 
-/// How many tokens each text has, `[batch]`.
+/// Number of tokens of each text, `[batch]`.
 fn texts(context: &mut Context<'_>, lengths: ValueId, batch: usize) -> Result<ValueId, Reason> {
     let lengths = context.helper("lengths", Cast::new(ElementType::I64), vec![lengths])?;
     let lengths = context.helper("lengths", Reshape { shape: vec![batch] }, vec![lengths])?;
@@ -159,7 +162,8 @@ fn texts(context: &mut Context<'_>, lengths: ValueId, batch: usize) -> Result<Va
     context.helper("lengths", Binary { kind: BinaryKind::Add }, vec![lengths, one])
 }
 
-/// Refuses what makes the cache of keys and values another one: a window that moves, and narrow numbers with scales.
+/// Refuses attributes that change the cache of keys and values: a sliding window, and narrow
+/// numbers with scales.
 fn plain_cache(context: &mut Context<'_>) -> Result<(), Reason> {
     for name in ["qk_output", "sliding_window_cache"] {
         let found = context.attributes.int_or(name, 0)?;
@@ -183,8 +187,9 @@ fn plain_cache(context: &mut Context<'_>) -> Result<(), Reason> {
 }
 
 impl Attention {
-    /// Whether a key is one of the last `size` that a query may see, the query's own among them. `filled` says how many
-    /// tokens of each text came before, `[batch, 1, 1, 1]`: the new ones follow those, wherever the past ends.
+    /// Whether a key is among the last `size` keys that a query may see, including the query's own.
+    /// `filled` is the number of earlier tokens of each text, `[batch, 1, 1, 1]`. New tokens follow
+    /// them, independent of the size of the past.
     fn lately(
         &self,
         context: &mut Context<'_>,

@@ -1,4 +1,5 @@
-//! Attention with the projections of queries, keys and values in one product, of floats or (QAttention) of bytes.
+//! Attention with one product for the projections of queries, keys and values, on floats or
+//! (QAttention) on bytes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Reshape, Split};
@@ -10,9 +11,9 @@ use super::{
     split_heads,
 };
 
-/// What both have.
+/// Operands that both operators have.
 struct Operands {
-    /// Queries, keys and values of all tokens, one after the other.
+    /// Queries, keys and values of all tokens, concatenated.
     all: ValueId,
     mask: Option<ValueId>,
     past: Option<ValueId>,
@@ -39,7 +40,7 @@ impl Operands {
     }
 }
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let Operands { all, mask, past, attention_bias } = match context.op_type() {
         "QAttention" => Operands::of_bytes(context)?,

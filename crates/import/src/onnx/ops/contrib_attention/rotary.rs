@@ -1,4 +1,4 @@
-//! RotaryEmbedding, whose tables follow the positions.
+//! RotaryEmbedding, whose tables are indexed by position.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Gather, RotaryEmbedding};
@@ -8,7 +8,7 @@ use super::super::super::attributes::unsupported;
 use super::{Context, Reason, shape};
 use crate::elements::typed;
 
-/// Translates one node.
+/// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, positions) = (context.input(0, "input")?, context.input(1, "position_ids")?);
     let (cos, sin) = (context.input(2, "cos_cache")?, context.input(3, "sin_cache")?);
@@ -37,7 +37,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     };
     let positions = match *context.shape(positions) {
         [1] | [] => {
-            // The position of the first token: the others follow.
+            // The operand is the position of the first token; the others follow.
             context.reserve(&[batch, sequence])?;
             let places = (0..batch * sequence).map(|place| (place % sequence) as i64).collect();
             let places = typed(ElementType::I64, vec![batch, sequence], TensorData::I64(places))?;

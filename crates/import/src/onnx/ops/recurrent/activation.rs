@@ -8,7 +8,7 @@ use super::super::super::attributes::unsupported;
 use super::{Context, Reason};
 use crate::elements::typed;
 
-/// A function of each element.
+/// An activation function with its parameters.
 #[derive(Clone, Copy)]
 pub(super) enum Activation {
     Function(UnaryKind),
@@ -20,7 +20,7 @@ pub(super) enum Activation {
     ScaledTanh(f32, f32),
 }
 
-/// The activations of each of `directions`; those of `defaults` when the node names none.
+/// Reads the activations of each of `directions`, or `defaults` if the node does not name any.
 pub(super) fn read(
     context: &mut Context<'_>,
     defaults: &[&'static str],
@@ -37,7 +37,8 @@ pub(super) fn read(
         let legal = format!("{} for each of {directions} directions", defaults.len());
         return Err(unsupported("activations", names, legal));
     }
-    // Default: no values are given, says the standard; each function that needs one then has its own.
+    // Default: the standard defines omitted values as empty; each function that needs a value then
+    // has its own default.
     let alphas = context.attributes.floats("activation_alpha")?.unwrap_or_default();
     let betas = context.attributes.floats("activation_beta")?.unwrap_or_default();
     let (mut alphas, mut betas) = (alphas.iter().copied(), betas.iter().copied());
@@ -46,7 +47,7 @@ pub(super) fn read(
     Ok(all.chunks(defaults.len()).map(<[Activation]>::to_vec).collect())
 }
 
-/// The activation called `name`, which takes its values from those that are left.
+/// Returns the activation called `name`, which takes its parameters from the remaining ones.
 fn activation(
     name: &str,
     alphas: &mut impl Iterator<Item = f32>,
@@ -77,7 +78,7 @@ fn activation(
 }
 
 impl Activation {
-    /// The activation of `x`.
+    /// Applies the activation to `x`.
     pub(super) fn of(
         self,
         context: &mut Context<'_>,

@@ -7,7 +7,8 @@ use super::{Cell, Context, Kind, Reason};
 
 pub(super) const KIND: Kind = Kind { gates: 3, defaults: &["Sigmoid", "Tanh"], states: 1, step };
 
-/// `h' = (1 - z) * g + z * h`; the reset gate weighs the hidden state before its product, or the product itself.
+/// Computes `h' = (1 - z) * g + z * h`. The reset gate scales the hidden state before its product,
+/// or the product itself.
 fn step(
     cell: &Cell,
     context: &mut Context<'_>,

@@ -9,7 +9,7 @@ use super::super::super::context::described;
 use super::{Cell, Context, Kind, Product, Reason, activation, of_direction};
 use crate::elements::typed;
 
-/// What a layer takes and how it runs over it.
+/// Operands and sizes of a layer, and the directions in which it runs.
 pub(super) struct Layer {
     pub(super) steps: usize,
     pub(super) batch: usize,
@@ -42,7 +42,8 @@ impl Layer {
             [steps, batch, input] => (steps, batch, input),
             ref other => return Err(refused("X", other, "3 axes")),
         };
-        // The weights of plain layers are `[directions, gates * hidden, hidden]`, those of quantised ones transposed.
+        // Weights of plain layers are `[directions, gates * hidden, hidden]`; weights of quantized
+        // layers are transposed.
         let hidden = match (context.op_type(), context.shape(r)) {
             ("DynamicQuantizeLSTM", &[directions, hidden, _]) if directions == backwards.len() => hidden,
             ("LSTM" | "GRU" | "RNN", &[directions, _, hidden]) if directions == backwards.len() => hidden,
@@ -54,23 +55,23 @@ impl Layer {
         if stated.is_some_and(|stated| usize::try_from(stated) != Ok(hidden)) {
             return Err(unsupported("hidden_size", stated, format!("{hidden}, as R has it")));
         }
-        context.attributes.without_effect("output_sequence"); // the node's outputs say it
+        context.attributes.without_effect("output_sequence"); // determined by the node's outputs
         let element = context.element(x);
         Ok(Self { steps, batch, input, hidden, backwards, batch_first, element })
     }
 
-    /// The steps in the order in which a direction takes them.
+    /// Steps in the order in which a direction takes them.
     pub(super) fn order(&self, direction: usize) -> Vec<usize> {
         let backwards = self.backwards.get(direction) == Some(&true);
         if backwards { (0..self.steps).rev().collect() } else { (0..self.steps).collect() }
     }
 
-    /// A value of a step after the other, whatever comes first.
+    /// Permutes a value so that the step axis is first.
     pub(super) fn by_step(&self, context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
         if self.batch_first { context.permute(x, &[1, 0, 2], "by_step") } else { Ok(x) }
     }
 
-    /// For each direction the product with the weights of the input, the bias, and the cell.
+    /// For each direction, the product with the weights of the input, the bias, and the cell.
     pub(super) fn cells(
         &self,
         context: &mut Context<'_>,
@@ -120,8 +121,8 @@ impl Layer {
         Ok(cells)
     }
 
-    /// The biases of input and hidden state as one, but for that of the hidden state where the reset gate of a GRU comes
-    /// between them.
+    /// Sums the biases of input and hidden state. The latter stays separate where the reset gate of
+    /// a GRU applies between them.
     pub(super) fn bias(
         &self,
         context: &mut Context<'_>,
@@ -161,7 +162,7 @@ impl Layer {
         of_direction(context, x, direction)
     }
 
-    /// The state before the first step, `[batch, hidden]`; none is 0.
+    /// Initial state, `[batch, hidden]`; `None` if it is 0.
     pub(super) fn initial(
         &self,
         context: &mut Context<'_>,
@@ -179,12 +180,13 @@ impl Layer {
         of_direction(context, state, direction).map(Some)
     }
 
-    /// Rows of all steps cut into those of each.
+    /// Splits the rows of all steps into the rows of each step.
     pub(super) fn steps_of(&self, context: &mut Context<'_>, rows: ValueId) -> Result<Vec<ValueId>, Reason> {
         context.split("steps", rows, 0, &vec![self.batch; self.steps])
     }
 
-    /// For each step which samples still have one, `[batch, 1]`; nothing when all samples have all steps.
+    /// For each step, whether each sample still has it, `[batch, 1]`; empty if all samples have all
+    /// steps.
     pub(super) fn shown(&self, context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
         let Some(lengths) = context.optional(4) else { return Ok(Vec::new()) };
         if context.is_constant(lengths) {
@@ -213,7 +215,8 @@ impl Layer {
         Ok(shown)
     }
 
-    /// The states after a step, and what it gives out: samples that are over keep their state and give zeros.
+    /// Returns the states after a step, and its output. Samples that have ended keep their state
+    /// and output zeros.
     pub(super) fn hold(
         &self,
         context: &mut Context<'_>,

@@ -1,4 +1,5 @@
-//! A step of an LSTM: gates for input, output and forgetting, then the cell's candidate, in this order in the weights.
+//! A step of an LSTM. The weights hold the input, output and forget gates, then the cell's
+//! candidate.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::BinaryKind::{Add, Mul};
@@ -7,7 +8,8 @@ use super::{Cell, Context, Kind, Reason};
 
 pub(super) const KIND: Kind = Kind { gates: 4, defaults: &["Sigmoid", "Tanh", "Tanh"], states: 2, step };
 
-/// `c' = f * c + i * g`, `h' = o * tanh(c')`; peepholes add the cell's state to the gates, the new one to that of output.
+/// Computes `c' = f * c + i * g` and `h' = o * tanh(c')`. Peepholes add the cell's state to the
+/// gates; the output gate uses the new state.
 fn step(
     cell: &Cell,
     context: &mut Context<'_>,

@@ -1,4 +1,5 @@
-//! [`Product`]: rows times the weights of a direction, in floats or in bytes whose scale follows each operand.
+//! [`Product`]: rows times the weights of a direction, in floats, or in bytes with a scale after
+//! each operand.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Cast, MatMul, Reshape, Slice, SliceRange, Transpose};
@@ -7,7 +8,7 @@ use npukit_numeric::ElementType;
 use super::super::dynamic_quantize_linear;
 use super::{Context, Reason, of_direction};
 
-/// Rows times weights.
+/// Product of rows and weights.
 pub(super) struct Product {
     /// `[rows, columns]`: floats, or integers without their zero point as floats.
     weights: ValueId,
@@ -30,7 +31,7 @@ impl Product {
         if context.shape(weights).get(1..) != Some(&expected[..]) {
             let (found, legal) = (
                 format!("shape {:?}", context.shape(weights)),
-                format!("{expected:?} behind the directions"),
+                format!("{expected:?} after the axis of directions"),
             );
             return Err(Reason::OperandValue { operand, found, legal });
         }
@@ -68,7 +69,7 @@ impl Product {
         context.helper("product", multiply, vec![sums, scale])
     }
 
-    /// The product with the columns from `first` on.
+    /// Product with the columns starting at `first`.
     pub(super) fn part(
         &self,
         context: &mut Context<'_>,
@@ -82,7 +83,7 @@ impl Product {
     }
 }
 
-/// A direction's part of what is stated once for all, per direction, or per direction and column.
+/// A direction's part of a value that is stated once, per direction, or per direction and column.
 fn per_column(
     context: &mut Context<'_>,
     x: ValueId,
