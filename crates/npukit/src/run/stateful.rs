@@ -1,7 +1,8 @@
-//! State that a network hands from one call to the next: inputs that are fed from outputs of the call before ([`States`]).
+//! State between calls of a network: inputs that are fed from outputs of the previous call
+//! ([`States`]).
 //!
-//! Samples are successive calls then, in the order in which they are given. The first call begins with what is given for
-//! such an input, or with zeros.
+//! Samples are successive calls then, in the given order. The first call starts with the given
+//! values of such an input, or with zeros.
 
 use npukit_import::State;
 use npukit_numeric::Tensor;
@@ -10,17 +11,17 @@ use npukit_target::{Port, PortError, as_element};
 use crate::error::Error;
 use crate::inputs::Sample;
 
-/// What the caller says of state.
+/// Options for state, as given by the caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stateful {
-    /// Whether samples are calls that follow each other.
+    /// Whether samples are successive calls.
     pub enabled: bool,
-    /// Inputs, each with the output that feeds it; those found by names and shapes when none is said.
+    /// Inputs, each with the output that feeds it; if empty, pairs are found by names and shapes.
     pub pairs: Vec<(String, String)>,
 }
 
 impl Stateful {
-    /// The same with the pairs that a model states, where the caller names none.
+    /// Adds the pairs that the model declares, if the caller gives none.
     pub(crate) fn with_states(&self, states: &[State]) -> Self {
         let mut stateful = self.clone();
         if stateful.pairs.is_empty() {
@@ -31,7 +32,7 @@ impl Stateful {
     }
 }
 
-/// Inputs, and the outputs of the call before that feed them: indices of both.
+/// Indices of inputs, and of the outputs of the previous call that feed them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct States {
     pairs: Vec<Pair>,
@@ -42,16 +43,16 @@ struct Pair {
     input: String,
     shape: Vec<usize>,
     output: String,
-    /// Which output it is.
+    /// Index of the output.
     place: usize,
 }
 
 impl States {
-    /// The state that the caller asks for; none when samples are apart.
+    /// Returns the requested state, or `None` if samples are independent.
     ///
     /// # Errors
     ///
-    /// [`Error::State`] for a pair that cannot be, and where no pair is found.
+    /// Returns [`Error::State`] for an invalid pair, and if no pair is found.
     pub(crate) fn of(stateful: &Stateful, inputs: &[Port], outputs: &[Port]) -> Result<Option<Self>, Error> {
         if !stateful.enabled {
             return Ok(None);
@@ -62,7 +63,7 @@ impl States {
             let feeds = outputs.iter().position(|port| port.name == *output);
             let (Some(fed), Some(place)) = (fed, feeds) else {
                 return Err(refused(
-                    format!("`{input}={output}` names no input and output"),
+                    format!("`{input}={output}` does not name an input and an output"),
                     inputs,
                     outputs,
                 ));
@@ -79,7 +80,7 @@ impl States {
         }
         if pairs.is_empty() {
             return Err(refused(
-                "no output feeds an input by its name and shape".to_owned(),
+                "no output matches an input by name and shape".to_owned(),
                 inputs,
                 outputs,
             ));
@@ -87,7 +88,7 @@ impl States {
         Ok(Some(Self { pairs }))
     }
 
-    /// Whether the input is one that an output feeds.
+    /// Whether an output feeds the input.
     pub(crate) fn feeds(&self, input: &str) -> bool {
         self.pairs.iter().any(|pair| pair.input == input)
     }
