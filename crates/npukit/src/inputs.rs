@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn one_array_is_for_the_only_input() {
-        assert_eq!(notes("one.npz", &[1, 2]).unwrap(), ["array `images` was taken for `x`, the only input"]);
+        assert_eq!(notes("one.npz", &[1, 2]).unwrap(), ["array `images` was read as `x`, the only input"]);
         assert!(notes("two.npz", &[1, 2]).unwrap_err().contains("no input `images`"));
         assert!(notes("y=one.npz", &[1, 2]).unwrap_err().contains("no input `y`"));
     }
@@ -312,8 +312,8 @@ mod tests {
         assert_eq!(values(&["d"]), [1.0, 2.0]);
         assert_eq!(values(&["d/b.PNG", "d/a.png", "d"]), [2.0, 1.0, 1.0, 2.0]);
         let said = found(&["d"]).unwrap().notes;
-        assert_eq!(said[0], "`d/c.txt` in `d` was left out: it is not like the other files");
-        assert_eq!(said[1], "`d` holds 2 samples: taken from `d/a.png` to `d/b.PNG`, numbers by their value");
+        assert_eq!(said[0], "`d/c.txt` in `d` was left out: it is of another kind than the other files");
+        assert_eq!(said[1], "`d` holds 2 samples: read from `d/a.png` to `d/b.PNG`, in numeric order");
         assert!(said[2].contains("given as uint8"), "{said:?}");
         assert!(found(&["e"]).unwrap_err().to_string().contains("no pictures"));
         assert!(found(&["no"]).is_err());

@@ -78,7 +78,7 @@ fn left_out(path: &str, files: &[String], why: &str) -> Option<String> {
 fn order(path: &str, files: &[String]) -> Option<String> {
     let [first, .., last] = files else { return None };
     let deeper = files.iter().filter(|file| below(path, file).contains(['/', '\\'])).count();
-    let deeper = if deeper == 0 { String::new() } else { format!(", {deeper} of them in folders in it") };
+    let deeper = if deeper == 0 { String::new() } else { format!(", {deeper} of them in subfolders") };
     Some(format!(
         "`{path}` holds {}{deeper}: read from `{first}` to `{last}`, in numeric order",
         counted(files.len() as u64, "sample")

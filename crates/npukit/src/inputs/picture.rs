@@ -142,7 +142,7 @@ impl Found {
     /// Returns the notes on conversions.
     fn notes(&self, all: usize) -> Vec<String> {
         let of = |count: usize| {
-            if count == all { "all pictures".to_owned() } else { format!("{count} of {all} pictures") }
+            if count == all { "all images".to_owned() } else { format!("{count} of {all} images") }
         };
         let said = [
             (self.alpha, "have an alpha channel, which was dropped"),

@@ -241,8 +241,8 @@ impl Origin {
         self.exponents = exponents.into_iter().collect();
         self.is_scaled_as_stated = true;
         let note = format!(
-            "the ranges that the model states are used: {} stored divided by powers of two (`--rescale never` for values as \
-             they are)",
+            "scales were chosen from the ranges in the model: {} stored divided by powers of two (`--rescale never` stores \
+             values unscaled)",
             match self.exponents.len() {
                 1 => "1 tensor is".to_owned(),
                 count => format!("{count} tensors are"),
@@ -390,7 +390,7 @@ fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
     let gone = before.saturating_sub(passages(model));
     let note = format!(
         "{} of the model to its own integers {} skipped: values are stored as {format}, saturated to the same range",
-        counted(gone, "passage"),
+        counted(gone, "conversion"),
         if gone == 1 { "is" } else { "are" },
     );
     model.remarks =

@@ -28,7 +28,7 @@ impl OnChip {
         Self { macs_on_chip: all.map(share), segments: survey.segments }
     }
 
-    /// The warning of a model of which the chip does less than half.
+    /// Returns a warning if the accelerator computes less than half of the model.
     pub(crate) fn warning(&self) -> Option<String> {
         let share = self.macs_on_chip.filter(|&share| share < HALF)?;
         Some(format!(

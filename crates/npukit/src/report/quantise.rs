@@ -15,10 +15,10 @@ pub struct QuantisedTensor {
     pub bits: u32,
     /// Number of fraction bits: an integer represents `integer * 2^-fraction`.
     pub fraction: i32,
-    /// Smallest element.
+    /// Smallest element in float.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f32>"))]
     pub minimum: f32,
-    /// Largest element.
+    /// Largest element in float.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f32>"))]
     pub maximum: f32,
     /// Share of elements outside the range of the integers, 0 to 1.

@@ -20,7 +20,7 @@ pub struct Verdict {
     pub fits: bool,
     /// Whether the host computes everything and the accelerator nothing.
     pub is_idle: bool,
-    /// Multiply-accumulates of the model; none of one that could not be read to its end.
+    /// Multiply-accumulates of the model; `None` if the model could not be read completely.
     pub macs: Option<u64>,
     /// Multiply-accumulates that the accelerator computes; for a model that does not fit, those of
     /// supported nodes. `None` if problems are not about single nodes.

@@ -93,14 +93,14 @@ impl States {
         self.pairs.iter().any(|pair| pair.input == input)
     }
 
-    /// What was understood.
+    /// Describes the pairs, for notes.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         self.pairs.iter().map(|Pair { input, output, .. }| {
-            format!("samples are successive calls: `{input}` is `{output}` of the call before")
+            format!("samples are successive calls: `{input}` is `{output}` of the previous call")
         })
     }
 
-    /// Puts the outputs of a call in place of a sample's state.
+    /// Replaces a sample's state by the outputs of the previous call.
     pub(crate) fn feed<'a>(
         &self,
         sample: &mut Sample,
@@ -151,13 +151,13 @@ fn found(inputs: &[Port], outputs: &[Port]) -> Vec<Pair> {
     }
 }
 
-/// Words of names that say whether a state goes in or comes out, not which it is.
+/// Words of names that mark the direction of a state, not its identity.
 const WAYS: &[&str] = &[
     "in", "out", "input", "output", "past", "present", "prev", "previous", "next", "new", "old", "initial",
     "init", "last", "final", "updated", "n", "0", "y", "values",
 ];
 
-/// What a name says of a state: its words without those of [`WAYS`]. `hn` and `h0` are `h`, `stateN` is `state`.
+/// Returns the words of a name without those of [`WAYS`]: `h` for `hn` and `h0`, `state` for `stateN`.
 fn stem(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = None;
@@ -184,7 +184,7 @@ fn stem(name: &str) -> Vec<String> {
     plain.into_iter().map(short).collect()
 }
 
-/// Letters, digits, or what separates them.
+/// Kind of a character: letter, digit or separator.
 fn kind(c: char) -> u8 {
     if c.is_alphabetic() { 0 } else { 1 + u8::from(c.is_numeric()) }
 }
@@ -242,7 +242,7 @@ mod tests {
         let alone = pairs(&[("x", wide), ("memory", state)], &[("p", &[1, 1]), ("carry", state)]);
         assert_eq!(alone, [("memory".to_owned(), "carry".to_owned())]);
         assert_eq!(pairs(&[("x", wide), ("a", state), ("b", state)], &[("p", state), ("q", state)]), []);
-        // The only input is what the network is for.
+        // The only input is not a state.
         assert_eq!(pairs(&[("x", wide)], &[("p", wide)]), []);
     }
 
@@ -255,7 +255,7 @@ mod tests {
         };
         assert!(of(&[("s", "t")]).unwrap().unwrap().feeds("s"));
         assert!(of(&[("s", "y")]).unwrap_err().to_string().contains("[2], but `y` has [1]"));
-        assert!(of(&[("s", "z")]).unwrap_err().to_string().contains("names no input and output"));
+        assert!(of(&[("s", "z")]).unwrap_err().to_string().contains("does not name an input and an output"));
         assert_eq!(States::of(&Stateful::default(), &inputs, &outputs).unwrap(), None);
     }
 }

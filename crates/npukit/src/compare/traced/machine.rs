@@ -69,12 +69,12 @@ pub struct Instructions {
 }
 
 impl Machine {
-    /// A program and its samples; of a compiled model with the results of its layers. Also gives how inputs were
+    /// Prepares a program and its samples; a compiled model also gets the results of its layers. Also returns how inputs were
     /// understood.
     ///
     /// # Errors
     ///
-    /// Those of reading samples and of compiling the model once more.
+    /// Fails if the samples cannot be read or the model cannot be compiled again.
     pub fn new(
         Program { compiled, origin, .. }: Program,
         given: Given<'_>,

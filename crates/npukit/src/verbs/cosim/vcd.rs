@@ -1,6 +1,8 @@
-//! Waveforms of a simulator (VCD, which it writes without further libraries) as FST: a tenth of the size, with an index.
+//! Converts waveforms of a simulator from VCD, which it writes without further libraries, to FST: a
+//! tenth of the size, with an index.
 //!
-//! Source: IEEE 1800-2023, 21.7.2, of which simulators write: scopes, variables of bits, times and changes.
+//! Source: IEEE 1800-2023, 21.7.2. Simulators write a subset: scopes, variables of bits, times and
+//! changes.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -12,16 +14,17 @@ use fst_writer::{
 
 use super::simulator::SimulatorError;
 
-/// Bytes of changes that are written together.
+/// Size in bytes of changes that are written together.
 const BLOCK: usize = 1 << 24;
-/// A time of the simulator is half a cycle; viewers show nanoseconds.
+/// Exponent of the time unit: a time step of the simulator is half a cycle; viewers show
+/// nanoseconds.
 const NANOSECONDS: i8 = -9;
 
-/// The waveforms in `vcd`.
+/// Converts the waveforms in `vcd`.
 ///
 /// # Errors
 ///
-/// [`SimulatorError::Output`] with the line, where it is no such file.
+/// Returns [`SimulatorError::Output`] with the line if the file is invalid.
 pub(super) fn to_fst(file: &str, vcd: &[u8]) -> Result<Vec<u8>, SimulatorError> {
     let wrong = |reason: String| SimulatorError::Output { file: file.to_owned(), reason };
     let text = std::str::from_utf8(vcd).map_err(|error| wrong(error.to_string()))?;
@@ -36,7 +39,7 @@ pub(super) fn to_fst(file: &str, vcd: &[u8]) -> Result<Vec<u8>, SimulatorError> 
 }
 
 type Body = FstBodyWriter<Cursor<Vec<u8>>>;
-/// By their codes in the file, signals and their bits.
+/// Signals and their widths in bits, by their codes in the file.
 type Signals<'t> = HashMap<&'t str, (FstSignalId, u32)>;
 
 /// Reads the declarations.
@@ -66,7 +69,7 @@ fn declared<'t>(lines: &mut impl Iterator<Item = (usize, &'t str)>) -> Result<(B
                     signals.entry(code).or_insert((id, bits));
                 })
             }
-            // Constants, comments, dates.
+            // Skips constants, comments and dates.
             _ => Ok(()),
         };
         result.map_err(|error| format!("line {}: {error}", index + 1))?;
