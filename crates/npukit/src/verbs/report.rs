@@ -37,13 +37,13 @@ pub struct Request {
 
 /// Report, and whether it was successful.
 pub struct Reported {
-    /// What the page shows.
+    /// Contents of the page.
     pub report: Report,
-    /// Figures for papers: file name and SVG.
+    /// Figures for papers, as file name and SVG text.
     pub figures: Vec<(&'static str, String)>,
-    /// What its user should know of, and what a model lacks that the target does not take.
+    /// Warnings for the user, and problems of an unsupported model.
     pub warnings: Vec<String>,
-    /// Whether there is a program.
+    /// Whether a program was compiled.
     pub success: bool,
 }
 

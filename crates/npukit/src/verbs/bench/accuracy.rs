@@ -56,8 +56,8 @@ pub struct Row {
     pub same_class: Option<f64>,
     /// The same beside the network's file of floats, for one of integers with such a file next to it.
     pub same_class_float: Option<f64>,
-    /// Mean relative error of the reconstruction error, compared with the file's own arithmetic;
-    /// `None` for a network with classes.
+    /// Share of seeded inputs with the same class as the network's float file, for an integer file
+    /// with a float file next to it.
     pub reconstruction: Option<f64>,
     /// Mean relative error of the reconstruction error, compared with the network's float file, for
     /// an integer file with a float file next to it.
