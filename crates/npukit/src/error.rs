@@ -222,7 +222,7 @@ pub enum Error {
         target: String,
     },
     /// `--rescale always` was given without samples that show the range of the values.
-    #[error("`--rescale always` needs typical inputs (`--calibrate FILE`)")]
+    #[error("`--rescale always` needs `--calibrate` with typical inputs")]
     NoCalibration,
     /// A named instruction, stage, form or network does not exist.
     #[error("unknown {what} `{name}`")]
@@ -236,7 +236,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A word is not in the glossary.
-    #[error("the glossary has no word `{word}`")]
+    #[error("`{word}` is not in the glossary")]
     #[diagnostic(help("{}`npu glossary` has them all", did_you_mean(meant.as_deref())))]
     UnknownTerm {
         /// Word given.
@@ -245,7 +245,7 @@ pub enum Error {
         meant: Option<String>,
     },
     /// A lint code does not exist.
-    #[error("the linter has no finding `{code}`")]
+    #[error("unknown lint finding `{code}`")]
     #[diagnostic(help("known: {}", near.join(", ")))]
     UnknownFinding {
         /// Code given.
@@ -517,7 +517,9 @@ pub enum Error {
     },
     /// Preprocessing options do not fit the inputs.
     #[error("cannot preprocess the inputs: {reason}")]
-    #[diagnostic(help("preprocessing computes (x * scale - mean) / std; give one number or one per channel"))]
+    #[diagnostic(help(
+        "preprocessing computes (x * scale - mean) / std; give one number or one per channel"
+    ))]
     Preprocess {
         /// Reason why they do not fit.
         reason: String,
@@ -610,7 +612,9 @@ pub enum Error {
     #[error("the float evaluator failed")]
     Eval(#[from] EvalError),
     /// Evaluating the model takes far more operations than its size suggests.
-    #[error("evaluating `{model}` takes {operations} operations, more than the limit of {limit} for a model of its size")]
+    #[error(
+        "evaluating `{model}` takes {operations} operations, more than the limit of {limit} for a model of its size"
+    )]
     #[diagnostic(help("node `{costliest}` takes most of them; --no-limit evaluates it anyway"))]
     Operations {
         /// Path of the model.
@@ -623,7 +627,9 @@ pub enum Error {
         costliest: String,
     },
     /// Evaluating the model takes far more memory than its size suggests.
-    #[error("evaluating `{model}` needs {bytes} bytes at once, more than the limit of {limit} for a model of its size")]
+    #[error(
+        "evaluating `{model}` needs {bytes} bytes at once, more than the limit of {limit} for a model of its size"
+    )]
     #[diagnostic(help("--no-limit evaluates it anyway"))]
     Memory {
         /// Path of the model.
@@ -638,9 +644,7 @@ pub enum Error {
         "the operators of `{model}` compute constants of {bytes} bytes, most of them in node `{largest}`: more than the \
          limit of {limit} for a model of its size"
     )]
-    #[diagnostic(help(
-        "fold the constants before exporting the model, or give --no-limit to compute them"
-    ))]
+    #[diagnostic(help("fold the constants before exporting the model, or give --no-limit to compute them"))]
     Constants {
         /// Path of the model.
         model: String,
@@ -687,7 +691,7 @@ codes!(Error {
     Journal = "other-exploration": "a file of points belongs to another exploration, or is damaged";
     NoBest = "no-best-point": "no point of an exploration is best by the objective";
     NoTarget = "missing-target": "a model or a program needs a target";
-    OwnCircuit = "no-circuit-folder": "a folder does not hold the files of a circuit";
+    OwnCircuit = "no-circuit-folder": "a folder does not contain the files of a circuit";
     NeedlessTarget = "needless-target": "`--target` is given with an artifact, which already has one";
     NeedlessOption = "needless-option": "an option for models is given with an artifact";
     NotByHand = "not-by-hand": "an option for models is given with an assembly program";

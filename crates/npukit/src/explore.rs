@@ -278,7 +278,7 @@ impl Exploration {
     }
 
     /// Compiles the networks for an instance, times the programs and runs them on the samples. If
-    /// there is no program, the reason is the point's `error`.
+    /// without a program, the reason is the point's `error`.
     pub fn evaluate(&self, planned: &Planned, context: Context<'_>) -> Point {
         self.evaluate_on(&self.networks, planned, context)
     }

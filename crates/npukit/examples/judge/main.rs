@@ -4,8 +4,8 @@
 //! | command | does |
 //! |---|---|
 //! | `judge list` | lists the [`subjects`], one per line |
-//! | `judge compile FOLDER SUBJECT...` | writes the program of each subject to a folder below `FOLDER`, or a file `refused` |
-//! | `judge prove FOLDER TRUE-FOLDER SUBJECT...` | reads and proves these programs against their models, and runs them; one line each |
+//! | `judge compile FOLDER SUBJECT...` | writes each program below `FOLDER`, or a file `refused` |
+//! | `judge prove FOLDER TRUE-FOLDER SUBJECT...` | proves and runs these programs |
 //!
 //! A mutant must only be active in `compile`: proofs, machines and networks must be the original
 //! ones.

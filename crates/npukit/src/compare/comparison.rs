@@ -107,7 +107,7 @@ impl Sums {
         (range > 0.0 && self.largest.is_finite()).then(|| self.largest / range)
     }
 
-    /// Returns the signal-to-noise ratio in decibels, or `None` if there is no difference.
+    /// Returns the signal-to-noise ratio in decibels, or `None` without differences.
     pub fn decibels(&self) -> Option<f64> {
         let decibels = 10.0 * (self.signal / self.squares).log10();
         (self.squares > 0.0 && decibels.is_finite()).then_some(decibels)

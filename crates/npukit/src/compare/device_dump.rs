@@ -46,9 +46,10 @@ pub(crate) fn compare(file: &str, outputs: &[Stack], reader: &dyn Reader) -> Res
         match found.map(|(stack, _)| (stack, difference(stack, &array))) {
             Some((stack, None)) => {
                 let elements = counted(array.data().len() as u64, "element");
-                outcome
-                    .notes
-                    .push(format!("the board's `{}` equals the machine's, bit for bit: {elements}", stack.name));
+                outcome.notes.push(format!(
+                    "the board's `{}` equals the machine's, bit for bit: {elements}",
+                    stack.name
+                ));
             }
             Some((stack, Some(how))) => outcome.failures.push(format!("the board's `{}` {how}", stack.name)),
             None => {

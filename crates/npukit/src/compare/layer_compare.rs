@@ -87,7 +87,7 @@ pub struct FirstDivergence {
 pub struct Report {
     /// Layers in the order of the program.
     pub layers: Vec<LayerError>,
-    /// First layer or input that differs by more than rounding; `None` if there is none.
+    /// First layer or input that differs by more than rounding, if any.
     #[serde(rename = "parts_at")]
     pub first_divergence: Option<FirstDivergence>,
     /// Changes that help; each was tried on these samples.
@@ -111,7 +111,7 @@ pub(crate) struct Run<'a> {
     pub compiled: &'a dyn Compiled,
     /// Samples as given to the machine.
     pub samples: &'a [Sample],
-    /// The same samples, in the model's shapes.
+    /// Samples in the model's shapes.
     pub model_samples: &'a [Sample],
     pub stacks: &'a [Stack],
     pub comparison: Comparison,
@@ -163,7 +163,7 @@ pub(crate) fn compare_layers(
 }
 
 /// Returns each layer as a part of the graph, between the values named in `held` and the graph's
-/// inputs. `None` for a layer of which no value is held.
+/// inputs. `None` for a layer without such values.
 pub(crate) fn parts<'a>(
     origin: &Origin,
     compiled: &dyn Compiled,

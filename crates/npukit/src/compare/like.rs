@@ -41,7 +41,7 @@ struct Rows {
 }
 
 impl Like {
-    /// Matches the inputs and outputs of `model` with those of the artifact at `path`: by name if
+    /// Matches the inputs and outputs of `model` with the artifact's at `path`: by name if
     /// the names agree, otherwise in order.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Like {
     }
 }
 
-/// Matches inputs or outputs of the model with those of an artifact; the error describes the first
+/// Matches inputs or outputs of the model with an artifact's; the error describes the first
 /// difference.
 fn lent(kind: &'static str, ports: Vec<Port>, mut models: Vec<Wanted>) -> Result<Vec<Lent>, String> {
     if ports.len() != models.len() {

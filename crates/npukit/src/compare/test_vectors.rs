@@ -68,7 +68,7 @@ impl TestVectors {
     }
 }
 
-/// Reads the samples in `files`, or generates one if there are no files.
+/// Reads the samples in `files`, or generates one without files.
 pub(crate) fn samples(
     compiled: &dyn Compiled,
     origin: Option<&Origin>,

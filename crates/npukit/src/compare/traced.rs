@@ -8,7 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `float` | a graph in the float evaluator |
-//! | `machine` | a compiled model or an artifact, with the results of layers as in `layer_compare` |
+//! | `machine` | a compiled model or an artifact, with the results of layers |
 //! | `stored` | arrays of an `.npz` file, and contents of a memory image |
 //! | `open` | parsing the name of a side, and opening it |
 //! | `shown` | the model's name and axis order for a value of the compiled graph |
@@ -71,7 +71,7 @@ impl Line {
 pub(crate) struct Held {
     /// Values in the model's scale and axis order.
     pub tensor: Tensor,
-    /// The machine's integers in the same order; empty if there are none.
+    /// The machine's integers in the same order; empty without integers.
     pub raw: Vec<i32>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Held {
 pub(crate) struct Values {
     /// Values by the names of the model.
     pub shown: BTreeMap<String, Held>,
-    /// Values as stored, by the names of the compiled graph; empty if there is no compiled graph.
+    /// Values as stored, by the names of the compiled graph; empty without a compiled graph.
     pub stored: BTreeMap<String, Tensor>,
     pub saturations: Saturations,
 }

@@ -103,7 +103,7 @@ impl Condition {
         }
         if !term.is_truth() {
             parser.place = 0;
-            return Err(parser.error("there is no comparison"));
+            return Err(parser.error("a comparison is missing"));
         }
         Ok(Self { text: text.trim().to_owned(), term })
     }
@@ -420,7 +420,7 @@ mod tests {
         let error = |text: &str| Condition::parse(text).unwrap_err();
         for (text, reason, column) in [
             ("bram <=", "expected a name, a number or a quoted word", 8),
-            ("bram", "there is no comparison", 1),
+            ("bram", "a comparison is missing", 1),
             ("bram < 3 lut", "unexpected text after the condition", 10),
             ("(bram < 3", "`)` is missing", 10),
             ("a == 'x", "the closing quote is missing", 6),

@@ -34,7 +34,7 @@ impl<'a> Front<'a> {
     }
 
     /// Marks the better half of the points by Pareto rank: the Pareto-optimal points first, then
-    /// those that only these dominate, and so on until half of all points are marked.
+    /// then points dominated only by these, and so on until half of all points are marked.
     pub fn better_half(&self, points: &[Point]) -> Vec<bool> {
         let ranks = ranks(points.iter().map(|point| self.figures(point)).collect());
         let mut sorted = ranks.clone();

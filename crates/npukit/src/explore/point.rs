@@ -53,7 +53,7 @@ pub struct Point {
     pub pareto: bool,
     /// Figures by model.
     pub models: Vec<ModelPoint>,
-    /// Reason why there is no program.
+    /// Reason why compiling or running it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Lower bound in milliseconds for any program on this instance: all multipliers busy in every

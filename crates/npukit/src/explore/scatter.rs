@@ -9,7 +9,7 @@ use super::space::Space;
 const SECOND: &str = "dsp";
 
 /// Plots points by the first two objectives. The Pareto-optimal points are joined by a line if
-/// there are no more objectives.
+/// these are the only objectives.
 pub(crate) fn scatter(points: &[Point], space: &Space) -> String {
     let mut metrics = space.objectives.iter().map(|objective| objective.metric);
     // Default: a space has an objective.

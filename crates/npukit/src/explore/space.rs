@@ -78,11 +78,17 @@ impl Space {
             text.parse().map_err(|error: toml::de::Error| SpaceError::Toml(error.to_string()))?;
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let meant = suggestion(key, KEYS);
-            return Err(wrong(key, format!("unknown key of a space{meant}; known keys: {}", KEYS.join(", "))));
+            return Err(wrong(
+                key,
+                format!("unknown key of a space{meant}; known keys: {}", KEYS.join(", ")),
+            ));
         }
         let targets = texts("target", table.get("target"))?;
         if targets.is_empty() {
-            return Err(wrong("target", "a space needs a target, such as `target = \"NAME:PRESET\"`".to_owned()));
+            return Err(wrong(
+                "target",
+                "a space needs a target, such as `target = \"NAME:PRESET\"`".to_owned(),
+            ));
         }
         let conditions = texts("where", table.get("where"))?;
         let conditions = conditions.iter().map(|text| Condition::parse(text)).collect::<Result<_, _>>()?;
@@ -294,7 +300,10 @@ fn values(key: &str, value: &Toml) -> Result<Vec<Value>, SpaceError> {
 /// Reads a range: `{ from, to, step }`, `{ from, to, factor }` or `{ powers_of_two = [a, b] }`.
 fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
     if let Some(unknown) = keys.keys().find(|name| !RANGES.contains(&name.as_str())) {
-        return Err(wrong(key, format!("unknown key `{unknown}` of a range; known keys: {}", RANGES.join(", "))));
+        return Err(wrong(
+            key,
+            format!("unknown key `{unknown}` of a range; known keys: {}", RANGES.join(", ")),
+        ));
     }
     let number = |name: &str| -> Result<Option<f64>, SpaceError> {
         let Some(value) = keys.get(name) else { return Ok(None) };

@@ -142,10 +142,7 @@ fn prepare(
     notes: &mut Vec<String>,
 ) -> Result<Tensor, Error> {
     if let Some(element) = wanted.element.filter(|element| !element.is_float() && !preprocess.is_nothing()) {
-        notes.push(format!(
-            "{PREPROCESSING} does not apply to input `{}` of {element}",
-            wanted.port.name
-        ));
+        notes.push(format!("{PREPROCESSING} does not apply to input `{}` of {element}", wanted.port.name));
         return Ok(found.tensor);
     }
     preprocess.apply(wanted, found.tensor, found.channels)
@@ -241,8 +238,7 @@ fn without_ones(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
         debug_assert_eq!(rest.len() + 1, given.len());
         (std::iter::once(*count).chain(sample.iter().copied()).collect(), 1)
     };
-    let note =
-        format!("has shape {given:?} and was read as {shape:?}, which differs only in axes of size 1");
+    let note = format!("has shape {given:?} and was read as {shape:?}, which differs only in axes of size 1");
     Some(Found {
         tensor: reshaped(tensor, &shape)?,
         channels: channels.map(|axis| axis + more),

@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn the_order_is_said() {
         let files = ["d/1.png", "d/e/2.png", "d/e/10.png"].map(str::to_owned);
-        let said = "`d` holds 3 samples, 2 of them in folders in it: taken from `d/1.png` to `d/e/10.png`, numbers \
-                    by their value";
+        let said = "`d` holds 3 samples, 2 of them in subfolders: read from `d/1.png` to `d/e/10.png`, in numeric \
+                    order";
         assert_eq!(order("d", &files).as_deref(), Some(said));
         assert_eq!(order("d", &files[..1]), None);
     }

@@ -18,7 +18,8 @@ pub(super) const MAGIC: &[u8] = &[0xff, 0xd8, 0xff];
 /// Returns the width, height and number of channels.
 pub(super) fn sizes(file: &[u8]) -> Result<(usize, usize, usize), DecodeErrors> {
     let (decoder, color) = decoder(file)?;
-    let (width, height) = decoder.dimensions().ok_or(DecodeErrors::FormatStatic("it does not contain a size"))?;
+    let (width, height) =
+        decoder.dimensions().ok_or(DecodeErrors::FormatStatic("it does not contain a size"))?;
     Ok((width, height, color.num_components()))
 }
 

@@ -159,7 +159,10 @@ mod tests {
         let unknown = apply(&three, &[1, 2], None).unwrap_err();
         assert!(unknown.contains("the channel axis of input `x` is unknown"), "{unknown}");
         let other = apply(&three, &[1, 2], Some(1)).unwrap_err();
-        assert!(other.contains("`--mean` has 3 numbers, but input `x` of [1, 2] has 2 channels on axis 1"), "{other}");
+        assert!(
+            other.contains("`--mean` has 3 numbers, but input `x` of [1, 2] has 2 channels on axis 1"),
+            "{other}"
+        );
         for (scale, std) in [(f64::NAN, 1.0), (1.0, 0.0), (1.0, f64::INFINITY)] {
             assert!(
                 Preprocess { scale: Some(scale), std: vec![std], ..Preprocess::default() }.check().is_err()

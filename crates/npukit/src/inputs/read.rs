@@ -56,10 +56,12 @@ pub(super) fn read(
         }
         _ => match (of_folder(path, reader, notes)?, read_text) {
             (Some(given), _) => Ok(vec![offer(given)]),
-            (None, Some(_)) => {
-                unknown(".npy, .npz, .csv, .bin, .png, .jpg and .wav; a folder of images or audio is legal too")
+            (None, Some(_)) => unknown(
+                ".npy, .npz, .csv, .bin, .png, .jpg and .wav; a folder of images or audio is legal too",
+            ),
+            (None, None) => {
+                unknown(".npy, .npz, .png, .jpg and .wav; a folder of images or audio is legal too")
             }
-            (None, None) => unknown(".npy, .npz, .png, .jpg and .wav; a folder of images or audio is legal too"),
         },
     }
 }

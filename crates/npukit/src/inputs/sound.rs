@@ -73,7 +73,10 @@ fn decode(sound: &Media, length: usize, wanted: &Wanted) -> Result<(WavSpec, Vec
 fn open(sound: &Media) -> Result<Wav<'_>, Error> {
     let wav = WavReader::new(Cursor::new(&sound.bytes[..])).map_err(|error| broken(sound, &error))?;
     match wav.spec().channels {
-        0 => Err(Error::Media { path: sound.path.clone(), reason: "it does not contain any channels".to_owned() }),
+        0 => Err(Error::Media {
+            path: sound.path.clone(),
+            reason: "it does not contain any channels".to_owned(),
+        }),
         _ => Ok(wav),
     }
 }

@@ -27,7 +27,7 @@ impl Wanted {
     }
 }
 
-/// Returns the inputs of a program compiled from `model`, or of a program of which only the ports
+/// Returns the inputs of a program compiled from `model`, or of a program for which only the ports
 /// are known. Types come from the model, otherwise from the ports.
 pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted> {
     let wanted = |port: Port| {

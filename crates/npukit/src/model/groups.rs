@@ -249,7 +249,9 @@ mod tests {
         for node in &graph.nodes {
             let reason = match &node.op {
                 npukit_graph::Op::Unary(_) => "no Sin",
-                _ if node.inputs.iter().any(|id| refused.contains(id)) => "the location of its operand is unknown",
+                _ if node.inputs.iter().any(|id| refused.contains(id)) => {
+                    "the location of its operand is unknown"
+                }
                 _ => continue,
             };
             refused.extend(&node.outputs);

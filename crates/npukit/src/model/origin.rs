@@ -319,8 +319,9 @@ impl Origin {
     /// Notes that the run's own inputs determined the scales.
     fn note_own(&mut self, samples: usize) {
         let samples = counted(samples as u64, "sample");
-        let note =
-            format!("scales were chosen from the first {samples} of --input; give typical inputs with --calibrate");
+        let note = format!(
+            "scales were chosen from the first {samples} of --input; give typical inputs with --calibrate"
+        );
         self.note(note);
     }
 
@@ -401,8 +402,7 @@ fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
 /// Explains why a remaining loop is refused: programs cannot branch on computed values.
 fn name_loop(problem: &mut Problem) {
     let reason = "its number of iterations is only known at run time, or too large to unroll";
-    let hint =
-        "fix the input with the number of iterations (`--set NAME=NUMBER`), or end the model before it (`--outputs`)";
+    let hint = "fix the input with the number of iterations (`--set NAME=NUMBER`), or end the model before it (`--outputs`)";
     *problem = Problem::new(&problem.node, "Loop", reason, hint);
 }
 

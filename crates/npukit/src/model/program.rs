@@ -47,7 +47,7 @@ impl Program {
     }
 
     /// Runs one sample, a tensor for each input by name, on a machine whose memory is initially
-    /// zero. Results equal those of the hardware, bit for bit.
+    /// zero. Results equal the hardware's, bit for bit.
     ///
     /// # Errors
     ///

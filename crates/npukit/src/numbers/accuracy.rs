@@ -159,8 +159,8 @@ impl Labels {
         let names = || stacks.iter().map(|stack| format!("`{}`", stack.name)).collect::<Vec<_>>().join(", ");
         if let Some(name) = &self.output {
             let stack = stacks.iter().find(|stack| stack.name == *name);
-            let stack =
-                stack.ok_or_else(|| self.wrong(format!("there is no output `{name}`; the outputs are {}", names())))?;
+            let stack = stack
+                .ok_or_else(|| self.wrong(format!("unknown output `{name}`; the outputs are {}", names())))?;
             let answers = self.wide(stack).or_else(|| score_axis(stack).map(Answers::Scores));
             let answers = answers.ok_or_else(|| {
                 self.wrong(format!("output `{name}` of shape {:?} does not look like classes", stack.shape))
@@ -174,7 +174,7 @@ impl Labels {
         }
         match classes[..] {
             [found] => Ok(found),
-            [] => Err(self.wrong(format!("none of the outputs {} looks like classes", names()))),
+            [] => Err(self.wrong(format!("no output looks like classes; the outputs are {}", names()))),
             _ => {
                 Err(self
                     .wrong(format!("several outputs look like classes; give NAME=FILE, NAME of {}", names())))
@@ -513,7 +513,9 @@ mod tests {
         let error = labels(&[0.0]).judge(&options(5), &several, None).unwrap_err().to_string();
         assert!(error.contains("several outputs look like classes"), "{error}");
         let named = Labels { output: Some("q".to_owned()), ..labels(&[0.0]) };
-        assert!(named.judge(&options(5), &several, None).unwrap_err().to_string().contains("no output `q`"));
+        assert!(
+            named.judge(&options(5), &several, None).unwrap_err().to_string().contains("unknown output `q`")
+        );
         assert!(lines("y.txt", b"1\n\nx\n").unwrap_err().to_string().contains("line 3, `x`"));
         assert_eq!(lines("y.txt", b"\xef\xbb\xbf1\r\n2\n").unwrap(), [1.0, 2.0]);
     }

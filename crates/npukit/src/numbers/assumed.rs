@@ -81,7 +81,7 @@ impl AssumedRanges {
     }
 
     /// Describes the ranges, such as "input `x` from 0 to 255 (its values are divided by 255)";
-    /// `None` if there are none.
+    /// `None` without ranges.
     pub fn described(&self) -> Option<String> {
         let one = |(name, Assumed { range: [low, high], reason }): (&String, &Assumed)| {
             format!("`{name}` from {} to {} ({reason})", rounded(*low), rounded(*high))

@@ -28,9 +28,9 @@ impl MaxError {
         let too_large = match self {
             // NaN is above any limit.
             Self::Absolute(limit) if difference <= limit => None,
-            Self::Absolute(limit) => {
-                Some(format!("the largest difference to float is {difference:.6}, above the limit of {limit}"))
-            }
+            Self::Absolute(limit) => Some(format!(
+                "the largest difference to float is {difference:.6}, above the limit of {limit}"
+            )),
             Self::Relative(limit) => match found.relative_error {
                 Some(share) if share <= limit => None,
                 None if difference == 0.0 => None,

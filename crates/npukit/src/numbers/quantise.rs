@@ -56,7 +56,7 @@ pub(crate) struct Job<'a> {
     pub host: &'a BTreeSet<NodeId>,
     /// Method; `None` to choose by the error of the outputs on the samples.
     pub method: Option<Method>,
-    /// Typical inputs; if there are none, some are generated.
+    /// Typical inputs; if empty, some are generated.
     pub typical: &'a Typical,
     /// Machine for running candidates.
     pub machine: Option<&'a Machine<'a>>,
@@ -144,7 +144,7 @@ impl Job<'_> {
     ) -> Result<Quantised, Error> {
         let seen = observe_counted(self.graph, samples, || Distributions::of(self.graph), count)?;
         let headroom = if made_up { headroom(self.scheme) } else { 0 };
-        // Default: without headroom, there are no bounds.
+        // Default: no bounds without headroom.
         let bounds =
             (headroom > 0).then(|| intervals(self.graph, &self.typical.assumed.of_graph(self.graph)));
         let seen = seen.with_headroom(headroom, &bounds.unwrap_or_default());
@@ -184,7 +184,7 @@ impl Job<'_> {
     }
 
     /// Returns the scales whose outputs are closest to float: among the scales in the model, and
-    /// those of each method for the graph as it is and with other scales between layers. On a
+    /// the scales of each method for the graph as it is and with other scales between layers. On a
     /// machine with narrow integers, the best of them are run.
     fn nearest(
         &self,

@@ -98,7 +98,7 @@ const FINE: f64 = 5.0;
 const WIDER: f64 = 4.0;
 /// Maximum number of programs with filled formats, balanced weights or equalized channels.
 const MAX_FILLED: usize = 5;
-/// Maximum number of programs tried: one per margin, and those that fill the format.
+/// Maximum number of programs tried: one per margin, plus the filled ones.
 const MAX_TRIED: usize = MARGINS.len() + MAX_FILLED;
 /// Exponents of values by name; 0 if missing.
 pub(crate) type Exponents = BTreeMap<String, i32>;
@@ -266,7 +266,7 @@ impl<'a> Search<'a> {
         Ok(Outcome { measured, saturations })
     }
 
-    /// Stores the best program in `best`; returns the reason if there is none.
+    /// Stores the best program in `best`, or returns the reason why no program was stored.
     fn best(
         &self,
         before: &Measured,

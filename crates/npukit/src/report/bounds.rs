@@ -88,11 +88,8 @@ impl Report {
             }
         }
         let sentence = |(name, below, above): (&str, f64, f64)| {
-            let name = if name.is_empty() {
-                "inputs, or an unnamed layer".to_owned()
-            } else {
-                format!("`{name}`")
-            };
+            let name =
+                if name.is_empty() { "inputs, or an unnamed layer".to_owned() } else { format!("`{name}`") };
             format!("{name}, {above:.4} above the largest number, {below:.4} below the smallest")
         };
         layers.into_iter().map(sentence).collect()

@@ -19,7 +19,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Description of the problem, with the values that were found.
     pub message: String,
-    /// Advice on what to do; `None` if there is none.
+    /// Advice on what to do, if any.
     pub help: Option<String>,
     /// Location, as far as it is known.
     #[serde(flatten)]

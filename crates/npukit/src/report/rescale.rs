@@ -99,7 +99,7 @@ pub struct Report {
     pub layers: Vec<LayerExponent>,
     /// Errors of the program without rescaling.
     pub before: Measured,
-    /// Errors of the best rescaled program; `None` if there is none.
+    /// Errors of the best rescaled program, if one was found.
     pub after: Option<Measured>,
     /// Whether the best rescaled program has equalized channels of adjacent layers.
     pub equalised: bool,

@@ -87,7 +87,7 @@ fn members(stacks: &[Stack]) -> Vec<String> {
     member_names(stacks.iter().map(|stack| stack.name.as_str()))
 }
 
-/// Returns the index of the largest value: the first of equals, 0 if there are no values.
+/// Returns the index of the largest value: the first of equals, 0 without values.
 pub(crate) fn argmax(tensor: &Tensor) -> usize {
     fn largest<T: PartialOrd>(values: &[T]) -> usize {
         let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };

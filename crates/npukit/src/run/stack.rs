@@ -50,7 +50,8 @@ impl Stack {
     pub(crate) fn stacked_integers(&self) -> Result<Tensor, Error> {
         let (shape, raw) = (self.stacked_shape(), self.raw.concat());
         if raw.is_empty() && !shape.contains(&0) {
-            let told = "the host computes it after the last segment, so it has no integers; leave out `--raw`";
+            let told =
+                "the host computes it after the last segment, so it has no integers; leave out `--raw`";
             return Err(self.failed(told.to_owned()));
         }
         Tensor::new(shape.clone(), TensorData::I32(raw)).map_err(|data| self.misfit(data.len(), &shape))

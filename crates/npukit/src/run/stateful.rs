@@ -79,11 +79,7 @@ impl States {
             pairs = found(inputs, outputs);
         }
         if pairs.is_empty() {
-            return Err(refused(
-                "no output matches an input by name and shape".to_owned(),
-                inputs,
-                outputs,
-            ));
+            return Err(refused("no output matches an input by name and shape".to_owned(), inputs, outputs));
         }
         Ok(Some(Self { pairs }))
     }
@@ -122,8 +118,8 @@ fn pair(input: &Port, outputs: &[Port], place: usize) -> Pair {
     Pair { input, shape, output: outputs[place].name.clone(), place }
 }
 
-/// Pairs of one shape whose names say the same; without any, the only input and output that have a shape for
-/// themselves, beside another input.
+/// Pairs inputs and outputs with equal shapes and name stems. Otherwise pairs the only input and output with a
+/// unique shape, if there is another input.
 fn found(inputs: &[Port], outputs: &[Port]) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for input in inputs {
@@ -157,7 +153,7 @@ const WAYS: &[&str] = &[
     "init", "last", "final", "updated", "n", "0", "y", "values",
 ];
 
-/// Returns the words of a name without those of [`WAYS`]: `h` for `hn` and `h0`, `state` for `stateN`.
+/// Returns the words of a name that are not in [`WAYS`]: `h` for `hn` and `h0`, `state` for `stateN`.
 fn stem(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = None;

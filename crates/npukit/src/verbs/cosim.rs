@@ -44,7 +44,7 @@ pub struct Request {
     pub stalls: Option<u64>,
     /// Folder of a modified circuit, in the form that `npu rtl` writes.
     pub rtl: Option<String>,
-    /// Whether to record waveforms around the first difference, or from the start if there is none.
+    /// Whether to record waveforms around the first difference, or from the start without one.
     pub waves: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct Report {
 ///
 /// - [`Error::Target`] for a target or an instance without a circuit, and for programs that cannot
 ///   be compared,
-/// - [`Error::Simulator`] if there is no simulator, and if it fails,
+/// - [`Error::Simulator`] if the simulator is missing or fails,
 /// - [`Error::OwnCircuit`] or [`Error::Read`] for a folder that is not a circuit.
 pub fn cosim(
     request: &Request,

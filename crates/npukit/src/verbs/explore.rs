@@ -137,8 +137,9 @@ fn objectives(space: &Space) -> Vec<String> {
 fn warnings(points: &[Point], space: &Space) -> Vec<String> {
     let errors: Vec<&str> = points.iter().filter_map(|point| point.error.as_deref()).collect();
     let (count, all) = (errors.len(), points.len());
-    let unmade =
-        errors.first().map(|first| format!("{count} of {all} points have no program; the first error is: {first}"));
+    let unmade = errors
+        .first()
+        .map(|first| format!("{count} of {all} points have no program; the first error is: {first}"));
     let is_unknown =
         |metric: &Metric| count < all && points.iter().all(|point| point.metric(*metric).is_none());
     let objectives = space.objectives.iter().map(|objective| objective.metric);

@@ -145,7 +145,7 @@ pub fn generate(
         None => None,
     };
     let wanted = program.filter(|_| request.files);
-    // Default: without a program, in float, there are no files.
+    // Default: no files without a program, in float.
     let files = wanted.map(|program| program.files()).transpose()?.unwrap_or_default();
     let report = Report {
         model: language.model.config().name.clone(),

@@ -29,7 +29,7 @@ pub struct Request {
     pub inputs: Vec<InputFile>,
     /// Preprocessing of the samples.
     pub preprocess: Preprocess,
-    /// Options of timing, in addition to those of the source.
+    /// Options of timing, in addition to the source's options.
     pub time: time::Request,
     /// Page, or output of `npu report --json`, to compare with.
     pub against: Option<String>,
@@ -98,7 +98,7 @@ impl Reported {
     fn new(mut run: Run, other: Option<Value>) -> Self {
         let mut title = format!("{} on {}", run.model, run.target);
         if let Some(label) = other.as_ref().and_then(|other| other.get("label")).and_then(Value::as_str) {
-            title += &format!(", beside {label}");
+            title += &format!(", next to {label}");
             if label == run.label {
                 run.label += ", new";
             }

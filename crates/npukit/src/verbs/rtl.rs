@@ -16,7 +16,7 @@ pub struct Report {
     pub target: String,
     /// One-line description of the circuit.
     pub summary: String,
-    /// Name of the module whose parameters are those of the instance.
+    /// Name of the module that has the instance's parameters.
     pub top: String,
     /// FPGA that the scripts are for; null if the board is unknown.
     pub part: Option<String>,

@@ -133,7 +133,7 @@ pub fn time_program(
     report(program, options, request, sinks, context)
 }
 
-/// Separates the options of compilation and those of timing.
+/// Separates the options of compilation and of timing.
 fn options_of(
     request: &Request,
     sinks: &Sinks<'_>,

@@ -34,7 +34,7 @@ fn figures_that_are_no_more_are_worse() {
     let report = compared("npukit.run/1", r#""max_abs_error":0.5"#, r#""max_abs_error":null"#).unwrap();
     assert_eq!(report.failures, ["max_abs_error"]);
     assert_eq!((&*report.texts[0].before, &*report.texts[0].after), ("0.5", "null"));
-    // There is no noise any more, and no layer saturates.
+    // The noise is gone, and nothing saturates any more.
     let noisy = r#""signal_to_noise_db":30,"saturations_by_layer":[{"layer":"x","saturations":1}]"#;
     assert_eq!(failures(noisy, r#""signal_to_noise_db":null,"saturations_by_layer":[]"#), [""; 0]);
 }

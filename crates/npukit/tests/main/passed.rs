@@ -133,6 +133,7 @@ fn weights_that_the_machine_does_not_have_are_told_at_compilation() {
     }
     // One element is a million times as large and takes all the bits.
     let vanishing = told("opu").warnings;
-    let named = |warning: &String| warning.contains("rounded to 0") && warning.contains("`product with huge`");
+    let named =
+        |warning: &String| warning.contains("rounded to 0") && warning.contains("`product with huge`");
     assert!(vanishing.iter().any(named), "{vanishing:?}");
 }

@@ -80,7 +80,8 @@ fn a_model_is_like_its_own_artifact_only() {
     let other = refused(Source::artifact("digits_onnx_pynqz1.tmodel"), "other.onnx", &files);
     assert!(other.contains("its `x` of shape [1, 8] does not fit"), "{other}");
     assert!(
-        refused(digits("tcu"), "digits.onnx", &files).contains("`--like` and `--model` are only for artifacts")
+        refused(digits("tcu"), "digits.onnx", &files)
+            .contains("`--like` and `--model` are only for artifacts")
     );
 }
 
@@ -96,8 +97,7 @@ fn rows_of_an_artifact_take_fewer_channels_than_lanes() {
     files.0.insert("hwc.npy".into(), write_npy(array));
     let (report, written) =
         run(&request(Source::artifact("digits_onnx_pynqz1.tmodel"), "hwc.npy"), files.context()).unwrap();
-    let note =
-        "has shape [3, 8, 8, 1]: its 1 channels were padded with zeros to the 8 lanes of a row";
+    let note = "has shape [3, 8, 8, 1]: its 1 channels were padded with zeros to the 8 lanes of a row";
     assert!(report.notes.iter().any(|said| said.contains(note)), "{:?}", report.notes);
     // Rows of eight lanes, ten of which are classes.
     let rows = read_npz("rows", &written.outputs).unwrap().remove(0).1;

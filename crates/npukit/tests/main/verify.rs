@@ -164,7 +164,7 @@ fn what_changes_an_output_is_not_proved() {
     for (network, target, count) in [("lenet5", "tcu:pynqz1", all * 3 / 4), ("mlp", "tcu:zcu104", all / 4)] {
         let found = table(&Subject::new(network, target), count, 1);
         println!(
-            "{network} on {target}: of each kind: made, refused, changing an output, of these missed, seen beside"
+            "{network} on {target}: for each kind: made, refused, changing an output, of these missed, detected in addition"
         );
         for (kind, row) in &found {
             println!("  {kind:<9} {row:?}");

@@ -311,13 +311,13 @@ fn row(subject: &Subject, expected: &Results, changes: Vec<(String, Files)>) -> 
         };
         let (results, is_proved) = (subject.results(&*program), subject.is_proved(&*program));
         if results.is_none() {
-            assert!(!is_proved, "{}, {told}: it does not run, and is proved", subject.target);
+            assert!(!is_proved, "{}, {told}: it does not run, but is proved", subject.target);
             row[1] += 1;
         } else if results != *expected {
             row[2] += 1;
             row[3] += usize::from(is_proved);
             if is_proved {
-                eprintln!("{}, {told}: proved, and gives something else", subject.target);
+                eprintln!("{}, {told}: proved, but gives other results", subject.target);
             }
         } else {
             row[if is_proved { 5 } else { 4 }] += 1;
@@ -344,7 +344,9 @@ fn what_changes_between_and_in_segments_is_not_proved() {
             ("constant", constants(&subject)),
             ("segment", bytes(&subject, count)),
         ];
-        println!("{target}: made, refused, changing an output, of these missed, seen beside, harmless");
+        println!(
+            "{target}: made, refused, changing an output, of these missed, detected in addition, harmless"
+        );
         for (kind, changes) in kinds {
             let made = changes.len();
             let row = row(&subject, &expected, changes);

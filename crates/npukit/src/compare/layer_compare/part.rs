@@ -99,7 +99,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Cuts out the layer between the values `known` and those of its results that are `seen`.
+    /// Cuts out the layer between the values `known` and the results in `seen`.
     /// Returns `None` if no result is seen.
     pub fn new(
         origin: &Origin,
@@ -213,7 +213,7 @@ impl Sums {
     }
 
     /// Returns the largest own error that rounding explains, and the number of elements with a
-    /// larger error than their bound. `None` if there is no bound.
+    /// larger error than their bound. `None` without a bound.
     pub fn rounding(&self) -> Option<(f64, u64)> {
         self.bound.map(|bound| (bound, self.beyond_rounding))
     }

@@ -69,8 +69,8 @@ pub struct Instructions {
 }
 
 impl Machine {
-    /// Prepares a program and its samples; a compiled model also gets the results of its layers. Also returns how inputs were
-    /// understood.
+    /// Prepares a program and its samples; a compiled model also gets the results of its layers.
+    /// Also returns notes on how inputs were read.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Machine {
         &*self.compiled
     }
 
-    /// Returns the distance between adjacent numbers of its memories. `None` if there is no single
+    /// Returns the distance between adjacent numbers of its memories. `None` without a single
     /// format, or the format has no fixed step.
     pub fn step(&self) -> Option<f64> {
         self.format?.step()
@@ -160,7 +160,7 @@ impl Machine {
     }
 
     /// Returns each layer as a part of the graph, after the names of its results. Parts start at
-    /// the values that the machine holds, or at those that `held` names.
+    /// the values that the machine holds, or at the values named in `held`.
     pub fn parts(&self, held: Option<&BTreeSet<String>>) -> Vec<(Vec<String>, Option<Part>)> {
         let Some(layers) = &self.layers else { return Vec::new() };
         let (origin, graph) = (&layers.origin, layers.graph());
@@ -308,7 +308,7 @@ impl Layers {
     }
 }
 
-/// Returns the number format of a program's memories, or `None` if there is no single format.
+/// Returns the number format of a program's memories, or `None` without a single format.
 fn format(compiled: &dyn Compiled, layers: Option<&Layers>) -> Option<NumberFormat> {
     match layers {
         Some(layers) => layers.origin.instance.info().number_format,

@@ -29,7 +29,7 @@ pub(crate) enum Named {
 }
 
 impl Named {
-    /// Parses `text`; returns `None` if it is in none of these forms.
+    /// Parses `text`; returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let is_model = |path: &str| model::is_known(path) && !path.is_empty();
         let given = InputFile::parse(text);

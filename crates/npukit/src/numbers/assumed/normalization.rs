@@ -32,7 +32,7 @@ impl<'a> Readers<'a> {
     }
 }
 
-/// Returns the range that the normalization of an input implies; `None` if there is none, or if it
+/// Returns the range that an input's normalization implies; `None` without normalization, or if it
 /// is unusual.
 pub(super) fn range(readers: &Readers<'_>, input: ValueId) -> Option<Assumed> {
     let affine = followed(readers, input)?;
@@ -92,7 +92,7 @@ impl Affine {
 /// Maximum number of channels of a normalization: a larger constant is a tensor of weights.
 const CHANNELS: usize = 64;
 
-/// Returns the affine function that an input passes through first; `None` if there is none.
+/// Returns the affine function that an input passes through first; `None` if it is not affine.
 fn followed(readers: &Readers<'_>, input: ValueId) -> Option<Affine> {
     let graph = readers.graph;
     let mut affine = Affine { channels: vec![[1.0, 0.0]], is_shifted: false };

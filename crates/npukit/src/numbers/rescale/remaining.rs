@@ -30,7 +30,7 @@ impl Look<'_> {
     fn one(&self, saturation: &Saturation, layers: &[Layer]) -> Remaining {
         let values =
             layers.iter().find(|layer| layer.name == saturation.layer).map(|layer| layer.results.clone());
-        // Default: no result is known for a layer that the program does not name, as `reason` says.
+        // Default: empty for a layer that the program does not name.
         let values = values.unwrap_or_default();
         let known = values.iter().filter_map(|name| Some((name.as_str(), self.magnitude(name)?)));
         let most = known.max_by(|a, b| a.1.total_cmp(&b.1));

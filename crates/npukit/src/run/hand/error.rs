@@ -60,7 +60,9 @@ pub enum HandError {
         expected: usize,
     },
     /// The range exceeds the limit for reading or writing at once.
-    #[error("{count} numbers of `{memory}` exceed the limit of {limit}: give fewer addresses, such as `{memory}[0:16]`")]
+    #[error(
+        "{count} numbers of `{memory}` exceed the limit of {limit}: give fewer addresses, such as `{memory}[0:16]`"
+    )]
     TooMany {
         /// Name of the memory.
         memory: String,

@@ -128,7 +128,10 @@ fn table(text: &str) -> AtLine<Numbers> {
         let count = fields.len() - before;
         let expected = *width.get_or_insert(count);
         if count != expected {
-            return Err((index + 1, format!("the row has {count} numbers, but the first row has {expected}")));
+            return Err((
+                index + 1,
+                format!("the row has {count} numbers, but the first row has {expected}"),
+            ));
         }
         rows += 1;
     }
@@ -141,7 +144,7 @@ fn table(text: &str) -> AtLine<Numbers> {
             Kind::Real(fields.iter().map(real).collect::<Result<_, _>>()?)
         }
     };
-    // Default: width 0 if there are no rows.
+    // Default: width 0 without rows.
     Ok(Numbers { shape: vec![rows, width.unwrap_or(0)], kind, starts: Vec::new() })
 }
 

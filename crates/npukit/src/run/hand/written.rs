@@ -23,7 +23,10 @@ pub(crate) fn written(
     let floats: Option<Vec<f32>> = real.map(|real| real.iter().map(|&value| value as f32).collect());
     let data = floats.as_ref().map_or(NpyData::I64(&held.raw), |floats| NpyData::F32(floats));
     let array = NpyArray::new(if lanes == 1 { &shape[..1] } else { &shape }, data);
-    let misfit = || Error::Output { name: held.name.clone(), reason: format!("its values do not match the shape {shape:?}") };
+    let misfit = || Error::Output {
+        name: held.name.clone(),
+        reason: format!("its values do not match the shape {shape:?}"),
+    };
     if has_extension(path, "npy") {
         return Ok(write_npy(array.ok_or_else(misfit)?));
     }

@@ -54,10 +54,11 @@ pub struct Row {
     /// Share of seeded inputs with the same class as the file's own arithmetic, 0 to 1; `None` for
     /// a network without classes.
     pub same_class: Option<f64>,
-    /// The same beside the network's file of floats, for one of integers with such a file next to it.
-    pub same_class_float: Option<f64>,
     /// Share of seeded inputs with the same class as the network's float file, for an integer file
     /// with a float file next to it.
+    pub same_class_float: Option<f64>,
+    /// Mean relative error of the reconstruction error, compared with the file's own arithmetic;
+    /// `None` for a network with classes.
     pub reconstruction: Option<f64>,
     /// Mean relative error of the reconstruction error, compared with the network's float file, for
     /// an integer file with a float file next to it.
@@ -72,7 +73,7 @@ pub struct Row {
     pub latency_ms: Option<f64>,
     /// Samples per second, one after the other.
     pub frames_per_second: Option<f64>,
-    /// Reason why there are no figures.
+    /// Reason why the figures are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

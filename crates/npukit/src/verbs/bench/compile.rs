@@ -49,7 +49,7 @@ pub struct Taken {
 /// Runtime on two cores.
 const EVALUATED: (&str, f64) = ("resnet50", 3.0 * 0.046);
 
-/// Returns the requested tasks, those of the targets first.
+/// Returns the requested tasks, the targets' tasks first.
 pub(super) fn tasks(request: &Request) -> Vec<Task> {
     if request.table.is_some_and(|table| table != Table::Compile) {
         return Vec::new();

@@ -156,7 +156,8 @@ impl Program<'_> {
 
     /// Returns the efficiency in percent. Padding is not counted as work of the layers.
     fn efficiency(&self, time: &TimeReport) -> Result<f64, TargetError> {
-        let unknown = || TargetError::failed("the utilization of the multipliers is unknown for this program");
+        let unknown =
+            || TargetError::failed("the utilization of the multipliers is unknown for this program");
         let macs = self.compiled.report().macs.filter(|&macs| macs > 0).ok_or_else(unknown)?;
         let utilisation = time.utilisation.ok_or_else(unknown)?;
         let padded = self.network.map_or(macs, |network| network.counts().padded_macs);

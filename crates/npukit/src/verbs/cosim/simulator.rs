@@ -10,7 +10,7 @@ pub trait Simulator {
     ///
     /// # Errors
     ///
-    /// Returns [`SimulatorError::Absent`] if there is no such tool.
+    /// Returns [`SimulatorError::Absent`] if the tool is missing.
     fn name(&self) -> Result<String, SimulatorError>;
 
     /// Runs the simulator that `build` describes; builds it first if necessary.

@@ -98,7 +98,7 @@ fn changed(body: &mut Body, signals: &Signals<'_>, line: &str) -> Result<(), Str
     // Skips signals that are not bits.
     let Some((id, bits)) = signals.get(code.trim()) else { return Ok(()) };
     let bits = *bits as usize;
-    // Short values are extended on the left: by their first digit if it is unknown, otherwise by zeros.
+    // Short values are extended on the left: by their first digit if unknown, otherwise by zeros.
     let fill = value.chars().next().filter(|digit| !matches!(digit, '0' | '1')).unwrap_or('0'); // Default: zeros.
     let missing = bits.saturating_sub(value.len());
     let mut digits = String::with_capacity(bits);

@@ -31,7 +31,7 @@ pub struct Explanations {
 /// Maximum number of codes that are suggested.
 const MOST_NEAR: usize = 3;
 
-/// Lists every kind of finding with its target, or only those of the target `only`.
+/// Lists every kind of finding with its target, or only the kinds of the target `only`.
 ///
 /// # Errors
 ///

@@ -28,7 +28,7 @@ pub use expectations::{Expectations, FailedExpectation};
 /// Options that only apply to assembly programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hand {
-    /// Files that fill memories before the run, after those of the text.
+    /// Files that fill memories before the run, after the files of the text.
     pub mem: Vec<MemFile>,
     /// Memory ranges to show or write after the run.
     pub dumps: Vec<DumpRequest>,
@@ -211,7 +211,7 @@ fn beside(program: &dyn HandProgram, path: &str, bytes: &[u8], context: Context<
 /// the corresponding time.
 fn cycles_of(compiled: &dyn Compiled, counted: Option<u64>, request: &Request) -> (Option<u64>, Speed) {
     let options = TimeOptions { meaning: request.meaning, ..TimeOptions::default() };
-    // There is no time without a clock that can run the program; `npu time` reports the reason.
+    // The time is unknown if the clock cannot run the program; `npu time` reports the reason.
     let Ok(mut time) = timed(compiled, &options) else { return (counted, Speed::default()) };
     let of_clock = time.cycles.get(&time.model).copied();
     if let (Some(counted), Some(mhz)) = (counted, time.clock_mhz) {
@@ -403,8 +403,10 @@ fn npz(outputs: &[Held], raw: bool) -> Result<Vec<u8>, Error> {
     let mut arrays = Vec::new();
     for (((held, shape), floats), name) in outputs.iter().zip(&shapes).zip(&floats).zip(&names) {
         let data = floats.as_ref().map_or(NpyData::I64(&held.raw), |floats| NpyData::F32(floats));
-        let misfit =
-            || Error::Output { name: held.name.clone(), reason: format!("its values do not match the shape {shape:?}") };
+        let misfit = || Error::Output {
+            name: held.name.clone(),
+            reason: format!("its values do not match the shape {shape:?}"),
+        };
         arrays.push((name.as_str(), NpyArray::new(shape, data).ok_or_else(misfit)?));
     }
     Ok(write_npz(&arrays)?)

@@ -163,7 +163,7 @@ fn bounding(
     merged.expect("there is a box, if only that of no sample")
 }
 
-/// Draws random inputs from the boxes in turn. Returns none if each box is a single input, or if a
+/// Draws random inputs from the boxes in turn. Empty if each box is a single input, or if a
 /// range contains no `f32`.
 fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
     let mut random = SplitMix64::new(1);
@@ -196,7 +196,7 @@ fn inside(number: f32, low: f64, high: f64) -> Option<f32> {
     [number, number.next_down(), number.next_up()].into_iter().find(is_in)
 }
 
-/// Returns the inputs at which bounds are reached. Returns none for boxes of one input, or if a
+/// Returns the inputs at which bounds are reached. Empty for boxes of one input, or if a
 /// range contains no `f32`.
 fn worst(boxes: &[RangeBox], corners: &[Vec<Corner>]) -> Vec<Sample> {
     let sample = |inputs: &RangeBox, corner: &Corner| -> Option<Sample> {
@@ -282,7 +282,7 @@ fn told(request: &Request) -> String {
         }
         Radius::Of(0.0) => return "the samples".to_owned(),
         Radius::Of(radius) => format!("all numbers within {radius} of a sample"),
-        Radius::Half => "all numbers that the machine rounds to those of a sample".to_owned(),
+        Radius::Half => "all numbers that the machine rounds to a sample's numbers".to_owned(),
     };
     if request.hull { about + ", and all numbers in between" } else { about }
 }

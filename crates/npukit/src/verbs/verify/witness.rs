@@ -58,7 +58,7 @@ enum Bounds<'a> {
 }
 
 impl<'a> Bounds<'a> {
-    /// Returns the bounds of a program, or `None` if there are none.
+    /// Returns the bounds of a program, or `None` if rounding has no bound.
     fn of(origin: &Origin, compiled: &'a dyn Compiled) -> Option<Self> {
         if origin.exponents.values().any(|&exponent| exponent != 0) {
             return None;

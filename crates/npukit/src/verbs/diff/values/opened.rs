@@ -148,7 +148,7 @@ impl Opened {
         });
         let [before, after] = sides;
         self.other(format!(
-            "`{name}` of shape {shape:?} has {before} on the first side and {after} on the second"
+            "`{name}` of shape {shape:?} has {before} on the first side, but {after} on the second"
         ))
     }
 
@@ -163,7 +163,11 @@ impl Opened {
             let names = lines.iter().take(TOLD).map(|line| format!("`{}`", line.name)).collect::<Vec<_>>();
             format!("{}{}", names.join(", "), if lines.len() > TOLD { ", .." } else { "" })
         };
-        self.other(format!("the first has {}, the second {}", list(&self.sides[0]), list(&self.sides[1])))
+        self.other(format!(
+            "the first side has {}, the second has {}",
+            list(&self.sides[0]),
+            list(&self.sides[1])
+        ))
     }
 
     /// Determines how stored integers map to real values, from the first sample of the other side.
@@ -188,7 +192,7 @@ impl Opened {
                 pair.scale = scale(held);
                 if pair.scale.is_none() && held.tensor.element().is_float() {
                     pair.is_in_integers = true;
-                    notes.push(format!("`{}` is compared as the machine's integers", pair.line.name));
+                    notes.push(format!("`{}` is compared in the machine's integers", pair.line.name));
                 }
             }
         }
@@ -226,7 +230,7 @@ impl Pair {
     }
 }
 
-/// Returns the tensors that both sides have, and the names of those that only one has.
+/// Returns the tensors that both sides have, and the names of tensors that only one has.
 fn aligned(sides: &[OpenedSide; 2]) -> (Vec<Pair>, [Vec<String>; 2]) {
     // A side that knows layers determines the order, preferably the second one; next a side that is
     // computed.
@@ -276,7 +280,9 @@ fn samples(sides: &[OpenedSide; 2]) -> Result<usize, Error> {
         [Some(before), Some(after)] if before != after => Err(Error::OtherTensors {
             before: sides[0].report.name.clone(),
             after: sides[1].report.name.clone(),
-            reason: format!("the inputs have {before} samples for the first side, but {after} for the second"),
+            reason: format!(
+                "the inputs have {before} samples for the first side, but {after} for the second"
+            ),
         }),
         [before, after] => Ok(before.or(after).unwrap_or(1)), // Default: all stored values.
     }

@@ -20,7 +20,7 @@ pub struct Report {
     pub tensors: Vec<TensorReport>,
     /// Number of elements that are equal on both sides.
     pub same: u64,
-    /// First difference; `None` if there is none.
+    /// First difference, if any.
     pub first_difference: Option<Difference>,
     /// First tensor that differs by more than rounding explains; `None` if there is none, or if no
     /// bound is known.
@@ -56,7 +56,7 @@ pub struct SideReport {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Explanation {
-    /// There is no difference.
+    /// Both sides are equal.
     Same,
     /// Every element is within the rounding bound on the side's operands.
     Rounding,

@@ -118,7 +118,7 @@ impl Compared {
     }
 
     fn values(&self) -> (f64, f64) {
-        // Default: the memory's integers if there are no real values.
+        // Default: the memory's integers without real values.
         self.reals.unwrap_or((self.found as f64, self.expected as f64))
     }
 
@@ -132,7 +132,7 @@ impl Compared {
     }
 }
 
-/// First unexpected number, and how many there are.
+/// First unexpected number, and the number of them.
 pub(super) struct Wrong {
     memory: String,
     address: u64,
