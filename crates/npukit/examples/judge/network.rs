@@ -1,4 +1,4 @@
-//! Module for [`Net`]: builds an ONNX file node by node, with pseudo-random constants.
+//! [`Net`]: builds an ONNX file node by node, with pseudo-random constants.
 
 use npukit_import::onnx::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,

@@ -1,5 +1,5 @@
-//! Module for [`Comparison`]: how much outputs differ from the float reference, and whether they
-//! still carry information.
+//! [`Comparison`]: how much outputs differ from the float reference, and whether they still carry
+//! information.
 
 use crate::numbers::classes::agreement;
 use crate::report::comparison::Comparison;

@@ -1,4 +1,4 @@
-//! Module for [`compare`]: checks a dump from a board's driver against the machine, bit for bit.
+//! [`compare`]: checks a dump from a board's driver against the machine, bit for bit.
 
 use npukit_base::counted;
 use npukit_numeric::npy::{member_names, read_npy, read_npz};

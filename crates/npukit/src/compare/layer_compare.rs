@@ -1,5 +1,4 @@
-//! Module for [`compare_layers`]: each layer's results on the machine, compared with the float
-//! reference.
+//! [`compare_layers`]: each layer's results on the machine, compared with the float reference.
 //!
 //! The graph is compiled once more with the results of its layers as additional outputs. Placement
 //! never changes values, and [`InstrumentedProgram`] checks that it did not. A layer's *own* error

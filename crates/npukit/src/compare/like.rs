@@ -1,5 +1,5 @@
-//! Module for [`Like`]: gives an artifact, which only knows rows of vectors, the names and shapes
-//! of its model.
+//! [`Like`]: gives an artifact, which only knows rows of vectors, the names and shapes of its
+//! model.
 
 pub(crate) mod field;
 

@@ -1,4 +1,4 @@
-//! Module for [`Kind`]: the category of an error.
+//! [`Kind`]: the category of an error.
 
 use npukit_target::TargetError;
 

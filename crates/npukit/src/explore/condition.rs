@@ -1,4 +1,4 @@
-//! Module for [`Condition`]: a condition on points, such as `bram <= 140 and argmax_agree >= 0.99`.
+//! [`Condition`]: a condition on points, such as `bram <= 140 and argmax_agree >= 0.99`.
 
 use std::fmt;
 

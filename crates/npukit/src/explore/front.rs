@@ -1,4 +1,4 @@
-//! Module for [`Front`]: the Pareto-optimal points.
+//! [`Front`]: the Pareto-optimal points.
 
 use super::point::Point;
 use super::space::{Objective, Space};

@@ -1,5 +1,5 @@
-//! Module for [`Journal`]: the points of an exploration as lines of a file. A line is either
-//! complete or ignored, so an interrupted exploration can be resumed at any time.
+//! [`Journal`]: the points of an exploration as lines of a file. A line is either complete or
+//! ignored, so an interrupted exploration can be resumed at any time.
 
 use npukit_target::sha256;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Module for [`Point`]: an instance and its figures, with the keys of `npu explore --json`.
+//! [`Point`]: an instance and its figures, with the keys of `npu explore --json`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Module for [`scatter`]: points as a scatter plot in SVG.
+//! [`scatter`]: points as a scatter plot in SVG.
 
 use npukit_report::figure::{Class, Mark, Scatter};
 

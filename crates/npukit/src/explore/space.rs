@@ -1,4 +1,4 @@
-//! Module for [`Space`]: the instances to explore, read from TOML.
+//! [`Space`]: the instances to explore, read from TOML.
 //!
 //! ```toml
 //! target = "NAME:PRESET"                  # or a list: all combinations with each

@@ -1,4 +1,4 @@
-//! Module for [`csv`]: points as a table.
+//! [`csv`]: points as a table.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Module for [`assign`]: matches the contents of files with inputs.
+//! [`assign`]: matches the contents of files with inputs.
 
 use npukit_numeric::npy::member_names;
 use npukit_target::PortError;

@@ -1,4 +1,4 @@
-//! Module for [`is_turned`]: the orientation of an image in its Exif data.
+//! [`is_turned`]: the orientation of an image in its Exif data.
 
 /// Tag of the orientation, type of its value (16 bits), and value of an image that is stored
 /// upright.

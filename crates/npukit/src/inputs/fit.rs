@@ -1,5 +1,4 @@
-//! Module for [`fit`]: converts an array to samples of an input, whose shape it need not have
-//! exactly.
+//! [`fit`]: converts an array to samples of an input, whose shape it need not have exactly.
 //!
 //! An array of the input's shape is used unchanged. Otherwise the first of [`WAYS`] that fits is
 //! used, and a note reports it.

@@ -1,4 +1,4 @@
-//! Module for [`of_folder`]: the images or audio files in a folder, in natural order.
+//! [`of_folder`]: the images or audio files in a folder, in natural order.
 
 use npukit_base::counted;
 use npukit_target::{ReadError, Reader};

@@ -1,5 +1,5 @@
-//! Module for [`shapes`]: sizes that a model leaves open, taken from the files given for its
-//! inputs, and for [`names`]: the inputs that the files name.
+//! [`shapes`]: sizes that a model leaves open, taken from the files given for its inputs, and for
+//! [`names`]: the inputs that the files name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
-//! Module for [`Given`]: data for inputs read from files. The function [`media`] recognizes images
-//! and audio.
+//! [`Given`]: data for inputs read from files. The function [`media`] recognizes images and audio.
 
 use npukit_numeric::Tensor;
 use npukit_target::{ReadError, Reader};

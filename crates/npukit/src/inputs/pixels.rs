@@ -1,4 +1,4 @@
-//! Module for [`Pixels`]: a decoded image.
+//! [`Pixels`]: a decoded image.
 
 /// Decoded image: rows of pixels one after the other, with interleaved channels.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Module for [`Preprocess`]: changes the values of inputs before the program gets them.
+//! [`Preprocess`]: changes the values of inputs before the program gets them.
 
 use npukit_numeric::Tensor;
 

@@ -1,4 +1,4 @@
-//! Module for [`read`]: reads input files as [`Offer`]s: data, and the input it is for.
+//! [`read`]: reads input files as [`Offer`]s: data, and the input it is for.
 
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{read_npy, read_npz};

@@ -1,4 +1,4 @@
-//! Module for [`Sample`]: inputs of a run.
+//! [`Sample`]: inputs of a run.
 
 use npukit_numeric::Tensor;
 

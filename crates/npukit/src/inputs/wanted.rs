@@ -1,4 +1,4 @@
-//! Module for [`Wanted`]: an input, with the model's information about it.
+//! [`Wanted`]: an input, with the model's information about it.
 
 use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, ValueId};

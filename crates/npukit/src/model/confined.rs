@@ -1,5 +1,5 @@
-//! Module for [`Confined`]: restricts an artifact to the folder of its manifest. Links that leave
-//! the folder are refused.
+//! [`Confined`]: restricts an artifact to the folder of its manifest. Links that leave the folder
+//! are refused.
 
 use std::ops::Range;
 

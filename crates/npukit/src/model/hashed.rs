@@ -1,4 +1,4 @@
-//! Module for [`Hashed`]: a reader that records the hashes of the files of a model or artifact.
+//! [`Hashed`]: a reader that records the hashes of the files of a model or artifact.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

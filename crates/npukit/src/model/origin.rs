@@ -1,4 +1,4 @@
-//! Module for [`Origin`]: a model and the instance it is compiled for.
+//! [`Origin`]: a model and the instance it is compiled for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

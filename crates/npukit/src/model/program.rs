@@ -1,4 +1,4 @@
-//! Module for [`Program`]: the result of opening or compiling a [`Source`](crate::Source).
+//! [`Program`]: the result of opening or compiling a [`Source`](crate::Source).
 
 use npukit_numeric::Tensor;
 use npukit_target::{

@@ -1,5 +1,4 @@
-//! Module for [`Remarks`]: notes and warnings on the model and the instance, reported with a
-//! result.
+//! [`Remarks`]: notes and warnings on the model and the instance, reported with a result.
 
 use npukit_import::Remark;
 use npukit_target::Instance;

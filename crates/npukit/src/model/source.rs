@@ -1,4 +1,4 @@
-//! Module for [`Source`]: the input of compiling, running or timing, and how it becomes a program.
+//! [`Source`]: the input of compiling, running or timing, and how it becomes a program.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Module for [`Beside`]: the source map next to a binary program.
+//! [`Beside`]: the source map next to a binary program.
 
 use npukit_target::{ProgramText, ReadError, Reader, read_source_map};
 

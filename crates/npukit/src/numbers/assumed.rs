@@ -1,4 +1,4 @@
-//! Module for [`AssumedRanges`]: ranges of a model's inputs if no typical inputs are given.
+//! [`AssumedRanges`]: ranges of a model's inputs if no typical inputs are given.
 //!
 //! The caller may declare a range ([`GivenRange`]). Otherwise it comes from the element type, or
 //! from the first operators: an image divided by 255, values standardized by a mean and a

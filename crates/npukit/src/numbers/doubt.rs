@@ -1,4 +1,4 @@
-//! Module for [`doubt`]: reasons why the outputs of a run are unreliable, and what to do about it.
+//! [`doubt`]: reasons why the outputs of a run are unreliable, and what to do about it.
 
 use npukit_base::counted;
 use npukit_target::Saturations;

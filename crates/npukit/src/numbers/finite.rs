@@ -1,5 +1,5 @@
-//! Module for [`NonFinite`]: counts of NaN and infinity, with which no comparison is meaningful.
-//! The function [`check`] refuses them.
+//! [`NonFinite`]: counts of NaN and infinity, with which no comparison is meaningful. The function
+//! [`check`] refuses them.
 
 use npukit_numeric::Tensor;
 use serde::Serialize;

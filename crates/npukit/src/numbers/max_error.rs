@@ -1,4 +1,4 @@
-//! Module for [`MaxError`]: the largest difference from float that is accepted, `--max-error`.
+//! [`MaxError`]: the largest difference from float that is accepted, `--max-error`.
 
 use crate::report::comparison::Comparison;
 

@@ -1,5 +1,4 @@
-//! Module for [`Report`]: guaranteed bounds of errors and saturation, for all inputs within their
-//! ranges.
+//! [`Report`]: guaranteed bounds of errors and saturation, for all inputs within their ranges.
 
 use serde::Serialize;
 

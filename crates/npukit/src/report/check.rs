@@ -1,4 +1,4 @@
-//! Module for [`Report`]: whether a model can be compiled, and the problems that prevent it.
+//! [`Report`]: whether a model can be compiled, and the problems that prevent it.
 
 use std::collections::BTreeMap;
 

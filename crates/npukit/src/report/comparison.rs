@@ -1,5 +1,5 @@
-//! Module for [`Comparison`]: the difference between two sets of outputs, and whether the outputs
-//! carry information.
+//! [`Comparison`]: the difference between two sets of outputs, and whether the outputs carry
+//! information.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Module for [`Diagnostic`]: one error or warning, as data for programs.
+//! [`Diagnostic`]: one error or warning, as data for programs.
 
 use std::error::Error as StdError;
 use std::iter::successors;

@@ -1,4 +1,4 @@
-//! Module for [`OnChip`]: the share of a model that the accelerator computes.
+//! [`OnChip`]: the share of a model that the accelerator computes.
 
 use npukit_target::Survey;
 use serde::Serialize;

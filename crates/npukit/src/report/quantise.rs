@@ -1,4 +1,4 @@
-//! Module for [`Report`]: the result of a quantization.
+//! [`Report`]: the result of a quantization.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Module for [`Report`]: the result of a calibration.
+//! [`Report`]: the result of a calibration.
 
 use npukit_base::counted;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Module for [`Verdict`]: whether a model fits an accelerator, and its expected performance.
+//! [`Verdict`]: whether a model fits an accelerator, and its expected performance.
 
 use std::collections::BTreeSet;
 

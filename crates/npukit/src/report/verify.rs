@@ -1,4 +1,4 @@
-//! Module for [`Report`]: the result of verifying a program against its model.
+//! [`Report`]: the result of verifying a program against its model.
 
 use npukit_verify::{Agreement, Counterexample as Found, ValuePlace};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Module for [`Speed`]: converts cycles to time at the board's clock.
+//! [`Speed`]: converts cycles to time at the board's clock.
 
 use npukit_target::{Compiled, Phase, Port, TargetError, TimeOptions, TimeReport};
 use serde::Serialize;

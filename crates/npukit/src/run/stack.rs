@@ -1,4 +1,4 @@
-//! Module for [`Stack`]: the values of an output for all samples.
+//! [`Stack`]: the values of an output for all samples.
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::Port;

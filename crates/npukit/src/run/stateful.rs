@@ -118,8 +118,8 @@ fn pair(input: &Port, outputs: &[Port], place: usize) -> Pair {
     Pair { input, shape, output: outputs[place].name.clone(), place }
 }
 
-/// Pairs inputs and outputs with equal shapes and name stems. Otherwise pairs the only input and output with a
-/// unique shape, if there is another input.
+/// Pairs inputs and outputs with equal shapes and name stems. Otherwise pairs the only input and
+/// output with a unique shape, if there is another input.
 fn found(inputs: &[Port], outputs: &[Port]) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for input in inputs {

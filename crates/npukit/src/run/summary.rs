@@ -1,4 +1,4 @@
-//! Module for [`Summary`]: statistics of the elements of an output, over all samples.
+//! [`Summary`]: statistics of the elements of an output, over all samples.
 
 use npukit_numeric::Tensor;
 use serde::Serialize;

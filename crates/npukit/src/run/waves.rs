@@ -1,4 +1,4 @@
-//! Module for [`Waves`]: the activity of each unit over time, as waveforms.
+//! [`Waves`]: the activity of each unit over time, as waveforms.
 
 use npukit_target::{Compiled, Meaning, Phase, TimeOptions, record};
 use npukit_trace::Fst;

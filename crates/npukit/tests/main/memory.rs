@@ -1,4 +1,4 @@
-//! Module for [`Memory`]: files in memory.
+//! [`Memory`]: files in memory.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Module for [`InstrumentedProgram`]: programs that compute a graph and also return the results of
-//! its layers.
+//! [`InstrumentedProgram`]: programs that compute a graph and also return the results of its
+//! layers.
 
 use std::collections::{BTreeMap, BTreeSet};
 

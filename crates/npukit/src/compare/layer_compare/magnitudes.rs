@@ -1,4 +1,4 @@
-//! Module for [`Magnitudes`]: histogram of magnitudes by powers of two.
+//! [`Magnitudes`]: histogram of magnitudes by powers of two.
 
 /// Smallest power of two with its own bin; smaller values go to this bin.
 const LEAST: i32 = -64;

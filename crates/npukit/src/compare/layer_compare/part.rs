@@ -1,4 +1,4 @@
-//! Module for [`Part`], a layer as a graph of its own, and [`Sums`], its errors over samples.
+//! [`Part`], a layer as a graph of its own, and [`Sums`], its errors over samples.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! Module for [`LikeInField`]: an artifact that only knows rows of vectors, in field arithmetic
-//! with the names and shapes of its model.
+//! [`LikeInField`]: an artifact that only knows rows of vectors, in field arithmetic with the names
+//! and shapes of its model.
 
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images};

@@ -1,4 +1,4 @@
-//! Module for [`Float`]: a graph in the float evaluator, with all its values.
+//! [`Float`]: a graph in the float evaluator, with all its values.
 
 use std::collections::{BTreeMap, HashSet};
 

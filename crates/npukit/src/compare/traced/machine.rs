@@ -1,5 +1,4 @@
-//! Module for [`Machine`]: a program on the machine, with the results of its layers if its model is
-//! known.
+//! [`Machine`]: a program on the machine, with the results of its layers if its model is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Module for [`Shown`]: the model's name and axis order for a value of the compiled graph.
+//! [`Shown`]: the model's name and axis order for a value of the compiled graph.
 //!
 //! The compiled graph has channels last and its own names. A value is matched with one of the model
 //! if the names are related *and* the numbers of a sample agree. Otherwise it keeps its name in the

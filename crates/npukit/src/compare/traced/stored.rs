@@ -1,4 +1,4 @@
-//! Module for [`Stored`]: stored arrays by tensor name, from an `.npz` file or a memory image.
+//! [`Stored`]: stored arrays by tensor name, from an `.npz` file or a memory image.
 
 use npukit_numeric::npy::{member_names, read_npy, read_npz};
 use npukit_target::{Compiled, Output, Reader};

@@ -1,4 +1,4 @@
-//! Module for [`Search`]: finds the scales whose outputs are closest to float on the samples.
+//! [`Search`]: finds the scales whose outputs are closest to float on the samples.
 
 use std::borrow::Cow;
 

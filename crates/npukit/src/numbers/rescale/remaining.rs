@@ -1,5 +1,4 @@
-//! Module for [`Remaining`]: where a program saturates on the samples, and why no power of two
-//! helped.
+//! [`Remaining`]: where a program saturates on the samples, and why no power of two helped.
 
 use npukit_graph::rescale::{Ranges, Scales};
 use npukit_graph::{Graph, Operator, ValueId};

@@ -1,4 +1,4 @@
-//! Module for [`HandError`]: reasons why a memory cannot be filled or read.
+//! [`HandError`]: reasons why a memory cannot be filled or read.
 
 use npukit_target::TargetError;
 

@@ -1,4 +1,4 @@
-//! Module for [`Held`]: the contents of an address range of a memory.
+//! [`Held`]: the contents of an address range of a memory.
 
 use serde::Serialize;
 

@@ -1,5 +1,4 @@
-//! Module for [`Memories`]: access by name to the memories of a machine that runs an assembly
-//! program.
+//! [`Memories`]: access by name to the memories of a machine that runs an assembly program.
 
 use npukit_asm::MemoryRange;
 use npukit_base::help_for;

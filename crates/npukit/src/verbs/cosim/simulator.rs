@@ -1,5 +1,5 @@
-//! Module for [`Simulator`]: builds and runs simulators of circuits. Libraries do not start
-//! processes; the command implements this trait.
+//! [`Simulator`]: builds and runs simulators of circuits. Libraries do not start processes; the
+//! command implements this trait.
 
 use npukit_base::codes;
 use npukit_target::rtl::{Build, Run, Seen};

@@ -1,4 +1,4 @@
-//! Module for [`Language`]: a language model with its tokenizer, and generators for it.
+//! [`Language`]: a language model with its tokenizer, and generators for it.
 
 use npukit_graph::decoder::{DecoderModel, Session};
 use npukit_import::decoder::{self, Decoder, DecoderFileError, Text};

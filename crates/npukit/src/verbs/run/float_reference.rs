@@ -1,4 +1,4 @@
-//! Module for [`FloatReference`]: comparison of a run with the float reference.
+//! [`FloatReference`]: comparison of a run with the float reference.
 
 use npukit_base::counted;
 use npukit_graph::{Graph, Observations, evaluate_with};

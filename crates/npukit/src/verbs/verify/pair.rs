@@ -1,4 +1,4 @@
-//! Module for [`Pair`]: a program, and the model that it is compared with.
+//! [`Pair`]: a program, and the model that it is compared with.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Module for [`Judges`]: whether rounding explains a side's values, layer by layer, on the side's
-//! own operands.
+//! [`Judges`]: whether rounding explains a side's values, layer by layer, on the side's own
+//! operands.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Module for [`Opened`]: both sides, and the tensors that they have in common.
+//! [`Opened`]: both sides, and the tensors that they have in common.
 
 use std::collections::{BTreeMap, HashSet};
 

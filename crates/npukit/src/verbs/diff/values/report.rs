@@ -1,4 +1,4 @@
-//! Module for [`Report`]: the comparison of two sides.
+//! [`Report`]: the comparison of two sides.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Module for [`TensorSums`]: statistics of a tensor on two sides.
+//! [`TensorSums`]: statistics of a tensor on two sides.
 
 use crate::compare::comparison::{self, difference};
 
