@@ -110,7 +110,7 @@ mod tests {
     const HEAD: &str = "\
 # Glossary
 
-Words of the field, of npukit and of its targets, as `npu glossary` has them; `npu glossary WORD` explains one.
+Terms of the field, of npukit and of its targets. `npu glossary` prints them all, `npu glossary WORD` explains one.
 ";
 
     fn section(name: &str, terms: &[Term]) -> String {
