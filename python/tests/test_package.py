@@ -235,7 +235,7 @@ def test_errors_name_keywords_and_not_options(network):
     spoken = keywords.spoken
     for told, wanted in [
         ("give typical inputs with --calibrate", "give typical inputs with `calibrate=`"),
-        ("`--rescale never` for values", '`rescale="never"` for values'),
+        ("`--rescale never` stores values", '`rescale="never"` stores values'),
         ("`--dim N=8` or `--input-shape x=1,3,8`", '`sizes={"N": 8}` or `shapes={"x": (1, 3, 8)}`'),
         ("--no-limit evaluates it", "`unlimited=True` evaluates it"),
         ("see `npu compile --emit hir`", "see `npu compile --emit hir`"),

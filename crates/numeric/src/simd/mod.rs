@@ -10,7 +10,7 @@
 //! - [`block_product`]: products of 4-bit weights and 8-bit activations in blocks.
 //! - [`float_product`]: products of float matrices.
 //! - [`small_products`]: products of elements of the prime field and small integers.
-//! - [`sha256_blocks`]: hashes.
+//! - [`sha256_blocks`] hashes.
 
 mod block_row;
 mod blocks;
