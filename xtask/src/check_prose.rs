@@ -87,7 +87,8 @@ fn found(file: &SourceFile, part: &str, pattern: &Pattern, passage: &Passage) ->
 ///
 /// Tables of facts (`SOURCES.md`, `docs/seeds.md`) quote other documents; this chore's own table quotes what it finds.
 fn part(path: &str) -> Option<&str> {
-    let unchecked = ["/SOURCES.md", "docs/seeds.md", "WRITING.md", "xtask/src/check_prose", "/proptest-regressions/"];
+    let unchecked =
+        ["/SOURCES.md", "docs/seeds.md", "WRITING.md", "xtask/src/check_prose", "/proptest-regressions/"];
     if unchecked.iter().any(|name| path.contains(name)) {
         return None;
     }
@@ -106,7 +107,8 @@ fn counts(matches: &[Match]) -> Counts {
 
 /// Prints what exceeds its budget, and the total.
 fn compare(budgets: &Counts, matches: &[Match]) -> Result<(), Error> {
-    let budget = |part: &str, key: &str| budgets.get(part).and_then(|keys| keys.get(key)).map_or(0, |&most| most);
+    let budget =
+        |part: &str, key: &str| budgets.get(part).and_then(|keys| keys.get(key)).map_or(0, |&most| most);
     let mut problems = 0;
     for (part, keys) in counts(matches) {
         for (key, count) in keys {
@@ -154,7 +156,11 @@ mod tests {
 
     fn lines(path: &str, text: &str) -> Vec<String> {
         let file = SourceFile { path: path.to_owned(), text: text.to_owned() };
-        matches(&[file]).expect("Rust").into_iter().map(|found| format!("{} {}", found.part, found.key)).collect()
+        matches(&[file])
+            .expect("Rust")
+            .into_iter()
+            .map(|found| format!("{} {}", found.part, found.key))
+            .collect()
     }
 
     #[test]

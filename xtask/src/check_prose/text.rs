@@ -88,7 +88,13 @@ fn comments(text: &str) -> Vec<Passage> {
                 is_code = false;
                 if let Some((_, comment)) = line.split_once(" // ") {
                     let (text, columns) = (without_code(comment), 0);
-                    passages.push(Passage { line: index + 1, kind: Kind::Comment, text, is_first: false, columns });
+                    passages.push(Passage {
+                        line: index + 1,
+                        kind: Kind::Comment,
+                        text,
+                        is_first: false,
+                        columns,
+                    });
                 }
             }
         }
@@ -102,7 +108,8 @@ fn messages(tokens: TokenStream, passages: &mut Vec<Passage>) {
     let is_doc = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "doc");
     for token in tokens {
         match token {
-            TokenTree::Group(group) if group.stream().into_iter().next().is_some_and(|first| is_doc(&first)) => {}
+            TokenTree::Group(group)
+                if group.stream().into_iter().next().is_some_and(|first| is_doc(&first)) => {}
             TokenTree::Group(group) => messages(group.stream(), passages),
             TokenTree::Literal(literal) => {
                 let text = literal.to_string();

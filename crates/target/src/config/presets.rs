@@ -182,8 +182,7 @@ mod tests {
         let unknown = "option `target=t:six`: unknown instance; available are one, two, or a .txt file";
         assert_eq!(told(Config::Preset("six")), unknown);
         assert!(
-            told(Config::Preset("tow"))
-                .contains("unknown instance (did you mean `two`?); available are one")
+            told(Config::Preset("tow")).contains("unknown instance (did you mean `two`?); available are one")
         );
         assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
     }

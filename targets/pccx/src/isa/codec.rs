@@ -105,6 +105,10 @@ impl Codec {
     }
 
     /// Encodes an instruction as a 64-bit word.
+    ///
+    /// # Errors
+    ///
+    /// An operation or a field that this instance cannot encode.
     pub fn encode(&self, op: &Op) -> Result<u64, EncodeError> {
         match op {
             Op::Cvo(cvo) if self.lacks(cvo.cvo_func) => {

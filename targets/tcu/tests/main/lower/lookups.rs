@@ -1,6 +1,6 @@
-//! Functions with the lookup extension, compared with the evaluator. The bounds are relative to `1
-//! + |value|`, by function, format and number of tables, with the table sizes that the instances'
-//! local memories allow.
+//! Functions with the lookup extension, compared with the evaluator. The bounds are relative to
+//! `1 + |value|`, by function, format and number of tables, with the table sizes that the
+//! instances' local memories allow.
 
 use npukit_asm::{assemble, disassemble};
 use npukit_graph::op::{
