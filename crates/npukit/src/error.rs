@@ -172,7 +172,7 @@ pub enum Error {
         source: JournalError,
     },
     /// No point of an exploration is best by an objective.
-    #[error("no point is the best by `{objective}`: {reason}")]
+    #[error("no point is best by `{objective}`: {reason}")]
     NoBest {
         /// Objective that was requested.
         objective: String,
@@ -469,7 +469,7 @@ pub enum Error {
     },
     /// An image has another size than the input.
     #[error(
-        "`{path}` is {width} x {height} pixels, and input `{input}` takes {wanted_width} x {wanted_height} (width x \
+        "`{path}` is {width} x {height} pixels, but input `{input}` takes {wanted_width} x {wanted_height} (width x \
          height)"
     )]
     #[diagnostic(help("resize it as in training, or export the model for the size of the image"))]
@@ -593,7 +593,7 @@ pub enum Error {
         told: String,
     },
     /// A certificate is malformed, was changed, or belongs to another model or program.
-    #[error("the certificate `{path}` is not valid here")]
+    #[error("the certificate `{path}` is not valid for these files")]
     #[diagnostic(help("`npu verify ... -o FILE` writes a new one"))]
     Certificate {
         /// Path of the certificate.

@@ -105,7 +105,7 @@ pub(crate) fn samples_of_calls(
     let _phase = Phase::begin("read samples");
     preprocess.check()?;
     if !preprocess.is_nothing() && !inputs.iter().any(Wanted::is_real) {
-        return Err(Error::Preprocess { reason: "no input is of real numbers".to_owned() });
+        return Err(Error::Preprocess { reason: "no input has real numbers".to_owned() });
     }
     let mut notes = Vec::new();
     let offers = offers(files, inputs.len(), reader, read_text, &mut notes)?;

@@ -217,7 +217,7 @@ fn a_mixed_set_is_refused() {
             fs::write(npu.path("out").join(name), &new[name]).unwrap();
             let (_, error) = npu.text(1, &row.reads.split(' ').collect::<Vec<_>>());
             // A certificate contains the hashes of its files.
-            let told = ["the files come from different compilations", "does not hold"];
+            let told = ["the files come from different compilations", "is not valid for these files"];
             assert!(told.iter().any(|told| error.contains(told)), "{name}: {error}");
         });
         assert!(refused.count() > 1, "{:?}", row.replaces());

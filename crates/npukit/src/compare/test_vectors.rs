@@ -59,7 +59,7 @@ impl TestVectors {
         let names = Names::of(compiled);
         let mut all = arrays(compiled, &samples, &results, &names)?;
         all.extend(driver_files(&results, &names));
-        let made_up = if files.is_empty() { ", made up" } else { "" };
+        let made_up = if files.is_empty() { ", generated" } else { "" };
         let (count, makers) = (counted(samples.len() as u64, "sample"), makers(compiled));
         notes.push(format!("test vectors: {count}{made_up}; outputs are {makers}, bit for bit"));
         notes.extend(numbered(compiled, &names));

@@ -31,7 +31,7 @@ impl Journal {
 
     /// Formats the line of a point.
     pub fn line(point: &Point) -> String {
-        line(&serde_json::to_value(point).expect("names, numbers, texts and lists always serialise"))
+        line(&serde_json::to_value(point).expect("names, numbers, texts and lists always serialize"))
     }
 
     /// Reads the points of an exploration of these inputs. The last line may be incomplete; it is

@@ -25,7 +25,7 @@ pub(super) fn tensor(sounds: &[Media], wanted: &Wanted, notes: &mut Vec<String>)
             kinds.push(kind);
         }
     }
-    notes.push(format!("input `{}`: audio at {}", wanted.port.name, kinds.join(" and of ")));
+    notes.push(format!("input `{}`: audio at {}", wanted.port.name, kinds.join(" and at ")));
     let mut shape = vec![sounds.len()];
     shape.extend(&wanted.port.shape);
     Tensor::from_f32(shape, values).map_err(|_| none())

@@ -175,10 +175,10 @@ impl Labels {
         match classes[..] {
             [found] => Ok(found),
             [] => Err(self.wrong(format!("no output looks like classes; the outputs are {}", names()))),
-            _ => {
-                Err(self
-                    .wrong(format!("several outputs look like classes; give NAME=FILE, NAME of {}", names())))
-            }
+            _ => Err(self.wrong(format!(
+                "several outputs look like classes; give NAME=FILE with one of the names {}",
+                names()
+            ))),
         }
     }
 

@@ -365,14 +365,14 @@ fn headroom(scheme: &Scheme) -> u32 {
 
 fn made_up_warning(samples: usize, headroom: u32, assumed: &AssumedRanges) -> String {
     let inputs =
-        if samples == 1 { "a made-up input".to_owned() } else { format!("{samples} made-up inputs") };
+        if samples == 1 { "a generated input".to_owned() } else { format!("{samples} generated inputs") };
     let ranges = assumed.described().map(|ranges| format!(", {ranges},")).unwrap_or_default();
     let room = match headroom {
         0 => String::new(),
         bits => format!(" with headroom for values {} times as large", 1u64 << bits),
     };
     format!(
-        "the network was quantised by {inputs}{ranges}{room}: times are right, accuracy is not; give typical inputs with \
+        "the network was quantized with {inputs}{ranges}{room}: times are right, but not the accuracy; give typical inputs with \
          --calibrate"
     )
 }

@@ -35,13 +35,13 @@ pub(crate) use stated::as_stated;
 /// When to rescale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// If it removes saturation on the samples without a larger error, or makes the error much
-    /// smaller.
+    /// Rescale if it removes saturation on the samples without a larger error, or makes the error
+    /// much smaller.
     #[default]
     Auto,
-    /// If any value or constant does not fit.
+    /// Rescale if any value or constant does not fit.
     Always,
-    /// Never.
+    /// Never rescale.
     Never,
 }
 

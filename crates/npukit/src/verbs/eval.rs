@@ -125,7 +125,7 @@ pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, 
     Ok((report, Outputs { stacks, dump: None }))
 }
 
-/// Returns the model with its quantized operators(also those given as several nodes)
+/// Returns the model with its quantized operators (also those given as several nodes)
 /// evaluated on integers.
 fn with_integers(model: &Model) -> Graph {
     let mut graph = model.graph.clone();

@@ -185,7 +185,7 @@ impl Report {
     /// Returns all points as JSON, one per line.
     pub fn lines(&self) -> String {
         let line = |point: &Point| {
-            serde_json::to_string(point).expect("names, numbers, texts and lists always serialise") + "\n"
+            serde_json::to_string(point).expect("names, numbers, texts and lists always serialize") + "\n"
         };
         self.points.iter().map(line).collect()
     }

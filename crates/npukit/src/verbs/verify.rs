@@ -123,8 +123,8 @@ fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agre
     warnings.extend(program.warnings);
     if !preparation.is_rounding {
         warnings.push(format!(
-            "what was compiled differs from the model by {} of the largest output in floats: the passes before the \
-             compiler change more than roundings do",
+            "the compiled graph differs from the model by {} of the largest output in float: the passes before the \
+             compiler change more than rounding does",
             preparation.share
         ));
     }
@@ -163,12 +163,12 @@ fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agre
 /// Lists what is not proved, in sentences.
 fn assumptions(host: &[npukit_target::HostStepReport], saturated: Option<u64>) -> Vec<String> {
     let mut told = vec![
-        "rounding and saturation are left out on both sides: the program computes what the model does in exact \
+        "rounding and saturation are ignored on both sides: the program computes the model in exact \
          arithmetic, with the model's constants rounded to the machine's numbers"
             .to_owned(),
         "the passes before the compiler change constants; they are compared with the model on samples in float"
             .to_owned(),
-        "comparisons and functions of one element are the same functions of the same elements, and the largest of \
+        "comparisons and functions of one element are the same functions on both sides, and the largest of \
          several is taken in the same order"
             .to_owned(),
     ];

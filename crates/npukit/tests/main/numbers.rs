@@ -192,7 +192,7 @@ fn made_up_samples_leave_room_on_wide_integers() {
     let report = looked_at(source, false, &files);
     let quantisation = report.quantisation.unwrap();
     assert!(
-        quantisation.made_up && quantisation.warnings[0].contains("made-up"),
+        quantisation.made_up && quantisation.warnings[0].contains("generated"),
         "{:?}",
         quantisation.warnings
     );

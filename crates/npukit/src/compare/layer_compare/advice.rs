@@ -59,8 +59,8 @@ fn scale_input(run: &Run<'_>, input: &SaturatedInput) -> String {
     let largest = run.origin.instance.info().number_format.map_or(f64::INFINITY, |format| format.largest());
     let bits = (f64::from(*magnitude) / largest).log2().ceil().max(1.0);
     format!(
-        "{count} of {values} values of input `{name}` are beyond {largest} (up to {magnitude}): feed it divided \
-         by {}, and multiply the weights that read it by as much",
+        "{count} of {values} values of input `{name}` exceed {largest} (up to {magnitude}): give it divided by {}, \
+         and multiply the weights that read it by the same factor",
         bits.exp2()
     )
 }
@@ -80,7 +80,7 @@ fn rescaling(run: &Run<'_>) -> Result<Option<String>, Error> {
     let (_, report) = rescale::choose(&trial, run.compiled, Mode::Auto)?;
     let Some(after) = report.after.filter(|_| report.applied) else { return Ok(None) };
     Ok(Some(format!(
-        "`--calibrate` with these inputs leaves {} of {} saturated results; RMS difference to float {:.6} instead of \
+        "`--calibrate` with these inputs leaves {} of {} saturated results; RMS error {:.6} instead of \
          {:.6}",
         after.saturations,
         report.before.saturations,

@@ -255,6 +255,6 @@ pub(crate) fn times_power(tensor: &Tensor, exponent: i32) -> Tensor {
 pub(crate) fn changed(tensor: &Tensor, change: impl Fn(f32) -> f32) -> Tensor {
     let Some(floats) = tensor.as_f32() else { return tensor.clone() };
     let floats = TensorData::F32(floats.iter().map(|&x| change(x)).collect());
-    let changed = Tensor::new(tensor.shape().to_vec(), floats).expect("as many elements as before");
-    changed.with_element(tensor.element()).expect("floats of all types are held alike")
+    let changed = Tensor::new(tensor.shape().to_vec(), floats).expect("the number of elements is unchanged");
+    changed.with_element(tensor.element()).expect("all float types have the same representation")
 }

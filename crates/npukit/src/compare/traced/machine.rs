@@ -339,8 +339,8 @@ fn told_of(artifact: &dyn Compiled, beside: &dyn Compiled) -> String {
         _ => {
             let instructions = counted(beside.report().instructions as u64, "instruction");
             format!(
-                "the artifact is another compilation than that of the model here ({instructions}): results of layers are the \
-                 latter's, whose outputs are the artifact's bit for bit"
+                "the artifact differs from the program compiled here ({instructions}): results of layers come from the \
+                 latter, whose outputs equal the artifact's bit for bit"
             )
         }
     }

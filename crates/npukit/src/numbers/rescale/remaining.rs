@@ -85,7 +85,7 @@ impl Look<'_> {
         let readers = id.map_or_else(String::new, |id| self.readers(id));
         let read =
             if readers.is_empty() { String::new() } else { format!(", and {readers} reads it unscaled") };
-        format!("`{name}` reaches {magnitude:.4}, {largest:.4} fit{read}")
+        format!("`{name}` reaches {magnitude:.4}, above the maximum of {largest:.4}{read}")
     }
 
     /// Returns the operators that read a value.

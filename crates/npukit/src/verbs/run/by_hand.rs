@@ -284,7 +284,7 @@ impl<'a> Running<'a> {
         let names = self.inputs();
         let known = || {
             if names.is_empty() {
-                "none: `.input NAME, MEMORY[A:B]` makes one".to_owned()
+                "none; declare one with `.input NAME, MEMORY[A:B]`".to_owned()
             } else {
                 names.join(", ")
             }

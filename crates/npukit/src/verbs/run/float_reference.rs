@@ -124,7 +124,7 @@ fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String 
     let inputs = request.inputs.iter().map(input).collect::<Vec<_>>().join(" ") + &request.preprocess.typed();
     format!(
         "{why}: `npu run {path} --target {target} --input {inputs} --calibrate TYPICAL_INPUTS.npy` scales layers by \
-         powers of two, where that helps"
+         powers of two, if that helps"
     )
 }
 

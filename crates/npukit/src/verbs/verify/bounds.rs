@@ -160,7 +160,7 @@ fn bounding(
         bounding
     };
     let merged = boxes.par_iter().map(one).try_reduce_with(|left, right| Ok(left.merged(right)));
-    merged.expect("there is a box, if only that of no sample")
+    merged.expect("there is at least one box, without samples")
 }
 
 /// Draws random inputs from the boxes in turn. Empty if each box is a single input, or if a
@@ -175,12 +175,12 @@ fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
         let mut number = |&(low, high): &(f64, f64)| {
             let number = random.between(low, high) as f32;
             let number = inside(number, low, high).or_else(|| inside(low as f32, low, high));
-            number.expect("there is one, as was looked at before")
+            number.expect("the range contains a number, as checked before")
         };
         let mut tensor = |(name, ranges): &(String, RangeTensor)| {
             let numbers = ranges.ranges.iter().map(&mut number);
             let tensor = Tensor::from_f32(ranges.shape.clone(), numbers.collect());
-            (name.clone(), tensor.expect("as many as the shape says"))
+            (name.clone(), tensor.expect("the number of elements matches the shape"))
         };
         inputs.iter().map(&mut tensor).collect()
     })
