@@ -1,4 +1,4 @@
-"""What the package has that the command has not."""
+"""Tests features of the package that the command does not have."""
 
 import importlib.util
 import inspect
@@ -177,7 +177,7 @@ def test_control_c_ends_long_work():
             model.compile("tcu:artya7100t")
         except KeyboardInterrupt:
             print("ended", flush=True)
-            # What follows is not in its way.
+            # Later work must not be affected.
             print(npu.zoo("mlp").compile("tcu").report.instructions > 0, flush=True)
     """
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
