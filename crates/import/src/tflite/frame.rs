@@ -20,7 +20,7 @@ pub(super) struct Frame<'a> {
     pub(super) reals: HashMap<usize, ValueId>,
     /// Variables to which tensors refer.
     pub(super) variables: HashMap<usize, String>,
-    /// Tensors that are not known because of a problem that is recorded.
+    /// Tensors without a value because of a recorded problem.
     pub(super) failed: HashSet<usize>,
 }
 

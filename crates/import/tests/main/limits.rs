@@ -10,7 +10,7 @@ use crate::model::{Model, With, float_tensor, floats, int_tensor, node, unary, v
 /// Elements that folding may make in addition to the size of the file (`FOLDING_ROOM`).
 const ROOM: usize = 1 << 22;
 
-/// Largest rank that is read.
+/// Maximum supported rank.
 const RANK: usize = 32;
 
 fn imported(model: &Model) -> Graph {
@@ -138,7 +138,7 @@ fn elements_beside_the_model_make_room_for_themselves() {
     assert_eq!((graph.nodes.len(), graph.shape(graph.outputs[0])), (0, &[1, COUNT][..]));
 }
 
-/// Only indices that are constants are looked through.
+/// Only constant indices are examined.
 #[test]
 fn computed_indices_cost_nothing() {
     let mut model = Model::new(13).input("x", &[2]);

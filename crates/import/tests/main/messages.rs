@@ -234,7 +234,7 @@ fn an_output_that_is_named_twice_is_one() {
     );
 }
 
-/// Options without effect and coordinates that may be wrong are something to be done about.
+/// Options without effect and doubtful coordinates require action; an open batch does not.
 #[test]
 fn only_an_open_batch_is_a_mere_note() {
     let nodes = vec!["n".to_owned()];

@@ -1,4 +1,4 @@
-//! MatMul of two matrices, either of them transposed.
+//! MatMul of two matrices, either of which may be transposed.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Gemm;
