@@ -71,7 +71,6 @@ def test_pruned_points_cannot_win(network, wanted):
         assert winner["milliseconds"] <= point["bound_milliseconds"] <= by_index[point["index"]]["milliseconds"]
         assert winner["area"]["bram"] <= point["area"]["bram"]
     for point in wanted.points:
-        # This point is only a lower bound.
         assert point["milliseconds"] > 0
 
 

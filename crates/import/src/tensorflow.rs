@@ -106,7 +106,7 @@ fn decode(bytes: &[u8]) -> Result<GraphDef, ImportError> {
     let mut rest = bytes;
     let mut graph = GraphDef::default();
     match graph.merge(&mut rest) {
-        Ok(()) if graph.node.is_empty() => Err(no_graph(0, "it does not hold any nodes".to_owned())),
+        Ok(()) if graph.node.is_empty() => Err(no_graph(0, "the graph has no nodes".to_owned())),
         Ok(()) => Ok(graph),
         Err(error) => {
             let found = locate(bytes, &GRAPH);

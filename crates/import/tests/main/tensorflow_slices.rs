@@ -102,7 +102,7 @@ fn strided_slices_that_name_no_part_are_refused() {
             index(&[1], &[2], &[0], [0, 0, 0, 0, 1]),
             "operand \"begin\" is 1; legal: an element of axis 0, -2 to 1",
         ),
-        (index(&[0], &[1], &[0], [0; 5]), "attribute \"steps\" is 0; legal: any number but 0"),
+        (index(&[0], &[1], &[0], [0; 5]), "attribute \"steps\" is 0; legal: any number except 0"),
         (
             index(&[0, 0], &[1], &[1, 1], [0; 5]),
             "attribute \"begin, end, strides\" is [2, 1, 2]; legal: one of each per index",

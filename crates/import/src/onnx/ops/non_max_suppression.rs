@@ -39,7 +39,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.indices(vec![selected.len() / 3, 3], selected)?])
 }
 
-/// Selects boxes with at least the score `least`, best first, that do not overlap a selected box by
+/// Selects boxes with a score above `least`, best first, that do not overlap a selected box by
 /// more than `overlap`.
 fn select(scores: &[f64], boxes: &[[f32; 4]], least: Option<f32>, overlap: f32, most: usize) -> Vec<usize> {
     let good = |&index: &usize| least.is_none_or(|least| scores[index] > f64::from(least));
