@@ -103,9 +103,9 @@ def test_verify(command, network, tmp_path):
     with pytest.raises(npu.Error) as caught:
         read.verify(npu.zoo("mlp", 4), certificate=certificate)
     assert caught.value.code == "invalid-certificate"
-    with pytest.raises(ValueError, match="beside its model"):
+    with pytest.raises(ValueError, match="against its model"):
         read.verify()
-    with pytest.raises(ValueError, match="knows its model"):
+    with pytest.raises(ValueError, match="has its model"):
         program.verify(network["model"])
 
 
@@ -141,7 +141,7 @@ def test_diff(command, network, tmp_path):
     parted = npu.diff(trace, changed)
     assert not parted and parted.first_difference["tensor"] == name
     other = model.compile("tcu", strategy="local-vars")
-    with pytest.raises(ValueError, match="read and compiled alike"):
+    with pytest.raises(ValueError, match="read and compiled with the same settings"):
         npu.diff(program, other, samples)
 
 

@@ -39,8 +39,8 @@ use proto::{GraphDef, NodeDef};
 /// Imports a frozen TensorFlow graph. `name` becomes the name of the graph, for example the stem of
 /// the file.
 ///
-/// Inputs have the names of their placeholders. Outputs have the names in the options, or the names of
-/// their nodes (`node:1` for a second result). Names in the options may end in `:0`.
+/// Inputs have the names of their placeholders. Outputs have the names in the options, or the names
+/// of their nodes (`node:1` for a second result). Names in the options may end in `:0`.
 ///
 /// Any bytes are safe to pass: time and memory are proportional to their number.
 ///

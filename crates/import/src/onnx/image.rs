@@ -40,8 +40,8 @@ impl Image {
         }
     }
 
-    /// Returns an NHWC result in the layout of the model. The result of a signal must have the same number of
-    /// rows as the operand.
+    /// Returns an NHWC result in the layout of the model. The result of a signal must have the same
+    /// number of rows as the operand.
     pub(super) fn restore(&self, context: &mut Context<'_>, y: ValueId) -> Result<ValueId, Reason> {
         if !self.is_signal {
             return context.helper("nchw", Transpose { perm: vec![0, 3, 1, 2] }, vec![y]);

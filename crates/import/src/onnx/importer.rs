@@ -1,4 +1,5 @@
-//! [`import`]: translates the messages of a file to a graph, node by node. `interface` handles inputs and outputs.
+//! [`import`]: translates the messages of a file to a graph, node by node. `interface` handles
+//! inputs and outputs.
 
 use std::collections::{HashMap, HashSet};
 

@@ -2,10 +2,11 @@
 //!
 //! A condition consists of Switch, which passes values into a branch, and Merge, which returns the
 //! result of the taken branch. Here both branches are computed, and Merge selects between them. A
-//! loop is a frame. Enter passes values in. Merge begins an iteration with these values or the values of
-//! NextIteration. LoopCond decides whether another iteration follows. Switch passes values into it
-//! or to Exit. A loop is translated together with its first Exit. It is unrolled if the file
-//! determines a small number of iterations; otherwise it becomes an operator that repeats a graph.
+//! loop is a frame. Enter passes values in. Merge begins an iteration with these values or the
+//! values of NextIteration. LoopCond decides whether another iteration follows. Switch passes
+//! values into it or to Exit. A loop is translated together with its first Exit. It is unrolled if
+//! the file determines a small number of iterations; otherwise it becomes an operator that repeats
+//! a graph.
 
 use std::collections::HashSet;
 use std::rc::Rc;

@@ -1,4 +1,5 @@
-//! [`import`]: translates the tables of a file to a graph, operator by operator, in the file's order.
+//! [`import`]: translates the tables of a file to a graph, operator by operator, in the file's
+//! order.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -17,7 +17,7 @@ fn imported(model: &Model) -> Graph {
     model.import().unwrap()
 }
 
-/// A node that makes as many elements as the budget of its file allows, plus `more`. The last
+/// A node that exhausts the budget of its file, plus `more` elements. The last
 /// operand is their number.
 fn at_the_limit(op: &str, operands: &[&str], more: usize) -> Graph {
     let of = |count: usize| {

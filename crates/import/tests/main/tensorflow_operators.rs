@@ -155,7 +155,8 @@ fn values_are_bound_chosen_and_converted() {
     assert_eq!(missing, Reason::AttributeMissing { name: "DstT" });
 }
 
-/// Zeros and ones have the type and shape of their operand; filled tensors have the type of their value.
+/// Zeros and ones have the type and shape of their operand; filled tensors have the type of their
+/// value.
 #[test]
 fn tensors_are_filled() {
     for (dtype, element, ones) in [

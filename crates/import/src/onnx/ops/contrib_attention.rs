@@ -101,8 +101,8 @@ fn extended(
 
 /// Number of earlier tokens.
 fn before(context: &Context<'_>, past: Option<(ValueId, ValueId)>) -> usize {
-    // Default: without a past, the number of earlier tokens is 0; a past without that axis is refused
-    // where it is joined.
+    // Default: without a past, the number of earlier tokens is 0; a past without that axis is
+    // refused where it is joined.
     past.and_then(|(key, _)| context.shape(key).get(2).copied()).unwrap_or(0)
 }
 
