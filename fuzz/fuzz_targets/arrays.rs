@@ -1,4 +1,4 @@
-//! `npukit_fuzzing::arrays` says what it takes.
+//! Fuzz target of `npukit_fuzzing::arrays`, which documents its input.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| npukit_fuzzing::arrays(bytes));

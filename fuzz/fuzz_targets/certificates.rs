@@ -1,4 +1,4 @@
-//! `npukit_fuzzing::certificates` says what it takes.
+//! Fuzz target of `npukit_fuzzing::certificates`, which documents its input.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| npukit_fuzzing::certificates(bytes));

@@ -1,4 +1,4 @@
-//! `npukit_fuzzing::decoders` says what it takes.
+//! Fuzz target of `npukit_fuzzing::decoders`, which documents its input.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| npukit_fuzzing::decoders(bytes));

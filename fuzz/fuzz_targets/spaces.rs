@@ -1,4 +1,4 @@
-//! `npukit_fuzzing::spaces` says what it takes.
+//! Fuzz target of `npukit_fuzzing::spaces`, which documents its input.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| npukit_fuzzing::spaces(bytes));

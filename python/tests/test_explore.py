@@ -136,12 +136,12 @@ def test_a_killed_command_loses_nothing(network, wanted, tmp_path):
 
 def test_spaces_that_are_none_are_refused(network):
     for change, told in (
-        ({"where": ["local_depth < 0"]}, "no machine is left of 18: after `local_depth < 0` there is none"),
-        ({"where": ["local_depth <"]}, "is no condition"),
-        ({"where": ["local_dept > 2"]}, "neither a figure nor a parameter `local_dept`: `local_depth` is meant"),
-        ({"minimise": ["speed"]}, "there is no figure `speed`"),
-        ({"parameters": {"array_size": []}}, "there is no value to choose"),
-        ({"target": "gpu"}, "no program|there is no target"),
+        ({"where": ["local_depth < 0"]}, "no instance is left of 18: `local_depth < 0` excludes the last ones"),
+        ({"where": ["local_depth <"]}, "is not a condition"),
+        ({"where": ["local_dept > 2"]}, "neither a figure nor a parameter `local_dept` (did you mean `local_depth`"),
+        ({"minimise": ["speed"]}, "unknown figure `speed`"),
+        ({"parameters": {"array_size": []}}, "the list of values is empty"),
+        ({"target": "gpu"}, "no program|unknown target"),
     ):
         try:
             report = npu.explore(network["model"], {**SPACE, **change})

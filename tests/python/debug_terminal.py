@@ -69,7 +69,7 @@ def press(terminal, keys):
             terminal.wait(f"> {key[1:]}")
             # A letter directly after Escape would be read as Alt and the letter.
             terminal.keys("Escape")
-            terminal.wait("q leave")
+            terminal.wait("q quit")
         else:
             before = terminal.ansi()
             terminal.keys(key)

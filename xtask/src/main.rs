@@ -10,6 +10,7 @@ mod cargo;
 mod check_budgets;
 mod check_defaults;
 mod check_deps;
+mod check_prose;
 mod check_shape;
 mod dist;
 mod files;
@@ -35,6 +36,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "check-deps", about: check_deps::ABOUT, run: check_deps::run },
     Chore { name: "check-defaults", about: check_defaults::ABOUT, run: check_defaults::run },
     Chore { name: "check-budgets", about: check_budgets::ABOUT, run: check_budgets::run },
+    Chore { name: "check-prose", about: check_prose::ABOUT, run: check_prose::run },
     Chore { name: "check-shape", about: check_shape::ABOUT, run: check_shape::run },
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
     Chore { name: "new-target", about: new_target::ABOUT, run: new_target::run },
@@ -62,7 +64,7 @@ enum Error {
     Write { path: String, source: std::io::Error },
     #[error("cannot parse the output of `cargo metadata`: {0}")]
     Metadata(#[from] serde_json::Error),
-    #[error("xtask/budgets.toml is not a table of numbers: {0}")]
+    #[error("the budgets are not a table of numbers: {0}")]
     Budgets(toml::de::Error),
     #[error("{path} is not valid Rust: {error}")]
     Syntax { path: String, error: syn::Error },

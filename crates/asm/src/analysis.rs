@@ -1,7 +1,7 @@
-//! [`Analysis`]: everything that is known of a text, for editors: what each part of it is, what it defines and refers to,
-//! what its instructions became, what is wrong. Half a program has one, too.
+//! [`Analysis`]: information about a text for editors: the kind of each part, the names that it
+//! defines and uses, its instructions, and its faults. Incomplete programs can be analyzed, too.
 //!
-//! A [`Language`] makes it. [`Recorder`] collects it while a text is read.
+//! A [`Language`] computes the analysis. [`Recorder`] collects it while a text is read.
 
 mod candidates;
 mod fault;
@@ -22,181 +22,181 @@ pub use language::{
 pub use recorder::Recorder;
 pub use spec_language::{Beginning, SpecLanguage};
 
-/// What is known of a text and of those that it includes.
+/// Analysis of a text and of the texts that it includes.
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
-    /// The texts.
+    /// Texts that were read.
     pub sources: Sources,
-    /// What parts of them are: by text, then by their first byte, those around others first.
+    /// Kinds of the texts' parts, sorted by text, then by first byte; outer parts come first.
     pub marks: Vec<Mark>,
-    /// The instructions, in the order of the program.
+    /// Instructions, in program order.
     pub words: Vec<AnalysedWord>,
-    /// Blocks of lines, in the order in which they end.
+    /// Blocks of lines, in the order of their ends.
     pub blocks: Vec<Block>,
-    /// What is wrong, the first 100 of it.
+    /// Faults of the texts, at most the first 100.
     pub faults: Vec<TextFault>,
-    /// How much more is.
+    /// Number of further faults.
     pub more_faults: usize,
 }
 
-/// What a part of a text is.
+/// Kind of a part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Which of the texts.
+    /// Index of the text.
     pub source: usize,
-    /// The bytes.
+    /// Bytes of the part.
     pub span: Span,
-    /// What they are.
+    /// Kind of the part.
     pub kind: MarkKind,
 }
 
-/// What a part of a text may be. Rows are those of [`Language::spec`].
+/// Kind of a part of a text. Rows are indices into [`Language::spec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// `.equ`, with its dot: the name without it.
+    /// Directive such as `.equ`, with its dot; holds the name without the dot.
     Directive(String),
-    /// A word that the language has for itself.
+    /// Word of the language's own syntax.
     Keyword,
-    /// What an instruction begins with.
+    /// Mnemonic of an instruction.
     Mnemonic {
-        /// Its row.
+        /// Row of the instruction.
         row: usize,
-        /// Its place in [`Analysis::words`]; none when it has become nothing.
+        /// Index in [`Analysis::words`]; `None` if the instruction was not assembled.
         word: Option<usize>,
     },
-    /// The name of a field, where texts have them.
+    /// Name of a field, if the syntax names fields.
     Key {
         /// Row of the instruction.
         row: usize,
-        /// The field, by its place in the row.
+        /// Index of the field in the row.
         field: usize,
     },
-    /// The value of a field.
+    /// Value of a field.
     Value {
         /// Row of the instruction.
         row: usize,
-        /// The field, by its place in the row.
+        /// Index of the field in the row.
         field: usize,
-        /// The value; none for one that it cannot have.
+        /// Value; `None` if it is not legal for the field.
         value: Option<u64>,
-        /// Whether it is a word of the field's own.
+        /// Whether the value is written as one of the field's names.
         is_name: bool,
     },
-    /// A name begins to stand for something.
+    /// Definition of a name.
     Definition {
-        /// The name.
+        /// Name that is defined.
         name: Name,
-        /// For what.
+        /// Kind of the definition.
         of: Definition,
-        /// Its number, where it has one.
+        /// Number of the name, if it has one.
         value: Option<i128>,
     },
-    /// A name that stands for something.
+    /// Use of a defined name.
     Reference(Name),
-    /// The name of a file that is included, as it is read.
+    /// Path of an included file, as it is read.
     Include(String),
 }
 
-/// A name, and among which others it counts.
+/// Name with its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
-    /// The name.
+    /// Text of the name.
     pub text: String,
-    /// Where it is known.
+    /// Namespace of the name.
     pub space: Space,
 }
 
-/// Which names know each other.
+/// Namespace of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {
     /// Labels and symbols.
     Symbols,
     /// Macros.
     Macros,
-    /// Names of a part of the text alone: of the parameters of a macro, for instance.
+    /// Names of a part of the text, for instance the parameters of a macro.
     Part(usize),
 }
 
-/// What a name may stand for.
+/// Kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Definition {
-    /// For an instruction.
+    /// Label of an instruction.
     Label,
-    /// For a number for good.
+    /// Number that cannot be redefined.
     Constant,
-    /// For a number until the next definition.
+    /// Number that applies until the next definition.
     Variable,
-    /// For lines.
+    /// Macro: lines with parameters.
     Macro,
-    /// For what a caller gives.
+    /// Parameter of a macro.
     Parameter,
-    /// For a part of the program.
+    /// Part of the program.
     Part,
 }
 
-/// An instruction in words.
+/// Assembled instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnalysedWord {
-    /// The text that it was made of.
+    /// Text from which the instruction was made.
     pub place: Place,
-    /// Its row; none for a word without meaning.
+    /// Row of the instruction; `None` for a word without meaning.
     pub row: Option<usize>,
-    /// The value of each field of the row, in their order.
+    /// Value of each field of the row, in order.
     pub values: Vec<u64>,
-    /// As in a file.
+    /// Bytes of the instruction, in file order.
     pub bytes: Vec<u8>,
-    /// Where it lies in the program.
+    /// Address of the instruction in the program.
     pub address: String,
 }
 
-/// Lines that belong together.
+/// Block of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// From the first byte of what begins it to the last of what ends it.
+    /// Bytes from the block's first line to its last.
     pub span: Span,
-    /// What an outline has it by; none for a block that has no name.
+    /// Name for an outline; `None` for a block without a name.
     pub name: Option<String>,
-    /// Where that stands.
+    /// Location of the name.
     pub name_span: Span,
-    /// What it is, in a word.
+    /// Kind of the block, in one word.
     pub what: &'static str,
 }
 
 impl Analysis {
-    /// The marks of a text that hold a byte or end before it, the smallest first.
+    /// Returns the marks of a text that contain a byte or end at it, the smallest first.
     pub fn marks_at(&self, source: usize, offset: usize) -> Vec<&Mark> {
         let holds = |mark: &&Mark| mark.span.start <= offset && offset <= mark.span.end;
         let mut found: Vec<&Mark> = self.marks_of(source).iter().filter(holds).collect();
-        // Between two that touch, the one that begins here.
+        // Of two adjacent marks, the one that begins here comes first.
         found.sort_by_key(|mark| (mark.span.end == offset, mark.span.size_bytes()));
         found
     }
 
-    /// The marks of a text.
+    /// Returns the marks of a text.
     pub fn marks_of(&self, source: usize) -> &[Mark] {
         let start = self.marks.partition_point(|mark| mark.source < source);
         let end = self.marks.partition_point(|mark| mark.source <= source);
         self.marks.get(start..end).unwrap_or_default()
     }
 
-    /// The name that a byte of a text belongs to.
+    /// Returns the name at a byte of a text.
     pub fn name_at(&self, source: usize, offset: usize) -> Option<(&Mark, &Name)> {
         self.marks_at(source, offset).into_iter().find_map(|mark| Some((mark, mark.name()?)))
     }
 
-    /// Where a name is defined and used.
+    /// Returns the definitions and uses of a name.
     pub fn uses<'a>(&'a self, name: &'a Name) -> impl Iterator<Item = &'a Mark> {
         self.marks.iter().filter(move |mark| mark.name() == Some(name))
     }
 
-    /// Where a name is defined.
+    /// Returns the definitions of a name.
     pub fn definitions<'a>(&'a self, name: &'a Name) -> impl Iterator<Item = &'a Mark> {
         self.uses(name).filter(|mark| matches!(mark.kind, MarkKind::Definition { .. }))
     }
 }
 
 impl Mark {
-    /// The name that it defines or refers to.
+    /// Returns the name that the mark defines or uses.
     pub const fn name(&self) -> Option<&Name> {
         match &self.kind {
             MarkKind::Definition { name, .. } | MarkKind::Reference(name) => Some(name),
@@ -206,17 +206,17 @@ impl Mark {
 }
 
 impl Name {
-    /// The name of a label or symbol.
+    /// Returns the name of a label or symbol.
     pub fn symbol(text: &str) -> Self {
         Self { text: text.to_owned(), space: Space::Symbols }
     }
 
-    /// The name of a macro, whose case does not count.
+    /// Returns the name of a macro; case is ignored.
     pub fn of_macro(text: &str) -> Self {
         Self { text: text.to_ascii_lowercase(), space: Space::Macros }
     }
 
-    /// A name that is known in a part of the text.
+    /// Returns a name that is known in a part of the text.
     pub fn in_part(text: &str, part: usize) -> Self {
         Self { text: text.to_owned(), space: Space::Part(part) }
     }

@@ -1,4 +1,4 @@
-//! [`assemble`]: a source file to bytes.
+//! [`assemble`]: conversion of a source file to bytes.
 
 use miette::NamedSource;
 use npukit_base::{Span, Word as Bits, closest, help_for, without_bom};
@@ -19,45 +19,45 @@ use crate::place::Place;
 use crate::spans::{mnemonic_span, span_of};
 use crate::symbols::{Symbol, Symbols};
 
-/// The instructions of a source file.
+/// Instructions of a source file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembly {
-    /// The words in file order.
+    /// Instruction words, in file order.
     pub bytes: Vec<u8>,
-    /// Where each came from.
+    /// Origin of each instruction.
     pub lines: Vec<AssemblyLine>,
-    /// What the text says of the memories around a run.
+    /// Memory contents around a run, as the text declares them.
     pub experiment: Experiment,
-    /// The text and those that it includes.
+    /// The text and the texts that it includes.
     pub sources: Sources,
 }
 
-/// An instruction's place in the bytes and in the source.
+/// Location of an instruction in the bytes and in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssemblyLine {
-    /// First byte of the word.
+    /// Offset of the instruction's first byte.
     pub offset: usize,
-    /// Bytes of the word.
+    /// Number of bytes of the instruction.
     pub size_bytes: usize,
-    /// The text it was made of.
+    /// Text from which the instruction was made.
     pub place: Place,
 }
 
-/// Assembles a `text` that includes no files; `name` is the file's, for messages.
+/// Assembles a `text` that includes no files; `name` is the file's name for messages.
 ///
 /// # Errors
 ///
-/// [`AsmErrors`] with every fault of the text and its place, the first 100 of them.
+/// [`AsmErrors`] with the faults of the text and their places, at most the first 100.
 pub fn assemble(spec: &IsaSpec, name: &str, text: &str) -> Result<Assembly, AsmErrors> {
     assemble_with(spec, name, text, &|_| Err("files are not read here".to_owned()))
 }
 
-/// Assembles `text`; `name` is the file's, for messages, and `files` gives the bytes of those it includes, or says why
-/// there are none.
+/// Assembles `text`; `name` is the file's name for messages. `files` returns the bytes of included
+/// files, or the reason why a file cannot be read.
 ///
 /// # Errors
 ///
-/// [`AsmErrors`] with every fault of the texts and its place, the first 100 of them.
+/// [`AsmErrors`] with the faults of the texts and their places, at most the first 100.
 pub fn assemble_with(
     spec: &IsaSpec,
     name: &str,
@@ -69,11 +69,11 @@ pub fn assemble_with(
     assembler.result(name, text)
 }
 
-/// As [`assemble_with`], and what each line became, as text.
+/// Like [`assemble_with`], but returns a listing with the result of each line.
 ///
 /// # Errors
 ///
-/// Those of [`assemble_with`].
+/// The errors of [`assemble_with`].
 pub fn list(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Result<String, AsmErrors> {
     let mut assembler = Assembler::new(spec, Expander::new(name, text, Comments::COMMON, files));
     let mut listing = Listing::default();
@@ -85,7 +85,7 @@ pub fn list(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Result
     assembler.result(name, text).map(|_| listed)
 }
 
-/// As [`assemble_with`], for editors: all that is known of the text, whatever is wrong with it.
+/// Like [`assemble_with`], but returns an analysis for editors, even if the text has faults.
 pub(crate) fn analyse(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Analysis {
     let mut assembler = Assembler::new(spec, Expander::new(name, text, Comments::COMMON, files));
     assembler.recorder = Some(Recorder::default());
@@ -102,7 +102,7 @@ struct Assembler<'a> {
     assembly: Assembly,
     errors: Vec<AsmError>,
     more: usize,
-    /// What notes more than the words, for editors.
+    /// Recorder for editors; `None` if only the words are needed.
     recorder: Option<Recorder>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Notes what a line is that has been read.
+    /// Records what a line is.
     fn record(
         &mut self,
         line: &Line,
@@ -246,7 +246,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Takes in an error, once for a line that is repeated.
+    /// Adds an error, only once for a repeated line.
     fn report(&mut self, error: AsmError) {
         if self.errors.contains(&error) {
             return;
@@ -270,7 +270,7 @@ impl<'a> Assembler<'a> {
         result.map_err(|error| vec![error])
     }
 
-    /// A symbol.
+    /// Defines a symbol.
     fn symbol(&mut self, found: Result<Definition<'_>, Malformed>) -> Result<Made, Vec<AsmError>> {
         let value = found.and_then(|found| Ok((found, self.value(found)?)));
         let (found, value) = value.map_err(|malformed| vec![malformed.into()])?;
@@ -282,7 +282,7 @@ impl<'a> Assembler<'a> {
         found.value(&|name| self.symbols.value(name))
     }
 
-    /// `.word HEX`: one instruction's bytes in file order, or after `0x` its value.
+    /// Reads `.word HEX`: an instruction's bytes in file order, or after `0x` its value.
     fn word(&self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<Vec<u8>, AsmError> {
         let sizes = self.sizes();
         let sizes_text = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
@@ -318,7 +318,7 @@ impl<'a> Assembler<'a> {
         sizes
     }
 
-    /// `.context NAME`: how the lines below are read.
+    /// Reads `.context NAME`, which selects how the lines after it are read.
     fn context(&mut self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<(), AsmError> {
         let rows = &self.grammar.spec.instructions;
         let mut known: Vec<&str> = rows.iter().filter_map(|row| row.context.as_deref()).collect();
@@ -330,7 +330,7 @@ impl<'a> Assembler<'a> {
             return Ok(());
         }
         let help = if known.is_empty() {
-            "this instruction set has none".to_owned()
+            "this instruction set has no contexts".to_owned()
         } else {
             help_for(&found, &known)
         };
@@ -338,7 +338,8 @@ impl<'a> Assembler<'a> {
         Err(AsmError::Context { found, span, help })
     }
 
-    /// The word of a line; `read` is what it says as far as it fits a form.
+    /// Assembles the instruction of a line; `read_as` receives its parts as far as the line fits a
+    /// form.
     fn instruction(&self, tokens: &[Token<'_>], read_as: &mut Option<Read>) -> Result<Made, Vec<AsmError>> {
         let Some(mnemonic) = tokens.first() else { return Ok(Made::default()) };
         let context = self.context.as_deref();
@@ -409,7 +410,7 @@ impl<'a> Assembler<'a> {
     ) -> AsmError {
         let (found, span) = match tokens.get(at) {
             Some(token) => (format!("`{}`", token.text), token.span),
-            // An empty span would draw no caret.
+            // An empty span would not draw a caret.
             None => {
                 ("the end of the line".to_owned(), tokens.last().map_or_else(Span::default, |last| last.span))
             }
@@ -429,29 +430,29 @@ impl<'a> Assembler<'a> {
     }
 }
 
-const DIRECTIVES: &str = "there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output`, `.expect` and `.wait`";
+const DIRECTIVES: &str = "directives are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output`, `.expect` and `.wait`";
 
-/// What a line gives.
+/// Result of a line.
 #[derive(Default)]
 struct Made {
-    /// The words.
+    /// Bytes of the words.
     bytes: Vec<u8>,
-    /// What a label before it stands for.
+    /// Value of a label before the line.
     label: Option<u64>,
 }
 
-/// What a line says by a form.
+/// Parts of a line, read by a form.
 struct Read {
-    /// Of the instruction.
+    /// Row of the instruction.
     row: usize,
-    /// A value for each field; none where one is not legal.
+    /// Value of each field; empty if a value is not legal.
     values: Vec<u64>,
-    /// What of it stands in the line.
+    /// Values that are written in the line.
     said: Vec<Said>,
 }
 
 impl Read {
-    /// Notes mnemonic, fields and symbols of a line.
+    /// Records mnemonic, fields and symbols of a line.
     fn record(
         self,
         recorder: &mut Recorder,
@@ -490,7 +491,8 @@ impl Read {
     }
 }
 
-/// The tokens before `, rsv = VALUE`, and those of VALUE, where the instruction has such an operand.
+/// Splits `, rsv = VALUE` off, if the instruction has such an operand: returns the tokens before
+/// it, and the tokens of VALUE.
 fn split_reserved<'a, 'b>(
     forms: &[&CompiledForm<'_>],
     tokens: &'b [Token<'a>],
@@ -570,7 +572,7 @@ fn listed(expected: &[Expected<'_>]) -> String {
     }
 }
 
-/// The bytes of an even number of hexadecimal digits.
+/// Returns the bytes of an even number of hexadecimal digits.
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {
     let pair = |pair: &[u8]| match pair {
         [_, _] => u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok(),

@@ -1,14 +1,14 @@
-//! [`Comments`]: what begins a comment; lines are cut at it.
+//! [`Comments`]: the markers that begin a comment.
 
-/// What begins a comment.
+/// Markers that begin a comment, up to the end of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comments(pub &'static [&'static str]);
 
 impl Comments {
-    /// Those of most instruction sets.
+    /// Comment markers of most instruction sets.
     pub const COMMON: Self = Self(&[";", "#", "//"]);
 
-    /// The line without its comment, and the comment. Between quotation marks there is none.
+    /// Splits a line into code and comment. Markers between quotation marks are ignored.
     pub fn split(self, line: &str) -> (&str, &str) {
         let begins = |c: char| c == '"' || self.0.iter().any(|mark| mark.starts_with(c));
         let mut at = 0;
@@ -17,14 +17,14 @@ impl Comments {
             if self.0.iter().any(|mark| rest.starts_with(mark)) {
                 return line.split_at_checked(at + next).unwrap_or((line, ""));
             }
-            // Marks and quotation marks are of one byte.
+            // Comment markers and quotation marks begin with one-byte characters.
             at += next + quoted(rest).unwrap_or(1);
         }
         (line, "")
     }
 }
 
-/// The size of the text between quotation marks that `text` begins with, marks included.
+/// Returns the size of the quoted text that `text` begins with, including the quotation marks.
 pub(crate) fn quoted(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('"')?;
     inner.find('"').map(|end| end + 2)

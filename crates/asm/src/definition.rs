@@ -1,4 +1,4 @@
-//! [`definition`]: `.equ NAME, VALUE`, `.set NAME, VALUE` and `NAME = VALUE`.
+//! [`definition`]: the lines `.equ NAME, VALUE`, `.set NAME, VALUE` and `NAME = VALUE`.
 
 use npukit_base::Span;
 use npukit_isa::token::Token;
@@ -8,7 +8,7 @@ use crate::expression::{Fault, evaluate};
 use crate::spans::span_of;
 use crate::symbols::{Symbol, Symbols};
 
-/// A line that gives a name a value.
+/// Line that assigns a value to a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Definition<'a> {
     pub name: Token<'a>,
@@ -16,16 +16,17 @@ pub(crate) struct Definition<'a> {
     directive: &'static str,
 }
 
-/// Why a line does not define what it should.
+/// Error in a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Malformed {
-    /// Not of the form.
+    /// The line does not have the form of a definition.
     Form { directive: &'static str, found: String, span: Span },
-    /// An expression without a value.
+    /// The expression has no value.
     Value { text: String, reason: String, span: Span },
 }
 
-/// What a line without its comment and label defines; none when it is another kind of line.
+/// Returns the definition in a line without comment and label; `None` if the line is not a
+/// definition.
 pub(crate) fn definition<'a>(tokens: &'a [Token<'a>]) -> Option<Result<Definition<'a>, Malformed>> {
     match tokens {
         [dot, word, rest @ ..] if dot.text == "." => {
@@ -55,11 +56,11 @@ fn directed<'a>(
 }
 
 impl Definition<'_> {
-    /// The value, which takes the whole line.
+    /// Evaluates the expression, which must extend to the end of the line.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] with the place.
+    /// [`Malformed`] with the place of the error.
     pub fn value(&self, value_of: &dyn Fn(&str) -> Option<i128>) -> Result<i128, Malformed> {
         let Self { name, value, directive } = *self;
         let text = || value.iter().map(|token| token.text).collect::<String>();
@@ -72,7 +73,7 @@ impl Definition<'_> {
         }
     }
 
-    /// What the name stands for with that value.
+    /// Returns the symbol for the name with this value.
     pub fn symbol(&self, value: Option<i128>) -> Symbol {
         if self.directive == "set" { Symbol::Variable(value) } else { Symbol::Fixed(value) }
     }

@@ -1,4 +1,4 @@
-//! [`disassemble`]: bytes to text that assembles to the same bytes.
+//! [`disassemble`]: conversion of bytes to text that assembles to the same bytes.
 
 use std::fmt;
 
@@ -8,53 +8,54 @@ use npukit_isa::{ByteOrder, DecodeError, Decoded, IsaSpec, Mode, Problem};
 use crate::grammar::Grammar;
 use crate::listing::hex;
 
-/// A program as text.
+/// Disassembled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disassembly {
-    /// The context the program was read in.
+    /// Context in which the program was read.
     pub context: Option<String>,
-    /// One for each instruction.
+    /// Lines, one per instruction.
     pub lines: Vec<DisassemblyLine>,
-    /// Words without meaning or with faults, and a partial instruction at the end. All but the last
-    /// kind stand in `lines`, as `.word` or with the operand for reserved bits.
+    /// Words without meaning or with faults, and a partial instruction at the end. All except the
+    /// partial instruction also appear in `lines`, as `.word` or with the operand for reserved
+    /// bits.
     pub problems: Vec<DecodeError>,
 }
 
-/// An instruction as text.
+/// Disassembled instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisassemblyLine {
-    /// First byte of the word.
+    /// Offset of the instruction's first byte.
     pub offset: usize,
-    /// Bytes of the word.
+    /// Number of bytes of the instruction.
     pub size_bytes: usize,
-    /// The word in hexadecimal, as `.word` would have it.
+    /// The word in hexadecimal, in the format of `.word`.
     pub bits: String,
-    /// The instruction, or `.word` and its bytes.
+    /// Text of the instruction, or `.word` with its bytes.
     pub text: String,
-    /// Why it is a `.word`.
+    /// Reason for the use of `.word`.
     pub note: Option<String>,
 }
 
-/// A line of a listing.
+/// Line of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListingLine {
-    /// What assembles again.
+    /// Text that can be assembled again.
     pub text: String,
-    /// The instruction that it is; none for a line that is of none.
+    /// Word of the instruction; `None` for a line without instruction.
     pub word: Option<ListedWord>,
 }
 
-/// The word of an instruction in a listing.
+/// Word of an instruction in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedWord {
-    /// Where it lies in the program: its first byte in hexadecimal, unless the target counts otherwise.
+    /// Address in the program: by default, the offset of its first byte in hexadecimal.
     pub address: String,
-    /// What it is, in hexadecimal.
+    /// Value of the word in hexadecimal.
     pub bits: String,
 }
 
 impl Disassembly {
-    /// The lines of the source text, each with its word.
+    /// Returns the lines of the source text, with their words.
     pub fn listing(&self) -> Vec<ListingLine> {
         let context = self.context.iter().map(|context| format!(".context {context}"));
         let mut all: Vec<ListingLine> = context.map(|text| ListingLine { text, word: None }).collect();
@@ -62,7 +63,7 @@ impl Disassembly {
             let DisassemblyLine { offset, bits, text, note, .. } = line;
             let word = Some(ListedWord { address: format!("{offset:08x}"), bits: bits.clone() });
             let note = note.as_ref().map(|note| format!(" ; {note}"));
-            // Default: what can be said needs no note.
+            // Default: a line with a form needs no note.
             ListingLine { text: format!("{text}{}", note.unwrap_or_default()), word }
         }));
         if let Some(error @ DecodeError::Truncated { .. }) = self.problems.last() {
@@ -72,7 +73,7 @@ impl Disassembly {
     }
 }
 
-/// The source text; its last line names a partial instruction in a comment.
+/// Formats the source text; a last comment line reports a partial instruction.
 impl fmt::Display for Disassembly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(context) = &self.context {
@@ -91,27 +92,27 @@ impl fmt::Display for Disassembly {
     }
 }
 
-/// How what has no form is written after `.word`.
+/// Format of the number after `.word`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Words {
     /// Bytes in file order.
     #[default]
     Bytes,
-    /// A number, `0x` before it.
+    /// Number with the prefix `0x`.
     Value,
 }
 
-/// Reads a program in no context.
+/// Disassembles a program without context.
 pub fn disassemble(spec: &IsaSpec, bytes: &[u8]) -> Disassembly {
     disassemble_in(spec, bytes, None)
 }
 
-/// Reads a program whose words mean what they mean in `context`.
+/// Disassembles a program whose words are interpreted in `context`.
 pub fn disassemble_in(spec: &IsaSpec, bytes: &[u8], context: Option<&str>) -> Disassembly {
     disassemble_as(spec, bytes, context, Words::Bytes)
 }
 
-/// As [`disassemble_in`], with a choice of how words are written.
+/// Like [`disassemble_in`], with the given format of `.word`.
 pub fn disassemble_as(spec: &IsaSpec, bytes: &[u8], context: Option<&str>, words: Words) -> Disassembly {
     let grammar = Grammar::new(spec);
     let (mut lines, mut problems) = (Vec::new(), Vec::new());
@@ -126,7 +127,7 @@ pub fn disassemble_as(spec: &IsaSpec, bytes: &[u8], context: Option<&str>, words
     Disassembly { context: context.map(str::to_owned), lines, problems }
 }
 
-/// The instruction at `offset`, and what is wrong with it; no line when it is cut short.
+/// Returns the instruction at `offset`, and its fault if it has one; no line if it is cut short.
 fn line(
     grammar: &Grammar<'_>,
     bytes: &[u8],
@@ -160,7 +161,7 @@ fn line(
     }
 }
 
-/// An instruction whose only fault is reserved bits that its text can say.
+/// Returns the text of an instruction whose only fault is reserved bits that its text can express.
 fn with_reserved(grammar: &Grammar<'_>, decoded: &Decoded, bytes: &[u8], offset: usize) -> Option<String> {
     let row = grammar.spec.instructions.get(decoded.instruction)?;
     let operand = row.reserved_operand.as_ref()?;
@@ -175,7 +176,7 @@ fn with_reserved(grammar: &Grammar<'_>, decoded: &Decoded, bytes: &[u8], offset:
     whole.then(|| format!("{text}, {operand}={value:#x}"))
 }
 
-/// A word in hexadecimal.
+/// Returns a word in hexadecimal.
 fn bits(spec: &IsaSpec, words: Words, bytes: &[u8]) -> String {
     match (words, spec.byte_order) {
         (Words::Value, ByteOrder::Little) => hex(&bytes.iter().rev().copied().collect::<Vec<_>>()),
@@ -188,7 +189,7 @@ fn invalid(spec: &IsaSpec, instruction: usize, problems: Vec<Problem>, offset: u
     DecodeError::Invalid { offset, instruction, problems }
 }
 
-/// The error without its offset, which the line has already.
+/// Returns the error without its offset, which the line already shows.
 fn note(error: &DecodeError) -> String {
     match error {
         DecodeError::Invalid { instruction, problems, .. } => {

@@ -1,4 +1,4 @@
-//! [`Faults`]: everything wrong with a text, each fault with its place; [`AsmErrors`] of assembly.
+//! [`Faults`]: all faults of a text, with their places; [`AsmErrors`]: the faults of an assembly.
 
 use std::fmt::Display;
 
@@ -8,283 +8,283 @@ use thiserror::Error;
 
 use crate::place::{Place, SourceText};
 
-/// Faults listed of one text; more are counted only.
+/// Maximum number of faults that are listed for a text; further ones are only counted.
 pub(crate) const MAX_ERRORS: usize = 100;
 
-/// A fault of a line.
+/// Fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
 pub enum AsmError {
     /// The first word is not a mnemonic.
     #[error("there is no instruction `{found}`")]
     #[diagnostic(code(asm::mnemonic))]
     Mnemonic {
-        /// As written.
+        /// Word as written.
         found: String,
-        /// Where.
+        /// Location of the word.
         #[label("not a mnemonic")]
         span: SourceSpan,
-        /// The nearest one, or all.
+        /// Nearest mnemonic, or all of them.
         #[help]
         help: String,
     },
-    /// No form of the instruction goes on like this.
+    /// The line fits no form of the instruction.
     #[error("expected {expected}, found {found}")]
     #[diagnostic(code(asm::syntax))]
     Syntax {
-        /// What would do.
+        /// Legal continuations.
         expected: String,
-        /// The token, or the end of the line.
+        /// Token that was found, or the end of the line.
         found: String,
-        /// Where.
+        /// Location of the token.
         #[label("here")]
         span: SourceSpan,
-        /// The nearest name, or the forms.
+        /// Nearest name, or the forms of the instruction.
         #[help]
         help: String,
     },
-    /// A number its field cannot hold.
+    /// A number does not fit its field.
     #[error("{value} does not fit: legal are {legal}")]
     #[diagnostic(code(asm::range))]
     Range {
-        /// As written.
+        /// Number as written.
         value: String,
         /// Legal values.
         legal: String,
-        /// Where.
+        /// Location of the number.
         #[label("must be {legal}")]
         span: SourceSpan,
-        /// The field.
+        /// Description of the field.
         #[help]
         help: String,
-        /// The legal number that is nearest, where there are numbers.
+        /// Nearest legal number; `None` if the field takes no numbers.
         nearest: Option<Box<str>>,
     },
-    /// Values that do not go together, or a field the form leaves at a value it cannot hold (a fault
-    /// of the table).
+    /// Values cannot be combined, or a form leaves a field at a value that it cannot have (an error
+    /// in the table).
     #[error("{reason}")]
-    #[diagnostic(code(asm::encode), help("if it is meant, write the word with `.word`"))]
+    #[diagnostic(code(asm::encode), help("if this is intended, write the word with `.word`"))]
     Unencodable {
-        /// The field and its value.
+        /// Description with the field and its value.
         reason: String,
-        /// Where.
+        /// Location of the instruction.
         #[label("here")]
         span: SourceSpan,
     },
-    /// What follows `.word` is not an instruction's bytes.
+    /// The operand of `.word` is not the bytes of an instruction.
     #[error("`.word` needs {expected}, not {found}")]
     #[diagnostic(
         code(asm::word),
-        help("the bytes of one instruction in file order, as `.word 0500070000000010`")
+        help("give the bytes of one instruction in file order, as `.word 0500070000000010`")
     )]
     Word {
         /// Legal sizes.
         expected: String,
-        /// What is there.
+        /// Text that was found.
         found: String,
-        /// Where.
+        /// Location of the operand.
         #[label("here")]
         span: SourceSpan,
     },
-    /// A directive that does not exist.
+    /// A directive does not exist.
     #[error("there is no directive `.{found}`")]
     #[diagnostic(code(asm::directive))]
     Directive {
-        /// As written.
+        /// Text as written.
         found: String,
-        /// Where.
+        /// Location of the directive.
         #[label("not a directive")]
         span: SourceSpan,
-        /// The ones there are.
+        /// List of the directives.
         #[help]
         help: &'static str,
     },
-    /// A name that is defined already.
-    #[error("`{found}` is defined already")]
-    #[diagnostic(code(asm::twice), help("labels and symbols share their names, macros have their own"))]
+    /// A name is already defined.
+    #[error("`{found}` is already defined")]
+    #[diagnostic(code(asm::twice), help("labels and symbols share a namespace; macros have a separate one"))]
     Twice {
-        /// As written.
+        /// Name as written.
         found: String,
-        /// Where.
+        /// Location of the second definition.
         #[label("here again")]
         span: SourceSpan,
     },
-    /// What follows `.equ` or `.set` defines no symbol.
+    /// The operands of `.equ` or `.set` do not define a symbol.
     #[error("`.{directive}` needs a name, a comma and a value, not {found}")]
     #[diagnostic(
         code(asm::equ),
         help(
-            "as `.{directive} act, 0x100` or `.{directive} next, act+4`; `next = act+4` is `.set next, act+4`"
+            "for example `.{directive} act, 0x100` or `.{directive} next, act+4`; `next = act+4` is `.set next, act+4`"
         )
     )]
     Equ {
-        /// `equ` or `set`.
+        /// Name of the directive: `equ` or `set`.
         directive: &'static str,
-        /// What is there.
+        /// Text that was found.
         found: String,
-        /// Where.
+        /// Location of the text.
         #[label("here")]
         span: SourceSpan,
     },
-    /// An expression without a value.
+    /// An expression has no value.
     #[error("`{text}` {reason}")]
     #[diagnostic(code(asm::expression))]
     Expression {
-        /// As written.
+        /// Text as written.
         text: String,
-        /// Why there is none.
+        /// Reason why it has no value.
         reason: String,
-        /// Where.
+        /// Location of the expression.
         #[label("has no value")]
         span: SourceSpan,
-        /// What it is for.
+        /// Purpose of the value.
         #[help]
         help: String,
     },
-    /// Reserved bits given that are none of the instruction's.
-    #[error("{value} has bits that are not reserved: those are {legal}")]
+    /// The operand for reserved bits sets other bits.
+    #[error("{value} sets bits that are not reserved: reserved are {legal}")]
     #[diagnostic(code(asm::reserved))]
     Reserved {
-        /// As written.
+        /// Number as written.
         value: String,
-        /// The reserved bits.
+        /// Ranges of the reserved bits.
         legal: String,
-        /// Where.
+        /// Location of the number.
         #[label("must have reserved bits only")]
         span: SourceSpan,
     },
-    /// A context no instruction knows.
+    /// A context does not exist for any instruction.
     #[error("there is no context `{found}`")]
     #[diagnostic(code(asm::context))]
     Context {
-        /// As written.
+        /// Text as written.
         found: String,
-        /// Where.
+        /// Location of the name.
         #[label("not a context")]
         span: SourceSpan,
-        /// The ones there are.
+        /// List of the contexts.
         #[help]
         help: String,
     },
-    /// What follows a directive is not what it needs.
+    /// The operands of a directive are wrong.
     #[error("`.{directive}` needs {expected}, not {found}")]
     #[diagnostic(code(asm::argument))]
     Argument {
-        /// Its name.
+        /// Name of the directive.
         directive: &'static str,
-        /// What would do.
+        /// Description of legal operands.
         expected: &'static str,
-        /// What is there.
+        /// Text that was found.
         found: String,
-        /// Where.
+        /// Location of the text.
         #[label("here")]
         span: SourceSpan,
-        /// An example.
+        /// Example of the directive.
         #[help]
         help: &'static str,
     },
-    /// A file that cannot be included.
+    /// A file cannot be included.
     #[error("cannot include `{path}`: {reason}")]
-    #[diagnostic(code(asm::include), help("names are relative to the file that says `.include`"))]
+    #[diagnostic(code(asm::include), help("paths are relative to the file with the `.include`"))]
     Include {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why not.
+        /// Reason why it cannot be included.
         reason: String,
-        /// Where.
+        /// Location of the directive.
         #[label("included here")]
         span: SourceSpan,
     },
-    /// A macro is not called with its parameters.
+    /// The arguments of a macro call are wrong.
     #[error("macro `{name}` {reason}")]
     #[diagnostic(code(asm::call))]
     Call {
-        /// The macro.
+        /// Name of the macro.
         name: String,
-        /// What is wrong with the call.
+        /// Description of the error.
         reason: String,
-        /// Where.
+        /// Location of the call.
         #[label("here")]
         span: SourceSpan,
-        /// How it is called.
+        /// Usage of the macro.
         #[help]
         help: String,
     },
-    /// A `\` before something that is no parameter.
-    #[error("`\\{found}` is no parameter here")]
+    /// A `\` is followed by something that is not a parameter.
+    #[error("`\\{found}` is not a parameter here")]
     #[diagnostic(
         code(asm::parameter),
-        help("a `\\` stands before a parameter's name or `@` in a macro, before `+` in `.rept`")
+        help("use `\\` before a parameter's name or `@` in a macro, or before `+` in `.rept`")
     )]
     Parameter {
-        /// What follows the `\`.
+        /// Text after the `\`.
         found: String,
-        /// Where.
+        /// Location of the text.
         #[label("here")]
         span: SourceSpan,
     },
-    /// A block without an end.
+    /// A block has no end.
     #[error("`.{directive}` has no `.{closing}`")]
-    #[diagnostic(code(asm::unclosed), help("blocks end in the file or macro that they begin in"))]
+    #[diagnostic(code(asm::unclosed), help("a block must end in the file or macro in which it begins"))]
     Unclosed {
-        /// What begins it.
+        /// Directive that begins the block.
         directive: &'static str,
-        /// What would end it.
+        /// Directive that is missing at its end.
         closing: &'static str,
-        /// Where.
+        /// Location of the block's first line.
         #[label("begins here")]
         span: SourceSpan,
     },
-    /// An end, or another part, of a block that did not begin.
+    /// The end, or another part, of a block that was not begun.
     #[error("`.{directive}` without `.{opening}`")]
-    #[diagnostic(code(asm::stray), help("blocks begin in the file or macro that they end in"))]
+    #[diagnostic(code(asm::stray), help("a block must begin in the file or macro in which it ends"))]
     Stray {
-        /// What is there.
+        /// Directive that was found.
         directive: &'static str,
-        /// What should stand before it.
+        /// Directive that is missing before it.
         opening: &'static str,
-        /// Where.
+        /// Location of the directive.
         #[label("here")]
         span: SourceSpan,
     },
-    /// A label where none can be.
-    #[error("a label stands before an instruction, not before {found}")]
-    #[diagnostic(code(asm::label), help("put it in front of the instruction that it names"))]
+    /// A label is at a place where none is allowed.
+    #[error("a label must be before an instruction, not before {found}")]
+    #[diagnostic(code(asm::label), help("move it to the instruction that it labels"))]
     Label {
-        /// What it stands before.
+        /// Text after the label.
         found: String,
-        /// Where.
+        /// Location of the label.
         #[label("here")]
         span: SourceSpan,
     },
-    /// More than is expanded; nothing after it is read.
+    /// An expansion exceeds a limit; nothing after it is read.
     #[error("{what}: the limit is {limit}")]
     #[diagnostic(code(asm::limit))]
     Limit {
-        /// What there is too much of.
+        /// Description of what exceeds the limit.
         what: &'static str,
-        /// How much there may be.
+        /// Value of the limit.
         limit: usize,
-        /// Where.
+        /// Location of the line.
         #[label("here")]
         span: SourceSpan,
-        /// How to do with less.
+        /// How to stay below the limit.
         #[help]
         help: &'static str,
     },
-    /// An error in an included file, or in lines that a directive has made.
+    /// An error in an included file, or in lines that a directive generated.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Within(Box<Within>),
 }
 
-/// An error in another text than the one that is assembled, or in lines that a directive has made.
+/// Error in another text than the assembled one, or in lines that a directive generated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{error}")]
 pub struct Within {
     pub(crate) error: AsmError,
     pub(crate) place: Place,
     pub(crate) text: SourceText,
-    /// What put the line there, the innermost first.
+    /// Directives and calls that generated the line, the innermost first.
     pub(crate) calls: Vec<String>,
 }
 
@@ -316,29 +316,29 @@ impl npukit_base::Coded for Within {
     }
 }
 
-/// Something that is wrong at a place of a program, as whoever reads or runs it says.
+/// Fault at a place of a program, reported by any tool that reads or runs it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct SourceFault {
     pub(crate) code: &'static str,
     pub(crate) message: String,
-    /// Below the place.
+    /// Label below the place.
     pub(crate) label: String,
     pub(crate) help: Option<String>,
     pub(crate) span: Span,
     pub(crate) text: SourceText,
-    /// What put the line there, the innermost first.
+    /// Directives and calls that generated the line, the innermost first.
     pub(crate) calls: Vec<String>,
 }
 
 impl SourceFault {
-    /// The same with what stands below the place.
+    /// Returns the fault with a label below the place.
     #[must_use]
     pub fn with_label(self, label: impl Into<String>) -> Self {
         Self { label: label.into(), ..self }
     }
 
-    /// The same with what to do about it.
+    /// Returns the fault with a hint what to do about it.
     #[must_use]
     pub fn with_help(self, help: Option<String>) -> Self {
         Self { help, ..self }
@@ -366,23 +366,24 @@ impl Diagnostic for SourceFault {
     }
 }
 
-/// Every fault of an assembly file.
+/// All faults of an assembly file.
 pub type AsmErrors = Faults<AsmError>;
 
-/// Every fault of a text; never empty. `miette` draws it with a caret under each.
+/// All faults of a text; never empty. `miette` draws each with a caret below it.
 #[derive(Clone, Debug, Error)]
 #[error("{}", summary(.errors.len(), *.more, .source_code.name()))]
 pub struct Faults<E: Diagnostic> {
-    /// The text.
+    /// The text with its name.
     pub source_code: NamedSource<String>,
-    /// The first faults.
+    /// The first faults, at most 100.
     pub errors: Vec<E>,
-    /// How many others there are.
+    /// Number of further faults.
     pub more: usize,
 }
 
 impl<E: Diagnostic> Faults<E> {
-    /// The faults of a text, of which the first 100 are kept; `name` is the file's, for messages.
+    /// Creates the faults of a text and keeps the first 100; `name` is the file's name for
+    /// messages.
     pub fn new(name: &str, text: &str, mut errors: Vec<E>) -> Self {
         let more = errors.len().saturating_sub(MAX_ERRORS);
         errors.truncate(MAX_ERRORS);
@@ -401,29 +402,29 @@ impl<E: Diagnostic> Diagnostic for Faults<E> {
 }
 
 codes!(AsmError {
-    Mnemonic = "asm::mnemonic": "the first word of a line is no instruction";
-    Syntax = "asm::syntax": "no form of the instruction goes on like this";
+    Mnemonic = "asm::mnemonic": "the first word of a line is not an instruction";
+    Syntax = "asm::syntax": "a line does not fit any form of its instruction";
     Range = "asm::range": "a field cannot hold the number";
-    Unencodable = "asm::encode": "values of an instruction do not go together";
-    Word = "asm::word": "what follows `.word` is not an instruction's bytes";
-    Directive = "asm::directive": "there is no such directive";
-    Twice = "asm::twice": "a label or symbol is defined already";
-    Equ = "asm::equ": "what follows `.equ` defines no symbol";
-    Expression = "asm::expression": "a number is not to be had from an expression";
-    Reserved = "asm::reserved": "reserved bits are given that are none of the instruction's";
-    Context = "asm::context": "no instruction knows the context";
-    Argument = "asm::argument": "what follows a directive is not what it needs";
+    Unencodable = "asm::encode": "values of an instruction cannot be combined";
+    Word = "asm::word": "the operand of `.word` is not the bytes of an instruction";
+    Directive = "asm::directive": "a directive does not exist";
+    Twice = "asm::twice": "a label or symbol is already defined";
+    Equ = "asm::equ": "the operands of `.equ` or `.set` do not define a symbol";
+    Expression = "asm::expression": "an expression has no value";
+    Reserved = "asm::reserved": "the operand for reserved bits sets other bits";
+    Context = "asm::context": "a context does not exist for any instruction";
+    Argument = "asm::argument": "the operands of a directive are wrong";
     Include = "asm::include": "a file cannot be included";
-    Call = "asm::call": "a macro is not called with its parameters";
-    Parameter = "asm::parameter": "a name after `\\` is no parameter";
+    Call = "asm::call": "the arguments of a macro call are wrong";
+    Parameter = "asm::parameter": "a name after `\\` is not a parameter";
     Unclosed = "asm::unclosed": "a block has no end";
-    Stray = "asm::stray": "a block ends that did not begin";
-    Label = "asm::label": "a label stands where none can";
-    Limit = "asm::limit": "a program expands to more than is taken";
+    Stray = "asm::stray": "a block ends that was not begun";
+    Label = "asm::label": "a label is at a place where none is allowed";
+    Limit = "asm::limit": "an expansion exceeds a limit";
 } carries { Within.0 });
 
 impl AsmError {
-    /// Where it is, in its own text.
+    /// Returns the location in the fault's own text.
     pub fn span(&self) -> SourceSpan {
         match self {
             Self::Within(within) => within.error.span(),
@@ -431,7 +432,7 @@ impl AsmError {
         }
     }
 
-    /// Where it is among the texts of the program.
+    /// Returns the place among the texts of the program.
     pub fn place(&self) -> Place {
         match self {
             Self::Within(within) => within.place,
@@ -460,7 +461,7 @@ impl AsmError {
             | Self::Stray { span, .. }
             | Self::Label { span, .. }
             | Self::Limit { span, .. } => Some(span),
-            // It is in a text of its own already.
+            // It already has its own text.
             Self::Within(_) => None,
         }
     }
@@ -473,12 +474,12 @@ pub(crate) fn summary(listed: usize, more: usize, name: &str) -> String {
     }
 }
 
-/// A place of a text, for `miette`.
+/// Converts a span of a text for `miette`.
 pub fn source_span(span: Span) -> SourceSpan {
     (span.start, span.size_bytes()).into()
 }
 
-/// A place as `miette` has it.
+/// Converts a span from `miette`.
 pub(crate) fn span_of(span: SourceSpan) -> Span {
     Span::new(span.offset(), span.offset() + span.len())
 }

@@ -1,6 +1,6 @@
-//! [`expand`]: the whole text that directives make of a program, for an assembler with a syntax of its own.
+//! [`expand`]: expands all directives of a program into text, for an assembler with its own syntax.
 //!
-//! It is to have numbers: expressions after `=` are replaced by theirs.
+//! The result only contains numbers: expressions after `=` are replaced by their values.
 
 use npukit_base::Span;
 use npukit_isa::token::{Token, tokens};
@@ -16,33 +16,35 @@ use crate::listing::{Listing, Word};
 use crate::place::Place;
 use crate::symbols::Symbols;
 
-/// A program whose directives have been done.
+/// Program with expanded directives.
 #[derive(Debug, Default)]
 pub struct Expansion {
-    /// What is left of it, a line each; those of directives are empty.
+    /// Expanded text, line by line; lines of directives are empty.
     pub text: String,
-    /// As they were read.
+    /// Lines as they were read.
     lines: Vec<Line>,
-    /// Of the lines as they are now.
+    /// Origin of each line of the expanded text.
     origins: Vec<Origin>,
-    /// First byte of each line of the text.
+    /// Offset of the first byte of each line of the text.
     starts: Vec<usize>,
-    /// What the text says of the memories around a run.
+    /// Memory contents around a run, as the text declares them.
     pub experiment: Experiment,
-    /// The text that was expanded and those that it includes.
+    /// The text that was expanded and the texts that it includes.
     pub sources: Sources,
     symbols: Symbols,
-    /// What is wrong with the directives.
+    /// Faults of the directives.
     errors: Vec<AsmError>,
 }
 
-/// Does the directives of `text`; `name` is the file's, for messages, and `files` gives the bytes of those it includes,
-/// or says why there are none. What is wrong with them is for [`Expansion::checked`].
+/// Expands the directives of `text`; `name` is the file's name for messages. `files` returns the
+/// bytes of included files, or the reason why a file cannot be read. [`Expansion::checked`] reports
+/// the faults.
 pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> Expansion {
     expanded(name, text, comments, files, &mut None, &|_| None)
 }
 
-/// As [`expand`], and what the lines of directives are, for editors. `row_of` knows the row of a mnemonic.
+/// Like [`expand`], and records the kinds of the directives' parts for editors. `row_of` returns
+/// the row of a mnemonic.
 pub fn expand_recorded(
     name: &str,
     text: &str,
@@ -84,7 +86,7 @@ fn expanded(
     expansion
 }
 
-/// Notes what a line is, but for one of instructions.
+/// Records what a line is, except for instructions.
 fn record(
     recorder: &mut Recorder,
     expander: &Expander<'_>,
@@ -102,7 +104,7 @@ fn record(
         Some(found) if code.trim_start().starts_with('.') => {
             recorder.definition(line, found.ok(), &tokens, symbols);
         }
-        // What follows an equals sign may be an expression.
+        // An expression may follow an equals sign.
         _ => {
             let mut after_equals = false;
             for token in &tokens {
@@ -115,9 +117,9 @@ fn record(
     }
 }
 
-const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output`, `.expect` and `.wait`";
+const DIRECTIVES: &str = "directives are `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output`, `.expect` and `.wait`";
 
-/// Defines a symbol; gives whether the line is a directive.
+/// Defines a symbol; returns whether the line is a definition.
 fn own(code: &str, symbols: &mut Symbols) -> Result<bool, AsmError> {
     let tokens = tokens(code, 0);
     let Some(dot) = tokens.first().filter(|first| first.text == ".") else { return Ok(false) };
@@ -134,7 +136,7 @@ fn own(code: &str, symbols: &mut Symbols) -> Result<bool, AsmError> {
     Err(AsmError::Twice { found: found.name.text.to_owned(), span: source_span(found.name.span) })
 }
 
-/// The expressions after each `=` of a line, and their values.
+/// Returns the expressions after each `=` of a line, and their values.
 fn values(code: &str, symbols: &Symbols) -> Vec<(Span, String)> {
     let tokens = tokens(code, 0);
     let value = |(index, token): (usize, &Token<'_>)| {
@@ -162,7 +164,7 @@ impl Expansion {
         self.lines.push(line);
     }
 
-    /// Where bytes of the text come from.
+    /// Returns the origin of bytes of the expanded text.
     pub fn place(&self, span: Span) -> Place {
         let place = |offset: usize| {
             let index = self.starts.partition_point(|start| *start <= offset).checked_sub(1)?;
@@ -175,17 +177,18 @@ impl Expansion {
         place(span.end.saturating_sub(1).max(span.start)).map_or(first, |last| first.to(last))
     }
 
-    /// What was made of the text, where directives and text are right; `name` and `text` are the program's.
+    /// Returns `made` if neither the directives nor the text have faults; `name` and `text` are the
+    /// program's.
     ///
     /// # Errors
     ///
-    /// [`AsmErrors`] with those of the directives and of the text, at the places that it comes from.
+    /// [`AsmErrors`] with the faults of the directives and of the text, at their original places.
     pub fn checked<T>(&self, name: &str, text: &str, made: Result<T, Vec<AsmError>>) -> Result<T, AsmErrors> {
         let place = |error| self.sources.fault(error, |span| self.place(span));
         let (made, errors) = made.map_or_else(|errors| (None, errors), |made| (Some(made), Vec::new()));
         let mut told: Vec<AsmError> = Vec::new();
         for error in self.errors.iter().cloned().chain(errors.into_iter().map(place)) {
-            // A line that is repeated is told once.
+            // An error in a repeated line is reported once.
             if !told.iter().take(MAX_ERRORS).any(|known| *known == error) {
                 told.push(error);
             }
@@ -193,16 +196,18 @@ impl Expansion {
         made.filter(|_| told.is_empty()).ok_or_else(|| Faults::new(name, text, told))
     }
 
-    /// All that is known of the text, with what is wrong with its directives and what `errors` are of it.
+    /// Returns the analysis of the text, with the faults of its directives and the `errors` of its
+    /// lines.
     pub fn analysis(&self, recorder: Recorder, errors: Vec<AsmError>) -> Analysis {
         let made: Result<(), _> = if errors.is_empty() { Ok(()) } else { Err(errors) };
-        // Default: nothing is wrong.
+        // Default: there are no faults.
         let (errors, more) =
             self.checked("", "", made).err().map(|faults| (faults.errors, faults.more)).unwrap_or_default();
         recorder.with_errors(self.sources.clone(), &errors, more)
     }
 
-    /// What each line became: for instructions at the first byte of their text, in its order, address and bytes.
+    /// Returns a listing of the result of each line. `words` are the instructions in text order:
+    /// the first byte of their text, address and bytes.
     pub fn list(&self, words: &[(usize, String, String)]) -> String {
         let (mut listing, mut rest) = (Listing::default(), words);
         for (index, line) in self.lines.iter().enumerate() {

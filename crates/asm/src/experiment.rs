@@ -1,7 +1,9 @@
-//! [`Experiment`]: what a program says of a run of it: of the memories around it in lines that begin with `.data`, `.input`,
-//! `.output` and `.expect`, and by `.wait` of where the host waits.
+//! [`Experiment`]: declarations in a program about its run: memory contents before and after it in
+//! lines with `.data`, `.input`, `.output` and `.expect`, and points where the host waits in lines
+//! with `.wait`.
 //!
-//! One file then is a whole experiment. What the memories are is not known here: names and addresses are as written.
+//! So a single file can describe a whole experiment. Memories are not checked here: names and
+//! addresses are kept as written.
 
 mod line;
 mod separate;
@@ -11,23 +13,23 @@ use crate::place::Place;
 pub(crate) use line::{Names, no_more, statement};
 pub use separate::{Separated, separate};
 
-/// Directives of experiments, by the name that errors have for them.
+/// Directives of experiments, by their name in errors.
 pub(crate) const DIRECTIVES: [&str; 5] = ["data", "input", "output", "expect", WAIT];
-/// The one that is not of memories.
+/// Directive of experiments that does not concern memory.
 pub(crate) const WAIT: &str = "wait";
 
-/// What is around a run, in the order of the text.
+/// Declarations about a run, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Experiment {
-    /// A line each.
+    /// Declarations about memory, one per line.
     pub statements: Vec<Statement>,
-    /// Where the host waits until all instructions above are complete, in rising order. Where instructions are complete
-    /// before the next begins, this changes nothing.
+    /// Points at which the host waits until all earlier instructions are complete, in ascending
+    /// order. They change nothing if each instruction is complete before the next begins.
     pub waits: Vec<Wait>,
 }
 
 impl Experiment {
-    /// What is filled before the run, in the order of the text.
+    /// Returns the ranges that are filled before the run, in the order of the text.
     pub fn filled(&self) -> impl Iterator<Item = &MemoryRange> {
         self.statements.iter().filter_map(|statement| match &statement.kind {
             StatementKind::Data { range, .. } | StatementKind::Input { range, .. } => Some(range),
@@ -35,7 +37,7 @@ impl Experiment {
         })
     }
 
-    /// What is looked at after it, in the order of the text.
+    /// Returns the ranges that are shown or checked after the run, in the order of the text.
     pub fn looked_at(&self) -> impl Iterator<Item = &MemoryRange> {
         self.statements.iter().filter_map(|statement| match &statement.kind {
             StatementKind::Output { range, .. } | StatementKind::Expect { range, .. } => Some(range),
@@ -49,69 +51,72 @@ impl Experiment {
     }
 }
 
-/// `.wait`: the host goes on when all instructions above are complete.
+/// Declaration `.wait`: the host continues when all earlier instructions are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Where it stands.
+    /// Place of the declaration.
     pub place: Place,
-    /// Instructions above it.
+    /// Number of instructions before it.
     pub position: usize,
 }
 
-/// A line of an experiment.
+/// Declaration about memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Where it stands.
+    /// Place of the declaration.
     pub place: Place,
-    /// What it says.
+    /// Contents of the declaration.
     pub kind: StatementKind,
 }
 
-/// What a line of an experiment says.
+/// Kind of a declaration about memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
-    /// `.data MEMORY[A:B], VALUES`: what memory holds before the run.
+    /// `.data MEMORY[A:B], VALUES`: memory contents before the run.
     Data {
-        /// Where.
+        /// Range of memory.
         range: MemoryRange,
-        /// What.
+        /// Contents of the range.
         values: Values,
     },
-    /// `.input NAME, MEMORY[A:B], VALUES`: what whoever runs the program may give, and what it is otherwise.
+    /// `.input NAME, MEMORY[A:B], VALUES`: an input that the user may give, with its default
+    /// values.
     Input {
-        /// What it is called.
+        /// Name of the input.
         name: String,
-        /// Where.
+        /// Range of memory.
         range: MemoryRange,
-        /// What it is when nobody gives it; none when somebody must.
+        /// Default values; `None` if the input must be given.
         values: Option<Values>,
     },
-    /// `.output NAME, MEMORY[A:B]`: what is shown after the run.
+    /// `.output NAME, MEMORY[A:B]`: a range that is shown after the run.
     Output {
-        /// What it is called.
+        /// Name of the output.
         name: String,
-        /// Where.
+        /// Range of memory.
         range: MemoryRange,
     },
-    /// `.expect MEMORY[A:B], VALUES, tolerance=T`: what memory must hold after the run.
+    /// `.expect MEMORY[A:B], VALUES, tolerance=T`: required memory contents after the run.
     Expect {
-        /// Where.
+        /// Range of memory.
         range: MemoryRange,
-        /// What.
+        /// Required values.
         values: Values,
-        /// By how much real values may differ; exactly the memory's number for a value when none.
+        /// Maximum difference of real values; `None` requires exactly the memory's number for each
+        /// value.
         tolerance: Option<f64>,
     },
 }
 
-/// Addresses of a memory, as `acc[4]` or `acc[4:8]`; all of it without brackets.
+/// Range of memory addresses, such as `acc[4]` or `acc[4:8]`; without brackets, the whole memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryRange {
     /// Name of the memory.
     pub memory: String,
-    /// First address; the first of all when not given.
+    /// First address; 0 if not given.
     pub start: u64,
-    /// Address behind the last; as many as there are values, else all up to the end, when not given. `acc[4]` gives none.
+    /// Address after the last one. `None` if not given, as in `acc[4]`: the range then ends after
+    /// the given values, or at the end of the memory.
     pub end: Option<u64>,
     /// Whether `start` is given and `end` is not.
     pub is_one: bool,
@@ -120,10 +125,11 @@ pub struct MemoryRange {
 /// Values of a memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// The memory's own integers.
+    /// Integers in the memory's own format.
     Raw(Vec<i128>),
-    /// Real values, which the memory's format rounds.
+    /// Real values, which are rounded to the memory's format.
     Real(Vec<f64>),
-    /// Those of a file, by its path relative to where the command stands: integers are the memory's own, floats real.
+    /// Values in a file, by its path relative to the working directory: integers in the memory's
+    /// own format, or real values.
     File(String),
 }

@@ -1,27 +1,30 @@
-//! [`evaluate`]: a number, or an expression of numbers and names, as operands and directives have them.
+//! [`evaluate`]: evaluates a number, or an expression of numbers and names, in operands and
+//! directives.
 //!
-//! Operators are those of C, with its precedence: `|`, `^`, `&`, `<< >>`, `+ -`, `* / %`, then `- + ~` before a
-//! value. Conditions have `||`, `&&`, `== !=`, `< > <= >=` and `!` beside them, where 1 is true and 0 is false; these
-//! do not stand in operands, whose forms have such signs of their own. Everything is computed in 128 bits with a sign; what does not fit is a fault, never a wrapped number.
+//! Operators and their precedence follow C: `|`, `^`, `&`, `<< >>`, `+ -`, `* / %`, then `- +
+//! ~` before a value. Conditions also have `||`, `&&`, `== !=`, `< > <= >=` and `!`, where 1 is
+//! true and 0 is false. These are not allowed in operands, whose forms may contain such characters.
+//! All computations use signed 128-bit numbers; overflow is a fault and never wraps.
 
 use npukit_base::Span;
 use npukit_isa::token::{Token, number};
 
-/// Signs and parentheses within each other.
+/// Maximum nesting depth of signs and parentheses.
 const MAX_DEPTH: usize = 64;
 
-/// Why an expression has no value.
+/// Reason why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A value should stand at this token, and does not; beyond the last token, the text ends.
+    /// A value is missing at this token index; an index after the last token means the end of the
+    /// text.
     Missing { at: usize },
-    /// A parenthesis is not closed where this token stands.
+    /// A parenthesis is not closed at this token index.
     Unclosed { at: usize },
     /// The tokens have no value.
     Value { reason: String, span: Span },
 }
 
-/// The value of the expression that `tokens` begin with, and how many of them it takes.
+/// Returns the value of the expression at the start of `tokens`, and its number of tokens.
 ///
 /// # Errors
 ///
@@ -33,7 +36,7 @@ pub(crate) fn evaluate(
     parse(tokens, value_of, false)
 }
 
-/// As [`evaluate`], with comparisons.
+/// Like [`evaluate`], with comparisons.
 ///
 /// # Errors
 ///
@@ -55,17 +58,17 @@ fn parse(
     Ok((value, parser.at))
 }
 
-/// Whether `token` goes on with an expression.
+/// Whether `token` continues an expression.
 pub(crate) fn is_operator(token: &Token<'_>) -> bool {
     matches!(token.text, "+" | "-" | "*" | "/" | "%" | "&" | "|" | "^" | "<" | ">")
 }
 
-/// Whether an expression may begin with `token`, names aside.
+/// Whether an expression may begin with `token`, apart from names.
 pub(crate) fn begins(token: &Token<'_>) -> bool {
     token.is_number() || matches!(token.text, "+" | "-" | "~" | "(")
 }
 
-/// Operators between two values, and how close they bind.
+/// Binary operators, with their precedence.
 #[rustfmt::skip]
 const OPERATORS: [(&str, u8); 18] = [
     ("||", 0), ("&&", 1), ("|", 2), ("^", 3), ("&", 4), ("==", 5), ("!=", 5),
@@ -74,7 +77,7 @@ const OPERATORS: [(&str, u8); 18] = [
 ];
 const TIGHTEST: u8 = 9;
 
-/// Whether only conditions have operators of a level.
+/// Whether a precedence level is only allowed in conditions.
 const fn is_comparison(level: u8) -> bool {
     matches!(level, 0 | 1 | 5 | 6)
 }
@@ -102,7 +105,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// The operator of that level that stands here, and its tokens.
+    /// Returns the operator of that level at the current position, and its number of tokens.
     fn operator(&self, level: u8) -> Option<(&'static str, usize)> {
         let first = self.tokens.get(self.at)?;
         let second = self.tokens.get(self.at + 1).filter(|second| second.span.start == first.span.end);
@@ -110,7 +113,7 @@ impl<'a> Parser<'a> {
             |text: &str| second.is_some_and(|second| text.strip_prefix(first.text) == Some(second.text));
         let known = OPERATORS.iter().filter(|(_, level)| self.compares || !is_comparison(*level));
         let pair = known.clone().find(|(text, _)| is_pair(text)).map(|&(text, level)| (text, level, 2));
-        // Two signs that are an operator are not two operators.
+        // Two adjacent signs that form an operator are not two operators.
         let here = pair.or_else(|| {
             known.clone().find(|(text, _)| *text == first.text).map(|&(text, level)| (text, level, 1))
         });
@@ -134,8 +137,7 @@ impl<'a> Parser<'a> {
     fn nested(&mut self, sign: &str, start: usize) -> Result<i128, Fault> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self
-                .fault(start, format!("has more than {MAX_DEPTH} signs and parentheses within each other")));
+            return Err(self.fault(start, format!("has more than {MAX_DEPTH} nested signs and parentheses")));
         }
         let value = if sign == "(" { self.binary(0)? } else { self.unary()? };
         self.depth -= 1;
@@ -155,11 +157,11 @@ impl<'a> Parser<'a> {
     }
 
     fn literal(&self, token: Token<'_>) -> Result<i128, Fault> {
-        let reason = || "is no number of at most 64 bits: write 64, 0x40 or 0b100_0000".to_owned();
+        let reason = || "is not a number of at most 64 bits: write 64, 0x40 or 0b100_0000".to_owned();
         number(token.text).map(i128::from).ok_or_else(|| Fault::Value { reason: reason(), span: token.span })
     }
 
-    /// A fault of what was read since token `start`.
+    /// Returns a fault for the tokens read since token `start`.
     fn fault(&self, start: usize, reason: String) -> Fault {
         let read = self.tokens.get(start..self.at).unwrap_or_default();
         // Default: at least one token has been read, which has a span.
@@ -284,7 +286,7 @@ mod tests {
         assert_eq!(read("(1 << 126) * 4"), value("does not fit 128 bits", 0, 14));
         assert_eq!(
             read("2 + 1z"),
-            value("is no number of at most 64 bits: write 64, 0x40 or 0b100_0000", 4, 6)
+            value("is not a number of at most 64 bits: write 64, 0x40 or 0b100_0000", 4, 6)
         );
         assert_eq!(read("2 + other"), Err(Fault::Missing { at: 2 }));
         assert_eq!(read("2 +"), Err(Fault::Missing { at: 2 }));

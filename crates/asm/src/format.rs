@@ -1,45 +1,46 @@
-//! [`format()`]: a text laid out, by its lines alone.
+//! [`format()`]: formats a text line by line.
 //!
-//! Labels stand in column 0, instructions are indented, what is within a block is indented more, comments of lines that
-//! follow each other are aligned. Nothing is assembled, and nothing but white space changes.
+//! Labels are in column 0, instructions are indented, lines in a block are indented further, and
+//! comments of consecutive lines are aligned. Nothing is assembled, and only white space changes.
 
 use npukit_base::without_bom;
 
 use crate::comment::{Comments, quoted};
 
-/// How lines are laid out.
+/// Rules of the layout.
 #[derive(Clone, Copy)]
 pub struct Style<'a> {
-    /// What begins a comment.
+    /// Comment markers.
     pub comments: Comments,
     /// Columns before an instruction.
     pub instruction: usize,
-    /// Columns more for each block around a line.
+    /// Additional columns for each block around a line.
     pub block: usize,
-    /// What lays out several lines at once; none takes each by itself.
+    /// Layout of multi-line statements; `None` if each line is formatted by itself.
     pub statements: Option<Statements<'a>>,
 }
 
-/// How lines of a syntax of its own are laid out.
+/// Layout of lines in an assembler's own syntax.
 #[derive(Clone, Copy)]
 pub struct Statements<'a> {
-    /// Lays out lines that follow each other.
+    /// Formats consecutive lines.
     pub lay_out: &'a dyn Fn(&str) -> String,
-    /// Parentheses that are open after a line, of which so many were before it; none for a line of another kind.
+    /// Returns the number of open parentheses after a line, given the number before it; `None` for
+    /// a line of another kind.
     pub opens: &'a dyn Fn(usize, &str) -> Option<usize>,
 }
 
 impl Style<'_> {
-    /// That of most instruction sets.
+    /// Rules for most instruction sets.
     pub const COMMON: Self = Self { comments: Comments::COMMON, instruction: 4, block: 4, statements: None };
 }
 
-/// Blocks that are indented, at most.
+/// Maximum number of nested blocks that are indented.
 const MAX_INDENTED: usize = 16;
-/// Columns of code that comments behind it are aligned for.
+/// Maximum code width for which comments after code are aligned.
 const MAX_ALIGNED: usize = 60;
 
-/// Lays `text` out.
+/// Formats `text`.
 pub fn format(text: &str, style: &Style<'_>) -> String {
     let mut page = Page { style, rows: Vec::new(), depth: 0, run: String::new(), open: 0 };
     for line in without_bom(text).lines() {
@@ -49,7 +50,7 @@ pub fn format(text: &str, style: &Style<'_>) -> String {
     page.text()
 }
 
-/// A line that is laid out but for its comment.
+/// Formatted line whose comment is not yet aligned.
 struct Row {
     code: String,
     comment: String,
@@ -58,11 +59,11 @@ struct Row {
 struct Page<'a> {
     style: &'a Style<'a>,
     rows: Vec<Row>,
-    /// Blocks around the line.
+    /// Number of blocks around the line.
     depth: usize,
-    /// Statements that are laid out together.
+    /// Statements that are formatted together.
     run: String,
-    /// Parentheses that are open in them.
+    /// Number of open parentheses in these statements.
     open: usize,
 }
 
@@ -84,7 +85,8 @@ impl Page<'_> {
         self.depth += after;
     }
 
-    /// The parentheses that are open after a line that is laid out with those before it.
+    /// Returns the number of open parentheses after a line that is formatted together with the
+    /// previous ones.
     fn joins(&self, line: &str) -> Option<usize> {
         let statements = self.style.statements?;
         match self.style.comments.split(line).0.trim() {
@@ -95,7 +97,7 @@ impl Page<'_> {
         }
     }
 
-    /// Lays out the statements that have come together.
+    /// Formats the collected statements.
     fn flush(&mut self) {
         let run = std::mem::take(&mut self.run);
         self.open = 0;
@@ -110,7 +112,7 @@ impl Page<'_> {
         }
     }
 
-    /// White space before a comment without code: one at the beginning of its line stays there.
+    /// Returns the white space before a comment without code; a comment in column 0 stays there.
     fn before_comment(&self, line: &str) -> String {
         let is_first = !line.starts_with(char::is_whitespace) || line.trim().is_empty();
         let indent = if is_first { 0 } else { self.indent(self.style.instruction) };
@@ -130,7 +132,7 @@ impl Page<'_> {
         own + self.style.block * self.depth.min(MAX_INDENTED)
     }
 
-    /// A line's code with the white space that it should have.
+    /// Returns a line's code with normalized white space.
     fn code(&self, code: &str) -> String {
         let is_directive = code.starts_with('.') || is_assignment(code);
         let (label, rest) = label(code);
@@ -165,7 +167,7 @@ impl Row {
         self.code.trim().is_empty() && self.comment.is_empty()
     }
 
-    /// Whether the comment stands behind code.
+    /// Whether the comment is after code.
     fn has_both(&self) -> bool {
         !self.code.trim().is_empty() && !self.comment.is_empty()
     }
@@ -174,14 +176,14 @@ impl Row {
         self.code.chars().count()
     }
 
-    /// The line, its comment behind `width` columns of code.
+    /// Returns the line with its comment after `width` columns of code.
     fn text(&self, width: usize) -> String {
         let Self { code, comment } = self;
         if self.has_both() { format!("{code:width$} {comment}\n") } else { format!("{code}{comment}\n") }
     }
 }
 
-/// Blocks that a line ends before it, and begins after it.
+/// Returns the numbers of blocks that a line ends before it, and begins after it.
 fn blocks(code: &str) -> (usize, usize) {
     let Some(directive) = code.strip_prefix('.').map(str::trim_start) else { return (0, 0) };
     let end = directive.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(directive.len());
@@ -197,7 +199,7 @@ const fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The name that a line begins with, and what follows it.
+/// Returns the name at the start of a line, and the text after it.
 fn name(code: &str) -> Option<(&str, &str)> {
     let end = code.find(|c| !is_word(c)).unwrap_or(code.len());
     let (name, rest) = code.split_at_checked(end)?;
@@ -205,12 +207,12 @@ fn name(code: &str) -> Option<(&str, &str)> {
     is_name.then(|| (name, rest.trim_start()))
 }
 
-/// `NAME = VALUE`
+/// Whether the line is `NAME = VALUE`.
 fn is_assignment(code: &str) -> bool {
     name(code).is_some_and(|(_, rest)| rest.starts_with('='))
 }
 
-/// `NAME:` and what follows it. A name may have parameters of a macro.
+/// Splits `NAME:` off a line. A name may contain macro parameters.
 fn label(code: &str) -> (Option<&str>, &str) {
     let end = code.find(|c| !is_word(c) && !matches!(c, '\\' | '@')).unwrap_or(code.len());
     let Some((name, rest)) = code.split_at_checked(end).filter(|(name, _)| !name.is_empty()) else {
@@ -222,8 +224,8 @@ fn label(code: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Code with the white space of listings: one after commas but in lists, none at the ends of brackets, and around
-/// arrows of instructions.
+/// Returns code with the white space of listings: one space after commas except in lists, none
+/// inside of brackets, and one around the arrows of instructions.
 fn spaced(code: &str, is_instruction: bool) -> String {
     let (mut spaced, mut at, mut listed) = (String::new(), 0, 0_usize);
     while let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) {
@@ -242,7 +244,7 @@ fn spaced(code: &str, is_instruction: bool) -> String {
                 spaced += if listed > 0 { "," } else { ", " };
             }
             ")" | "]" => {
-                // What is between `\(` and `)` says whether it is nothing.
+                // White space between `\(` and `)` decides whether it is the empty separator.
                 if !spaced.trim_end().ends_with("\\(") {
                     spaced.truncate(spaced.trim_end().len());
                 }
@@ -260,7 +262,7 @@ fn spaced(code: &str, is_instruction: bool) -> String {
     spaced
 }
 
-/// A space, unless there is one already, or a bracket opens.
+/// Appends a space, unless there is one already or a bracket opens.
 fn space(text: &mut String) {
     let is_parameter = text.ends_with("\\(");
     let is_list = text.ends_with(',');

@@ -1,4 +1,4 @@
-//! [`Grammar`]: the forms of an instruction set, ready for reading and printing.
+//! [`Grammar`]: the forms of an instruction set, prepared for reading and printing.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec, Radix, When};
 pub(crate) struct Grammar<'a> {
     pub spec: &'a IsaSpec,
     pub forms: Vec<CompiledForm<'a>>,
-    /// The forms that begin with a word in small letters, by their places.
+    /// Indices of the forms, by their lowercase first word.
     by_mnemonic: HashMap<String, Vec<usize>>,
 }
 
-/// A form with its template cut.
+/// Form with a parsed template.
 pub(crate) struct CompiledForm<'a> {
     /// Index of the instruction.
     pub index: usize,
     pub instruction: &'a InstructionSpec,
-    /// Its place among the forms of the instruction.
+    /// Index of the form within the instruction.
     pub place: usize,
     pub template: Template,
     pub when: &'a [When],
@@ -42,20 +42,20 @@ impl<'a> Grammar<'a> {
         Self { spec, forms, by_mnemonic }
     }
 
-    /// The forms that begin with `mnemonic` and hold in `context`.
+    /// Returns the forms that begin with `mnemonic` and apply in `context`.
     pub fn forms_of(&self, mnemonic: &str, context: Option<&str>) -> Vec<&CompiledForm<'a>> {
         let found = self.by_mnemonic.get(&mnemonic.to_ascii_lowercase()).into_iter().flatten();
         let forms = found.filter_map(|place| self.forms.get(*place));
         forms.filter(|form| form.instruction.holds_in(context)).collect()
     }
 
-    /// The row of the first form that begins with `mnemonic`.
+    /// Returns the row of the first form that begins with `mnemonic`.
     pub fn row_of(&self, mnemonic: &str) -> Option<usize> {
         let places = self.by_mnemonic.get(&mnemonic.to_ascii_lowercase())?;
         places.first().and_then(|place| self.forms.get(*place)).map(|form| form.index)
     }
 
-    /// What to say about a word that is not a mnemonic in `context`.
+    /// Returns the hint for a word that is not a mnemonic in `context`.
     pub fn help_for(&self, mnemonic: &str, context: Option<&str>) -> String {
         let mut known: Vec<&str> = Vec::new();
         for form in self.forms.iter().filter(|form| form.instruction.holds_in(context)) {
@@ -64,7 +64,8 @@ impl<'a> Grammar<'a> {
         help_for(mnemonic, &known)
     }
 
-    /// The words `values` of the instruction `index` can be written as, by the first form that can.
+    /// Returns the text of instruction `index` with these values, by the first form that can
+    /// express them.
     pub fn print(&self, index: usize, values: &[u64]) -> Option<String> {
         self.forms.iter().filter(|form| form.index == index).find_map(|form| form.print(values))
     }
@@ -85,7 +86,7 @@ impl CompiledForm<'_> {
         })
     }
 
-    /// Whether what the template leaves out has the value it would be read with.
+    /// Whether fields that the template omits have the values with which they would be read.
     fn says_all(&self, values: &[u64]) -> bool {
         let said = self.template.fields();
         let implied = |field: &Field| self.when.iter().any(|when| when.gives() == Some(&field.name));

@@ -1,20 +1,24 @@
-//! Text to words and back, for any [`IsaSpec`](npukit_isa::IsaSpec).
+//! Assembler and disassembler for any [`IsaSpec`](npukit_isa::IsaSpec).
 //!
-//! A line holds one instruction, in one of the forms its table gives; [`assemble`] reads a file and
-//! names every fault in it, [`disassemble`] writes text that assembles to the same bytes.
+//! A line contains one instruction, in one of the forms of its table. [`assemble`] reads a file and
+//! reports every fault in it; [`disassemble`] writes text that assembles to the same bytes.
 //!
 //! - `;`, `#` and `//` begin a comment.
-//! - Numbers are `64`, `0x40` or `0b100_0000`. Case does not count. Expressions stand where numbers do.
+//! - Numbers are `64`, `0x40` or `0b100_0000`. Case is ignored. Expressions may be used instead of
+//!   numbers.
 //! - `.equ NAME, VALUE` and `.set NAME, VALUE` define symbols.
-//! - `NAME:` before an instruction is a label. It may be used as a symbol where the instruction has a
-//!   field that it names ([`InstructionSpec::label_field`](npukit_isa::InstructionSpec::label_field)).
-//! - `.word 0500070000000010` is an instruction as bytes in file order, for what has no form;
-//!   `.word 0x1000000000070005` is the same as a number, in a little-endian set.
-//! - `.context NAME` says how the following lines are read, where the bits alone do not.
-//! - `.data`, `.input`, `.output`, `.expect` and `.wait` say what is around a run of the program: its [`Experiment`].
-//! - `.include`, `.macro`, `.rept` and `.if` make lines. An assembler with a syntax of its own has them by [`expand`].
+//! - `NAME:` before an instruction is a label. It can be used as a symbol if the instruction has a
+//!   field for labels ([`InstructionSpec::label_field`](npukit_isa::InstructionSpec::label_field)).
+//! - `.word 0500070000000010` is an instruction as bytes in file order, for words without a form;
+//!   `.word 0x1000000000070005` is the same word as a number, in a little-endian set.
+//! - `.context NAME` selects how the following lines are read, if the bits alone do not decide it.
+//! - `.data`, `.input`, `.output`, `.expect` and `.wait` describe a run of the program: its
+//!   [`Experiment`].
+//! - `.include`, `.macro`, `.rept` and `.if` generate lines. An assembler with its own syntax gets
+//!   them from [`expand`].
 //!
-//! [`analysis`] is what editors want to know of a text. [`format()`] lays one out, [`list`] says what each line became. `docs/assembly.md` describes the whole language.
+//! [`analysis`] has information about a text for editors. [`format()`] formats a text, [`list`]
+//! shows the result of each line. `docs/assembly.md` describes the whole language.
 
 pub mod analysis;
 mod assemble;

@@ -1,23 +1,23 @@
-//! [`Listing`]: what each line of a program became, then the symbols.
+//! [`Listing`]: the result of each line of a program, followed by the symbols.
 
 use std::fmt::Write as _;
 
 use crate::expand::{Line, Sources};
 use crate::symbols::Symbols;
 
-/// An instruction of a line.
+/// Instruction of a line.
 pub(crate) struct Word {
     pub address: String,
-    /// In hexadecimal, in file order.
+    /// Bytes in hexadecimal, in file order.
     pub bytes: String,
 }
 
-/// Bytes in hexadecimal.
+/// Formats bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The lines of a listing, as they come.
+/// Lines of a listing, in order.
 #[derive(Default)]
 pub(crate) struct Listing {
     rows: Vec<Row>,
@@ -31,7 +31,7 @@ struct Row {
 }
 
 impl Listing {
-    /// Takes in a line and its instructions: the first stands beside it, the others below.
+    /// Adds a line with its instructions: the first one next to it, the others below.
     pub fn line(&mut self, sources: &Sources, line: &Line, words: &[Word]) {
         if self.source != Some(line.origin.source) {
             self.source = Some(line.origin.source);
@@ -49,7 +49,7 @@ impl Listing {
         self.rows.push(Row { address, bytes, text });
     }
 
-    /// The listing, with a table of the symbols.
+    /// Returns the listing, with a table of the symbols.
     pub fn finish(self, symbols: &Symbols) -> String {
         let widest = |of: fn(&Row) -> &str, least: &str| {
             self.rows.iter().map(|row| of(row).len()).max().unwrap_or(0).max(least.len())
@@ -65,7 +65,7 @@ impl Listing {
     }
 }
 
-/// `name` and value of each symbol.
+/// Formats the name and the value of each symbol.
 fn table(symbols: &Symbols) -> String {
     let width = symbols.all().map(|(name, _)| name.len()).max().unwrap_or(0).max("symbol".len());
     let row = |(name, value): (&str, Option<i128>)| match value {

@@ -1,4 +1,4 @@
-//! [`Matcher`]: reads the tokens of a line by a form.
+//! [`Matcher`]: reads the tokens of a line according to a form.
 
 use npukit_base::Span;
 use npukit_isa::syntax::{Operand, Piece};
@@ -9,58 +9,58 @@ use crate::expression::{Fault, begins, evaluate, is_operator};
 use crate::grammar::CompiledForm;
 use crate::symbols::Symbols;
 
-/// A value outside its field's range, or an expression that has none.
+/// Value outside its field's range, or an expression without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadValue {
     pub field: usize,
     pub text: String,
     pub span: Span,
-    /// The number.
+    /// Value of the number; `None` if the expression has none.
     pub value: Option<i128>,
-    /// Why there is no value.
+    /// Reason why there is no value.
     pub reason: Option<String>,
 }
 
-/// A value in a line, and the bytes that say it.
+/// Value in a line, and its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub field: usize,
     pub span: Span,
-    /// None for one that the field cannot have.
+    /// Value; `None` if it is not legal for the field.
     pub value: Option<u64>,
-    /// Whether it is a word of the field's own.
+    /// Whether the value is written as one of the field's names.
     pub is_name: bool,
 }
 
-/// What came of reading a line by a form.
+/// Result of reading a line according to a form.
 pub(crate) enum Outcome<'a> {
-    /// All of it fits the form.
+    /// The line fits the form.
     Matched {
-        /// A value for each field of the instruction.
+        /// Value of each field of the instruction.
         values: Vec<u64>,
-        /// Those out of range.
+        /// Values that are out of range.
         bad: Vec<BadValue>,
-        /// Those that the text says, in its order.
+        /// Values that are written in the line, in order.
         said: Vec<Said>,
     },
-    /// The text fits, but not the form's conditions: another form is meant.
+    /// The text fits, but the conditions of the form do not: another form applies.
     Excluded,
-    /// The token `at` does not fit.
+    /// Token `at` does not fit.
     Mismatch { at: usize, expected: Vec<Expected<'a>> },
 }
 
-/// What a token could have been.
+/// Legal continuation at a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected<'a> {
     /// This text.
     Text(&'a str),
     /// A number for this field.
     Number(&'a Field),
-    /// Nothing: the line should have ended.
+    /// The end of the line.
     End,
 }
 
-/// The reading of a line by a form.
+/// State of reading a line according to a form.
 struct Matcher<'a> {
     form: &'a CompiledForm<'a>,
     tokens: &'a [Token<'a>],
@@ -69,17 +69,17 @@ struct Matcher<'a> {
     values: Vec<Option<u64>>,
     bad: Vec<BadValue>,
     said: Vec<Said>,
-    /// The field that was looked for last, and at which token.
+    /// Field that was read last, and the index of its token.
     wanted: Option<(usize, usize)>,
-    /// The furthest token that did not fit, and what would have.
+    /// Index of the furthest token that did not fit, and the legal continuations there.
     furthest: usize,
     expected: Vec<Expected<'a>>,
 }
 
-/// The token did not fit; [`Matcher::furthest`] says more.
+/// The token did not fit; details are in [`Matcher::furthest`].
 struct Mismatch;
 
-/// Reads `tokens` by `form`; `symbols` stand for numbers.
+/// Reads `tokens` according to `form`, with the values of `symbols`.
 pub(crate) fn read<'a>(
     form: &'a CompiledForm<'a>,
     tokens: &'a [Token<'a>],
@@ -93,14 +93,15 @@ pub(crate) fn read<'a>(
     matcher.finish()
 }
 
-/// What may follow `tokens`, the beginning of a line, and the field whose value comes next.
+/// Returns the legal continuations after `tokens`, the start of a line, and the field whose value
+/// comes next.
 pub(crate) fn expected_after<'a>(
     form: &'a CompiledForm<'a>,
     tokens: &'a [Token<'a>],
     symbols: &'a Symbols,
 ) -> (Vec<Expected<'a>>, Option<usize>) {
     let mut matcher = Matcher::new(form, tokens, symbols);
-    // What it is so far is of no matter.
+    // The result of the incomplete line is not needed.
     let _ = matcher.pieces(&form.template.pieces).and_then(|()| matcher.end());
     if matcher.furthest < tokens.len() {
         return (Vec::new(), None);
@@ -125,7 +126,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// The flag a piece is, with its text.
+    /// Returns the flag of a piece, with its text.
     fn flag(&self, piece: &Piece) -> Option<(usize, &'a str)> {
         let Piece::Field(index) = piece else { return None };
         match &self.form.instruction.fields.get(*index)?.kind {
@@ -171,7 +172,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// Tries `pieces`, and goes back when they do not fit; gives whether they took any tokens.
+    /// Tries `pieces`, and backtracks if they do not fit; returns whether they consumed tokens.
     fn optional(&mut self, pieces: &'a [Piece]) -> bool {
         let (at, values, bad, said) = (self.at, self.values.clone(), self.bad.len(), self.said.len());
         if self.pieces(pieces).is_err() {
@@ -183,7 +184,7 @@ impl<'a> Matcher<'a> {
         self.at > at
     }
 
-    /// Reads operands in any order, each at most once, commas between them.
+    /// Reads operands in any order, each at most once, separated by commas.
     fn operands(&mut self, operands: &'a [Operand]) -> Result<(), Mismatch> {
         let mut left: Vec<&'a Operand> = operands.iter().collect();
         loop {
@@ -197,7 +198,7 @@ impl<'a> Matcher<'a> {
         }
         match left.iter().find(|operand| !operand.optional) {
             Some(missing) => self.mismatch(first_text(missing).map(Expected::Text)),
-            // A comma promised another operand.
+            // A comma requires another operand.
             None if self.follows_comma() => {
                 self.mismatch(left.into_iter().filter_map(first_text).map(Expected::Text))
             }
@@ -209,7 +210,7 @@ impl<'a> Matcher<'a> {
         self.at.checked_sub(1).and_then(|last| self.tokens.get(last)).is_some_and(|token| token.text == ",")
     }
 
-    /// Reads flags that stand side by side, in any order, each once.
+    /// Reads adjacent flags in any order, each once.
     fn flags(&mut self, flags: &[(usize, &'a str)]) {
         loop {
             let before = self.at;
@@ -263,7 +264,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// Notes what the tokens from `start` up to here say.
+    /// Records the value of the tokens from `start` to the current one.
     fn say(&mut self, field: usize, start: usize, value: Option<u64>, is_name: bool) {
         let said = self.tokens.get(start..self.at).unwrap_or_default();
         let span = said.iter().map(|token| token.span).reduce(Span::to).unwrap_or_default();
@@ -275,7 +276,7 @@ impl<'a> Matcher<'a> {
         self.tokens.get(self.at + 1).is_some_and(is_operator)
     }
 
-    /// Names of bits, `|` between them; or `0`.
+    /// Reads names of bits, separated by `|`, or `0`.
     fn set_of_names(
         &mut self,
         index: usize,
@@ -305,7 +306,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// Takes an expression, noting one that is out of range or has no value.
+    /// Reads an expression, and records a value that is out of range or missing.
     fn expression(&mut self, index: usize, field: &'a Field) -> Result<(), Mismatch> {
         let rest = self.tokens.get(self.at..).unwrap_or_default();
         let (value, used) = match evaluate(rest, &|name| self.symbols.value(name)) {
@@ -346,7 +347,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// Takes a number, noting one that is out of range.
+    /// Reads a number, and records one that is out of range.
     fn number(&mut self, index: usize, field: &Field, token: Token<'_>) {
         match number(token.text) {
             Some(value) if field.allows(value) => self.set(index, value),
@@ -376,7 +377,7 @@ impl<'a> Matcher<'a> {
         Err(Mismatch)
     }
 
-    /// Applies the form's conditions and fills in what the text left unsaid.
+    /// Applies the form's conditions and fills in fields that the text omits.
     fn finish(mut self) -> Outcome<'a> {
         for when in self.form.when {
             if !self.apply(when) {
@@ -389,7 +390,8 @@ impl<'a> Matcher<'a> {
         Outcome::Matched { values, bad: self.bad, said: self.said }
     }
 
-    /// Whether the condition holds, after giving a field left unsaid the value it asks for.
+    /// Whether the condition holds; an omitted field first gets the value that the condition
+    /// requires.
     fn apply(&mut self, when: &When) -> bool {
         match when {
             When::Is(field, wanted) => self.fill(field, *wanted) == Some(*wanted),
@@ -406,14 +408,14 @@ impl<'a> Matcher<'a> {
         self.values.get(index).copied().flatten()
     }
 
-    /// The value of `field`, made `value` when there is none.
+    /// Returns the value of `field`, which becomes `value` if it is not set.
     fn fill(&mut self, field: &str, value: u64) -> Option<u64> {
         let index = self.form.instruction.field(field)?;
         self.values.get_mut(index).map(|slot| *slot.get_or_insert(value))
     }
 }
 
-/// A number as the field's value.
+/// Converts a number to the field's value.
 fn coded(field: &Field, value: i128) -> Option<u64> {
     match field.kind {
         FieldKind::Signed { .. } => i64::try_from(value).ok().map(i64::cast_unsigned),
@@ -421,7 +423,7 @@ fn coded(field: &Field, value: i128) -> Option<u64> {
     }
 }
 
-/// How many tokens an expression without a value takes.
+/// Returns the number of tokens of an expression without a value.
 fn extent(tokens: &[Token<'_>]) -> usize {
     let mut open = 0_usize;
     let goes_on = |token: &&Token<'_>| {
@@ -440,7 +442,7 @@ fn extent(tokens: &[Token<'_>]) -> usize {
     tokens.iter().take_while(goes_on).count()
 }
 
-/// The tokens within `span`, without what is between them.
+/// Returns the tokens within `span`, without the text between them.
 fn text_in(tokens: &[Token<'_>], span: Span) -> String {
     let within = tokens.iter().filter(|token| span.start <= token.span.start && token.span.end <= span.end);
     within.map(|token| token.text).collect()
@@ -466,7 +468,7 @@ fn expected(field: &Field) -> Vec<Expected<'_>> {
     names.chain(takes_numbers(field).then_some(Expected::Number(field))).collect()
 }
 
-/// The word an operand begins with.
+/// Returns the first word of an operand.
 fn first_text(operand: &Operand) -> Option<&str> {
     match operand.pieces.first()? {
         Piece::Text { tokens, .. } => tokens.first().map(String::as_str),

@@ -1,11 +1,11 @@
-//! [`Place`]: where something stands in the texts of a program.
+//! [`Place`]: a location in the texts of a program.
 
 use std::sync::Arc;
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use npukit_base::Span;
 
-/// A text with its name.
+/// Text with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceText {
     pub name: String,
@@ -31,35 +31,36 @@ impl SourceCode for SourceText {
     }
 }
 
-/// Where something stands in the texts of a program.
+/// Location in the texts of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Bytes of its own text.
+    /// Bytes in its text.
     pub span: Span,
-    /// Which text.
+    /// Index of the text.
     pub(crate) source: usize,
-    /// What put the line there.
+    /// Index of the call that generated the line; `None` for a line of the text itself.
     pub(crate) call: Option<usize>,
 }
 
 impl Place {
-    /// A place of the text that is assembled, which no macro made.
+    /// Creates a place in the assembled text, outside of macros.
     pub const fn new(span: Span) -> Self {
         Self { span, source: 0, call: None }
     }
 
-    /// From here to another place, if it is in the same lines.
+    /// Extends the place to another one, if both are in the same lines.
     pub(crate) fn to(self, other: Self) -> Self {
         let is_near = (self.source, self.call) == (other.source, other.call);
         if is_near { Self { span: self.span.to(other.span), ..self } } else { self }
     }
 
-    /// Which of [`Sources::texts`](crate::Sources::texts) it is in.
+    /// Returns the index of its text in [`Sources::texts`](crate::Sources::texts).
     pub const fn source(self) -> usize {
         self.source
     }
 
-    /// Which of [`Sources::calls`](crate::Sources::calls) put the line there.
+    /// Returns the index in [`Sources::calls`](crate::Sources::calls) of the call that generated
+    /// the line.
     pub const fn call(self) -> Option<usize> {
         self.call
     }

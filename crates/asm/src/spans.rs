@@ -12,8 +12,8 @@ pub(crate) fn span_of(tokens: &[Token<'_>]) -> Span {
     }
 }
 
-/// The mnemonic that a line begins with: words with points and signs between them, without white space. What fields say
-/// begins at `operands`.
+/// Returns the span of the mnemonic at the start of a line: words joined by dots and signs, without
+/// white space. The first field begins at `operands`.
 pub(crate) fn mnemonic_span(tokens: &[Token<'_>], operands: Option<usize>) -> Option<Span> {
     let mut span = tokens.first()?.span;
     let belongs = |token: &Token<'_>| {

@@ -1,29 +1,30 @@
-//! [`Symbols`]: names that stand for numbers.
+//! [`Symbols`]: names of numbers.
 
 use std::collections::BTreeMap;
 
-/// Names and what they stand for.
+/// Names and their values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbols {
     values: BTreeMap<String, Symbol>,
 }
 
-/// What a name stands for.
+/// Value of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Symbol {
-    /// For a number for good; a label of an instruction that gives none stands for nothing.
+    /// Number that cannot be redefined; `None` for a label of an instruction without a label field.
     Fixed(Option<i128>),
-    /// For a number until the next `.set`.
+    /// Number that applies until the next `.set`.
     Variable(Option<i128>),
 }
 
 impl Symbols {
-    /// Whether `text` may be a name.
+    /// Whether `text` is a valid name.
     pub fn is_name(text: &str) -> bool {
         text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
     }
 
-    /// Defines a name; false when it is taken, which a variable is not for a variable.
+    /// Defines a name; returns false if it is already defined. A variable may be redefined as a
+    /// variable.
     pub fn define(&mut self, name: &str, symbol: Symbol) -> bool {
         let before = self.values.get(name);
         let free = match before {
@@ -36,22 +37,22 @@ impl Symbols {
         free
     }
 
-    /// The names with a number.
+    /// Returns the names that have a number.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str).filter(|name| self.value(name).is_some())
     }
 
-    /// Whether a name is defined, with a number or without.
+    /// Whether a name is defined, with or without a number.
     pub fn is_defined(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }
 
-    /// The names and their numbers, in the order of the names.
+    /// Returns the names and their numbers, sorted by name.
     pub fn all(&self) -> impl Iterator<Item = (&str, Option<i128>)> {
         self.values.keys().map(|name| (name.as_str(), self.value(name)))
     }
 
-    /// The number `name` stands for.
+    /// Returns the number of `name`.
     pub fn value(&self, name: &str) -> Option<i128> {
         match self.values.get(name)? {
             Symbol::Fixed(value) | Symbol::Variable(value) => *value,

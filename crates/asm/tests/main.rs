@@ -1,4 +1,4 @@
-//! The assembler and disassembler, on an instruction set made up for the purpose.
+//! Assembler and disassembler, tested on an artificial instruction set.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "main/directives.rs"]

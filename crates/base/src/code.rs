@@ -1,27 +1,27 @@
-//! [`Code`]: what an error is, in a word that stays the same whatever its message says; [`codes!`](crate::codes) gives
-//! each variant of an error its own.
+//! [`Code`]: identifier of an error that stays the same if its message changes.
+//! [`codes!`](crate::codes) gives each variant of an error type its own.
 
-/// What an error is, for programs.
+/// Error code, for programs that process errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code {
-    /// The word, as `no-such-file`. It never changes its meaning.
+    /// Identifier, such as `no-such-file`. Its meaning never changes.
     pub name: &'static str,
-    /// What it means, in a sentence without its full stop.
+    /// Meaning as a sentence without a period.
     pub meaning: &'static str,
 }
 
-/// An error with a code.
+/// Error with a code.
 pub trait Coded {
-    /// All codes that it may have of itself, not through what it carries.
+    /// Codes of the type itself, without codes of errors that it wraps.
     const CODES: &'static [Code];
 
-    /// Its code.
+    /// Returns the code of the error.
     fn code(&self) -> &'static str;
 }
 
-/// Implements [`Coded`]: a line for each variant of an error, or one code for all of a type.
+/// Implements [`Coded`]: one line per variant of an error, or one code for the whole type.
 ///
-/// Variants after `carries` have the code of what is in the field named.
+/// Variants after `carries` have the code of the error in the named field.
 ///
 /// ```
 /// use npukit_base::{Code, Coded, codes};
@@ -61,7 +61,7 @@ macro_rules! codes {
                 const CODE: $crate::Code = $code;
                 match self {
                     $($(Self::$carrier { $field: carried, .. } => $crate::Coded::code(carried),)*)?
-                    #[allow(unreachable_patterns, reason = "a type that carries nothing else")]
+                    #[allow(unreachable_patterns, reason = "a type whose variants all wrap errors")]
                     _ => CODE.name,
                 }
             }

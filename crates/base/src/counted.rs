@@ -1,6 +1,6 @@
-//! Counts in sentences: [`counted`].
+//! Numbers of things in sentences: [`counted`].
 
-/// A number of things, as `1 node` or `2 nodes`.
+/// Formats a number of things, such as `1 node` or `2 nodes`.
 ///
 /// ```
 /// # use npukit_base::counted;
@@ -10,7 +10,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{count} {}", plural(count, noun))
 }
 
-/// The noun for so many things: with an `s`, but for one of them.
+/// Returns the noun for `count` things: unchanged for 1, otherwise with an `s`.
 pub fn plural(count: u64, noun: &str) -> String {
     if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }

@@ -2,7 +2,8 @@
 
 use crate::Span;
 
-/// `line 2: MESSAGE`, the line of a span, and a mark below what the span covers of it.
+/// Formats a message as `line 2: MESSAGE`, followed by the line of the span and marks below the
+/// span.
 pub fn excerpt(text: &str, span: Span, message: &str) -> String {
     let before = text.get(..span.start).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -11,7 +12,7 @@ pub fn excerpt(text: &str, span: Span, message: &str) -> String {
     let covered = line.get(span.start - start..).unwrap_or_default();
     let end = span.size_bytes().min(covered.len());
     let marks = covered.get(..end).unwrap_or(covered).chars().count().max(1);
-    // What is before the mark keeps its tabs.
+    // Tabs before the mark are kept, so that it is aligned.
     let gap = line.get(..span.start - start).unwrap_or_default();
     let gap: String = gap.chars().map(|c| if c == '\t' { c } else { ' ' }).collect();
     format!("line {number}: {message}\n    {line}\n    {gap}{}", "^".repeat(marks))

@@ -1,49 +1,54 @@
-//! [`frame`]: messages as editors send them: a header that says how long the message is, an empty line, the message.
+//! [`frame`]: reads messages of editor protocols. A message consists of a header with its length,
+//! an empty line, and the content.
 
 use std::io::{self, BufRead, Read};
 
-/// The longest message that is taken, in bytes: 16 MiB.
+/// Longest message that is accepted, in bytes: 16 MiB.
 pub const MOST_FRAME_BYTES: u64 = 1 << 24;
-/// The longest line of a header, in bytes.
+/// Longest header line, in bytes.
 const MOST_LINE_BYTES: u64 = 1 << 12;
-/// The field of a header that counts.
+/// Header field with the length of the content.
 const LENGTH: &str = "Content-Length";
 
-/// Why there is no message.
+/// Reason why no message could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// Reading failed.
     #[error(transparent)]
     Stream(#[from] io::Error),
-    /// A line of a header is none.
+    /// A line is not a header line.
     #[error(
-        "`{line}` is no line of a header: each is a name, a colon and a value, and an empty line ends them"
+        "`{line}` is not a header line: write a name, a colon and a value, and end the header with an empty line"
     )]
     Line {
-        /// The line.
+        /// Line found.
         line: String,
     },
-    /// A line of a header is too long.
-    #[error("a line of a header has more than {MOST_LINE_BYTES} bytes: the header ends with an empty line")]
+    /// A header line is too long.
+    #[error("a header line has more than {MOST_LINE_BYTES} bytes; an empty line must end the header")]
     LongLine,
-    /// A header ends without its empty line.
-    #[error("the header of a message has no end: an empty line follows it")]
+    /// The input ends within a header.
+    #[error("the header of a message has no end; an empty line must follow it")]
     NoEnd,
-    /// A header does not say how long the message is.
-    #[error("the header of a message has no `{LENGTH}`: it says how many bytes follow, as `{LENGTH}: 2`")]
+    /// A header has no length.
+    #[error(
+        "the header of a message has no `{LENGTH}`; it must give the number of bytes that follow, such as `{LENGTH}: 2`"
+    )]
     NoLength,
-    /// The length of a message is none, or too large.
-    #[error("`{LENGTH}: {told}` is no length: it is a whole number of at most {MOST_FRAME_BYTES} bytes")]
+    /// The length is not a number, or is too large.
+    #[error(
+        "`{LENGTH}: {told}` is not a length; it must be a whole number of at most {MOST_FRAME_BYTES} bytes"
+    )]
     Length {
-        /// What the header says.
+        /// Value of the header field.
         told: String,
     },
     /// The input ends within a message.
-    #[error("a message ends after {bytes} of the {length} bytes that its header says")]
+    #[error("a message ends after {bytes} of the {length} bytes in its header")]
     Cut {
-        /// Bytes that there are.
+        /// Number of bytes read.
         bytes: usize,
-        /// Bytes that there were to be.
+        /// Number of bytes in the header.
         length: u64,
     },
 }
@@ -57,11 +62,12 @@ impl From<FrameError> for io::Error {
     }
 }
 
-/// The bytes of the next message; none at the end of the input.
+/// Reads the next message; `None` at the end of the input.
 ///
 /// # Errors
 ///
-/// [`FrameError`]; nothing is taken into memory before its length is known to be legal, and no more than there is.
+/// [`FrameError`]. Memory is allocated only after the length is known to be legal, and only for
+/// bytes that exist.
 pub fn frame(input: &mut dyn BufRead) -> Result<Option<Vec<u8>>, FrameError> {
     let Some(length) = length(input)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -72,7 +78,7 @@ pub fn frame(input: &mut dyn BufRead) -> Result<Option<Vec<u8>>, FrameError> {
     Ok(Some(bytes))
 }
 
-/// The length of the next message; none at the end of the input.
+/// Reads the length of the next message; `None` at the end of the input.
 fn length(input: &mut dyn BufRead) -> Result<Option<u64>, FrameError> {
     let (mut length, mut is_first) = (None, true);
     while let Some(line) = line(input)? {
@@ -90,7 +96,7 @@ fn length(input: &mut dyn BufRead) -> Result<Option<u64>, FrameError> {
     if is_first { Ok(None) } else { Err(FrameError::NoEnd) }
 }
 
-/// The next line of a header, without its end; none at the end of the input.
+/// Reads the next header line, without its line end; `None` at the end of the input.
 fn line(input: &mut dyn BufRead) -> Result<Option<String>, FrameError> {
     let mut bytes = Vec::new();
     Read::take(input, MOST_LINE_BYTES).read_until(b'\n', &mut bytes)?;
@@ -127,13 +133,13 @@ mod tests {
             ("\r\n\r\n", "has no `Content-Length`"),
             ("Content-Length: 5", "has no end"),
             ("Content-Length: 5\r\nX: y\r\n", "has no end"),
-            ("Content-Length: x\r\n\r\n", "`Content-Length: x` is no length"),
+            ("Content-Length: x\r\n\r\n", "`Content-Length: x` is not a length"),
             ("Content-Length: -1\r\n\r\n", "at most 16777216 bytes"),
             ("Content-Length: 16777217\r\n\r\n", "at most 16777216 bytes"),
             ("Content-Length: 9223372036854775807\r\n\r\n{}", "at most 16777216 bytes"),
             ("Content-Length: 18446744073709551616\r\n\r\n{}", "at most 16777216 bytes"),
             ("Content-Length: 3\r\n\r\n{}", "ends after 2 of the 3 bytes"),
-            ("{\"jsonrpc\"}\r\n\r\n", "is no line of a header"),
+            ("{\"jsonrpc\"}\r\n\r\n", "is not a header line"),
             (&long, "more than 4096 bytes"),
         ] {
             let error = all(input.as_bytes()).unwrap_err();

@@ -1,10 +1,10 @@
-//! [`internals!`](crate::internals): a door for the tests of a crate whose modules are private.
+//! [`internals!`](crate::internals): access for tests to private modules of a crate.
 
-/// Makes what is public in private modules of the calling crate reachable as `internals::NAME`, for its own tests and
-/// benches: the documentation does not show it, and it is no part of the crate's interface. Each module is given as
-/// `NAME = PATH` from the root of the crate.
+/// Re-exports the public items of private modules of the calling crate as `internals::NAME`, for
+/// its own tests and benchmarks. The module is hidden from the documentation, and not part of the
+/// crate's interface. Each module is given as `NAME = PATH` from the crate root.
 #[macro_export]
-#[allow(clippy::crate_in_macro_def, reason = "the modules are those of the calling crate")]
+#[allow(clippy::crate_in_macro_def, reason = "the modules belong to the calling crate")]
 macro_rules! internals {
     ($($name:ident = $($path:ident)::+),+ $(,)?) => {
         #[doc(hidden)]

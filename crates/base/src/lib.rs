@@ -1,6 +1,6 @@
-//! The vocabulary every other crate uses: places in a text ([`Span`], shown by [`excerpt`]), text that is
-//! [`printable`], instruction words ([`Word`], [`BitRange`]), what errors are called ([`Code`]) and messages of editors
-//! ([`frame()`]).
+//! Types that all other crates use: positions in a text ([`Span`], shown by [`excerpt`]),
+//! [`printable`] text, instruction words ([`Word`], [`BitRange`]), error codes ([`Code`]), and
+//! messages of editor protocols ([`frame()`]).
 
 mod code;
 mod counted;
@@ -23,7 +23,7 @@ pub use span::Span;
 pub use text::{is_utf16, without_bom};
 pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};
 
-/// Bits needed to write every number below `n`: the ceiling of log2, and 0 for `n` of 0 or 1.
+/// Bits needed for every number below `n`: the ceiling of log2, and 0 if `n` is 0 or 1.
 pub const fn clog2(n: u64) -> u32 {
     if n <= 1 { 0 } else { u64::BITS - (n - 1).leading_zeros() }
 }

@@ -1,20 +1,22 @@
-//! Suggestions for misspelt names.
+//! Suggestions for misspelled names.
 
 use strsim::osa_distance;
 
-/// The candidate nearest to `name`, when it is near enough to be what was meant: one that begins with it, or else one at
-/// most one edit away for every three letters, and always one; or else one whose beginning is. A swap of neighbours is one
-/// edit. Case does not count.
+/// Returns the candidate nearest to `name`, or `None` if no candidate is near. Candidates that
+/// begin with `name` come first, followed by candidates within one edit per three letters (at least
+/// one), and finally candidates whose beginning is within that distance. A swap of adjacent letters
+/// is one edit. Case is ignored.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     let ranked = candidates.into_iter().filter_map(|candidate| Some((rank(&name, candidate)?, candidate)));
     ranked.min_by_key(|&(rank, _)| rank).map(|(_, candidate)| candidate)
 }
 
-/// Letters that say enough for a longer name.
+/// Number of letters that are enough to identify a longer name.
 const BEGINNING: usize = 3;
 
-/// How far a candidate is from a name of small letters: the kind of likeness, and how much is missing.
+/// Returns the distance of a candidate from a lower-case name: the kind of similarity, and the
+/// number of edits or missing letters.
 fn rank(name: &str, candidate: &str) -> Option<(u8, usize)> {
     let (letters, candidate) = (name.chars().count(), candidate.to_lowercase());
     let limit = (letters / 3).max(1);
@@ -25,7 +27,7 @@ fn rank(name: &str, candidate: &str) -> Option<(u8, usize)> {
     if whole <= limit {
         return Some((1, whole));
     }
-    // A beginning is less than a name: it has to be longer.
+    // A beginning is weaker evidence than a whole name, so the name must be longer.
     let ends =
         candidate.char_indices().map(|(end, _)| end).skip(letters.saturating_sub(limit)).take(2 * limit + 1);
     let beginnings = ends.filter_map(|end| candidate.get(..end));
@@ -33,12 +35,13 @@ fn rank(name: &str, candidate: &str) -> Option<(u8, usize)> {
     (nearest <= limit && letters > 2 * BEGINNING).then_some((2, nearest))
 }
 
-/// Adds to a message that `name` may be meant for the nearest of `candidates`.
+/// Returns the text to append to a message about `name`, which suggests the nearest of
+/// `candidates`; empty if none is near.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    closest(name, candidates).map_or_else(String::new, |meant| format!(": `{meant}` is meant, perhaps"))
+    closest(name, candidates).map_or_else(String::new, |meant| format!(" (did you mean `{meant}`?)"))
 }
 
-/// What to say about a name that is not one of `known`: the one that is meant, or all of them.
+/// Returns the help for a name that is not one of `known`: the nearest name, or all of them.
 pub fn help_for(name: &str, known: &[&str]) -> String {
     match closest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -46,7 +49,7 @@ pub fn help_for(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// The name that a sentence of [`help_for`] proposes.
+/// Returns the name that a text of [`help_for`] suggests.
 pub fn meant(help: &str) -> Option<&str> {
     let (_, rest) = help.split_once("did you mean `")?;
     rest.split_once('`').map(|(name, _)| name)
@@ -66,7 +69,7 @@ mod tests {
     fn suggestions_are_for_near_names_alone() {
         assert_eq!(
             suggestion("local_depht", ["local_depth", "dram0_depth"]),
-            ": `local_depth` is meant, perhaps"
+            " (did you mean `local_depth`?)"
         );
         assert_eq!(suggestion("comment", ["local_depth"]), "");
     }

@@ -1,10 +1,11 @@
-//! [`printable`]: text that a terminal shows as it is. Names in models and files may hold any character.
+//! [`printable`]: text that is safe to show in a terminal. Names in models and files may contain
+//! any character.
 
 use std::borrow::Cow;
 
-/// Whether a terminal shows the character, rather than doing what it says: control characters order it about, marks of
-/// direction change the order in which others are shown, separators of lines begin new ones, and variation selectors
-/// change the room that others take. What Unicode says is no character is not shown, either, and XML cannot hold it.
+/// Whether a terminal shows the character without side effects. Not printable are control
+/// characters, direction marks (which reorder others), line separators, variation selectors (which
+/// change widths), and noncharacters, which XML cannot contain.
 pub fn is_printable(c: char) -> bool {
     let is_mark =
         matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
@@ -14,7 +15,8 @@ pub fn is_printable(c: char) -> bool {
     !(c.is_control() || is_mark || is_line_end || is_selector || is_no_character)
 }
 
-/// The text with what is not printable escaped, as `\u{1b}`, but for line ends (`\n` or `\r\n`) and tabs.
+/// Escapes characters that are not printable, such as `\u{1b}`, except line ends (`\n` or `\r\n`)
+/// and tabs.
 ///
 /// ```
 /// # use npukit_base::printable;
@@ -29,7 +31,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\r\n"))
 }
 
-/// The same for a text that is to stay on its line, as a name.
+/// Like [`printable`], but also escapes line ends and tabs, for text that must stay on one line.
 ///
 /// ```
 /// # use npukit_base::on_a_line;

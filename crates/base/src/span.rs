@@ -1,8 +1,8 @@
-//! [`Span`]: where something stands in a text.
+//! [`Span`]: position in a text.
 
 use std::ops::Range;
 
-/// A half-open range of byte offsets.
+/// Half-open range of byte offsets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// First byte.
@@ -12,7 +12,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes `start..end`; `end` is never before `start`.
+    /// Creates the span `start..end`; if `end` is before `start`, it is empty.
     pub const fn new(start: usize, end: usize) -> Self {
         Self { start, end: if end < start { start } else { end } }
     }
@@ -22,7 +22,7 @@ impl Span {
         self.end - self.start
     }
 
-    /// The smallest span that holds both.
+    /// Returns the smallest span that contains both.
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }

@@ -1,13 +1,14 @@
-//! [`without_bom`]: what of a file is text. [`is_utf16`] knows files that are text of another kind.
+//! Byte order marks: [`without_bom`] removes the mark of UTF-8, [`is_utf16`] detects the mark of
+//! UTF-16.
 
-/// The text without the byte order mark that some editors put before UTF-8.
+/// Returns the text without the byte order mark that some editors put before UTF-8.
 ///
-/// Places in it are those that people count: the mark is in no column.
+/// Without the mark, columns are as users see them.
 pub fn without_bom(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Whether bytes begin with the byte order mark of UTF-16, in either order.
+/// Whether bytes begin with the byte order mark of UTF-16, in either byte order.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
 }

@@ -1,4 +1,4 @@
-//! [`Word`]: an instruction as one unsigned integer, and [`BitRange`]: a field's place in it.
+//! [`Word`]: an instruction as one unsigned integer. [`BitRange`]: position of a field in it.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Not};
@@ -9,8 +9,8 @@ pub const WORD_BITS: u32 = 256;
 pub const WORD_BYTES: usize = 32;
 const LIMB_BITS: u32 = u64::BITS;
 
-/// Consecutive bits of a word; bit 0 is the least significant. Width 0 is legal: such a field
-/// holds only the value 0 (the address of a memory of depth 1 has no bits).
+/// Consecutive bits of a word; bit 0 is the least significant. Width 0 is legal: such a field has
+/// only the value 0 (the address of a memory of depth 1 has no bits).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BitRange {
     /// Lowest bit.
@@ -20,7 +20,7 @@ pub struct BitRange {
 }
 
 impl BitRange {
-    /// `width` bits from `lo` up.
+    /// Returns `width` bits starting at bit `lo`.
     pub const fn new(lo: u32, width: u32) -> Self {
         Self { lo, width }
     }
@@ -30,7 +30,7 @@ impl BitRange {
         self.lo.saturating_add(self.width)
     }
 
-    /// The largest value the bits hold.
+    /// Largest value of the bits.
     #[inline]
     pub const fn max(self) -> u64 {
         match self.width {
@@ -41,7 +41,7 @@ impl BitRange {
     }
 }
 
-/// `12:5`, high bit first, as hardware documents write it; one bit is `5`.
+/// Formats as `12:5`, high bit first, as in hardware documents; a single bit is `5`.
 impl fmt::Display for BitRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.width {
@@ -52,15 +52,15 @@ impl fmt::Display for BitRange {
     }
 }
 
-/// An unsigned integer of up to 256 bits. Bits past the end read as 0 and are not written.
+/// Unsigned integer of up to 256 bits. Bits past the end read as 0, and writes to them are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Word([u64; 4]);
 
 impl Word {
-    /// No bit set.
+    /// Word without set bits.
     pub const ZERO: Self = Self([0; 4]);
 
-    /// Reads up to 32 bytes, the least significant first; bytes beyond are ignored.
+    /// Reads up to 32 bytes, least significant first; further bytes are ignored.
     #[inline]
     pub fn from_le_bytes(bytes: &[u8]) -> Self {
         let mut padded = [0; WORD_BYTES];
@@ -74,7 +74,7 @@ impl Word {
         Self([limb(0), limb(1), limb(2), limb(3)])
     }
 
-    /// All 32 bytes, the least significant first.
+    /// Returns all 32 bytes, least significant first.
     #[inline]
     pub fn to_le_bytes(self) -> [u8; WORD_BYTES] {
         let mut bytes = [0; WORD_BYTES];
@@ -84,7 +84,7 @@ impl Word {
         bytes
     }
 
-    /// The value of the bits in `range`.
+    /// Returns the value of the bits in `range`.
     #[inline]
     pub fn get(self, range: BitRange) -> u64 {
         let (limb, shift) = ((range.lo / LIMB_BITS) as usize, range.lo % LIMB_BITS);
@@ -104,7 +104,7 @@ impl Word {
         }
     }
 
-    /// The word with the bits in `range` replaced: [`Word::set`] for chains.
+    /// Returns the word with the bits in `range` replaced; the chainable form of [`Word::set`].
     #[must_use]
     #[inline]
     pub fn with(mut self, range: BitRange, value: u64) -> Self {
@@ -112,13 +112,13 @@ impl Word {
         self
     }
 
-    /// A word whose lowest `bits` bits are set.
+    /// Returns a word whose lowest `bits` bits are set.
     pub fn ones(bits: u32) -> Self {
         let limb = |i: u32| BitRange::new(0, bits.saturating_sub(i * LIMB_BITS).min(LIMB_BITS)).max();
         Self([limb(0), limb(1), limb(2), limb(3)])
     }
 
-    /// A word with the bits of `range` set.
+    /// Returns a word with the bits of `range` set.
     #[inline]
     pub fn mask(range: BitRange) -> Self {
         Self::ZERO.with(range, u64::MAX)
@@ -130,13 +130,13 @@ impl Word {
         self == Self::ZERO
     }
 
-    /// The lowest 64 bits.
+    /// Returns the lowest 64 bits.
     #[inline]
     pub const fn low_u64(self) -> u64 {
         self.0[0]
     }
 
-    /// The set bits as ranges, lowest first.
+    /// Returns the set bits as ranges, lowest first.
     pub fn ranges(self) -> Vec<BitRange> {
         let mut ranges: Vec<BitRange> = Vec::new();
         for bit in (0..WORD_BITS).filter(|&bit| self.get(BitRange::new(bit, 1)) == 1) {
@@ -204,7 +204,7 @@ mod tests {
     use super::{BitRange, Word};
     use proptest::prelude::*;
 
-    /// The same read, bit by bit.
+    /// Reference implementation of `get`, bit by bit.
     fn get_slowly(word: Word, range: BitRange) -> u64 {
         let bytes = word.to_le_bytes();
         (range.lo..range.end().min(256)).fold(0, |value, bit| {

@@ -1,28 +1,28 @@
-//! [`Answer`]: what a command prints, for people and for programs.
+//! [`Answer`]: the output of a command, as text and as JSON.
 
 use npukit::report::PhaseTime;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What a command prints.
+/// Output of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// For people; ends in a newline.
+    /// Text of the answer; ends in a newline.
     pub text: String,
-    /// For people, on standard error: what stands beside the answer.
+    /// Notes for standard error, in addition to the answer.
     pub notes: String,
-    /// Whether the text is a file's content rather than an answer.
+    /// Whether the text is the contents of a file rather than an answer.
     pub is_data: bool,
-    /// For `--json`.
+    /// Report for `--json`.
     pub json: Value,
     /// Whether the exit status is 0.
     pub success: bool,
 }
 
 impl Answer {
-    /// A report and how people read it.
+    /// Creates an answer from a report and its text.
     pub fn new(text: String, report: &impl Serialize) -> Self {
-        // Reports are maps of strings to numbers, texts and lists: they always serialise.
+        // Reports are maps of strings to numbers, texts and lists: they can always be serialized.
         let json = serde_json::to_value(report).unwrap_or_else(|error| {
             debug_assert!(false, "{error}");
             json!({ "error": error.to_string() })
@@ -30,17 +30,17 @@ impl Answer {
         Self { text, notes: String::new(), is_data: false, json, success: true }
     }
 
-    /// The same, with notes.
+    /// Returns the answer with notes.
     pub fn with_notes(self, notes: String) -> Self {
         Self { notes, ..self }
     }
 
-    /// The same, with the content of a file as its text.
+    /// Returns the answer with its text marked as the contents of a file, or not.
     pub fn with_data(self, is_data: bool) -> Self {
         Self { is_data, ..self }
     }
 
-    /// The same, with how long its phases took.
+    /// Returns the answer with the times of its phases.
     pub fn with_timings(mut self, text: &str, timings: &[PhaseTime]) -> Self {
         self.text += text;
         if let Some(fields) = self.json.as_object_mut() {
@@ -49,7 +49,7 @@ impl Answer {
         self
     }
 
-    /// The same, unsuccessful unless `success`.
+    /// Returns the answer, unsuccessful unless `success`.
     pub fn with_success(self, success: bool) -> Self {
         Self { success, ..self }
     }

@@ -1,5 +1,5 @@
-//! Arguments that verbs have in common, and the headings under which the help has them. Those of one verb are beside its
-//! command.
+//! Arguments that several verbs share, and their headings in the help. Arguments of a single verb
+//! are next to its command.
 
 pub mod values;
 
@@ -12,116 +12,121 @@ use crate::args::values::{
 };
 use crate::candidates::targets;
 
-/// Heading of the options that every verb has, after its own.
+/// Heading for the options that every verb has, after its own.
 pub const GLOBAL: &str = "Global options";
-/// Heading in the help: how a model is read. Those of the options of targets are in [`crate::options`].
+/// Heading for options of reading a model. Headings of targets' options are in [`crate::options`].
 pub const MODEL: &str = "Model";
 
-/// The accelerator, and how it takes the model.
+/// Heading for the accelerator, and options of its use.
 pub const TARGET: &str = "Target";
 
-/// How numbers fit the number format.
+/// Heading for scaling to the number format.
 pub const NUMBERS: &str = "Numbers";
 
-/// What is computed with.
+/// Heading for the inputs of a computation.
 pub const INPUTS: &str = "Inputs";
 
-/// What results are compared with.
+/// Heading for comparisons of results.
 pub const ACCURACY: &str = "Accuracy";
 
-/// What is written and printed.
+/// Heading for files and printed output.
 pub const OUTPUT: &str = "Output";
 
-/// How a model is read.
+/// Options of reading a model.
 #[derive(Debug, Args)]
 #[command(next_help_heading = MODEL)]
 pub struct ModelArgs {
-    /// Size of an open batch, 1 when not given
+    /// Size of an open batch, by default 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: Option<u32>,
     /// Size of an open dimension, as `batch=8`
     ///
-    /// The model leaves it open and names it.
+    /// The model leaves the dimension open and gives it this name.
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dimension)]
     pub sizes: Vec<(String, usize)>,
     /// Shape of an input, as `x=1,3,32,32`
     ///
-    /// It holds instead of the model's.
+    /// It replaces the shape in the model.
     #[arg(long = "input-shape", value_name = "NAME=SIZES", value_parser = input_shape)]
     pub input_shapes: Vec<(String, Vec<usize>)>,
     /// Number that fixes an input, as `sr=16000`
     ///
-    /// All of its elements are that number, and it is no input any more: what depends on it alone, as the branch that
-    /// an If takes, is settled when the model is read.
+    /// All elements of the input have this value, and it is no longer an input. Nodes that depend
+    /// only on it, such as the branch that an If takes, are evaluated when the model is read.
     #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = fixed)]
     pub values: Vec<(String, String)>,
-    /// Values wanted instead of the model's outputs
+    /// Values to compute instead of the outputs
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub outputs: Vec<String>,
-    /// How Resize at opset 10 is read: `asymmetric` with a warning when not given
+    /// Interpretation of Resize at opset 10: by default `asymmetric`, with a warning
     #[arg(long, value_enum, hide_short_help = true)]
     pub resize: Option<Resize>,
-    /// Take a model that takes far more time or memory than its size suggests, too
+    /// Accept a model that takes far more time or memory than its size suggests
     ///
-    /// It is evaluated all the same, and constants that its operators make are made, however large.
+    /// It is evaluated anyway, and the constants that its operators generate are created, however
+    /// large.
     #[arg(long, hide_short_help = true)]
     pub no_limit: bool,
 }
 
-/// How Resize at opset 10 is read.
+/// Interpretation of Resize at opset 10.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Resize {
-    /// As the standard says
+    /// As the standard defines it
     Asymmetric,
     /// As TensorFlow's exporter meant it
     HalfPixel,
 }
 
-/// What samples have to do with each other.
+/// Options for samples that are successive calls.
 #[derive(Debug, Args)]
 #[command(next_help_heading = INPUTS)]
 pub struct StateArgs {
-    /// Samples are successive calls that hand on state
+    /// Samples are successive calls that pass on state
     ///
-    /// Inputs are fed from outputs of the call before: those of one shape whose names say the same, as `state` and
-    /// `stateN`, `h0` and `hn`, `past.key` and `present.key`. The first call begins with what is given for them, or zeros.
+    /// Outputs of the previous call become inputs if their shapes are equal and their names match,
+    /// as `state` and `stateN`, `h0` and `hn`, `past.key` and `present.key`. The first call starts
+    /// with the given values, or with zeros.
     #[arg(long)]
     pub stateful: bool,
-    /// Input that is an output of the call before
+    /// Input that is an output of the previous call
     ///
-    /// It is given as `state=stateN`. Samples are successive calls then. All inputs that are fed that way must be named.
+    /// Write it as `state=stateN`. Samples are then successive calls. All inputs of this kind must
+    /// be listed.
     #[arg(long = "state", value_name = "INPUT=OUTPUT", value_parser = state)]
     pub pairs: Vec<(String, String)>,
 }
 
-/// What a program means where hardware computes something else than its instructions say.
+/// Options for instructions whose hardware behavior differs from their definition.
 #[derive(Debug, Args)]
 #[command(next_help_heading = TARGET)]
 pub struct MeaningArgs {
-    /// Take the instructions one after the other even where the hardware computes something else
+    /// Execute instructions in order, even if the hardware computes something else
     #[arg(long, conflicts_with = "hardware", hide_short_help = true)]
     pub sequential: bool,
-    /// Compute what the hardware computes, even where the instructions say something else
+    /// Compute what the hardware computes, even if the instructions define something else
     #[arg(long, hide_short_help = true)]
     pub hardware: bool,
 }
 
-/// How a model's numeric range is chosen.
+/// Options of choosing scales.
 #[derive(Debug, Args)]
 #[command(next_help_heading = NUMBERS)]
 pub struct CalibrationArgs {
-    /// Typical inputs, to which scales are fitted
+    /// Typical inputs from which scales are chosen
     ///
-    /// Inputs, weights and values between layers are scaled by powers of two so that what these inputs reach fits the
-    /// number format. Without them the scales come from the ranges that the model declares, else from the first 32 samples
-    /// of --input where values do not fit, else from made-up inputs where the range of the inputs is known.
+    /// Inputs, weights and values between layers are scaled by powers of two so that the values for
+    /// these inputs fit the number format. Without this option, scales follow from the ranges that
+    /// the model declares. Otherwise they follow from the first 32 samples of --input if
+    /// values do not fit, or from generated inputs if the range of the inputs is known.
     #[arg(long, value_name = "[NAME=]FILE", num_args = 1..)]
     pub calibrate: Vec<String>,
     /// Range of the inputs, as `0..255` or `image`
     ///
-    /// `image` is 0 to 255; `NAME=` before it is for one input. Without --calibrate, scales then follow from made-up inputs
-    /// of this range. A model that divides or standardizes its inputs shows the range itself. `npu verify --bounds` bounds
-    /// errors for all inputs of the range.
+    /// `image` is 0 to 255; the prefix `NAME=` selects one input. Without --calibrate, scales
+    /// follow from generated inputs of this range. If a model divides or standardizes its inputs,
+    /// the range is derived from it. `npu verify --bounds` bounds errors for all inputs in the
+    /// range.
     #[arg(long, value_name = "LOW..HIGH", value_parser = given_range, allow_hyphen_values = true)]
     pub range: Vec<GivenRange>,
     /// When to scale
@@ -129,26 +134,27 @@ pub struct CalibrationArgs {
     pub rescale: Rescale,
     /// `min-max`, `least-squares` or `percentile=P`
     ///
-    /// How a target that takes integers only chooses its scales: `min-max` (nothing saturates on the inputs of
-    /// --calibrate), `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not saturate).
-    /// Without it, the one whose outputs for those inputs are nearest to float.
+    /// Method by which a target with integers only chooses its scales: `min-max` (nothing saturates
+    /// on the inputs of --calibrate), `least-squares` (least error for each tensor) or
+    /// `percentile=99.9` (this share does not saturate). By default, the method whose outputs for
+    /// these inputs are nearest to float.
     #[arg(long, alias = "quantize", value_name = "METHOD", value_parser = quantise_method)]
     pub quantise: Option<QuantiseMethod>,
 }
 
-/// What is done to the values of inputs.
+/// Options of preprocessing inputs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = INPUTS)]
 pub struct PreprocessArgs {
     /// Factor for the values of inputs, as `1/255`
     ///
-    /// Each value x becomes (x * scale - mean) / std, also those of --calibrate.
+    /// Each value x becomes (x * scale - mean) / std, also in the samples of --calibrate.
     #[arg(long, value_name = "S", value_parser = number, allow_hyphen_values = true)]
     pub scale: Option<f64>,
-    /// Taken off then: a number, or one a channel
+    /// Subtract after --scale: one or per channel
     #[arg(long, value_name = "M[,M..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub mean: Vec<f64>,
-    /// Divided by then: a number, or one a channel
+    /// Divide after --mean: one or per channel
     #[arg(long, value_name = "D[,D..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub std: Vec<f64>,
 }
@@ -156,25 +162,25 @@ pub struct PreprocessArgs {
 /// When layers are scaled by powers of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Rescale {
-    /// When that saturates less on the inputs of --calibrate, and is no further from float there
+    /// If that saturates less on the inputs of --calibrate, and is not further from float
     #[default]
     Auto,
-    /// Wherever something does not fit
+    /// Wherever values do not fit
     Always,
-    /// Not at all
+    /// Never
     Never,
 }
 
-/// Whether the letter of a target's document counts.
+/// Options for following a target's specification to the letter.
 #[derive(Debug, Args)]
 #[command(next_help_heading = TARGET)]
 pub struct StrictArgs {
-    /// Hold the program to the letter of the target's document, also where that is mended
+    /// Follow the target's specification to the letter, including its known errors
     #[arg(long, hide_short_help = true)]
     pub strict_draft: bool,
 }
 
-/// A model for a target.
+/// Model to compile for a target.
 #[derive(Debug, Args)]
 pub struct ModelSourceArgs {
     /// `.onnx` file, frozen TensorFlow graph (`.pb`) or `.tflite` file
@@ -184,9 +190,9 @@ pub struct ModelSourceArgs {
     pub reading: ModelArgs,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own. Without the option
-    /// `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them. `@SYSTEM` after a preset or a file selects one of its systems,
+    /// `,NAME=VALUE` sets a parameter. Without the option, `NPU_TARGET` or npu.toml selects the
+    /// target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
@@ -194,10 +200,10 @@ pub struct ModelSourceArgs {
     pub strict: StrictArgs,
 }
 
-/// A model for a target, or an artifact.
+/// Model to compile for a target, or artifact.
 #[derive(Debug, Args)]
 pub struct SourceArgs {
-    /// Model (`.onnx`, `.pb`, `.tflite`), an artifact's manifest, or a program in text or words
+    /// Model (`.onnx`, `.pb`, `.tflite`), artifact manifest, or assembly or binary program
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
     #[command(flatten)]
@@ -205,9 +211,9 @@ pub struct SourceArgs {
     pub model: ModelArgs,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own.
-    /// Without the option `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them; an artifact specifies its own. `@SYSTEM` after a preset or a file
+    /// selects one of its systems, `,NAME=VALUE` sets a parameter. Without the option, `NPU_TARGET`
+    /// or npu.toml selects the target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
@@ -215,49 +221,50 @@ pub struct SourceArgs {
     pub strict: StrictArgs,
 }
 
-/// How accuracy is measured.
+/// Options of measuring accuracy.
 #[derive(Debug, Args)]
 #[command(next_help_heading = ACCURACY)]
 pub struct AccuracyArgs {
-    /// Labels of the samples, as an array or a text
+    /// Labels of the samples: an array or a text
     ///
-    /// A text has one a line; other files end in `.npy` or `.npz`.
+    /// A text file has one label per line; arrays are `.npy` or `.npz` files.
     #[arg(long, value_name = "[OUTPUT=]FILE")]
     pub labels: Option<String>,
-    /// Tell top-K accuracy, too
+    /// Also report top-K accuracy
     ///
-    /// There a label counts as found when it is among the K largest scores.
+    /// A label is correct for top-K if it is among the K largest scores.
     #[arg(long, value_name = "K", default_value_t = 5, requires = "labels", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
-    /// Worst samples to name
+    /// Number of worst samples to list
     #[arg(long, value_name = "N", default_value_t = 5, requires = "labels", hide_short_help = true)]
     pub worst: u32,
-    /// Least accuracy that passes, as `0.9` or `90%`
+    /// Minimum accuracy, as `0.9` or `90%`
     ///
     /// The exit status is 1 below it.
     #[arg(long, value_name = "SHARE", requires = "labels", value_parser = share)]
     pub min_accuracy: Option<f64>,
 }
 
-/// Options for programs in text or words.
+/// Options for assembly and binary programs.
 #[derive(Debug, Args)]
 pub struct HandArgs {
-    /// Fill a memory of a program in text or words
+    /// Fill a memory of an assembly program
     ///
-    /// From the address A on, 0 when not given. `.npy`, `.npz` and `.csv`: integers are the memory's own, floats are
-    /// rounded to its format; each row begins at an address of its own. `.hex`: bits in hexadecimal.
+    /// Also of a binary program. The values start at address A, by default 0. In `.npy`, `.npz` and
+    /// `.csv` files, integers have the memory's own format and floats are rounded to it; each row
+    /// starts at a new address. `.hex` files contain bits in hexadecimal.
     #[arg(long, value_name = "NAME[@A]=FILE", help_heading = INPUTS, value_parser = mem_file)]
     pub mem: Vec<MemFile>,
-    /// Most instructions that a program in text or words may execute
+    /// Maximum number of instructions that an assembly or binary program may execute
     #[arg(long, value_name = "N", help_heading = TARGET, hide_short_help = true)]
     pub max_instructions: Option<u64>,
-    /// Most cycles that it may take, where the machine counts them
+    /// Maximum number of cycles, if the machine counts them
     #[arg(long, value_name = "N", help_heading = TARGET, hide_short_help = true)]
     pub max_cycles: Option<u64>,
 }
 
 impl HandArgs {
-    /// Whether any is given.
+    /// Whether any of the options is given.
     pub fn is_used(&self) -> bool {
         !self.mem.is_empty() || self.max_instructions.is_some() || self.max_cycles.is_some()
     }

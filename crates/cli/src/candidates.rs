@@ -1,4 +1,4 @@
-//! What a shell offers for an argument: names that the library lists.
+//! Completions that a shell offers for arguments: names that the library lists.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use npukit::verbs::{glossary, lint, list, zoo};
 
 use crate::disk::Disk;
 
-/// What `--target` takes: the targets, and each with its instances.
+/// Returns completions for `--target`: the targets, and each with its instances.
 pub fn targets() -> Vec<CompletionCandidate> {
     let all = list::list();
     let names = all.iter().map(|target| candidate(target.name.clone(), &target.summary));
@@ -18,26 +18,26 @@ pub fn targets() -> Vec<CompletionCandidate> {
     names.chain(instances).collect()
 }
 
-/// The targets without instances.
+/// Returns the names of the targets without instances.
 pub fn target_names() -> Vec<CompletionCandidate> {
     list::list().into_iter().map(|target| candidate(target.name, &target.summary)).collect()
 }
 
-/// The stages of all compilers.
+/// Returns the stages of all compilers.
 pub fn stages() -> Vec<CompletionCandidate> {
     let stages = instances().flat_map(|instance| instance.info().stages.to_vec());
     let all: BTreeSet<&str> = stages.chain(["graph"]).collect();
     all.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The instructions of all targets.
+/// Returns the instructions of all targets.
 pub fn instructions() -> Vec<CompletionCandidate> {
     let sets = instances().filter_map(|instance| instance.isa().ok());
     let all: BTreeSet<String> = sets.flat_map(|set| set.instructions).map(|spec| spec.name).collect();
     all.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The words that an option of targets may be.
+/// Returns the words that are values of a target option.
 pub fn choices(specs: &[(&str, &OptionSpec)]) -> BTreeSet<&'static str> {
     let words = specs.iter().flat_map(|(_, spec)| match spec.values {
         Values::Choice(words) => words,
@@ -46,25 +46,25 @@ pub fn choices(specs: &[(&str, &OptionSpec)]) -> BTreeSet<&'static str> {
     words.copied().collect()
 }
 
-/// The default instance of each target.
+/// Returns the default instance of each target.
 fn instances() -> impl Iterator<Item = Box<dyn Instance>> {
     npukit::targets().iter().filter_map(|target| npukit::resolve(target.name, &Disk).ok())
 }
 
-/// The reference networks.
+/// Returns the reference networks.
 pub fn networks() -> Vec<CompletionCandidate> {
     zoo::list().into_iter().map(|network| candidate(network.name, &network.summary)).collect()
 }
 
-/// The words of the glossary, each one word of a shell's.
+/// Returns the terms of the glossary that are a single word for the shell.
 pub fn terms() -> Vec<CompletionCandidate> {
     let terms = glossary::terms().map(|(_, term)| candidate(term.word.replace(' ', "-"), term.meaning));
     terms.collect()
 }
 
-/// What the linter finds.
+/// Returns the codes of lint findings.
 pub fn lints() -> Vec<CompletionCandidate> {
-    // Default: no target is named, so that none is unknown.
+    // Default: no target is named, so none can be unknown.
     let lints = lint::lints(None).unwrap_or_default();
     lints.into_iter().map(|one| candidate(one.lint.code.to_owned(), one.lint.meaning)).collect()
 }

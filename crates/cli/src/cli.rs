@@ -1,4 +1,5 @@
-//! The command line: [`Cli`]. Inputs are `String`s, outputs are `PathBuf`s: by that a test finds all outputs.
+//! The command line: [`Cli`]. Inputs are `String`s, outputs are `PathBuf`s; a test finds all
+//! outputs by this rule.
 
 use clap::{Arg, ArgAction, ColorChoice, CommandFactory, Parser, Subcommand, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -36,78 +37,80 @@ use crate::verbosity::Verbosity;
 
 /// One toolchain for open neural-network accelerators.
 ///
-/// `-` in place of a file is standard input or, for an output, standard output. Where content does not say what it is, an
-/// ending does: `--input=-.csv`, `npu run -- -.pcp`. A file of that name is `./-`.
+/// `-` as a file is standard input or, for an output, standard output. If the contents do not
+/// identify the format, add an extension: `--input=-.csv`, `npu run -- -.pcp`. A file named `-` is
+/// `./-`.
 #[derive(Debug, Parser)]
 #[command(name = "npu", version, propagate_version = true)]
-// The flag of our own says more than the parser's, and does not end the parse.
+// Our flag has a better description than the parser's, and does not end parsing.
 #[command(disable_help_flag = true, disable_version_flag = true, override_usage = "npu [OPTIONS] <COMMAND>")]
 pub struct Cli {
     /// Print help (see more with '--help')
     #[arg(short, long, global = true, action = ArgAction::Help, help_heading = GLOBAL)]
     #[arg(long_help = "Print help (see a summary with '-h')")]
     pub help: Option<bool>,
-    /// Print a report for programs instead of tables
+    /// Print JSON
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
-    /// When to colour: a terminal has colours unless told otherwise
+    /// When to use color: by default on terminals
     ///
-    /// `NO_COLOR` and `TERM=dumb` say no, `CLICOLOR_FORCE` yes.
+    /// `NO_COLOR` and `TERM=dumb` turn it off, `CLICOLOR_FORCE` turns it on.
     #[arg(long, global = true, value_name = "WHEN", alias = "colour", hide_short_help = true)]
     #[arg(help_heading = GLOBAL)]
     #[arg(value_enum, default_value_t = ColorChoice::Auto)]
     pub color: ColorChoice,
-    /// Lay tables out for lines of N characters
+    /// Format tables for lines of N characters
     ///
-    /// Without it the terminal says how many; without a terminal there is no end.
+    /// The default is the width of the terminal; without a terminal there is no limit.
     #[arg(long, global = true, value_name = "N", hide_short_help = true, help_heading = GLOBAL)]
     #[arg(value_parser = clap::value_parser!(u16).range(20..))]
     pub width: Option<u16>,
-    /// Search anew for what an earlier compilation has found
+    /// Do not reuse earlier search results
     ///
-    /// Programs are the same with and without: what is kept is how they were found. It lies below the user's cache folder,
-    /// at most 64 MiB, or in the folder that `NPU_CACHE` names; where that is empty, it ends with the command.
+    /// Programs are the same with and without the cache, which contains search results. It is below
+    /// the user's cache folder, with at most 64 MiB, or in the folder `NPU_CACHE`. If `NPU_CACHE`
+    /// is empty, nothing is kept after the command.
     #[arg(long, global = true, hide_short_help = true, help_heading = GLOBAL)]
     pub no_cache: bool,
-    /// Print the version; with --verbose also what this command is built of
+    /// Print the version; with --verbose also build information
     #[arg(short = 'V', long, help_heading = GLOBAL)]
     pub version: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub verbosity: Verbosity,
-    /// What to do
+    /// Command to execute
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// The command line, with the examples of each verb.
+/// Returns the command line, with the examples of each verb.
 pub fn command() -> clap::Command {
     with_paths(examples::attach(Cli::command()))
 }
 
-/// What to do.
+/// Commands of `npu`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Compile a model to the files the board's driver loads
+    /// Compile a model to the files that the board's driver loads
     Compile(CompileArgs),
     /// Run a model or an artifact bit-exactly; a model is compared with float
     Run(Box<RunArgs>),
-    /// Compute a model in float alone
+    /// Compute a model in float only
     Eval(EvalArgs),
-    /// Tell how long a model or an artifact takes, and where the time goes (also `npu profile`)
+    /// Show how long a model or an artifact takes, and where the time goes (also `npu profile`)
     #[command(alias = "profile")] // a visible one is offered by shells instead of the name
     Time(Box<TimeArgs>),
     /// Write every tensor of a run as an array: of a model in float, or of a program on the machine
     Trace(TraceArgs),
-    /// Step through a program, forwards and backwards, and look into its memories
+    /// Step through a program, forwards and backwards, and inspect its memories
     Debug(Box<DebugArgs>),
-    /// List every node of a model that the target cannot take, and what to change
+    /// Check whether a model fits the target, and list what to change
     Check(CheckArgs),
     /// Prove that a program computes its model, for all inputs
     Verify(VerifyArgs),
-    /// Show what a model or an artifact does on a page for a browser, or in figures
+    /// Show the behavior of a model or an artifact on an HTML page, or in figures
     Report(Box<ReportArgs>),
-    /// Compile models for many machines, and tell which no other beats
+    /// Compile for many machines and find the Pareto front
     Explore(Box<ExploreArgs>),
     /// Check golden vectors, all that are found in the paths
     Conform(ConformArgs),
@@ -117,39 +120,40 @@ pub enum Command {
     Generate(GenerateArgs),
     /// List the reference networks, or write one of them as an ONNX file
     Zoo(ZooArgs),
-    /// Measure programs and the simulator beside published figures
+    /// Measure programs and the simulator, compared with published figures
     Bench(BenchArgs),
     /// Assemble a program
     Asm(AsmArgs),
     /// Disassemble a program
     Disasm(DisasmArgs),
-    /// Find what is wrong with a program or an artifact without running it
+    /// Find errors in a program or an artifact without running it
     Lint(LintArgs),
-    /// Lay out the text of a program
+    /// Format the text of a program
     Format(FormatArgs),
     /// Serve an editor: a language server for program text, on standard input and output
     Lsp(LspArgs),
     /// Print an instruction set, or one of its instructions
     Isa(IsaArgs),
-    /// Write an accelerator as a circuit: SystemVerilog, and lists of files for tools
+    /// Write an accelerator as a circuit: SystemVerilog, and file lists for tools
     Rtl(RtlArgs),
-    /// Run a program on the circuit of its machine, and compare all with the machine and its clock
+    /// Run a program on the circuit, and compare everything with the machine and its clock
     Cosim(Box<CosimArgs>),
-    /// Tell what a host writes and reads: registers, commands, status, completion
+    /// Encode and decode the host's registers, commands and status
     Host(HostArgs),
     /// Explain the terms of the field, of npukit and of its targets
     Glossary(GlossaryArgs),
     /// List the targets and their instances, or the options of a target
     Targets(TargetsArgs),
-    /// Compare reports printed with --json, or values: tensor by tensor, in the order of layers
+    /// Compare reports printed with --json, or values: tensor by tensor, in layer order
     Diff(Box<DiffArgs>),
-    /// Print the script that lets a shell complete this command
+    /// Print the script for command completion in a shell
     Completions(CompletionsArgs),
     /// Write the manual pages of this command
     Man(ManArgs),
 }
 
-/// The command line with what a shell completes as a path: values that are called a file, a folder or what is written.
+/// Marks the arguments that a shell completes as paths: values named as a file or a folder, and
+/// outputs.
 fn with_paths(command: clap::Command) -> clap::Command {
     let is_path = |name: &clap::builder::Str| {
         ["FILE", "DIR", "OUT", "MODEL", "PATH", "ARTIFACT", "json", "npz"]
@@ -169,7 +173,7 @@ fn with_paths(command: clap::Command) -> clap::Command {
 
 #[cfg(test)]
 #[path = "../tests/main/faults/table.rs"]
-#[expect(dead_code, reason = "the fault suite in `tests` has use for all of it")]
+#[expect(dead_code, reason = "the fault suite in `tests` uses all of it")]
 mod table;
 
 #[cfg(test)]
@@ -184,7 +188,7 @@ mod tests {
         command().debug_assert();
     }
 
-    /// What `-h` prints of a verb fits a screen.
+    /// The output of `-h` for a verb fits on a screen.
     #[test]
     fn short_help_is_short() {
         let mut command = command().term_width(80);
@@ -196,10 +200,11 @@ mod tests {
         }
     }
 
-    /// A verb that writes what a simulator of circuits gives, which is not everywhere: its test is in `tests/main/rtl.rs`.
+    /// A verb that writes the results of a circuit simulator, which is not always available; its
+    /// test is in `tests/main/rtl.rs`.
     const NEEDS_SIMULATOR: &str = "cosim";
 
-    /// Every verb that writes is in the fault suite with every option that names an output.
+    /// Every verb that writes is in the fault suite, with every option that names an output.
     #[test]
     fn every_output_has_a_row_of_the_fault_suite() {
         let lines: Vec<Vec<&str>> =
@@ -226,7 +231,7 @@ mod tests {
             verbs,
             [
                 "compile", "run", "eval", "time", "trace", "verify", "report", "explore", "generate", "zoo",
-                "asm", "disasm", "format", "rtl", "host", "man"
+                "targets", "asm", "disasm", "format", "rtl", "host", "man"
             ]
         );
     }

@@ -1,6 +1,7 @@
-//! Colours: whether a stream takes them, and [`paint`], the one place where they come into reports.
+//! Color: whether a stream supports it, and [`paint`], the only place where it is added to reports.
 //!
-//! What stands out begins with a control character: those of names are escaped, so that a name gives no orders.
+//! Marked lines begin with a control character. Control characters in names are escaped, so a name
+//! cannot control the terminal.
 
 use std::ffi::OsString;
 
@@ -11,19 +12,19 @@ use clap::{ColorChoice, ValueEnum};
 
 use crate::printable::printable;
 
-/// What a line of a report stands out for.
+/// Reason why a line of a report is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It bounds the whole.
+    /// It limits the whole.
     Bottleneck,
-    /// It is at fault.
+    /// It is an error.
     Fault,
 }
 
 impl Mark {
     const ALL: [Self; 2] = [Self::Bottleneck, Self::Fault];
 
-    /// What the lines begin with.
+    /// Returns the control character at the start of marked lines.
     pub const fn sign(self) -> char {
         match self {
             Self::Bottleneck => '\u{1}',
@@ -39,7 +40,7 @@ impl Mark {
     }
 }
 
-/// Makes `choice` that of the whole process, also of what the parser prints.
+/// Sets the color choice of the whole process, including the parser's output.
 pub fn set(choice: ColorChoice) {
     let choice = match choice {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -49,7 +50,8 @@ pub fn set(choice: ColorChoice) {
     choice.write_global();
 }
 
-/// What `--color` is among arguments that are yet to be parsed: errors of the parser have colours, too.
+/// Returns the value of `--color` among arguments that are not parsed yet, for the parser's own
+/// errors.
 pub fn of(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
     let arguments = arguments.take_while(|argument| argument != "--");
     let mut arguments = arguments.filter_map(|argument| argument.into_string().ok());
@@ -58,18 +60,17 @@ pub fn of(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
         Some((_, value)) => Some(value.to_owned()),
         None => arguments.next(),
     });
-    // Default: the parser tells what is wrong with others.
+    // Default: the parser reports other values as errors.
     found.and_then(|value| ColorChoice::from_str(&value, false).ok()).unwrap_or(ColorChoice::Auto)
 }
 
-/// Whether `stream` takes colours: as `--color` says, and else as `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, `TERM` and
-/// the stream itself do.
+/// Whether `stream` supports color: as `--color` specifies, otherwise according to `NO_COLOR`,
+/// `CLICOLOR_FORCE`, `CLICOLOR`, `TERM` and the stream itself.
 pub fn is_on(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != anstream::ColorChoice::Never
 }
 
-/// A report as a terminal shows it: what orders the terminal about is escaped, and what stands out has its colour if
-/// it `is_on`.
+/// Prepares a report for a terminal: escapes control sequences, and colors marked lines if `is_on`.
 pub fn paint(report: &str, is_on: bool) -> String {
     report.split_inclusive('\n').map(|line| painted(line, is_on)).collect()
 }

@@ -1,4 +1,4 @@
-//! A module for each command: arguments to a request, the report to text.
+//! Commands, one module each: they convert arguments to a request, and the report to text.
 
 pub mod asm;
 pub mod bench;
@@ -37,7 +37,7 @@ use crate::failure::Failure;
 use crate::parts::Parts;
 use crate::watch::Watch;
 
-/// Does what the command line says.
+/// Executes the command line.
 pub fn run(cli: &Cli, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Failure> {
     let Some(command) = cli.command.as_ref().filter(|_| !cli.version) else {
         return Ok(version::run(cli.verbosity.verbose > 0));

@@ -1,5 +1,5 @@
-//! The file system: [`Disk`] reads for the library, [`write_all`] and [`Staged`] write results: all of a command's
-//! files or none.
+//! The file system: [`Disk`] reads for the library, [`write_all`] and [`Staged`] write results:
+//! either all files of a command, or none.
 
 mod appended;
 mod fault;
@@ -21,7 +21,7 @@ pub use read::Disk;
 pub use standard::{is_standard, is_taken, take as take_standard_output};
 pub use write::{Staged, commit, overwrite, write_all};
 
-/// Makes the folder of the artifact at `path` whole again, if a process was killed while it wrote there.
+/// Restores the folder of the artifact at `path`, if a process was killed while it wrote there.
 pub fn settle(path: &str) {
     folder::Folder::settle(place::folder(Path::new(path)));
 }

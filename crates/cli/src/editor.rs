@@ -1,4 +1,4 @@
-//! [`Editor`]: what an editor is served from.
+//! [`Editor`]: lookup of targets, files and settings for an editor.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,27 +10,28 @@ use npukit::{Instance, Reader};
 use crate::disk::Disk;
 use crate::settings;
 
-/// What an editor is served from: targets by their names, files on the disk, the `npu.toml` of a file's folder or of one
-/// above it.
+/// Lookup for an editor: targets by name, files on the disk, and the nearest
+/// `npu.toml` in or above a file's folder.
 pub struct Editor {
     fallback: Option<String>,
-    /// Makes all verbs, which know what a file may set.
+    /// Creates all verbs, which define the settings that a file may contain.
     verbs: fn() -> Command,
-    /// They, once made: it takes a while.
+    /// The verbs, created on first use, since it takes a while.
     command: OnceLock<Command>,
 }
 
 impl Editor {
-    /// One whose texts are for `fallback`, where nothing else says what they are for; `verbs` makes the command line.
+    /// Creates an editor. `fallback` is the target of texts for which nothing else specifies one;
+    /// `verbs` creates the command line.
     pub fn new(fallback: Option<String>, verbs: fn() -> Command) -> Self {
         Self { fallback, verbs, command: OnceLock::new() }
     }
 
-    /// The instance that a name stands for, as `NAME:PRESET`.
+    /// Returns the instance with a name such as `NAME:PRESET`.
     ///
     /// # Errors
     ///
-    /// Why there is none, for people.
+    /// The reason why there is no such instance, as text.
     pub fn instance(&self, spec: &str) -> Result<Box<dyn Instance>, String> {
         npukit::resolve(spec, &Disk).map_err(|error| {
             let told = error.diagnostics().into_iter().map(|one| match one.help {
@@ -41,19 +42,19 @@ impl Editor {
         })
     }
 
-    /// The instance that the `npu.toml` of the folder of `path`, or of one above it, names.
+    /// Returns the target of the nearest `npu.toml` in or above the folder of `path`.
     pub fn target_of_folder(&self, path: &str) -> Option<String> {
         let folder = Path::new(path).parent().map(PathBuf::from)?;
-        // Default: what is wrong with such a file, every other verb says.
+        // Default: errors in such a file are reported by every other verb.
         settings::target_of_folder(&folder, self.command.get_or_init(self.verbs)).ok().flatten()
     }
 
-    /// The instance of `--target`.
+    /// Returns the value of `--target`.
     pub fn fallback(&self) -> Option<String> {
         self.fallback.clone()
     }
 
-    /// Names of instances, each with what it is.
+    /// Returns the names of instances, with their descriptions.
     pub fn instances(&self) -> Vec<(String, String)> {
         let all = list::list();
         let names = all.iter().map(|target| (target.name.clone(), target.summary.clone()));
@@ -61,7 +62,7 @@ impl Editor {
         names.chain(instances.map(|(name, summary)| (name, summary.to_owned()))).collect()
     }
 
-    /// Files on the disk.
+    /// Returns the reader for files on the disk.
     pub fn files(&self) -> &dyn Reader {
         &Disk
     }

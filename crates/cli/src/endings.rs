@@ -1,19 +1,20 @@
-//! Names of outputs: the ending of a file says what it holds, so that [`named`] refuses one of something else, before
-//! anything is computed.
+//! Names of output files: the extension determines the format, so [`named`] rejects other formats
+//! before anything is computed.
 
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
-/// What archives of arrays end in.
+/// Extension of archives of arrays.
 pub const ARRAYS: &[&str] = &["npz"];
 
-/// A parser of the paths of files that hold what `endings` say. A path without an ending says nothing, and is taken.
+/// Returns a parser of paths of files in the formats `endings`. A path without an extension is
+/// accepted.
 pub fn named(endings: &'static [&'static str]) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(move |path| check(&path, endings).map(|()| path))
 }
 
-/// Refuses the name of a file of another kind: why, and what is legal.
+/// Rejects the name of a file of another format, with the reason and the legal names.
 pub fn check(path: &Path, endings: &[&str]) -> Result<(), String> {
     let Some(ending) = path.extension() else { return Ok(()) };
     if endings.iter().any(|legal| ending.eq_ignore_ascii_case(legal)) {
@@ -46,7 +47,7 @@ mod tests {
         assert!(either.contains("`.csv` or `.jsonl` only") && either.contains("`d/points.csv`"), "{either}");
     }
 
-    /// Every verb that writes a file of one kind knows its names.
+    /// Every verb that writes a file of one format checks its name.
     #[test]
     fn verbs_refuse_names_of_other_files() {
         for line in [

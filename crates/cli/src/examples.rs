@@ -1,55 +1,58 @@
-//! Examples of each verb: at the end of its help, and in its manual page.
+//! Examples of each verb, for its help and its manual page.
 
 use clap::Command;
 
-/// A command line, and what it does.
+/// Command line with a description.
 type Example = (&'static str, &'static str);
 
-/// What people do first, and what they ask by it.
+/// First commands of a new user, with the questions that they answer.
 pub const FIRST: [Example; 3] = [
     ("npu check model.onnx --target tcu:pynqz1", "Does my network fit, and how fast is it?"),
-    ("npu run model.onnx --target tcu:pynqz1 --input x.npy", "What does the chip compute, bit for bit?"),
+    (
+        "npu run model.onnx --target tcu:pynqz1 --input x.npy",
+        "What does the accelerator compute, bit for bit?",
+    ),
     ("npu compile model.onnx --target tcu:pynqz1 -o out/", "Which files does the board load?"),
 ];
 
-/// Those of every verb. Command lines are written as in a shell.
+/// Examples of all verbs. Command lines are written as in a shell.
 #[rustfmt::skip] // A table.
 const EXAMPLES: &[(&str, &[Example])] = &[
     ("compile", &[
         ("npu compile m.onnx --target tcu:pynqz1 -o out/", "Write the files that the board's driver loads"),
-        ("npu compile m.onnx --target opu --calibrate x.npy -o out/", "Choose integer scales by typical inputs"),
-        ("npu compile m.onnx --target tcu --emit plan", "Show what lies where in memory"),
+        ("npu compile m.onnx --target opu --calibrate x.npy -o out/", "Choose integer scales from typical inputs"),
+        ("npu compile m.onnx --target tcu --emit plan", "Show the memory plan"),
         ("npu compile m.onnx --target tcu -o out/ --test-vectors x.npy", "Write an input and its bit-exact output, too"),
     ]),
     ("run", &[
         ("npu run m.onnx --target tcu:pynqz1 --input x.npy -o y.npz", "Compile, run bit-exactly, compare with float"),
-        ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run what was compiled, and draw its units for GTKWave"),
+        ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run an artifact, and write waveforms for GTKWave"),
         ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4]", "Run a program in assembly and show a memory"),
         ("npu run m.onnx --input x.npy --labels y.npy --min-accuracy 90%", "Fail below an accuracy, on the target of npu.toml"),
     ]),
     ("eval", &[
-        ("npu eval m.onnx --input x.npy -o y.npz", "Compute in float alone"),
-        ("npu eval m.onnx --input photos/ --scale 1/255 --labels y.txt", "Measure the accuracy of float on pictures"),
+        ("npu eval m.onnx --input x.npy -o y.npz", "Compute in float only"),
+        ("npu eval m.onnx --input photos/ --scale 1/255 --labels y.txt", "Measure the accuracy of float on images"),
     ]),
     ("time", &[
-        ("npu time m.onnx --target tcu:ultra96v2", "Tell cycles, milliseconds and where they go"),
-        ("npu time out/m_onnx_pynqz1.tmodel --trace t.pftrace", "Draw what each unit does when, for ui.perfetto.dev"),
-        ("npu time m.onnx --target tcu:my.tarch@slow", "Ask for a board of your own in one of its systems"),
+        ("npu time m.onnx --target tcu:ultra96v2", "Show cycles, milliseconds and where they go"),
+        ("npu time out/m_onnx_pynqz1.tmodel --trace t.pftrace", "Write a trace of all units, for ui.perfetto.dev"),
+        ("npu time m.onnx --target tcu:my.tarch@slow", "Use your own instance with one of its systems"),
         ("npu time m.onnx --target opu --json", "Print the report for `npu diff` and programs"),
     ]),
     ("debug", &[
         ("npu debug p.s --target tcu --mem dram0=x.npy", "Step through a program in assembly on the terminal"),
-        ("npu debug out/m_onnx_pynqz1.tmodel --model m.onnx --input x.npy", "The same of an artifact, its model in float beside it"),
-        ("npu debug p.s --target opu --script s.txt", "Do what a file of commands says, and fail where it expects something else"),
+        ("npu debug out/m_onnx_pynqz1.tmodel --model m.onnx --input x.npy", "Debug an artifact, with its model in float for comparison"),
+        ("npu debug p.s --target opu --script s.txt", "Execute a file of commands, and fail if its expectations are not met"),
         ("npu debug --dap", "Serve an editor that steps through programs"),
     ]),
     ("check", &[
-        ("npu check m.onnx --target tcu:pynqz1", "Tell whether a model fits, and what to change"),
-        ("npu check m.onnx --target opu --calibrate x.npy", "Judge the risk of saturation by typical inputs"),
+        ("npu check m.onnx --target tcu:pynqz1", "Check whether a model fits, and what to change"),
+        ("npu check m.onnx --target opu --calibrate x.npy", "Estimate the risk of saturation from typical inputs"),
     ]),
     ("verify", &[
         ("npu verify m.onnx --target tcu:pynqz1", "Compile a model, and prove that the program computes it"),
-        ("npu verify m.onnx --artifact out/m_onnx_pynqz1.tmodel", "Prove an artifact, whoever made it"),
+        ("npu verify m.onnx --artifact out/m_onnx_pynqz1.tmodel", "Prove an artifact from any source"),
     ]),
     ("conform", &[
         ("npu conform tcu tests/golden/tcu", "Run all golden vectors of a folder"),
@@ -57,12 +60,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ]),
     ("demo", &[
         ("npu demo", "Compile, run and time a small network"),
-        ("npu demo --target opu", "The same on another accelerator"),
+        ("npu demo --target opu", "Do it on another accelerator"),
     ]),
     ("generate", &[
         ("npu generate 123+456=", "Continue a text in float"),
-        ("npu generate 123+456= --target pccx --profile", "Continue it bit-exactly, and tell where a token's time goes"),
-        ("npu generate --accuracy --target pccx", "Count right answers about texts held out"),
+        ("npu generate 123+456= --target pccx --profile", "Continue it bit-exactly, and show where a token's time goes"),
+        ("npu generate --accuracy --target pccx", "Count right answers for held-out texts"),
     ]),
     ("zoo", &[
         ("npu zoo", "List the reference networks"),
@@ -70,91 +73,92 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu zoo mlp -o m.onnx --seed 7", "Write it with other weights"),
     ]),
     ("bench", &[
-        ("npu bench programs", "Show cycles of reference networks beside published ones"),
-        ("npu bench programs --only resnet20v2,zcu104", "Ask for one network and one board"),
+        ("npu bench programs", "Compare cycles of reference networks with published ones"),
+        ("npu bench programs --only resnet20v2,zcu104", "Select one network and one board"),
         ("npu bench speed --runs 9", "Measure the simulator, nine times each"),
     ]),
     ("host", &[
         ("npu host pccx map", "Show registers, and the bits of commands and status"),
-        ("npu host pccx commands c.txt -o c.bin", "Write the words of commands; of words, their text"),
-        ("npu host pccx accesses p.s --json", "Print what a driver writes and reads to run a program"),
+        ("npu host pccx commands c.txt -o c.bin", "Encode commands to words, or decode words to text"),
+        ("npu host pccx accesses p.s --json", "Print the accesses of a driver that runs a program"),
         ("npu host pccx answers c.txt", "Let the device answer commands with a language model"),
     ]),
     ("asm", &[
-        ("npu asm p.s --target tcu:pynqz1 -o p.tprog", "Make words of a text"),
-        ("npu asm k.pasm --target drra:3x1 -o instr.bin", "Schedule operations, and make words of them"),
-        ("npu asm p.s --target opu -o p.words --map lines.json", "Keep the source map elsewhere than in p.words.map"),
+        ("npu asm p.s --target tcu:pynqz1 -o p.tprog", "Assemble a text to words"),
+        ("npu asm k.pasm --target drra:3x1 -o instr.bin", "Schedule operations, and assemble them to words"),
+        ("npu asm p.s --target opu -o p.words --map lines.json", "Write the source map to another file than p.words.map"),
     ]),
     ("disasm", &[
         ("npu disasm p.tprog --target tcu:pynqz1", "Print a program"),
-        ("npu disasm out/m_onnx_pynqz1.tmodel", "Print that of an artifact, with its layers"),
-        ("npu disasm p.tprog --target tcu:pynqz1 --plain -o p.s", "Write its instructions alone"),
-        ("npu disasm instr.bin --target drra:3x1 --format upstream -o k.asm", "Write it as upstream's own tool does"),
+        ("npu disasm out/m_onnx_pynqz1.tmodel", "Print the program of an artifact, with its layers"),
+        ("npu disasm p.tprog --target tcu:pynqz1 --plain -o p.s", "Write only its instructions"),
+        ("npu disasm instr.bin --target drra:3x1 --format upstream -o k.asm", "Write it in the format of upstream's own tool"),
     ]),
     ("lint", &[
-        ("npu lint out/m_onnx_pynqz1.tmodel", "Check what was compiled"),
+        ("npu lint out/m_onnx_pynqz1.tmodel", "Check an artifact"),
         ("npu lint p.s --target tcu:pynqz1", "Check a text"),
-        ("npu lint --explain lost-addition", "Say what a finding means"),
+        ("npu lint --explain lost-addition", "Explain a finding"),
     ]),
     ("format", &[
-        ("npu format k.pasm --target drra", "Print a program, laid out"),
-        ("npu format k.pasm --target drra -o k.pasm", "Lay it out in its place"),
-        ("npu format k.pasm --target drra --check", "Fail if it is laid out otherwise"),
+        ("npu format k.pasm --target drra", "Print a formatted program"),
+        ("npu format k.pasm --target drra -o k.pasm", "Format it in place"),
+        ("npu format k.pasm --target drra --check", "Fail if it is not formatted"),
     ]),
     ("report", &[
         ("npu report m.onnx --target tcu --input x.npy -o report.html", "Show layers, units, memories and values"),
-        ("npu report m.onnx --target opu --against report.html -o both.html", "Put another target beside it"),
+        ("npu report m.onnx --target opu --against report.html -o both.html", "Compare it with another target"),
         ("npu report m.onnx --target tcu --svg figures/", "Draw the roofline and the timeline for a paper"),
     ]),
     ("explore", &[
         ("npu explore m.onnx --space space.toml", "Compile a model for every machine of a space"),
-        ("npu explore m.onnx --space space.toml --resume points.log", "Go on where the last run ended"),
+        ("npu explore m.onnx --space space.toml --resume points.log", "Continue the last run"),
         ("npu explore m.onnx --space s.toml --best latency --where 'dsp<99' --write b",
          "Write the fastest machine that fits, and its program"),
     ]),
     ("rtl", &[
         ("npu rtl tcu:zcu104 -o out/", "Write the circuit of a board"),
-        ("npu rtl tcu:my.tarch,array_size=16 -o out/", "Write that of an instance of your own"),
+        ("npu rtl tcu:my.tarch,array_size=16 -o out/", "Write the circuit of your own instance"),
         ("npu rtl tcu:zcu104 --released -o out/", "Write it with the defects of the released circuit"),
     ]),
     ("cosim", &[
         ("npu cosim m.onnx --target tcu:zcu104 --input x.npy", "Compare the circuit with machine and clock in all bits and cycles"),
-        ("npu cosim out/m_onnx_pynqz1.tmodel --input x.npy --stalls 7", "The same of an artifact, with memory that waits at random"),
-        ("npu cosim m.onnx --target tcu:zcu104 --rtl mine/ --waves d.fst", "Find out where a circuit of your own differs"),
+        ("npu cosim out/m_onnx_pynqz1.tmodel --input x.npy --stalls 7", "Compare for an artifact, with random memory stalls"),
+        ("npu cosim m.onnx --target tcu:zcu104 --rtl mine/ --waves d.fst", "Find out where your own circuit differs"),
     ]),
     ("isa", &[
         ("npu isa tcu:pynqz1", "Print all instructions with their bits"),
         ("npu isa tcu:pynqz1 MatMul", "Print one of them"),
-        ("npu isa opu --format markdown", "Print them for a book"),
+        ("npu isa opu --format markdown", "Print them as Markdown"),
     ]),
     ("glossary", &[
         ("npu glossary", "Print all words"),
         ("npu glossary saturation", "Explain one"),
-        ("npu glossary systolic array", "Explain one of two words"),
+        ("npu glossary systolic array", "Explain a term of two words"),
     ]),
     ("targets", &[
         ("npu targets", "List the accelerators and their instances"),
-        ("npu targets tcu --options", "List what its compiler can be asked for"),
+        ("npu targets tcu:pynqz1 --svg pynqz1.svg", "Draw the units, memories and data paths of an instance"),
+        ("npu targets tcu --options", "List the options of its compiler"),
         ("npu targets tcu:ultra96v2", "List the parameters that `--target tcu:ultra96v2,array_size=8` may set"),
     ]),
     ("trace", &[
         ("npu trace m.onnx --input x.npy -o float.npz", "Write every value of the network in float"),
-        ("npu trace m.onnx --target tcu:pynqz1 --input x.npy -o t.npz", "Write what the machine has in every layer"),
-        ("npu trace out/m_onnx_pynqz1.tmodel --model m.onnx --input x.npy -o t.npz", "The same of an artifact"),
+        ("npu trace m.onnx --target tcu:pynqz1 --input x.npy -o t.npz", "Write the machine's values of every layer"),
+        ("npu trace out/m_onnx_pynqz1.tmodel --model m.onnx --input x.npy -o t.npz", "Write them for an artifact"),
     ]),
     ("diff", &[
-        ("npu diff before.json after.json --threshold 2", "Fail where a figure became worse by more than 2 %"),
-        ("npu diff m.onnx m.onnx@tcu:pynqz1 --input x.npy", "Tell where the machine parts from float, and why"),
-        ("npu diff m.onnx@tcu:pynqz1 board.npz --input x.npy", "Tell where a board parts from the machine"),
-        ("npu diff out/m_onnx_pynqz1.tmodel dram0=dram0.bin --input x.npy", "The same, of the board's memory"),
+        ("npu diff before.json after.json --threshold 2", "Fail if a figure became worse by more than 2 %"),
+        ("npu diff m.onnx m.onnx@tcu:pynqz1 --input x.npy", "Show where the machine differs from float, and why"),
+        ("npu diff m.onnx@tcu:pynqz1 board.npz --input x.npy", "Show where a board differs from the machine"),
+        ("npu diff out/m_onnx_pynqz1.tmodel dram0=dram0.bin --input x.npy", "Compare the board's memory"),
     ]),
     ("lsp", &[
         ("npu lsp", "Serve the editor that starts it"),
-        ("npu lsp --target tcu:zcu104", "The same, for texts that do not say what they are for"),
+        ("npu lsp --target tcu:zcu104", "Serve it, with a target for texts that specify none"),
     ]),
     ("completions", &[
         ("npu completions bash", "Print the script; `source <(npu completions bash)` loads it"),
-        ("npu completions fish", "The same for fish: `npu completions fish | source`"),
+        ("npu completions fish", "Print the script for fish: `npu completions fish | source`"),
     ]),
     ("man", &[
         ("npu man -o man1", "Write the pages; `man man1/npu-run.1` shows one"),
@@ -162,16 +166,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ]),
 ];
 
-/// The examples of a verb.
+/// Returns the examples of a verb.
 pub fn of(verb: &str) -> &'static [Example] {
-    // Default: a verb without examples is a mistake that a test finds.
+    // Default: a verb without examples is an error that a test finds.
     EXAMPLES.iter().find(|(name, _)| *name == verb).map_or(&[], |(_, examples)| *examples)
 }
 
-/// Lines with `-h`.
+/// Number of examples with `-h`.
 const BRIEF: usize = 2;
 
-/// The command with examples in the help of each verb: with `-h` the first lines alone.
+/// Adds examples to the help of each verb; `-h` only shows the first ones.
 pub fn attach(command: Command) -> Command {
     command.mut_subcommands(|verb| {
         let examples = of(verb.get_name());
@@ -199,10 +203,10 @@ mod tests {
             let count = of(verb).len();
             assert!((2..=4).contains(&count), "{verb}: {count}");
         }
-        assert_eq!(EXAMPLES.len(), verbs.len(), "every example is of a verb");
+        assert_eq!(EXAMPLES.len(), verbs.len(), "every example belongs to a verb");
     }
 
-    /// The parser takes each, for the verb it stands under, and the instances they name exist.
+    /// The parser accepts each example for its verb, and the instances in them exist.
     #[test]
     fn every_example_is_a_command_line() {
         for (verb, examples) in EXAMPLES {

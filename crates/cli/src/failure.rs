@@ -1,4 +1,4 @@
-//! [`Failure`]: why a command did not get to its answer.
+//! [`Failure`]: the reasons why a command fails.
 
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -8,7 +8,7 @@ use npukit::verbs::check::Report;
 use npukit::{Diagnostic, codes, described, suggestion};
 use serde_json::Value;
 
-/// Why a command did not get to its answer.
+/// Reason why a command fails.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum Failure {
     /// The verb failed.
@@ -18,48 +18,48 @@ pub enum Failure {
     /// A file could not be written.
     #[error("cannot write `{path}`: {aftermath}")]
     Write {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: String,
-        /// What was written all the same.
+        /// Files that were written nevertheless.
         aftermath: Aftermath,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// An output leads to a file that the command reads.
-    #[error("`{path}` is an input of this command, read as `{input}`: it would be lost")]
+    /// An output is a file that the command reads.
+    #[error("`{path}` is an input of this command, read as `{input}`, and would be overwritten")]
     #[diagnostic(help("name another file for the output; nothing was written"))]
     SameFile {
-        /// The output.
+        /// Path of the output.
         path: String,
-        /// The input.
+        /// Path of the input.
         input: String,
     },
-    /// Two outputs lead to one file.
-    #[error("`{path}` and `{other}` are the same file, and each is to be written")]
+    /// Two outputs are the same file.
+    #[error("`{path}` and `{other}` are the same file, but both would be written")]
     #[diagnostic(help("name another file for one of them; nothing was written"))]
     SameOutput {
-        /// An output.
+        /// Path of an output.
         path: String,
-        /// Another.
+        /// Path of the other output.
         other: String,
     },
-    /// A column that a table does not have.
-    #[error("there is no column `{name}`{meant}; there are {legal}")]
+    /// A table does not have a column.
+    #[error("there is no column `{name}`{meant}; columns are {legal}")]
     Column {
-        /// What was asked for.
+        /// Name as given.
         name: String,
-        /// What is meant, perhaps.
+        /// Suggestion for a similar name.
         meant: String,
-        /// The columns there are.
+        /// Names of the table's columns.
         legal: String,
     },
-    /// A dump that the program does not have.
-    #[error("`--dump {text}` is not what can be dumped")]
+    /// The program has no such data to dump.
+    #[error("`--dump {text}` names neither a file nor a memory range")]
     #[diagnostic(help(
-        "of a model: one `FILE.npz`; of a program in text or words: `NAME[A:B]`, as `acc[0:4]`, or `NAME[A:B]=FILE`"
+        "for a model give one `FILE.npz`; for an assembly or binary program `NAME[A:B]`, as `acc[0:4]`, or `NAME[A:B]=FILE`"
     ))]
     Dump {
-        /// As it was written.
+        /// Value as given.
         text: String,
     },
     /// `npu bench accuracy` has no networks.
@@ -68,69 +68,69 @@ pub enum Failure {
         "give it with --models DIR: the `.tflite` files of MLPerf Tiny, as `ic_resnet8_int8.tflite`"
     ))]
     NoModels,
-    /// A setting that no verb takes.
+    /// A setting is not known to any verb.
     #[error("{place}: {reason}")]
     Setting {
-        /// Where it stands.
+        /// Location of the setting.
         place: String,
-        /// What is wrong with it.
+        /// Description of the error.
         reason: String,
     },
-    /// A target of the settings that does not exist.
-    #[error("the target of {place} cannot be taken")]
+    /// The target in the settings does not exist.
+    #[error("the target of {place} cannot be used")]
     #[diagnostic(forward(source))]
     TargetSetting {
-        /// Where it stands.
+        /// Location of the setting.
         place: String,
-        /// What is wrong with it.
+        /// Error of the target.
         source: Box<npukit::Error>,
     },
-    /// Lines of a debugger's script are no commands.
+    /// Lines of a debugger script are not commands.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Script(#[from] npukit_debug::ScriptError),
-    /// What a debugger needs is not there.
+    /// The debugger lacks something that it needs.
     #[error("{reason}")]
     Debugger {
-        /// What is missing, or went wrong.
+        /// Description of what is missing or failed.
         reason: String,
     },
-    /// Standard output does not take the answer.
+    /// The answer cannot be written to standard output.
     #[error("cannot print")]
     Print(#[source] io::Error),
-    /// An editor went, or does not speak the protocol.
+    /// The editor disconnected, or violates the protocol.
     #[error("the session with the editor failed")]
     Editor(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 codes!(Failure {
-    Write = "not-written": "a file cannot be written; nothing else of the command was, unless the message says so";
-    SameFile = "same-file": "an output leads to a file that the command reads";
-    SameOutput = "same-output": "two outputs lead to one file";
+    Write = "not-written": "a file cannot be written; no other file was written either, unless the message lists it";
+    SameFile = "same-file": "an output is a file that the command reads";
+    SameOutput = "same-output": "two outputs are the same file";
     NoModels = "no-models": "an accuracy table is asked for without its networks";
-    Dump = "invalid-dump": "what is to be dumped is neither a file of a model's tensors nor a range of a memory";
-    Column = "unknown-column": "a column of `--columns` or `--sort` is none of the table's";
-    Setting = "invalid-setting": "a setting of npu.toml is one that no verb takes";
-    TargetSetting = "invalid-target-setting": "the target of npu.toml or `NPU_TARGET` cannot be taken";
-    Script = "invalid-script": "a line of a debugger's script is no command";
-    Debugger = "no-debugger": "a debugger cannot answer as asked, or has lost who it speaks with";
-    Print = "not-printed": "standard output does not take the answer";
-    Editor = "editor-failed": "an editor goes without saying so, or says what is not of the language server protocol";
+    Dump = "invalid-dump": "the value of `--dump` names neither a file nor a memory range";
+    Column = "unknown-column": "a column of `--columns` or `--sort` is not in the table";
+    Setting = "invalid-setting": "a setting of npu.toml is not known to any verb";
+    TargetSetting = "invalid-target-setting": "the target of npu.toml or `NPU_TARGET` cannot be used";
+    Script = "invalid-script": "a line of a debugger script is not a command";
+    Debugger = "no-debugger": "a debugger cannot work as requested, or lost its connection";
+    Print = "not-printed": "the answer cannot be written to standard output";
+    Editor = "editor-failed": "an editor disconnected without notice, or violates the language server protocol";
 } carries { Verb.0 });
 
 impl Failure {
-    /// That the setting at `place` is wrong, and why.
+    /// Creates the error of an invalid setting at `place`.
     pub fn setting(place: &str, reason: impl Into<String>) -> Self {
         Self::Setting { place: place.to_owned(), reason: reason.into() }
     }
 
-    /// That a table has no column `name`, but those that are `legal`.
+    /// Creates the error that a table has no column `name`; `legal` are its columns.
     pub fn column(name: &str, legal: &[String]) -> Self {
         let meant = suggestion(name, legal.iter().map(String::as_str));
         Self::Column { name: name.to_owned(), meant, legal: legal.join(", ") }
     }
 
-    /// Whether the command line is at fault.
+    /// Whether the command line caused the failure.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Verb(error) => error.is_usage(),
@@ -149,7 +149,7 @@ impl Failure {
         }
     }
 
-    /// Everything that is wrong, an entry for each fault.
+    /// Returns all diagnostics, one for each fault.
     fn diagnostics(&self) -> Vec<Diagnostic> {
         let one = |path: &str| vec![Diagnostic::of(npukit::Coded::code(self), self).at(Place::file(path))];
         match self {
@@ -171,8 +171,8 @@ impl Failure {
         }
     }
 
-    /// For `--json`: the message and its causes, everything that is wrong, and for a model that is not supported what
-    /// `npu check` says.
+    /// Returns the JSON report: the message and its causes, all diagnostics, and for an unsupported
+    /// model the report of `npu check`.
     pub fn json(&self) -> Value {
         match self {
             Self::Verb(error) => error.json(),
@@ -180,7 +180,7 @@ impl Failure {
         }
     }
 
-    /// What stands in the way of a model that is not supported.
+    /// Returns the problems of an unsupported model.
     pub fn refusal(&self) -> Option<&Report> {
         match self {
             Self::Verb(npukit::Error::Refused { report }) => Some(report),
@@ -188,7 +188,7 @@ impl Failure {
         }
     }
 
-    /// What is known of a program that was to be proved and is not.
+    /// Returns the report of a program that could not be proved.
     pub fn proof(&self) -> Option<&npukit::verbs::verify::Report> {
         match self {
             Self::Verb(npukit::Error::NotProved { report }) => Some(report),
@@ -197,17 +197,17 @@ impl Failure {
     }
 }
 
-/// What is written after writing has failed.
+/// Files that were written although writing failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aftermath {
-    /// Devices and pipes that have taken all of their content.
+    /// Devices and pipes that received all of their contents.
     through: Vec<String>,
-    /// Places that could not be put back.
+    /// Places that could not be restored.
     new: Vec<String>,
 }
 
 impl Aftermath {
-    /// Of these devices and places.
+    /// Creates the list of devices that were written, and of places that could not be restored.
     pub fn new(through: &[PathBuf], new: &[PathBuf]) -> Self {
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect();
         Self { through: texts(through), new: texts(new) }
@@ -222,12 +222,12 @@ impl fmt::Display for Aftermath {
         match (through.is_empty(), new.is_empty()) {
             (true, true) => f.write_str("nothing was written"),
             (false, true) => {
-                write!(f, "nothing was written but {}, which cannot be taken back", list(through))
+                write!(f, "nothing was written except {}, which cannot be undone", list(through))
             }
             (_, false) => {
                 write!(
                     f,
-                    "what was at {} could not be put back yet, the next `npu` that writes there tries again",
+                    "the previous file at {} could not be restored yet; the next `npu` that writes there tries again",
                     list(new)
                 )?;
                 if through.is_empty() { Ok(()) } else { write!(f, "; {} was written", list(through)) }
@@ -241,7 +241,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// `docs/errors.md`: every code, as the errors themselves say. `NPUKIT_BLESS=1` writes it.
+    /// `docs/errors.md` lists every code, as the errors define them. `NPUKIT_BLESS=1` writes it.
     #[test]
     fn every_code_is_documented() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md");
@@ -249,7 +249,7 @@ mod tests {
         codes.extend(<Failure as npukit::Coded>::CODES);
         codes.push(crate::usage::USAGE);
         codes.sort();
-        assert!(codes.windows(2).all(|pair| pair[0].name != pair[1].name), "a code means two things");
+        assert!(codes.windows(2).all(|pair| pair[0].name != pair[1].name), "a code has two meanings");
         let row = |code: &npukit::Code| format!("| `{}` | {} |\n", code.name, code.meaning);
         let page = format!("{HEAD}{}", codes.iter().map(row).collect::<String>());
         if std::env::var("NPUKIT_BLESS").is_ok_and(|bless| bless == "1") {
@@ -290,8 +290,10 @@ for people.
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
         let text = |through: &[&str], new: &[&str]| Aftermath::new(&paths(through), &paths(new)).to_string();
         assert_eq!(text(&[], &[]), "nothing was written");
-        assert_eq!(text(&["d"], &[]), "nothing was written but `d`, which cannot be taken back");
-        assert!(text(&[], &["a", "b"]).starts_with("what was at `a`, `b` could not be put back yet"));
+        assert_eq!(text(&["d"], &[]), "nothing was written except `d`, which cannot be undone");
+        assert!(
+            text(&[], &["a", "b"]).starts_with("the previous file at `a`, `b` could not be restored yet")
+        );
         assert!(text(&["d"], &["a"]).ends_with("; `d` was written"));
     }
 }

@@ -1,4 +1,5 @@
-//! The front page: what `npu` alone prints, verbs by what a person wants; `npu help --all` prints all of them.
+//! Front page: the output of `npu` alone, with verbs grouped by purpose; `npu help --all` prints
+//! all verbs.
 
 use std::fmt::Write;
 
@@ -10,7 +11,8 @@ use crate::args::GLOBAL;
 use crate::cli;
 use crate::examples::FIRST;
 
-/// Verbs by what a person wants. Any other is for programs and for who works on npukit: `npu help --all` has them.
+/// Verbs by purpose. All other verbs, for programs and for developers of npukit, are listed by `npu
+/// help --all`.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "zoo", "targets", "glossary"]),
     ("Your network", &["check", "run", "time", "compile", "report", "explore", "verify", "generate", "diff"]),
@@ -18,10 +20,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Hardware", &["rtl", "cosim"]),
 ];
 
-/// Name of the group that `npu help --all` adds.
+/// Name of the group of all other verbs in `npu help --all`.
 const REST: &str = "The rest";
 
-/// The command line with the front page as its help, and the verb `help`.
+/// Returns the command line with the front page as its help, and the verb `help`.
 pub fn command() -> Command {
     let command = cli::command();
     let page = page(&command, false);
@@ -33,13 +35,13 @@ pub fn command() -> Command {
     command.disable_help_subcommand(true).help_template(page).subcommand(help)
 }
 
-/// Every verb, for shells.
+/// Returns all verbs, for shells.
 fn verbs() -> Vec<CompletionCandidate> {
     let command = cli::command();
     command.get_subcommands().map(|verb| CompletionCandidate::new(verb.get_name())).collect()
 }
 
-/// What `npu help` is to print, as arguments of the command; every verb for `--all`.
+/// Returns the arguments that print the requested help; with `--all` an overview of every verb.
 pub fn asked(command: &mut Command, help: &ArgMatches) -> Vec<String> {
     if help.get_flag("all") {
         let all = page(command, true);
@@ -51,7 +53,7 @@ pub fn asked(command: &mut Command, help: &ArgMatches) -> Vec<String> {
     }
 }
 
-/// Verbs by group, examples, and where to begin.
+/// Formats the verbs by group, examples, and a first step.
 fn page(command: &Command, has_rest: bool) -> String {
     let header = *command.get_styles().get_header();
     let mut page = "{about}\n\n{usage-heading} {usage}\n".to_owned();
@@ -73,11 +75,11 @@ fn page(command: &Command, has_rest: bool) -> String {
     page + "New here? `npu demo`. All commands: `npu help --all`; one of them: `npu help run`.\n"
 }
 
-/// A group: a verb a line.
+/// Adds a group, with one verb per line.
 fn add<'a>(page: &mut String, header: Style, heading: &str, verbs: impl Iterator<Item = &'a Command>) {
     let _ = write!(page, "\n{header}{heading}:{header:#}\n");
     for verb in verbs {
-        // Default: every verb says what it does.
+        // Default: every verb has a description.
         let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(page, "  {:<12}{about}", verb.get_name());
     }

@@ -1,7 +1,8 @@
-//! The `npu` command: arguments, files, printing, exit status. What it does is in the `npukit` crate.
+//! The `npu` command: arguments, files, printing, exit status. Its functions are in the `npukit`
+//! crate.
 //!
-//! Status 0 is success, 1 means that an input or the result is at fault, 2 that the command line is, or the settings that
-//! complete it.
+//! Status 0 is success; 1 means that an input or the result has errors; 2 means that the command
+//! line has errors, or the settings that complete it.
 
 mod answer;
 mod args;
@@ -49,15 +50,16 @@ use serde_json::Value;
 use settings::Settings;
 use table::Screen;
 
-/// An input or the result is at fault.
+/// Exit status for errors in an input or the result.
 const AT_FAULT: u8 = 1;
-/// The command line is at fault.
+/// Exit status for errors in the command line.
 const USAGE: u8 = 2;
 
 pub use editor::Editor;
 pub use parts::{Parts, Terminal};
 
-/// Does what the arguments of this process say. Where `parts` are absent, the program that has them is started when needed.
+/// Executes the arguments of this process. If `parts` are absent, the program that contains them is
+/// started when needed.
 pub fn main(parts: Option<&Parts>) -> ExitCode {
     commands::complete(command);
     colour::set(colour::of(env::args_os()));
@@ -93,8 +95,8 @@ pub fn main(parts: Option<&Parts>) -> ExitCode {
     }
 }
 
-/// What the command line says. A verb is required, unless the version is asked for. Without any argument it is the front
-/// page that is wanted.
+/// Parses the command line. A verb is required, unless the version is requested. Without any
+/// argument, the front page is printed.
 fn parse(command: &mut Command) -> Result<ArgMatches, clap::Error> {
     if env::args_os().len() <= 1 {
         return command.try_get_matches_from_mut(["npu", "-h"]);
@@ -110,7 +112,7 @@ fn parse(command: &mut Command) -> Result<ArgMatches, clap::Error> {
     command.clone().subcommand_required(true).try_get_matches_from(env::args_os())
 }
 
-/// What the command line says, and where it is silent what the settings do. The version needs none.
+/// Completes the command line from the settings. The version needs none.
 fn completed(matches: ArgMatches) -> Result<ArgMatches, Failure> {
     if matches.get_flag("version") {
         return Ok(matches);
@@ -118,35 +120,35 @@ fn completed(matches: ArgMatches) -> Result<ArgMatches, Failure> {
     Settings::read(&command())?.complete(command(), matches)
 }
 
-/// What answers.
+/// Returns the verb that was called.
 fn verb<'a>(cli: &Cli, matches: &'a ArgMatches) -> Option<&'a str> {
     if cli.version { Some("version") } else { matches.subcommand_name() }
 }
 
-/// Help is no error.
+/// Handles an error of the parser. Help is not an error.
 fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && usage::wants_json(env::args_os()) {
-        // The error goes to standard error in any case.
+        // The error is printed to standard error in any case.
         let _ = print(&json(&with_schema(usage::json(error), Some("error"))));
     }
-    // Nobody is left to tell when the terminal is gone.
+    // If the terminal is gone, the error cannot be reported.
     let _ = usage::print(error);
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 
 fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
-    // Where a file is, there is no room for a report.
+    // If a file was written to standard output, no report can follow.
     let has_room = !disk::is_taken();
     let has_colours = if has_room { colour::is_on(&io::stdout()) } else { colour::is_on(&io::stderr()) };
     let text = match (cli.json, answer.is_data) {
         (true, _) => json(&with_schema(answer.json, verb)),
-        // Data is for who reads the pipe.
+        // Data in a pipe is read by another program.
         (false, true) if !io::stdout().is_terminal() => answer.text,
         (false, true) => printable(&answer.text).into_owned(),
         (false, false) => paint(&answer.text, has_colours),
     };
     if !(cli.verbosity.quiet && answer.success) {
-        // Notes are lost when standard error is gone; the status still tells.
+        // Notes are lost if standard error is closed; the status still reports the result.
         let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
     }
     let printed = if has_room { print(&text) } else { io::stderr().lock().write_all(text.as_bytes()) };
@@ -159,23 +161,23 @@ fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
 
 fn fail(in_json: bool, failure: Failure) -> ExitCode {
     if in_json && !disk::is_taken() {
-        // The error goes to standard error in any case.
+        // The error is printed to standard error in any case.
         let _ = print(&json(&with_schema(failure.json(), Some("error"))));
     }
     complain(&failure)
 }
 
-/// The same with what it is: `schema`, the verb and the version of its report, which rises when a key changes its meaning
-/// or goes.
+/// Adds the keys `schema`, the verb and the version of its report. The version increases when a key
+/// changes its meaning or is removed.
 fn with_schema(mut report: Value, verb: Option<&str>) -> Value {
-    debug_assert!(report.is_object() && verb.is_some(), "a report is an object, of a verb");
+    debug_assert!(report.is_object() && verb.is_some(), "a report is an object and belongs to a verb");
     if let (Some(fields), Some(verb)) = (report.as_object_mut(), verb) {
         fields.insert("schema".to_owned(), format!("npukit.{verb}/1").into());
     }
     report
 }
 
-/// Writes to standard output; a reader that has gone away is no error.
+/// Writes to standard output; a closed pipe is not an error.
 fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -185,7 +187,7 @@ fn print(text: &str) -> io::Result<()> {
 }
 
 fn complain(failure: &Failure) -> ExitCode {
-    // Colours are control characters: where there are others, it is said without.
+    // Colors are control characters: if there are others, the message is printed without color.
     let plain = rendered(failure, miette::GraphicalTheme::none());
     let text = match printable(&plain) {
         Cow::Borrowed(_) => rendered(failure, theme()),
@@ -199,9 +201,9 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
     if let Some(report) = failure.refusal() {
         return commands::refusal(report);
     }
-    // The message stands below what it is about.
+    // The message is below the report that it refers to.
     let mut text = failure.proof().map(|report| commands::proof(report) + "\n").unwrap_or_default(); // Default: no proof.
-    // A command that is to be copied stays on its line.
+    // A command for copying must stay on its line.
     let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);
     let handler = match Screen::current().width {
@@ -214,7 +216,7 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
     text
 }
 
-/// Lines on a terminal, colours where they are wanted, plain text elsewhere.
+/// Returns the theme: lines on a terminal, color if requested, plain text elsewhere.
 fn theme() -> miette::GraphicalTheme {
     let out = io::stderr();
     match (colour::is_on(&out), out.is_terminal()) {

@@ -1,4 +1,4 @@
-//! What is logged: [`levels`] says of what, and [`write`] how.
+//! Logging: [`levels`] selects the events, and [`write`] formats them.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Write as _};
@@ -11,12 +11,12 @@ use tracing::{Event, Level};
 use crate::printable::printable;
 use crate::watch::Watch;
 
-/// Says what is logged where the command line does not.
+/// Environment variable that selects events if the command line does not.
 pub const VARIABLE: &str = "RUST_LOG";
-/// What the names of all our modules begin with.
+/// Prefix of the names of all npukit modules.
 const OURS: &str = "npu";
 
-/// Of which modules what is logged: the longest beginning of a module's name counts.
+/// Levels of modules, by prefix of their names: the longest prefix applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels(Vec<(String, LevelFilter)>);
 
@@ -24,19 +24,20 @@ impl Levels {
     /// Whether an event is logged.
     pub fn has(&self, target: &str, level: Level) -> bool {
         let known = self.0.iter().filter(|(module, _)| target.starts_with(module.as_str()));
-        // Of two of one module the last counts.
+        // Of two equal prefixes, the last applies.
         known.max_by_key(|(module, _)| module.len()).is_some_and(|(_, filter)| level <= *filter)
     }
 
-    /// What a text says; else what is wrong with it.
+    /// Parses levels, or returns a description of the error.
     fn parsed(text: &str) -> Result<Self, String> {
         text.split(',').map(directive).collect::<Result<_, _>>().map(Self)
     }
 }
 
-/// A module and its level: one without the other counts for all modules, or logs all of the module.
+/// Parses a module with its level. A level alone applies to all modules; a module alone is logged
+/// completely.
 fn directive(text: &str) -> Result<(String, LevelFilter), String> {
-    let wrong = |level: &str| format!("`{level}` is no level");
+    let wrong = |level: &str| format!("`{level}` is not a level");
     match text.split_once('=') {
         Some((_, level)) if level.contains('=') => Err(format!("`{text}` has more than one `=`")),
         Some((module, level)) => Ok((module.to_owned(), level.parse().map_err(|_| wrong(level))?)),
@@ -47,9 +48,10 @@ fn directive(text: &str) -> Result<(String, LevelFilter), String> {
     }
 }
 
-/// What is logged: as often as `-v` says, else as the variable does; none for nothing.
+/// Returns the levels from the number of `-v` options, otherwise from the variable; `None` if
+/// nothing is logged.
 ///
-/// Errors: what is wrong with the variable, and what is legal.
+/// Errors: the error in the variable, with the legal values.
 pub fn levels(verbose: u8, variable: Option<&OsStr>) -> Result<Option<Levels>, String> {
     let level = match (verbose, variable) {
         (0, None) => return Ok(None),
@@ -74,17 +76,17 @@ fn of_variable(text: &OsStr) -> Result<Levels, String> {
     ))
 }
 
-/// Writes an event in a line on standard error, beside the progress.
+/// Writes an event as a line on standard error, above the progress bar.
 pub fn write(watch: &Watch, event: &Event<'_>) -> io::Result<()> {
     let metadata = event.metadata();
     let mut fields = Fields(String::new());
     event.record(&mut fields);
     let text = format!("{:>5} {}:{}\n", metadata.level().as_str(), metadata.target(), fields.0);
-    // Names of inputs may hold what a terminal obeys.
+    // Names of inputs may contain control characters.
     watch.beside(|| io::stderr().lock().write_all(printable(&text).as_bytes()))
 }
 
-/// Message and values of an event, each behind a space.
+/// Message and values of an event, each after a space.
 struct Fields(String);
 
 impl Visit for Fields {

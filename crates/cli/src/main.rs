@@ -1,4 +1,4 @@
-//! `npu` without the parts that `npu-interactive` has.
+//! The program `npu`, without the parts in `npu-interactive`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Who listens to what a command tells of its work: the log, the progress and the timings.
+//! Observers of a command's work: the log, the progress bar and the timings.
 
 use std::env;
 use std::io::{self, Write};
@@ -15,27 +15,27 @@ use crate::timings;
 use crate::verbosity::Verbosity;
 use crate::watch::Watch;
 
-/// Listens from now on.
+/// Starts observing.
 pub fn watch(cli: &Cli) -> Watch {
     let watch = Watch::new(!cli.verbosity.quiet && cli.command.as_ref().is_none_or(draws));
     let levels = levels(cli.verbosity);
     let has_phases = watch.is_looked_at(wants_timings(cli));
     if levels.is_some() || has_phases {
         let observer = Observer { levels, has_phases, watch: watch.clone(), spans: AtomicU64::new(1) };
-        // Nobody else listens in this process.
+        // There is no other subscriber in this process.
         let _ = tracing::subscriber::set_global_default(observer);
     }
     watch
 }
 
-/// Gives events to the log and phases to the watch.
+/// Passes events to the log, and phases to the watch.
 struct Observer {
-    /// What is logged; none for nothing.
+    /// Levels that are logged; `None` if logging is off.
     levels: Option<Levels>,
-    /// Whether anybody looks at phases.
+    /// Whether phases are used.
     has_phases: bool,
     watch: Watch,
-    /// The number of the next span.
+    /// Id of the next span.
     spans: AtomicU64,
 }
 
@@ -63,7 +63,7 @@ impl Subscriber for Observer {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        // When standard error is gone there is no log, either.
+        // If standard error is closed, there is no log either.
         let _ = log::write(&self.watch, event);
     }
 
@@ -71,26 +71,27 @@ impl Subscriber for Observer {
 
     fn exit(&self, _: &Id) {}
 
-    /// A phase has its span for itself, so that it is done now.
+    /// Each phase has its own span, so it is done now.
     fn try_close(&self, id: Id) -> bool {
         self.watch.close(&id);
         true
     }
 }
 
-/// What is logged; nothing, with a warning, when the variable that says it is not legal.
+/// Returns the levels to log; if the variable is not legal, nothing is logged and a warning is
+/// printed.
 fn levels(verbosity: Verbosity) -> Option<Levels> {
     if verbosity.quiet {
         return None;
     }
     log::levels(verbosity.verbose, env::var_os(log::VARIABLE).as_deref()).unwrap_or_else(|warning| {
-        // When standard error is gone there is no log, either.
+        // If standard error is closed, there is no warning either.
         let _ = io::stderr().lock().write_all(line(&format!("warning: {warning}")).as_bytes());
         None
     })
 }
 
-/// Whether a bar may be drawn: not where standard output gets text as it comes.
+/// Whether a bar may be drawn: not while text is written to standard output as it is generated.
 fn draws(command: &Command) -> bool {
     !matches!(command, Command::Generate(args) if args.prompt.is_some())
 }
@@ -106,7 +107,7 @@ fn wants_timings(cli: &Cli) -> bool {
     }
 }
 
-/// The answer with how long the phases took, when that is asked for.
+/// Adds the times of the phases to the answer, if requested.
 pub fn timed(cli: &Cli, answer: Answer, watch: &Watch) -> Answer {
     if !wants_timings(cli) {
         return answer;

@@ -1,7 +1,7 @@
-//! Flags made from what the targets declare: [`CompileOptions`] and [`TimeOptions`].
+//! Flags for the options that targets declare: [`CompileOptions`] and [`TimeOptions`].
 //!
-//! An option of several targets is one flag, and each target's line of the help says what it is there. `--help` has a
-//! section for the options of each target; `-h` leaves them out.
+//! An option of several targets is one flag, with a line of help for each target. `--help` has a
+//! section for the options of each target; `-h` omits them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use npukit::options::{OptionSpec, Stage, declared};
 use crate::args::TARGET;
 use crate::candidates::choices;
 
-/// The flag that takes any of them.
+/// Flag that accepts any option.
 pub const ANY: &str = "option";
 
-/// Options of compiling a model, by name: their flags, and `--option KEY=VALUE` for any option there is.
+/// Options of compiling a model, by name: from their flags, and from `--option KEY=VALUE`.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions(pub BTreeMap<String, String>);
 
@@ -60,7 +60,7 @@ impl FromArgMatches for TimeOptions {
 
 impl Args for TimeOptions {
     fn augment_args(command: Command) -> Command {
-        // Who writes no samples has no options of them.
+        // Commands that write no samples do not have the options of samples.
         let has_samples = command.get_arguments().any(|argument| argument.get_id() == SAMPLES);
         flags(command, if has_samples { &TIMING } else { &TIMING[..1] })
     }
@@ -70,13 +70,13 @@ impl Args for TimeOptions {
     }
 }
 
-/// The argument that samples are written by.
+/// Argument for writing samples.
 const SAMPLES: &str = "samples";
 
 /// Stages of `npu time`.
 const TIMING: [Stage; 2] = [Stage::Time, Stage::Samples];
 
-/// The options of `stages`, by key, each with the targets that have it.
+/// Returns the options of `stages` by key, each with the targets that have it.
 fn by_key(stages: &[Stage]) -> BTreeMap<&'static str, Vec<(&'static str, &'static OptionSpec)>> {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (target, spec) in declared().filter(|(_, spec)| stages.contains(&spec.stage)) {
@@ -87,12 +87,12 @@ fn by_key(stages: &[Stage]) -> BTreeMap<&'static str, Vec<(&'static str, &'stati
 
 fn flags(command: Command, stages: &[Stage]) -> Command {
     let mut flags: Vec<_> = by_key(stages).into_iter().collect();
-    // In the order of the targets, which is that of the sections of the help.
+    // Options are sorted by target, like the sections of the help.
     flags.sort_by_key(|(_, specs)| position(specs));
     flags.into_iter().fold(command, |command, (key, specs)| command.arg(flag(key, &specs)))
 }
 
-/// The flag of an option. What samples are written by is of no use without samples.
+/// Returns the flag of an option. An option for samples requires the argument that writes them.
 fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg {
     let aliases: BTreeSet<&str> = specs.iter().flat_map(|(_, spec)| spec.aliases.keys).copied().collect();
     let arg = Arg::new(key)
@@ -108,20 +108,20 @@ fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg
     if needs_samples { arg.requires(SAMPLES) } else { arg }
 }
 
-/// Where the help lists an option: by the targets that have it.
+/// Returns the help heading of an option, which lists the targets that have it.
 fn heading(specs: &[(&'static str, &'static OptionSpec)]) -> &'static str {
     let targets: Vec<&str> = specs.iter().map(|(target, _)| *target).collect();
     // The parser keeps its texts until the process ends.
     format!("Options of {}", targets.join(", ")).leak()
 }
 
-/// Where the first target that has an option stands among all.
+/// Returns the index of the first target that has an option.
 fn position(specs: &[(&'static str, &'static OptionSpec)]) -> Option<usize> {
     let (first, _) = specs.first()?;
     npukit::targets().iter().position(|target| target.name == *first)
 }
 
-/// What an option is; where several targets have it, a line for each.
+/// Returns the description of an option; with several targets, one line per target.
 fn help(specs: &[(&'static str, &'static OptionSpec)]) -> String {
     let one = |spec: &OptionSpec| format!("{} [{}] [default: {}]", spec.doc, spec.values, spec.default);
     match specs {
@@ -134,21 +134,21 @@ fn help(specs: &[(&'static str, &'static OptionSpec)]) -> String {
     }
 }
 
-/// The text as the beginning of a sentence.
+/// Returns the text with an initial capital.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     first.chain(letters).collect()
 }
 
-/// The flag that takes any option.
+/// Returns the flag that accepts any option.
 pub fn any() -> Arg {
     Arg::new(ANY)
         .long(ANY)
         .value_name("KEY=VALUE")
         .value_parser(key_and_value)
         .action(ArgAction::Append)
-        .help("Option of the target's own; --help lists them")
+        .help("Option of the target; --help lists all")
         .long_help(
             "Option of the target's own, as the sections below and `npu targets TARGET --options` list them; may be given \
              several times",
@@ -156,9 +156,9 @@ pub fn any() -> Arg {
         .help_heading(TARGET)
 }
 
-/// What the flags of the options of `stages` were given.
+/// Returns the given values of the options of `stages`.
 fn given(matches: &ArgMatches, stages: &[Stage]) -> impl Iterator<Item = (String, String)> {
-    // Not every command has all of them.
+    // Some commands do not have all of them.
     let value = |key: &'static str| {
         let given = matches.try_get_one::<String>(key).ok().flatten()?;
         Some((key.to_owned(), given.clone()))
@@ -166,7 +166,7 @@ fn given(matches: &ArgMatches, stages: &[Stage]) -> impl Iterator<Item = (String
     by_key(stages).into_keys().filter_map(value)
 }
 
-/// Options by name, of which each has one value, however often it is given.
+/// Collects options by name. An option may be given several times, but only with one value.
 fn agreed(given: impl Iterator<Item = (String, String)>) -> Result<BTreeMap<String, String>, clap::Error> {
     let mut all = BTreeMap::new();
     for (key, value) in given {
@@ -182,7 +182,7 @@ fn agreed(given: impl Iterator<Item = (String, String)>) -> Result<BTreeMap<Stri
     Ok(all)
 }
 
-/// `KEY=VALUE`
+/// Parses `KEY=VALUE`.
 pub fn key_and_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE")?;
     Ok((key.to_owned(), value.to_owned()))

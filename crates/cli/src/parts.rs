@@ -1,4 +1,5 @@
-//! [`Parts`]: what serves editors and terminals. `npu` is built without them, and starts [`PROGRAM`] where they are needed.
+//! [`Parts`]: services for editors and terminals. `npu` is built without them, and starts
+//! [`PROGRAM`] when they are needed.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -11,36 +12,37 @@ use crate::answer::Answer;
 use crate::editor::Editor;
 use crate::failure::Failure;
 
-/// The program with the parts, which lies beside `npu`.
+/// Program that contains the parts, in the folder of `npu`.
 const PROGRAM: &str = "npu-interactive";
 
-/// Parts of the command whose dependencies nothing else needs.
+/// Parts of the command with dependencies that nothing else needs.
 #[derive(Clone, Copy)]
 pub struct Parts {
-    /// Serves an editor on standard input and output, until it ends.
+    /// Serves an editor on standard input and output until it disconnects.
     pub lsp: fn(&Editor) -> Result<(), Box<dyn Error + Send + Sync>>,
-    /// Debugs for an editor, by the Debug Adapter Protocol on standard input and output, until it ends.
+    /// Debugs for an editor, with the Debug Adapter Protocol on standard input and output, until it
+    /// disconnects.
     pub dap: fn(&Open<'_>) -> io::Result<()>,
-    /// Debugs on the terminal until its user leaves. The texts are what was taken for granted.
+    /// Debugs on the terminal until the user quits. The texts are the assumptions that were made.
     pub screen: fn(Debugger, &[String], Terminal) -> io::Result<()>,
 }
 
-/// What the terminal can show.
+/// Capabilities of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminal {
-    /// Whether it has colors, and its user wants them.
+    /// Whether it supports color, and the user wants it.
     pub has_colors: bool,
-    /// Whether it has more characters than ASCII.
+    /// Whether it supports characters beyond ASCII.
     pub has_unicode: bool,
 }
 
-/// Where [`PROGRAM`] lies, if it is there.
+/// Returns the path of [`PROGRAM`], if it exists.
 pub fn program() -> Option<PathBuf> {
     let path = env::current_exe().ok()?.with_file_name(format!("{PROGRAM}{}", env::consts::EXE_SUFFIX));
     path.is_file().then_some(path)
 }
 
-/// Why there is no part, and how to get it.
+/// Returns the reason why a part is missing, and how to get it.
 pub fn missing() -> String {
     format!(
         "`{PROGRAM}` is not beside this command: `cargo build --release -p npukit-interactive` or \
@@ -56,18 +58,18 @@ pub fn hand_over(program: PathBuf) -> Result<Answer, Failure> {
     Err(Failure::Debugger { reason: format!("cannot start `{}`: {error}", program.display()) })
 }
 
-/// Replaces this process; returns where that fails.
+/// Replaces this process; only returns if that fails.
 #[cfg(unix)]
 fn instead(command: &mut Command) -> io::Error {
     use std::os::unix::process::CommandExt;
     command.exec()
 }
 
-/// Ends this process as the other one ends; returns where that cannot start.
+/// Ends this process when the other one ends; only returns if that cannot start.
 #[cfg(not(unix))]
 fn instead(command: &mut Command) -> io::Error {
     match command.status() {
-        // Default: a process that was killed has no status of its own.
+        // Default: a process that was killed has no status.
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(error) => error,
     }

@@ -1,4 +1,4 @@
-//! Text for a terminal: [`printable`], a [`line`](line()) of it, and [`json`] that is.
+//! Text for a terminal: [`printable`], a [`line`](line()), and [`json`].
 
 use npukit::is_printable;
 use serde_json::Value;
@@ -6,14 +6,15 @@ use serde_json::Value;
 use crate::table::{Screen, folded};
 pub use npukit::{on_a_line, printable};
 
-/// A text that is a line, whatever the names in it hold; over several where the screen has no room.
+/// Returns a text as one line, with escaped control characters; it is wrapped if the screen is too
+/// narrow.
 pub fn line(text: &str) -> String {
     const INDENT: usize = 4;
     folded(&on_a_line(text), INDENT, Screen::current())
 }
 
-/// JSON for programs that a terminal shows as it is, too: what JSON itself leaves of control characters and marks of
-/// direction stands in strings, where it may be escaped.
+/// Formats JSON so that a terminal can show it, too: control characters and direction marks that
+/// JSON does not escape are escaped in strings.
 pub fn json(value: &Value) -> String {
     let mut out = String::new();
     for c in format!("{value:#}\n").chars() {

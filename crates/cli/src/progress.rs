@@ -1,4 +1,4 @@
-//! [`Bar`]: how far a command is, in a line on a terminal.
+//! [`Bar`]: the progress of a command, as a line on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::table::{fitting, width};
 
-/// A line on standard error that goes when it is dropped.
+/// Line on standard error, which disappears when it is dropped.
 pub struct Bar {
     shared: Arc<Shared>,
-    /// Shows that time goes on.
+    /// Thread that updates the elapsed time.
     ticker: Option<JoinHandle<()>>,
 }
 
@@ -21,56 +21,56 @@ struct Shared {
     ended: Condvar,
 }
 
-/// What the line says.
+/// Contents of the line.
 struct Line {
     begin: Instant,
     what: String,
     counted: Option<Counted>,
     ticks: usize,
-    /// When it was drawn last.
+    /// Time of the last update.
     drawn: Option<Instant>,
-    /// Characters that stand on the terminal.
+    /// Number of characters on the terminal.
     width: usize,
     has_ended: bool,
 }
 
-/// How far a phase is.
+/// Progress of a phase.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
-    /// Since it began.
+    /// Time since the phase began.
     pub elapsed: Duration,
-    /// Steps done.
+    /// Number of completed steps.
     pub done: u64,
-    /// All of them.
+    /// Total number of steps.
     pub total: u64,
 }
 
-/// How often the line shows that time goes on.
+/// Interval of updates of the elapsed time.
 const TICK: Duration = Duration::from_millis(100);
-/// Least time between two lines.
+/// Minimum time between two updates.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What turns.
+/// Frames of the spinner.
 const SPINNER: [char; 29] = [
     '⠁', '⠁', '⠉', '⠙', '⠚', '⠒', '⠂', '⠂', '⠒', '⠲', '⠴', '⠤', '⠄', '⠄', '⠤', '⠠', '⠠', '⠤', '⠦', '⠖', '⠒',
     '⠐', '⠐', '⠒', '⠓', '⠋', '⠉', '⠈', '⠈',
 ];
-/// Characters of the bar.
+/// Width of the bar, in characters.
 const BAR: usize = 30;
 
 impl Bar {
-    /// A line; none where standard error is no terminal.
+    /// Creates a bar; `None` if standard error is not a terminal.
     pub fn new() -> Option<Self> {
         if !io::stderr().is_terminal() {
             return None;
         }
         let shared = Arc::new(Shared { line: Mutex::new(Line::new()), ended: Condvar::new() });
         let ticking = Arc::clone(&shared);
-        // Without the thread the line shows less often that time goes on.
+        // Without the thread, the elapsed time is updated less often.
         let ticker = thread::Builder::new().name("progress".to_owned()).spawn(move || ticking.tick()).ok();
         Some(Self { shared, ticker })
     }
 
-    /// Shows what is done, and how far it is.
+    /// Shows the current phase and its progress.
     pub fn show(&self, what: &str, counted: Option<Counted>) {
         let mut line = self.shared.line();
         what.clone_into(&mut line.what);
@@ -80,7 +80,7 @@ impl Bar {
         }
     }
 
-    /// Does what writes to standard error, with the line out of the way.
+    /// Runs `write`, which writes to standard error, with the bar hidden.
     pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
         let mut line = self.shared.line();
         line.clear();
@@ -97,7 +97,7 @@ impl Drop for Bar {
         line.clear();
         drop(line);
         self.shared.ended.notify_all();
-        // It has nothing to tell.
+        // The thread has no result.
         let _ = self.ticker.take().map(JoinHandle::join);
     }
 }
@@ -107,7 +107,7 @@ impl Shared {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Draws now and then, until the line ends.
+    /// Updates the line until it ends.
     fn tick(&self) {
         let mut line = self.line();
         while !line.has_ended {
@@ -120,13 +120,13 @@ impl Shared {
 }
 
 impl Line {
-    /// One that is not yet drawn.
+    /// Creates a line that is not drawn yet.
     fn new() -> Self {
         let (begin, what) = (Instant::now(), String::new());
         Self { begin, what, counted: None, ticks: 0, drawn: None, width: 0, has_ended: false }
     }
 
-    /// Writes the line over the one that stands there. One that cannot be written is not missed.
+    /// Draws the line over the previous one. Errors are ignored.
     fn draw(&mut self) {
         if self.has_ended || self.what.is_empty() {
             return;
@@ -141,7 +141,7 @@ impl Line {
         self.drawn = Some(Instant::now());
     }
 
-    /// Takes it away.
+    /// Erases the line.
     fn clear(&mut self) {
         if self.width > 0 {
             let _ = write!(io::stderr().lock(), "\r{}\r", " ".repeat(self.width));
@@ -160,7 +160,7 @@ impl Line {
     }
 }
 
-/// A duration in the largest unit of which it has one and a half.
+/// Formats a duration in the largest unit of which it has at least 1.5.
 fn rounded(duration: Duration) -> String {
     const UNITS: [(u64, &str); 3] = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m")];
     let seconds = (duration.as_millis() as u64 + 500) / 1000;
@@ -169,7 +169,7 @@ fn rounded(duration: Duration) -> String {
 }
 
 impl Counted {
-    /// A bar, numbers, and how long the rest takes.
+    /// Formats a bar, numbers, and the remaining time.
     fn text(self) -> String {
         let Self { done, total, .. } = self;
         let done = done.min(total);
@@ -180,7 +180,7 @@ impl Counted {
         format!("[{:BAR$}] {done}/{total} {left}", "=".repeat(full) + head)
     }
 
-    /// How long the rest takes if it goes on like this; nothing where that is not known.
+    /// Formats the estimated remaining time; empty if unknown.
     fn left(self) -> String {
         let rest = self.total.saturating_sub(self.done);
         if rest == 0 || self.done == 0 {

@@ -1,4 +1,4 @@
-//! Arguments as what the library takes: sources, inputs, options of numbers.
+//! Conversion of arguments to requests of the library: sources, inputs, number options.
 
 use npukit::{
     AccuracyOptions, Calibration, Context, InputFile, Meaning, ModelOptions, OwnInputs, Preprocess,
@@ -14,7 +14,7 @@ use crate::disk::{Disk, settle};
 use crate::failure::Failure;
 use crate::options::CompileOptions;
 
-/// Files from the disk, and what was found before.
+/// Returns the context: files on the disk, and the cache.
 pub fn context() -> Context<'static> {
     Context::new(&Disk).with_cache(cache::current())
 }
@@ -39,9 +39,11 @@ pub fn preprocess(args: &PreprocessArgs) -> Preprocess {
     Preprocess { scale: args.scale, mean: args.mean.clone(), std: args.std.clone() }
 }
 
-/// How scales are chosen by a verb that runs inputs: these serve where no others are given.
+/// Returns the calibration of a verb that runs inputs: they are used if no calibration inputs are
+/// given.
 pub fn calibration_with(args: &CalibrationArgs, inputs: &[String], preprocess: &Preprocess) -> Calibration {
-    // One set of options: for the inputs, and for those to calibrate by where there are any.
+    // The preprocessing options apply to the calibration inputs if there are any, otherwise to the
+    // inputs.
     let is_used = !args.calibrate.is_empty();
     let own = OwnInputs { files: input_files(inputs), preprocess: preprocess.clone() };
     let preprocess = if is_used { preprocess.clone() } else { Preprocess::default() };
@@ -88,7 +90,7 @@ pub fn model_source(
     })
 }
 
-/// The target, held to the letter of its document where that is asked for.
+/// Returns the target; with the suffix that follows its specification to the letter, if requested.
 pub fn strictly(target: &Option<String>, strict: &StrictArgs) -> Result<Option<String>, npukit::Error> {
     match target {
         Some(spec) if strict.strict_draft => npukit::strict(spec).map(Some),
@@ -97,7 +99,7 @@ pub fn strictly(target: &Option<String>, strict: &StrictArgs) -> Result<Option<S
     }
 }
 
-/// The target of a command that cannot do without.
+/// Returns the target of a command that requires one.
 pub fn needed(target: &Option<String>) -> Result<&str, npukit::Error> {
     target.as_deref().ok_or(npukit::Error::NoTarget)
 }

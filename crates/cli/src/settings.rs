@@ -1,7 +1,7 @@
-//! What holds where the command line does not say: [`Settings`] of `NPU_TARGET` and of the nearest `npu.toml`.
+//! Defaults for the command line: [`Settings`] from `NPU_TARGET` and from the nearest `npu.toml`.
 //!
-//! An option counts more than the environment, and that more than the file. What is for models is not given to an
-//! artifact, and an option of a target only to that target.
+//! An option takes precedence over the environment, and the environment over the file. Options of
+//! models do not apply to an artifact, and options of a target only apply to that target.
 
 mod file;
 
@@ -19,11 +19,12 @@ use crate::disk::Disk;
 use crate::failure::Failure;
 use crate::options::ANY;
 
-/// The target of commands that are given none.
+/// Target of commands without `--target`.
 const VARIABLE: &str = "NPU_TARGET";
-/// Verbs that do without a target in a way of their own: in float.
+/// Verbs that work without a target, in float.
 const IN_FLOAT: &[&str] = &["generate", "trace"];
-/// Options that a file may set beside those of targets, and whether they are for models alone.
+/// Options that a file may set in addition to target options, and whether they only apply to
+/// models.
 #[rustfmt::skip] // A table.
 const SETTABLE: &[(&str, bool)] = &[
     ("batch", true),
@@ -41,28 +42,28 @@ const SETTABLE: &[(&str, bool)] = &[
     ("format", false),
 ];
 
-/// What the environment and a file say.
+/// Settings of the environment and of a file.
 #[derive(Debug)]
 pub struct Settings {
-    /// What `NPU_TARGET` is.
+    /// Value of `NPU_TARGET`.
     pub variable: Option<String>,
-    /// The nearest `npu.toml`.
+    /// Nearest `npu.toml`.
     pub file: Option<File>,
 }
 
-/// A target that the command line does not name.
+/// Target that is not given on the command line.
 struct Fallback {
     spec: String,
-    /// Who names it.
+    /// Location of the setting.
     place: String,
 }
 
 impl Settings {
-    /// Those of this process, for the verbs of `command`.
+    /// Reads the settings of this process, for the verbs of `command`.
     ///
     /// # Errors
     ///
-    /// A variable that is not text; a file that cannot be read, or that says what no verb knows.
+    /// The variable is not text; a file cannot be read, or contains settings that no verb has.
     pub fn read(command: &Command) -> Result<Self, Failure> {
         let variable = match std::env::var(VARIABLE) {
             Ok(text) => Some(text).filter(|text| !text.is_empty()),
@@ -74,11 +75,11 @@ impl Settings {
         Ok(Self { variable, file: File::nearest(command)? })
     }
 
-    /// What `command` was given, and where it was given nothing what the settings say.
+    /// Completes the arguments of `command` from the settings.
     ///
     /// # Errors
     ///
-    /// A target that does not exist, a value that the verb does not take.
+    /// A target does not exist, or the verb does not accept a value.
     pub fn complete(&self, command: Command, matches: ArgMatches) -> Result<ArgMatches, Failure> {
         let Some((verb, given)) = matches.subcommand() else { return Ok(matches) };
         let Some(of_verb) = command.find_subcommand(verb) else { return Ok(matches) };
@@ -107,7 +108,7 @@ impl Settings {
         with_defaults(command, &verb, values).try_get_matches().map_err(|error| self.illegal(&verb, &error))
     }
 
-    /// The target to take when the command line names none.
+    /// Returns the target to use if the command line gives none.
     fn target(&self) -> Result<Option<Fallback>, Failure> {
         let variable = self.variable.clone().map(|spec| Fallback { spec, place: VARIABLE.to_owned() });
         let of_file = || {
@@ -123,7 +124,7 @@ impl Settings {
         Ok(Some(default))
     }
 
-    /// A value that the verb does not take.
+    /// Returns the error for a value that the verb does not accept.
     fn illegal(&self, verb: &str, error: &clap::Error) -> Failure {
         let argument = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(text)) => text.trim_start_matches('-'),
@@ -136,29 +137,29 @@ impl Settings {
             _ => format!("`{verb}`"),
         };
         let legal = match error.get(ContextKind::ValidValue) {
-            Some(ContextValue::Strings(values)) => format!("legal are {}", values.join(", ")),
+            Some(ContextValue::Strings(values)) => format!("legal values are {}", values.join(", ")),
             _ => std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string),
         };
         Failure::setting(&place, format!("`{key}` is not legal: {legal}"))
     }
 }
 
-/// The target that the `npu.toml` of a folder names, or that of the nearest above it which has one.
+/// Returns the target of the nearest `npu.toml` in or above a folder.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, or that says what no verb of `command` knows.
+/// A file cannot be read, or contains settings that no verb of `command` has.
 pub fn target_of_folder(folder: &Path, command: &Command) -> Result<Option<String>, Failure> {
     let file = File::of_folder(folder, command)?;
     Ok(file.and_then(|file| file.target()).map(|(spec, _)| spec))
 }
 
-/// The option of a verb that is called `--key`.
+/// Returns the argument of a verb with the name `--key`.
 fn argument<'a>(verb: &'a Command, key: &str) -> Option<&'a Arg> {
     verb.get_arguments().find(|arg| is_called(arg, key))
 }
 
-/// Whether the command line says what an option is, by its flag or by `--option`.
+/// Whether the command line gives an option, by its flag or by `--option`.
 fn is_given(arg: &Arg, given: &ArgMatches) -> bool {
     // Default: a verb without options of targets is given none.
     let options = given.try_get_many::<(String, String)>(ANY).ok().flatten();
@@ -167,7 +168,7 @@ fn is_given(arg: &Arg, given: &ArgMatches) -> bool {
 }
 
 fn is_called(arg: &Arg, key: &str) -> bool {
-    // Default: an option without other spellings.
+    // Default: an option without aliases.
     arg.get_long() == Some(key) || arg.get_all_aliases().unwrap_or_default().contains(&key)
 }
 
@@ -177,7 +178,7 @@ fn is_settable(arg: &Arg) -> bool {
     SETTABLE.iter().any(|(name, _)| is_long(name)) || declared().any(|(_, spec)| is_long(spec.key))
 }
 
-/// Whether an option is of use to this target and source.
+/// Whether an option applies to this target and source.
 fn applies(arg: &Arg, target: Option<&Target>, is_artifact: bool, given: &ArgMatches) -> bool {
     let key = arg.get_long();
     if let Some((_, of_models)) = SETTABLE.iter().find(|(name, _)| key == Some(*name)) {
@@ -191,7 +192,7 @@ fn applies(arg: &Arg, target: Option<&Target>, is_artifact: bool, given: &ArgMat
     })
 }
 
-/// The accelerator that `spec` names.
+/// Returns the accelerator that `spec` names.
 fn accelerator(spec: &str) -> Option<&'static Target> {
     let name = spec.split(':').next()?;
     npukit::targets().iter().copied().find(|target| target.name == name)
@@ -201,7 +202,7 @@ fn text_of(matches: &ArgMatches, id: &str) -> Option<String> {
     matches.get_one::<String>(id).cloned()
 }
 
-/// The command with `values`, by identifier, where the options of `verb` are not given.
+/// Returns the command with `values`, by identifier, as defaults of the options of `verb`.
 fn with_defaults(command: Command, verb: &str, values: BTreeMap<String, String>) -> Command {
     command.mut_subcommand(verb, |verb| {
         values.into_iter().fold(verb, |verb, (id, value)| {

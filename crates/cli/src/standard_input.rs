@@ -1,12 +1,13 @@
-//! Standard input serves one argument: [`check`].
+//! Check that only one argument uses standard input: [`check`].
 
 use std::any::TypeId;
 
 use clap::{Arg, ArgMatches, Command, error::ErrorKind};
 
-/// Refuses a command line that names standard input twice. Inputs are the `String`s among the arguments.
+/// Rejects a command line that uses standard input twice. Inputs are the `String`s among the
+/// arguments.
 ///
-/// Errors: the arguments that name it.
+/// Errors: the arguments that use it.
 pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some((verb, given)) = matches.subcommand() else { return Ok(()) };
     let Some(spec) = command.find_subcommand(verb) else { return Ok(()) };
@@ -19,11 +20,11 @@ pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Er
     if named.len() < 2 {
         return Ok(());
     }
-    let message = format!("standard input is read once, and {} name it", named.join(" and "));
+    let message = format!("standard input can only be read once, but {} name it", named.join(" and "));
     Err(command.error(ErrorKind::ArgumentConflict, message))
 }
 
-/// How often `arg` names standard input.
+/// Returns how often `arg` uses standard input.
 fn times(given: &ArgMatches, arg: &Arg) -> usize {
     let values = given.get_raw(arg.get_id().as_str()).into_iter().flatten();
     let file = |value: &str| value.rsplit_once('=').map_or(value, |(_, file)| file).to_owned();
@@ -53,7 +54,7 @@ mod tests {
         assert_eq!(told("npu diff - b.json"), None);
         assert_eq!(told("npu eval - -o -"), None);
         let error = told("npu diff - -").unwrap();
-        assert!(error.contains("standard input is read once, and <A> and <B> name it"), "{error}");
+        assert!(error.contains("standard input can only be read once, but <A> and <B> name it"), "{error}");
         assert!(told("npu eval - --input x=-.npy").is_some());
         assert!(told("npu eval m.onnx --input=- --input=-.npy").is_some());
     }

@@ -1,6 +1,7 @@
-//! Tables and facts for people: [`table`] lays out rows for the [`Screen`], as [`TableArgs`] ask for.
+//! Tables and facts for people: [`table`] formats rows for the [`Screen`], with the options of
+//! [`TableArgs`].
 //!
-//! In a pipe lines are as long as they are. On a terminal they fit: `fit` says how.
+//! In a pipe, lines have their full length. On a terminal they are fitted to the width by `fit`.
 
 mod bar;
 mod column;
@@ -23,12 +24,12 @@ pub use number::{counted, percent, thousands};
 pub use screen::Screen;
 pub use view::{TableArgs, View};
 
-/// A table with a line of headings; ends in a newline.
+/// Formats a table with a line of headings; ends in a newline.
 pub fn table<R: Into<Row>>(columns: &[Column<'_>], rows: impl IntoIterator<Item = R>) -> String {
     viewed(columns, rows, &View::default())
 }
 
-/// The same, of the rows and columns of a view.
+/// Formats a table with the rows and columns of a view.
 pub fn viewed<R: Into<Row>>(
     columns: &[Column<'_>],
     rows: impl IntoIterator<Item = R>,
@@ -52,38 +53,38 @@ fn laid_out(columns: &[Column<'_>], mut rows: Vec<Row>, view: &View, screen: Scr
         + &notes.map(|note| folded(&note, 4, screen)).collect::<String>()
 }
 
-/// The texts of a column.
+/// Returns the texts of a column.
 fn texts(rows: &[Row], place: usize) -> impl Iterator<Item = &str> + Clone {
     // Default: a row that is too short ends in empty cells.
     rows.iter().map(move |row| row.cells.get(place).map_or("", |cell| cell.text.as_str()))
 }
 
-/// Draws figures beside themselves, the longest bar for the largest.
+/// Adds bars next to figures, the longest for the largest figure.
 fn add_bars(columns: &mut Vec<Column<'_>>, rows: &mut [Row], screen: Screen) {
     let drawn = columns.iter().enumerate().filter(|(_, column)| column.has_bar);
-    // From the right on: what is inserted moves what is right of it.
+    // From right to left, since inserting a column moves the ones to its right.
     for place in drawn.map(|(place, _)| place).rev().collect::<Vec<_>>() {
         let figure = |row: &Row| row.cells.get(place).and_then(|cell| cell.figure);
         let largest = rows.iter().filter_map(figure).fold(0.0, f64::max);
         columns.insert(place + 1, Column::bar());
         for row in rows.iter_mut() {
-            // Default: what is no number has no bar.
+            // Default: a cell without a number has no bar.
             let bar = figure(row).map_or_else(String::new, |it| bar::bar(it, largest, screen.is_unicode));
             row.cells.insert((place + 1).min(row.cells.len()), bar.into());
         }
     }
 }
 
-/// Says which columns there was no room for.
+/// Names the columns that did not fit.
 fn missing(columns: &[Column<'_>], fit: &Fit, view: &View) -> Option<String> {
     let is_missing = |(i, column): &(usize, &Column<'_>)| column.kind != Kind::Bars && !fit.kept.contains(i);
     let names: Vec<String> =
         columns.iter().enumerate().filter(is_missing).map(|(_, column)| column.name()).collect();
-    let what = if view.has_columns { "--columns brings them back" } else { "--width makes room" };
-    (!names.is_empty()).then(|| format!("no room for {}: {what}", names.join(", ")))
+    let what = if view.has_columns { "--columns shows them" } else { "a larger --width shows them" };
+    (!names.is_empty()).then(|| format!("columns left out: {}; {what}", names.join(", ")))
 }
 
-/// Names and values, one a line; ends in a newline. What has no value is left out.
+/// Formats names and values, one per line; ends in a newline. Names without a value are omitted.
 pub fn facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>) -> String {
     let facts: Vec<_> = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     let column = facts.iter().map(|(name, _)| width(name.as_ref())).max().unwrap_or(0);
@@ -157,7 +158,7 @@ mod tests {
             "layer               cycles   share",
             "conv                     7  25.0 %",
             "/block/…/part/conv      21  75.0 %",
-            "no room for less-important: --width",
+            "columns left out: less-important; a larger --width",
             "    makes room",
         ];
         assert_eq!(on(Some(36)), lines.join("\n") + "\n");

@@ -1,4 +1,4 @@
-//! Reports as text: what several verbs print.
+//! Texts of reports that several verbs print.
 
 pub(super) mod accuracy;
 pub(super) mod comparison;
@@ -8,7 +8,7 @@ pub(super) mod outputs;
 use crate::printable::line;
 use crate::verbosity::is_quiet;
 
-/// What a user should know of, a line each, unless it is to be quiet: at the end of a report.
+/// Formats notes and warnings for the end of a report, one per line; empty with `--quiet`.
 pub fn remarks(notes: &[String], warnings: &[String]) -> String {
     if is_quiet() {
         return String::new();

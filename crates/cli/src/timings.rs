@@ -1,4 +1,4 @@
-//! [`Timings`]: how long the phases of a command took.
+//! [`Timings`]: the time of each phase of a command.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use npukit::report::PhaseTime;
 
 use crate::table::{Column, percent, table};
 
-/// What is in no phase.
+/// Name of the time outside of all phases.
 const OTHER: &str = "other";
 
-/// The phases so far. Phases of one name within the same one are one.
+/// Phases so far. Phases with the same name and parent are merged.
 #[derive(Debug, Default)]
 pub struct Timings {
     phases: Vec<Entry>,
@@ -18,13 +18,13 @@ pub struct Timings {
 #[derive(Debug)]
 struct Entry {
     name: String,
-    /// Place of the phase around it.
+    /// Index of the parent phase.
     parent: Option<usize>,
     time: Duration,
 }
 
 impl Timings {
-    /// The place of a phase within another.
+    /// Returns the index of a phase within its parent.
     pub fn place(&mut self, name: &str, parent: Option<usize>) -> usize {
         let known = self.phases.iter().position(|phase| phase.name == name && phase.parent == parent);
         known.unwrap_or_else(|| {
@@ -33,12 +33,13 @@ impl Timings {
         })
     }
 
-    /// The phase at a place took so long, once more.
+    /// Adds time to the phase at an index.
     pub fn add(&mut self, place: usize, time: Duration) {
         self.phases.iter_mut().skip(place).take(1).for_each(|phase| phase.time += time);
     }
 
-    /// All phases of a command that took `whole`, each before those within it, with the rest of the time.
+    /// Returns all phases of a command that took `whole`, parents before children, and the
+    /// remaining time.
     pub fn report(&self, whole: Duration) -> Vec<PhaseTime> {
         let mut rows = Vec::new();
         self.within(None, 0, &mut rows);
@@ -47,7 +48,7 @@ impl Timings {
         rows
     }
 
-    /// The phases within one.
+    /// Returns the children of a phase.
     fn of(&self, parent: Option<usize>) -> impl Iterator<Item = (usize, &Entry)> {
         self.phases.iter().enumerate().filter(move |(_, phase)| phase.parent == parent)
     }
@@ -64,7 +65,7 @@ fn row(phase: &str, time: Duration, depth: usize) -> PhaseTime {
     PhaseTime { phase: phase.to_owned(), seconds: time.as_secs_f64(), depth }
 }
 
-/// A line for each phase, those within others indented; shares are of the whole.
+/// Formats one line per phase, with indented children; shares are of the whole.
 pub fn text(rows: &[PhaseTime]) -> String {
     let whole: f64 = rows.iter().filter(|row| row.depth == 0).map(|row| row.seconds).sum();
     let share = |seconds: f64| percent(if whole > 0.0 { seconds / whole } else { 0.0 });
@@ -90,7 +91,7 @@ mod tests {
         let compile = add("compile", None, 250);
         add("lower", Some(compile), 50);
         add("clock", None, 100);
-        // Once more, after others.
+        // This phase was already added before.
         add("compile", None, 250);
         add("schedule", Some(compile), 400);
         add("lower", Some(compile), 50);

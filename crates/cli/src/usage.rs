@@ -1,4 +1,4 @@
-//! What is wrong with a command line that is none: for a terminal, and as `--json` tells it.
+//! Errors of the command line: for a terminal, and for `--json`.
 
 use std::borrow::Cow;
 use std::env;
@@ -11,21 +11,22 @@ use clap::error::ErrorKind;
 use npukit::{Code, Diagnostic, on_a_line, printable};
 use serde_json::{Value, json};
 
-/// What such an error is.
-pub const USAGE: Code = Code { name: "usage", meaning: "the command line is not one of this command" };
+/// Error code of an invalid command line.
+pub const USAGE: Code = Code { name: "usage", meaning: "the command line is not valid" };
 
-/// The command, whose errors have no colours where an argument holds what a terminal would obey: colours are control
-/// characters, too, and could not be told from those.
+/// Turns color off in errors if an argument contains control characters. Colors are control
+/// characters, too, and could not be distinguished from those.
 pub fn uncoloured(command: Command, arguments: impl Iterator<Item = OsString>) -> Command {
     if orders(arguments) { command.styles(Styles::plain()) } else { command }
 }
 
-/// Whether an argument holds what a terminal would obey.
+/// Whether an argument contains control characters.
 fn orders(mut arguments: impl Iterator<Item = OsString>) -> bool {
     arguments.any(|argument| matches!(on_a_line(&argument.to_string_lossy()), Cow::Owned(_)))
 }
 
-/// Prints an error of a command that is [`uncoloured`] where it has to be; what is help goes to standard output.
+/// Prints an error of a command that is [`uncoloured`] if necessary; help is printed to standard
+/// output.
 pub fn print(error: &clap::Error) -> io::Result<()> {
     if !orders(env::args_os()) {
         return error.print();
@@ -38,18 +39,18 @@ pub fn print(error: &clap::Error) -> io::Result<()> {
     }
 }
 
-/// An error of an [`uncoloured`] command as a terminal shows it. Text without colours would leave out those of the
-/// arguments.
+/// Formats an error of an [`uncoloured`] command for a terminal. Removing color codes from a
+/// colored text would also remove the control characters in arguments.
 fn escaped(error: &clap::Error) -> String {
     printable(&error.render().ansi().to_string()).into_owned()
 }
 
-/// Whether `--json` is among the arguments, as far as can be told of a command line that is none.
+/// Whether `--json` is among the arguments, as far as this is known for an invalid command line.
 pub fn wants_json(mut arguments: impl Iterator<Item = OsString>) -> bool {
     arguments.by_ref().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
-/// The report of an error: what is wrong, without how the command is used.
+/// Returns the JSON report of an error: the message, without the usage.
 pub fn json(error: &clap::Error) -> Value {
     let (message, help) = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
@@ -61,9 +62,10 @@ pub fn json(error: &clap::Error) -> Value {
     json!({ "error": message, "causes": [], "diagnostics": [diagnostic] })
 }
 
-/// The message and the tips of what is printed: the first paragraph, and lines that begin with `tip:`.
+/// Splits a printed error into message and tips: the first paragraph, and the lines that begin with
+/// `tip:`.
 fn told(text: &str) -> (String, Option<String>) {
-    let text = text.strip_prefix("error: ").unwrap_or(text); // Default: what does not begin so is the message.
+    let text = text.strip_prefix("error: ").unwrap_or(text); // Default: without the prefix, all of it is the message.
     let lines = text.lines().map(str::trim);
     let message: Vec<&str> = lines.clone().take_while(|line| !line.is_empty()).collect();
     let tips: Vec<&str> = lines.filter_map(|line| line.strip_prefix("tip: ")).collect();

@@ -1,4 +1,4 @@
-//! [`Verbosity`]: how much a command tells beside its answer.
+//! [`Verbosity`]: the amount of output in addition to the answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,39 +7,40 @@ use clap::{ArgAction, Args, Command};
 
 use crate::args::GLOBAL;
 
-/// How much a command tells beside its answer.
+/// Amount of output in addition to the answer.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Verbosity {
-    /// Log what is done; -vv and -vvv tell more
+    /// Log the work; -vv and -vvv log more
     ///
-    /// Phases and files to standard error, with -vv what is chosen, with -vvv what is tried, too. `RUST_LOG` chooses by
-    /// module.
+    /// Logs phases and files to standard error; -vv also logs choices, -vvv also attempts.
+    /// `RUST_LOG` selects levels by module.
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = GLOBAL)]
     pub verbose: u8,
-    /// Print errors and the report alone
+    /// Print errors and the report only
     ///
-    /// Notes, warnings and progress are left out.
+    /// Omits notes, warnings and progress.
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub quiet: bool,
 }
 
-/// What a command tells of its own time.
+/// Option for the command's own times.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TimingsArgs {
-    /// Tell how long each phase of the command took
+    /// Show how long each phase of the command took
     #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub timings: bool,
 }
 
-/// Whether notes and warnings are left out.
+/// Whether notes and warnings are omitted.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 impl Verbosity {
-    /// Takes effect on what is printed from now on.
+    /// Applies the options to all later output.
     ///
-    /// Errors: both at once.
+    /// Errors: both options are given.
     pub fn settle(self, command: &mut Command) -> Result<(), clap::Error> {
-        // Options of all verbs stand on either side of the verb: the parser sees no conflict of the two sides.
+        // Global options may be before and after the verb: the parser does not detect conflicts
+        // between the two sides.
         if self.quiet && self.verbose > 0 {
             let message = "the argument '--quiet' cannot be used with '--verbose'";
             return Err(command.error(ErrorKind::ArgumentConflict, message));
@@ -49,7 +50,7 @@ impl Verbosity {
     }
 }
 
-/// Whether notes and warnings are left out.
+/// Whether notes and warnings are omitted.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }

@@ -1,6 +1,7 @@
-//! [`Verilator`]: builds simulators of circuits and runs them, each in a folder of its own.
+//! [`Verilator`]: builds and runs simulators of circuits, each in a separate folder.
 //!
-//! What was built is kept below the cache's folder under the hash of sources, arguments and version; the oldest go.
+//! Simulators are kept in the cache folder under the hash of sources, arguments and version; the
+//! oldest are removed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,20 +16,20 @@ use tempfile::TempDir;
 
 use crate::cache;
 
-/// Names the program, where it is not on the PATH.
+/// Environment variable with the path of the program, if it is not on the PATH.
 const VARIABLE: &str = "NPU_VERILATOR";
-/// How it is called: by itself, and by its package for Python.
+/// Names of the program: its own, and that of its Python package.
 const NAMES: [&str; 2] = ["verilator", "verilator-cli"];
-/// Simulators that are kept.
+/// Maximum number of kept simulators.
 const MOST_KEPT: usize = 16;
-/// The oldest that builds all circuits, as it tells: version and release. Tried: that of Debian 12.
+/// Oldest release that builds all circuits: version and release. Tested with Debian 12.
 const OLDEST: (u32, u32) = (5, 6);
-/// What a kept simulator is called in its folder.
+/// Name of a kept simulator in its folder.
 const PROGRAM: &str = "simulator";
-/// Characters of what a program has printed that an error shows.
+/// Maximum characters of a program's output that an error shows.
 const MOST_PRINTED: usize = 4000;
 
-/// Verilator, on this machine.
+/// Verilator on this machine.
 pub struct Verilator;
 
 impl Simulator for Verilator {
@@ -45,7 +46,7 @@ impl Simulator for Verilator {
     }
 }
 
-/// The program, and what it says of its version.
+/// Returns the program, and its version text.
 fn found() -> Result<(OsString, String), SimulatorError> {
     let named = env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(in_any_folder);
     let names = named.map_or_else(|| NAMES.map(OsString::from).to_vec(), |name| vec![name]);
@@ -65,7 +66,8 @@ fn found() -> Result<(OsString, String), SimulatorError> {
     Err(SimulatorError::Absent { tried: tried.join("; ") })
 }
 
-/// Whether a version is older than circuits need; one that says no number is not, as packages of any commit do.
+/// Whether a version is too old. A version without a number, as in packages of arbitrary commits,
+/// is not.
 fn is_old(version: &str) -> bool {
     let number = |text: &str| text.parse::<u32>().ok();
     let told = version.split_whitespace().nth(1).and_then(|word| word.split_once('.'));
@@ -78,13 +80,14 @@ fn old(name: &OsString, found: String) -> SimulatorError {
     SimulatorError::Old { name: name.display().to_string(), found, needed: format!("{version}.{release:03}") }
 }
 
-/// The same program, also when it is started in another folder: a path is one from here, a name is looked for on the PATH.
+/// Returns the program so that it can be started in any folder: a path is made absolute, a name is
+/// looked up in the PATH.
 fn in_any_folder(name: OsString) -> OsString {
     let is_path = Path::new(&name).components().count() > 1;
     if is_path { absolute(&name).map_or(name, OsString::from) } else { name }
 }
 
-/// A folder with a simulator; one that is not kept goes when it is dropped.
+/// Folder with a simulator; removed when it is dropped, unless it is kept.
 enum Kept {
     Folder(PathBuf),
     Once(TempDir),
@@ -99,14 +102,14 @@ impl Kept {
     }
 }
 
-/// The simulator: found, or built and kept.
+/// Returns the simulator: found, or built and kept.
 fn kept(build: &Build, verilator: &OsString, version: &str) -> Result<Kept, SimulatorError> {
     let Some(all) = cache::simulators() else {
         return Ok(Kept::Once(built(build, verilator, &env::temp_dir())?));
     };
     let folder = all.join(sha256(&build.identity(version)));
     if folder.join(PROGRAM).is_file() {
-        // Where that cannot be noted, it goes sooner.
+        // If the time cannot be set, the simulator is removed earlier.
         let _ = File::open(folder.join(USED)).and_then(|file| file.set_modified(SystemTime::now()));
         return Ok(Kept::Folder(folder));
     }
@@ -114,7 +117,7 @@ fn kept(build: &Build, verilator: &OsString, version: &str) -> Result<Kept, Simu
     let new = built(build, verilator, &all)?;
     match fs::rename(new.path(), &folder) {
         Ok(()) => drop(new.keep()),
-        // Somebody else was quicker.
+        // Another process was faster.
         Err(_) if folder.join(PROGRAM).is_file() => {}
         Err(_) => return Ok(Kept::Once(new)),
     }
@@ -122,13 +125,13 @@ fn kept(build: &Build, verilator: &OsString, version: &str) -> Result<Kept, Simu
     Ok(Kept::Folder(folder))
 }
 
-/// The file of a kept simulator whose time is that of its last use.
+/// File of a kept simulator whose time is that of its last use.
 const USED: &str = "used";
 
-/// Lets go of the simulators that were not used longest.
+/// Removes the simulators with the oldest last use.
 fn let_go(all: &Path) {
     let used = |folder: PathBuf| {
-        // Default: one that nobody has used yet is being made, or was never made.
+        // Default: a simulator that was never used is being built, or its build failed.
         let of = |path: &Path| path.metadata().and_then(|facts| facts.modified());
         let time = of(&folder.join(USED)).or_else(|_| of(&folder)).ok()?;
         Some((time, folder))
@@ -140,7 +143,7 @@ fn let_go(all: &Path) {
     folders.into_iter().take(many).for_each(|(_, folder)| drop(fs::remove_dir_all(folder)));
 }
 
-/// Builds a simulator in a new folder of `parent`, which holds it alone in the end.
+/// Builds a simulator in a new folder of `parent`, which contains nothing else at the end.
 fn built(build: &Build, verilator: &OsString, parent: &Path) -> Result<TempDir, SimulatorError> {
     let _phase = Phase::begin("build simulator");
     let folder = TempDir::new_in(parent).map_err(|error| unmade(parent, &error))?;
@@ -160,7 +163,7 @@ fn built(build: &Build, verilator: &OsString, parent: &Path) -> Result<TempDir, 
     Ok(folder)
 }
 
-/// Runs a simulator in a folder of its own; gives what it has written.
+/// Runs a simulator in a temporary folder; returns the files it has written.
 fn simulated(program: &Path, run: &Run) -> Result<Seen, SimulatorError> {
     let _phase = Phase::begin("simulate circuit");
     let parent = env::temp_dir();
@@ -173,7 +176,7 @@ fn simulated(program: &Path, run: &Run) -> Result<Seen, SimulatorError> {
         status: "it does not start".to_owned(),
         output: error.to_string(),
     })?;
-    // 1: not all instructions were accepted, which the comparison tells.
+    // Status 1 means that not all instructions were accepted, which the comparison reports.
     if !matches!(output.status.code(), Some(0 | 1)) {
         return Err(SimulatorError::Run { status: output.status.to_string(), output: printed(&output) });
     }
@@ -195,7 +198,7 @@ fn unmade(path: &Path, error: &io::Error) -> SimulatorError {
     SimulatorError::Folder { path: path.display().to_string(), reason: error.to_string() }
 }
 
-/// The end of what a program has printed.
+/// Returns the end of a program's output.
 fn printed(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     let text = String::from_utf8_lossy(&both);

@@ -1,4 +1,4 @@
-//! [`Watch`]: looks at the phases of a command, to draw a bar on a terminal and to take their times.
+//! [`Watch`]: observes the phases of a command, to draw a progress bar and to measure times.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::disk::is_taken;
 use crate::progress::{Bar, Counted};
 use crate::timings::Timings;
 
-/// Looks at the phases of the thread that it is made on.
+/// Observer of the phases of the thread on which it is created.
 #[derive(Clone)]
 pub struct Watch {
     thread: ThreadId,
@@ -25,22 +25,22 @@ pub struct Watch {
 
 #[derive(Default)]
 struct State {
-    /// The phases under way, each within the one before it.
+    /// Phases in progress, each a child of the previous one.
     open: Vec<Open>,
     timings: Timings,
     bar: Option<Bar>,
 }
 
-/// A phase under way.
+/// Phase in progress.
 struct Open {
     id: Id,
     begin: Instant,
-    /// Among the timings.
+    /// Index among the timings.
     place: usize,
     steps: Steps,
 }
 
-/// What a phase tells of itself.
+/// Progress that a phase reports.
 #[derive(Clone, Debug, Default)]
 struct Steps {
     name: String,
@@ -51,7 +51,7 @@ struct Steps {
 impl Visit for Steps {
     fn record_u64(&mut self, field: &Field, value: u64) {
         match field.name() {
-            // Told from several cores: later news may come first.
+            // Reports come from several cores, so they may be out of order.
             "done" => self.done = self.done.max(value),
             "total" => self.total = Some(value),
             _ => {}
@@ -68,19 +68,19 @@ impl Visit for Steps {
 }
 
 impl Watch {
-    /// Looks from now on, and draws a bar if `draws`.
+    /// Starts observing, and draws a bar if `draws`.
     pub fn new(draws: bool) -> Self {
         let bar = if draws { Bar::new() } else { None };
         let state = State { bar, ..State::default() };
         Self { thread: thread::current().id(), begin: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Whether it looks at such a span.
+    /// Whether such a span is observed.
     pub fn wants(metadata: &Metadata<'_>) -> bool {
         metadata.is_span() && metadata.target() == PHASES
     }
 
-    /// Does what writes to standard error, with the bar out of the way.
+    /// Runs `write`, which writes to standard error, with the bar hidden.
     pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.state().bar {
             Some(bar) => bar.beside(write),
@@ -88,25 +88,25 @@ impl Watch {
         }
     }
 
-    /// Whether anybody sees what it finds.
+    /// Whether the results are used.
     pub fn is_looked_at(&self, wants_timings: bool) -> bool {
         wants_timings || self.state().bar.is_some()
     }
 
-    /// Takes the bar away, for good.
+    /// Removes the bar permanently.
     pub fn end(&self) {
         self.state().bar = None;
     }
 
-    /// How long the phases took so far.
+    /// Returns the times of the phases so far.
     pub fn timings(&self) -> Vec<PhaseTime> {
         self.state().timings.report(self.begin.elapsed())
     }
 
-    /// A phase begins.
+    /// Handles the start of a phase.
     pub fn begin(&self, attributes: &Attributes<'_>, id: &Id) {
         if thread::current().id() != self.thread {
-            // What several cores do at once has no place in a line of phases.
+            // Parallel phases are not shown in the line of phases.
             return;
         }
         let mut steps = Steps::default();
@@ -118,7 +118,7 @@ impl Watch {
         state.draw();
     }
 
-    /// A phase tells of itself.
+    /// Handles the progress report of a phase.
     pub fn record(&self, id: &Id, values: &Record<'_>) {
         let mut state = self.state();
         if let Some(open) = state.open.iter_mut().find(|open| open.id == *id) {
@@ -127,7 +127,7 @@ impl Watch {
         }
     }
 
-    /// A phase is done.
+    /// Handles the end of a phase.
     pub fn close(&self, id: &Id) {
         let mut state = self.state();
         if let Some(at) = state.open.iter().position(|open| open.id == *id) {
@@ -143,10 +143,10 @@ impl Watch {
 }
 
 impl State {
-    /// Shows the phases, and how far the innermost is whose length is known.
+    /// Shows the phases, and the progress of the innermost one with a known length.
     fn draw(&mut self) {
         if is_taken() && io::stdout().is_terminal() {
-            // The files of the command are to be read there.
+            // The user must be able to read the command's files there.
             self.bar = None;
         }
         let Some(bar) = &self.bar else { return };

@@ -1,4 +1,4 @@
-//! [`Answer`]: what a command prints, and whether what it expects is so.
+//! [`Answer`]: the output of a command, and whether its expectation holds.
 
 mod expectation;
 mod tree;
@@ -13,16 +13,16 @@ use crate::points::{Hit, Point};
 use crate::stop::Stop;
 use crate::{Debugger, Line};
 
-/// What came of a command.
+/// Output of a command, and whether it failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// What it prints: whole lines.
+    /// Text to print: whole lines.
     pub text: String,
-    /// Why what it asked for cannot be, or is not as expected.
+    /// Why the command cannot be done, or how the program differs from the expectation.
     pub failure: Option<String>,
 }
 
-/// Rows, hits and the like that are printed.
+/// Maximum number of rows, hits and the like that are printed.
 const SHOWN: usize = 64;
 
 impl Answer {
@@ -42,7 +42,7 @@ impl From<Result<String, String>> for Answer {
 }
 
 impl Debugger {
-    /// Does what a command asks.
+    /// Executes a command of the debugger.
     pub fn execute(&mut self, command: &Command) -> Answer {
         match command {
             Command::Step(count) => {
@@ -72,7 +72,7 @@ impl Debugger {
         self.arrived()
     }
 
-    /// As often as asked for, but no longer than while it moves.
+    /// Repeats `go` up to `count` times, and stops earlier once the position no longer changes.
     fn repeat(&mut self, count: usize, go: impl Fn(&mut Self)) {
         for _ in 0..count {
             let before = self.position();
@@ -86,7 +86,7 @@ impl Debugger {
     fn goto_cycle(&mut self, cycle: u64) -> Answer {
         match self.moments() {
             Ok(moments) => {
-                // Default: all are done then.
+                // Default: the end, if no later step ends after the cycle.
                 let step = moments.iter().position(|moment| moment.end > cycle).unwrap_or(moments.len());
                 self.goto(step);
                 self.arrived()
@@ -95,7 +95,7 @@ impl Debugger {
         }
     }
 
-    /// Where it stands, and what the steps on the way have told.
+    /// Prints the new position and the messages of the steps in between.
     fn arrived(&self) -> Answer {
         let mut text = self.place();
         if let Some(step) = self.position().checked_sub(1) {
@@ -106,7 +106,7 @@ impl Debugger {
         Answer { text, failure: self.stop().trouble() }
     }
 
-    /// What does not move.
+    /// Executes a command that does not move the program.
     fn told(&mut self, command: &Command) -> Answer {
         match command {
             Command::Help(name) => help(name.as_deref()),
@@ -123,7 +123,7 @@ impl Debugger {
             }
             Command::Delete(Some(id)) => match self.remove_point(*id) {
                 true => Answer::default(),
-                false => Answer::failed(format!("there is no point {id}")),
+                false => Answer::failed(format!("point {id} does not exist")),
             },
             Command::Points => {
                 Answer::of(self.points().iter().map(|point| self.point_text(point) + "\n").collect())
@@ -150,13 +150,13 @@ impl Debugger {
 
     fn point_line(&self, id: u32) -> String {
         let found = self.points().iter().find(|point| point.id == id);
-        // Default: a point that was just added is there.
+        // Default: cannot happen: the point was just added.
         found.map_or_else(String::new, |point: &Point| self.point_text(point) + "\n")
     }
 
     fn scanned(&mut self) -> Answer {
         if self.points.watches().next().is_none() {
-            return Answer::failed("there is no watchpoint to look for");
+            return Answer::failed("no watchpoint is set");
         }
         let hits = match self.scan() {
             Ok(hits) => hits,
@@ -172,7 +172,7 @@ impl Debugger {
         Answer::of(text)
     }
 
-    /// A step in a line: its number, its layer and what it does.
+    /// Describes a step in one line: its number, its layer and its instruction.
     pub fn step_line(&self, step: usize) -> String {
         if step >= self.steps() {
             return format!(
@@ -181,14 +181,14 @@ impl Debugger {
             );
         }
         let layer = self.machine().layer(step).and_then(|place| self.machine().layers().get(place));
-        // Default: a step of no layer.
+        // Default: the step belongs to no layer.
         let layer = layer.map(|name| format!(", layer `{name}`")).unwrap_or_default();
         let text = self.step_text(step);
         let colon = if text.is_empty() { "" } else { ": " };
         format!("{} {step}{layer}{colon}{text}", self.machine().step_name())
     }
 
-    /// Where it stands, and why.
+    /// Describes the position and why the program stopped there.
     pub fn place(&self) -> String {
         let stop = match self.stop() {
             Stop::Breakpoint(id) => format!("breakpoint {id}: "),
@@ -196,19 +196,20 @@ impl Debugger {
             _ => String::new(),
         };
         let line = self.line_here().map(|Line { file, line, .. }| format!(" ({file}:{line})"));
-        // Default: words have no lines.
+        // Default: a program in words has no source lines.
         format!("{stop}{}{}\n", self.step_line(self.position()), line.unwrap_or_default())
     }
 
-    /// The listing around the next step.
+    /// Returns the listing around the next step.
     ///
-    /// Errors: why there is none.
+    /// # Errors
+    /// The reason why the program has no listing.
     fn list(&self, around: usize) -> Result<String, String> {
         let listing = self.listing().map_err(str::to_owned)?;
         let machine = self.machine();
         let position = self.position();
         let issued = machine.issued(position.min(self.steps().saturating_sub(1)));
-        let middle = issued.first().copied().unwrap_or(position); // Default: a step in which nothing begins.
+        let middle = issued.first().copied().unwrap_or(position); // Default: no instruction begins in this step.
         let (first, last) = (
             middle.saturating_sub(around),
             middle.saturating_add(around).saturating_add(1).min(listing.len()),
@@ -219,7 +220,7 @@ impl Debugger {
                 self.points().iter().any(|point| point.kind == crate::PointKind::Instruction(instruction));
             let point = if stops { "*" } else { " " };
             let source = self.line(instruction).map(|line| format!("  ; line {}", line.line));
-            // Default: words have no lines.
+            // Default: a program in words has no source lines.
             format!(
                 "{mark}{point}{instruction:>6}  {}{}\n",
                 self.text_of(instruction),
@@ -244,10 +245,10 @@ impl Debugger {
         machine.layers().iter().zip(begins).map(line).collect()
     }
 
-    /// A range as commands name it.
+    /// Formats an address range as commands write it.
     pub fn run_text(&self, run: AddressRun, lane: Option<usize>) -> String {
         let memory = &self.machine().memories()[run.memory];
-        // Default: all numbers of an address have no lane.
+        // Default: without a lane, all numbers of an address.
         let lane = lane.map(|lane| format!(".{lane}")).unwrap_or_default();
         let AddressRun { first, count, stride, .. } = run;
         match (count, stride) {
@@ -269,7 +270,7 @@ impl Debugger {
         self.machine().accesses(step).into_iter().map(line).collect()
     }
 
-    /// What the last step has written, as it is now.
+    /// Shows the addresses that the last step wrote, with their current values.
     fn changed(&self) -> Result<String, String> {
         let Some(step) = self.position().checked_sub(1) else { return Ok(String::new()) };
         let mut text = String::new();
@@ -297,11 +298,10 @@ impl Debugger {
         Range { text, memory, start: address, end: address + 1, lane: None }
     }
 
-    /// Numbers of a memory, an address a line.
+    /// Formats numbers of a memory, one address per line.
     ///
     /// # Errors
-    ///
-    /// Those of [`Self::numbers`].
+    /// The errors of [`Self::numbers`].
     pub fn show(&self, range: &Range, scale: Scale) -> Result<String, String> {
         let memory = &self.machine().memories()[range.memory];
         let shown = Range { end: range.end.min(range.start + SHOWN as u64), ..range.clone() };
@@ -318,11 +318,11 @@ impl Debugger {
         Ok(text)
     }
 
-    /// The numbers of a range as text, address by address.
+    /// Returns the numbers of a range as text, address by address.
     ///
     /// # Errors
-    ///
-    /// Memory that cannot be read now, and more than is read at once; floats where nobody computes them.
+    /// The memory cannot be read now; the range exceeds the limit of one read; float values are
+    /// requested but no float reference runs.
     pub fn numbers(&self, range: &Range, scale: Scale) -> Result<Vec<String>, String> {
         let memory = &self.machine().memories()[range.memory];
         let raw = self.raw(range)?;
@@ -339,7 +339,7 @@ impl Debugger {
         })
     }
 
-    /// The machine's numbers of a range.
+    /// Returns the machine's integers in a range.
     pub(crate) fn raw(&self, range: &Range) -> Result<Vec<i64>, String> {
         let lanes = self.machine().memories()[range.memory].lanes;
         if let Some(told) = range.too_much(lanes) {
@@ -348,18 +348,19 @@ impl Debugger {
         Ok(range.chosen(&self.read(range.run())?, lanes))
     }
 
-    /// What the numbers of a range would be in float.
+    /// Returns the float reference values of a range.
     pub(crate) fn floats(&self, range: &Range) -> Result<Vec<f64>, String> {
         let lanes = self.machine().memories()[range.memory].lanes;
         let floats = self.machine().floats(range.memory, range.start, range.end - range.start);
-        let floats = floats
-            .ok_or("nothing computes in float beside the program: `--model` does, where the target can")?;
+        let floats = floats.ok_or(
+            "this program has no float reference: give its model with `--model`, if the target supports it",
+        )?;
         Ok(range.chosen(&floats, lanes))
     }
 
-    /// How far the machine's numbers are from those in float.
+    /// Returns the difference between each number of the machine and its float reference.
     pub(crate) fn errors(&self, range: &Range, raw: &[i64]) -> Result<Vec<f64>, String> {
-        // Default: in a memory of integers a number is its own value.
+        // Default: in a memory of integers, the value is the number itself.
         let real = |&number: &i64| self.machine().real(range.memory, number).unwrap_or(number as f64);
         Ok(raw.iter().zip(self.floats(range)?).map(|(number, float)| real(number) - float).collect())
     }
@@ -378,12 +379,12 @@ impl Debugger {
     }
 }
 
-/// A number of a memory: its real value, or the integer where it has none.
+/// Formats a number of a memory: its real value, or the integer if the memory has no scale.
 pub fn number_text(number: i64, real: Option<f64>) -> String {
     real.map_or_else(|| number.to_string(), real_text)
 }
 
-/// A real value in as few digits as single precision needs.
+/// Formats a real value with the fewest digits that identify it in single precision.
 fn real_text(real: f64) -> String {
     if f64::from(real as f32) == real { (real as f32).to_string() } else { real.to_string() }
 }
@@ -400,7 +401,7 @@ fn help(name: Option<&str>) -> Answer {
         None => Answer::of(COMMANDS.iter().map(line).collect()),
         Some(name) => match Help::of(name) {
             Some(help) => Answer::of(line(help)),
-            None => Answer::failed(format!("there is no command `{name}`")),
+            None => Answer::failed(format!("unknown command `{name}`")),
         },
     }
 }

@@ -1,4 +1,4 @@
-//! [`Command`]: what people ask a debugger, and [`parse`] of it.
+//! [`Command`]: a command of the debugger, and [`parse`], which reads one.
 
 mod help;
 mod words;
@@ -12,35 +12,35 @@ use crate::stop::Stop;
 pub use help::{COMMANDS, Help};
 use words::{Word, Words};
 
-/// What is wrong with a command.
+/// Error in the text of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which bytes of it.
+    /// Byte range of the error in the line.
     pub span: Span,
-    /// What is wrong.
+    /// Description of the error, in one line.
     pub message: String,
-    /// What is legal there.
+    /// Legal alternatives at that place.
     pub help: Option<String>,
 }
 
-/// How numbers are shown or meant.
+/// Representation in which numbers are shown or given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Real values, where the memory has them.
+    /// Real values, for memories that have a scale.
     #[default]
     Real,
     /// The machine's integers.
     Raw,
-    /// Their bits, in hexadecimal.
+    /// Bits of the machine's integers, in hexadecimal.
     Hex,
-    /// What they would be in float.
+    /// Values of the float reference.
     Float,
-    /// How far the machine's are from those.
+    /// Difference between the machine's values and the float reference.
     Error,
 }
 
 impl Scale {
-    /// All of them, by name.
+    /// All representations with their names.
     pub const ALL: [(&'static str, Self); 5] = [
         ("real", Self::Real),
         ("raw", Self::Raw),
@@ -50,118 +50,117 @@ impl Scale {
     ];
 }
 
-/// What people ask.
+/// Command of the debugger.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Command {
-    /// `help`: of a command, or all of them.
+    /// `help`: explains one command, or lists all.
     Help(Option<String>),
-    /// `step`
+    /// `step`: number of steps forward.
     Step(usize),
-    /// `back`
+    /// `back`: number of steps backward.
     Back(usize),
-    /// `next`
+    /// `next`: number of layers forward.
     Next(usize),
-    /// `previous`
+    /// `previous`: number of layers backward.
     Previous(usize),
-    /// `goto`: to where so many steps are done.
+    /// `goto`: number of steps done at the new position.
     Goto(usize),
-    /// `goto cycle`
+    /// `goto cycle`: clock cycle of the new position.
     GotoCycle(u64),
-    /// `continue`
+    /// `continue`: forward to the next point or the end.
     Continue,
-    /// `reverse`
+    /// `reverse`: backward to the previous point or the start.
     Reverse,
-    /// `break`, of one instruction or several of a line; and `watch`
+    /// `break` and `watch`: points to add; a line with several instructions gives several.
     Point(Vec<PointKind>),
-    /// `delete`: one, or all.
+    /// `delete`: id of the point to remove, or `None` for all.
     Delete(Option<u32>),
-    /// `points`
+    /// `points`: lists breakpoints and watchpoints.
     Points,
-    /// `scan`
+    /// `scan`: lists all steps that hit a watchpoint.
     Scan,
-    /// `where`
+    /// `where`: shows the position.
     Where,
-    /// `list`: lines before and behind.
+    /// `list`: number of lines shown before and after the next step.
     List(usize),
-    /// `layers`
+    /// `layers`: lists the layers.
     Layers,
-    /// `memories`
+    /// `memories`: lists the memories.
     Memories,
-    /// `tensors`
+    /// `tensors`: lists the addresses of inputs, constants and outputs.
     Tensors,
-    /// `show`
+    /// `show`: numbers to show, and their representation.
     Show(Range, Scale),
-    /// `accesses`: of a step, or the next one.
+    /// `accesses`: step whose reads and writes are shown; `None` for the next step.
     Accesses(Option<usize>),
-    /// `changed`: of the last step.
+    /// `changed`: addresses that the last step wrote.
     Changed,
-    /// `who`
+    /// `who`: traces numbers back; the second field is the depth in instructions.
     Who(Range, usize),
-    /// `clock`
+    /// `clock`: timing of the next step.
     Clock,
-    /// `expect`
+    /// `expect`: checks an expectation.
     Expect(Expectation),
 }
 
-/// What is expected.
+/// Condition that an `expect` command checks.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Expectation {
-    /// The next step is this one.
+    /// The next step has this number.
     Step(usize),
-    /// The next step is of the layer of this name.
+    /// The next step belongs to the layer of this name.
     Layer(String),
-    /// The next step begins in this cycle.
+    /// The next step begins in this clock cycle.
     Cycle(u64),
-    /// The next step stands in this line of the text.
+    /// The next step is in this line of the text, starting at 1.
     Line(usize),
-    /// The next step's text has this in it.
+    /// The text of the next step contains this string.
     Text(String),
-    /// Why it stands there: the name, and perhaps the number of the point.
+    /// Reason of the last stop, and the id of its point if given.
     Stop(&'static str, Option<u32>),
-    /// Results that did not fit so far.
+    /// Number of results that have saturated so far.
     Saturations(u64),
-    /// Hits of the last scan.
+    /// Number of hits of the last scan.
     Hits(usize),
-    /// Who wrote the number that `who` was asked for last; none for nobody.
+    /// Step that wrote the number of the last `who`; `None` if no step wrote it.
     Writer(Option<usize>),
-    /// What a range holds: one value for all, or one each.
+    /// Contents of a range: one value for all numbers, or one value per number.
     Values {
-        /// The range.
+        /// Numbers to compare.
         range: Range,
-        /// How the values are meant.
+        /// Representation in which the values are given.
         scale: Scale,
-        /// The values.
+        /// Expected values, one or one per number of the range.
         values: Vec<f64>,
-        /// How far each may be away.
+        /// Greatest absolute difference that is accepted.
         within: f64,
     },
 }
 
-/// Instructions that `who` follows back when it is not told.
+/// Default depth of `who`, in instructions.
 const DEPTH: usize = 3;
-/// Lines that `list` shows on either side when it is not told.
+/// Default number of lines that `list` shows on either side.
 const AROUND: usize = 5;
 
-/// The command that a line is; none for an empty one or a comment.
+/// Parses a line; returns `None` for an empty line or a comment.
 ///
 /// # Errors
-///
-/// What is wrong with it, and where.
+/// The error in the line, and its place.
 pub fn parse(line: &str, of: &Debugger) -> Result<Option<Command>, Fault> {
     let mut words = Words::new(line);
     let Some(verb) = words.next() else { return Ok(None) };
     let Some(help) = Help::of(verb.text) else {
         let names: Vec<&str> = COMMANDS.iter().map(|help| help.name).collect();
-        let message = format!("there is no command `{}`", verb.text);
+        let message = format!("unknown command `{}`", verb.text);
         return Err(Fault { span: verb.span, message, help: Some(help_for(verb.text, &names)) });
     };
     let command = Reader { words, of, help }.command()?;
     Ok(Some(command))
 }
 
-/// A command under way.
+/// Parser of one command line.
 struct Reader<'a> {
     words: Words<'a>,
     of: &'a Debugger,
@@ -198,13 +197,13 @@ impl<'a> Reader<'a> {
         };
         match self.words.next() {
             None => Ok(command),
-            Some(word) => Err(self.fault(word.span, format!("`{}` is too much here", word.text))),
+            Some(word) => Err(self.fault(word.span, format!("unexpected `{}`", word.text))),
         }
     }
 
-    /// That a place is wrong; the command's form is what is legal.
+    /// Returns an error at `span`; its help shows the form of the command.
     fn fault(&self, span: Span, message: String) -> Fault {
-        Fault { span, message, help: Some(format!("legal is `{}`", self.help.form)) }
+        Fault { span, message, help: Some(format!("the form is `{}`", self.help.form)) }
     }
 
     fn needed(&mut self, what: &str) -> Result<Word<'a>, Fault> {
@@ -222,7 +221,7 @@ impl<'a> Reader<'a> {
     }
 
     fn count(&mut self) -> Result<usize, Fault> {
-        // Default: once.
+        // Default: one time.
         Ok(self.optional("a number of times")?.unwrap_or(1))
     }
 
@@ -230,7 +229,7 @@ impl<'a> Reader<'a> {
         let found = all.iter().find(|(name, _)| *name == word.text).map(|(_, value)| *value);
         found.ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-            let message = format!("`{}` is no {what}", word.text);
+            let message = format!("`{}` is not a {what}", word.text);
             Fault { span: word.span, message, help: Some(format!("legal are {}", names.join(", "))) }
         })
     }
@@ -252,14 +251,14 @@ impl<'a> Reader<'a> {
         found.ok_or_else(|| {
             let names: Vec<&str> = layers.iter().map(String::as_str).collect();
             let help = match names.is_empty() {
-                true => "the program knows no layers".to_owned(),
+                true => "the program has no layers".to_owned(),
                 false => help_for(word.text, &names),
             };
-            Fault { span: word.span, message: format!("there is no layer `{}`", word.text), help: Some(help) }
+            Fault { span: word.span, message: format!("unknown layer `{}`", word.text), help: Some(help) }
         })
     }
 
-    /// The instructions of a line of the text, as `[FILE:]LINE`.
+    /// Parses a line of the text as `[FILE:]LINE` and returns its instructions.
     fn line(&mut self) -> Result<Vec<usize>, Fault> {
         let word = self.needed("a line")?;
         let (file, line) = match word.text.rsplit_once(':') {
@@ -270,8 +269,8 @@ impl<'a> Reader<'a> {
         let found = self.of.instructions_at(file, number).to_vec();
         if found.is_empty() {
             let help = match self.of.texts().next() {
-                None => "the program is words, without a map of their text",
-                Some(_) => "only lines that hold an instruction are",
+                None => "the program has no source text",
+                Some(_) => "only lines with an instruction are legal",
             };
             let message = format!("no instruction begins at line {}", word.text);
             return Err(Fault { span: word.span, message, help: Some(help.to_owned()) });
@@ -279,7 +278,7 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// An instruction that there is.
+    /// Parses the number of an instruction of the program.
     fn instruction(&self, word: Word<'_>) -> Result<usize, Fault> {
         let number: usize = self.number(word, "an instruction")?;
         let count = self.of.listing().map_err(|told| self.fault(word.span, told.to_owned()))?.len();
@@ -287,7 +286,11 @@ impl<'a> Reader<'a> {
             return Ok(number);
         }
         let help = format!("the program has instructions 0 to {}", count.saturating_sub(1));
-        Err(Fault { span: word.span, message: format!("there is no instruction {number}"), help: Some(help) })
+        Err(Fault {
+            span: word.span,
+            message: format!("instruction {number} does not exist"),
+            help: Some(help),
+        })
     }
 
     fn goto(&mut self) -> Result<Command, Fault> {
@@ -296,7 +299,7 @@ impl<'a> Reader<'a> {
         let steps = machine.steps();
         let first = |instructions: Vec<usize>| {
             let first = instructions.iter().filter_map(|&one| machine.steps_of(one).first().copied()).min();
-            // Default: what is never executed is not reached.
+            // Default: an instruction that is never executed is at the end.
             first.unwrap_or(steps)
         };
         Ok(match word.text {
@@ -310,7 +313,7 @@ impl<'a> Reader<'a> {
             "layer" => {
                 let layer = self.layer()?;
                 let step = (0..steps).find(|&step| machine.layer(step) == Some(layer));
-                // Default: a layer without steps is not reached.
+                // Default: a layer without steps is at the end.
                 Command::Goto(step.unwrap_or(steps))
             }
             "instruction" => {
@@ -338,7 +341,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A unit that waits somewhere.
+    /// Parses the name of a unit that waits in some step.
     fn unit(&mut self) -> Result<String, Fault> {
         let word = self.needed("the name of a unit")?;
         let moments = match self.of.moments() {
@@ -361,7 +364,7 @@ impl<'a> Reader<'a> {
         let mut on = On::Write;
         let mut next = self.words.next();
         if let Some(word) = next.filter(|word| word.text != "if") {
-            on = self.one_of(word, "way to use a memory", &On::ALL)?;
+            on = self.one_of(word, "kind of access", &On::ALL)?;
             next = self.words.next();
         }
         let condition = match next {
@@ -479,7 +482,7 @@ impl<'a> Reader<'a> {
         let count = (range.end - range.start) as usize * if range.lane.is_some() { 1 } else { lanes };
         if values.len() != 1 && values.len() != count {
             let message =
-                format!("{} values do not fill `{}`: {count} do, or one for all", values.len(), range.text);
+                format!("{} values do not fill `{}`: give {count}, or one for all", values.len(), range.text);
             return Err(self.fault(word.span, message));
         }
         Ok(Expectation::Values { range, scale, values, within })

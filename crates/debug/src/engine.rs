@@ -1,4 +1,4 @@
-//! [`Debugger`]: a machine that goes to any step, forwards or backwards.
+//! [`Debugger`]: a program that goes to any step, forwards or backwards.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -11,50 +11,51 @@ use crate::machine::{chain, read};
 use crate::points::Points;
 use crate::stop::Stop;
 
-/// Copies of the machine that are kept at most, beside the one at the start. A step back does at most so much of the
-/// program again.
+/// Maximum number of kept copies of the machine, in addition to the one at the start. A step back
+/// repeats at most the distance between two copies.
 const COPIES: usize = 48;
 
-/// A line of a program's text.
+/// Position of an instruction in a program's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The file, as it was named.
+    /// Name of the file, as it was given.
     pub file: String,
-    /// The line, from 1.
+    /// Line, starting at 1.
     pub line: usize,
-    /// The column, from 1.
+    /// Column, starting at 1.
     pub column: usize,
 }
 
-/// A program under a debugger.
+/// A program under the debugger.
 pub struct Debugger {
     pub(crate) now: Box<dyn Machine>,
-    /// By their steps; the one at the start is always there.
+    /// Copies of the machine by step; the copy at the start always exists.
     copies: BTreeMap<usize, Box<dyn Machine>>,
-    /// Steps from copy to copy.
+    /// Number of steps between two copies.
     spacing: usize,
-    /// Where its instructions stand, for a program that a person wrote.
+    /// Positions of the instructions in the text of an assembly program.
     text: ProgramText,
-    /// By line of the first text, the instructions that begin there.
+    /// Instructions that begin at each line, by file and line.
     lines: OnceCell<HashMap<(String, usize), Vec<usize>>>,
     listing: OnceCell<Result<Vec<ListingLine>, String>>,
-    /// By memory, the steps that write to it, in order, and where.
+    /// For each memory, the steps that write to it, in order, with the written addresses.
     writes: OnceCell<Vec<Vec<(usize, AddressRun)>>>,
     moments: OnceCell<Result<Vec<Moment>, String>>,
     pub(crate) points: Points,
     pub(crate) interrupt: Interrupt,
-    /// What steps have told, by step.
+    /// Messages of the executed steps, by step.
     remarks: BTreeMap<usize, Vec<String>>,
-    /// Why it stands where it stands.
+    /// Why the program stopped at its position.
     pub(crate) stop: Stop,
-    /// Hits of the last scan.
+    /// Number of hits of the last scan.
     pub(crate) hits: Option<usize>,
-    /// Who wrote the number that was asked for last.
+    /// Writer of the number of the last `who`; the inner `None` means that no step wrote it.
     pub(crate) writer: Option<Option<usize>>,
 }
 
 impl Debugger {
-    /// A debugger of a machine before its first step; `text` says where the instructions stand, if somebody wrote them.
+    /// Returns a debugger of a machine before its first step. `text` gives the positions of the
+    /// instructions in an assembly program.
     pub fn new(machine: Box<dyn Machine>, text: ProgramText) -> Self {
         let spacing = machine.steps().div_ceil(COPIES).max(1);
         let copies = BTreeMap::from([(machine.position(), machine.fork())]);
@@ -76,53 +77,52 @@ impl Debugger {
         }
     }
 
-    /// The machine as it is.
+    /// Returns the machine in its current state.
     pub fn machine(&self) -> &dyn Machine {
         &*self.now
     }
 
-    /// Steps that are done: the next one is the step of that number.
+    /// Returns the number of executed steps, which is also the number of the next step.
     pub fn position(&self) -> usize {
         self.now.position()
     }
 
-    /// How many steps the program has.
+    /// Returns the number of steps of the program.
     pub fn steps(&self) -> usize {
         self.now.steps()
     }
 
-    /// Why it stands where it stands.
+    /// Returns why the program stopped at its position.
     pub const fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// What the step at `step` has told, if it was done.
+    /// Returns the messages of `step`; empty if the step was not executed.
     pub fn remarks(&self, step: usize) -> &[String] {
-        // Default: a step that told nothing.
+        // Default: a step without messages.
         self.remarks.get(&step).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The instructions, a line each.
+    /// Returns the listing, one instruction per line.
     ///
     /// # Errors
-    ///
-    /// Why the program has no listing.
+    /// The reason why the program has no listing.
     pub fn listing(&self) -> Result<&[ListingLine], &str> {
-        let told = |error| format!("there is no listing: {}", chain(&error));
+        let told = |error| format!("the listing is not available: {}", chain(&error));
         let listing = self.listing.get_or_init(|| self.now.listing().map_err(told));
         listing.as_ref().map(Vec::as_slice).map_err(String::as_str)
     }
 
-    /// The instruction as text; without a listing, why there is none.
+    /// Returns the text of an instruction, or the reason why it cannot be listed.
     pub fn text_of(&self, instruction: usize) -> &str {
         match self.listing() {
-            // Default: beyond the listing there is no instruction.
+            // Default: the listing has ended.
             Ok(listing) => listing.get(instruction).map_or("", |line| line.text.trim()),
             Err(told) => told,
         }
     }
 
-    /// What a step does, in a line.
+    /// Describes a step in one line.
     pub fn step_text(&self, step: usize) -> String {
         if let Some(told) = self.now.told(step) {
             return told;
@@ -131,24 +131,25 @@ impl Debugger {
         texts.collect::<Vec<_>>().join(" | ")
     }
 
-    /// Where an instruction stands in the text.
+    /// Returns the position of an instruction in the text.
     pub fn line(&self, instruction: usize) -> Option<Line> {
         let place = *self.text.places.get(instruction)?;
         let (file, line, column) = self.text.sources.position_of(place);
         Some(Line { file: file.to_owned(), line, column })
     }
 
-    /// Where the next step stands in the text.
+    /// Returns the position of the next step in the text.
     pub fn line_here(&self) -> Option<Line> {
         self.now.issued(self.position()).first().and_then(|&instruction| self.line(instruction))
     }
 
-    /// The texts, with their names.
+    /// Returns the texts as pairs of name and content.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.text.sources.texts()
     }
 
-    /// The instructions that begin at a line of a text; of the first text when no file is named.
+    /// Returns the instructions that begin at a line of a text; of the first text if no file is
+    /// given.
     pub fn instructions_at(&self, file: Option<&str>, line: usize) -> &[usize] {
         let first = self.texts().next().map(|(name, _)| name.to_owned());
         let Some(file) = file.map(str::to_owned).or(first) else { return &[] };
@@ -165,12 +166,12 @@ impl Debugger {
         lines.get(&(file, line)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What the text fills addresses with before the first step.
+    /// Returns a description of the data that the text stores at `run` before the first step.
     pub(crate) fn filled(&self, run: AddressRun) -> Option<String> {
         let memory = &self.now.memories()[run.memory];
         let (first, last) = (run.first, run.first + run.count);
         let meets = |range: &MemoryRange| {
-            // Default: as many addresses as there are values; nobody knows here how many these are.
+            // Default: all addresses, as the number of values is unknown here.
             let end = range.end.unwrap_or(if range.is_one { range.start + 1 } else { memory.depth });
             range.memory.eq_ignore_ascii_case(&memory.name) && range.start < last && first < end
         };
@@ -181,23 +182,22 @@ impl Debugger {
         })
     }
 
-    /// When the clock has the steps.
+    /// Returns the clock cycles of all steps.
     ///
     /// # Errors
-    ///
-    /// Why it does not know.
+    /// The reason why the clock cannot time the program.
     pub fn moments(&self) -> Result<&[Moment], &str> {
         let moments = self.moments.get_or_init(|| self.now.moments().map_err(|error| chain(&error)));
         moments.as_ref().map(Vec::as_slice).map_err(String::as_str)
     }
 
-    /// Takes what the clock says of a copy of the machine, from whoever has asked it meanwhile.
+    /// Stores clock cycles that were computed elsewhere, from a copy of the machine.
     pub fn know_moments(&mut self, moments: Result<Vec<Moment>, TargetError>) {
-        // Who has asked here, too, knows it already.
+        // The clock cycles may already have been computed here.
         let _ = self.moments.set(moments.map_err(|error| chain(&error)));
     }
 
-    /// The last step before `before` that writes an address.
+    /// Returns the last step before `before` that writes an address.
     pub(crate) fn last_writer(&self, memory: usize, address: u64, before: usize) -> Option<usize> {
         let writes = self.writes.get_or_init(|| {
             let mut writes = vec![Vec::new(); self.now.memories().len()];
@@ -212,11 +212,10 @@ impl Debugger {
         earlier.iter().rev().find(|(_, run)| run.place(address).is_some()).map(|(step, _)| *step)
     }
 
-    /// Does the next step.
+    /// Executes the next step.
     ///
     /// # Errors
-    ///
-    /// What the machine faults on; it then stands before the step.
+    /// The machine's fault; the position is then before the failed step.
     pub(crate) fn advance(&mut self) -> Result<(), String> {
         let step = self.position();
         if step.is_multiple_of(self.spacing) && !self.copies.contains_key(&step) {
@@ -229,23 +228,22 @@ impl Debugger {
         Ok(())
     }
 
-    /// The last copy that is at most at `position`.
+    /// Returns the last copy at or before `position`.
     pub(crate) fn copy_before(&self, position: usize) -> &dyn Machine {
         let (_, first) = self.copies.iter().next().expect("the copy at the start is always there");
-        // Default: there is none before the start.
+        // Default: the copy at the start.
         self.copies.range(..=position).next_back().map_or(&**first, |(_, copy)| &**copy)
     }
 
-    /// Stops, from now on, when `interrupt` asks for it.
+    /// Makes later runs stop when `interrupt` requests it.
     pub fn heed(&mut self, interrupt: Interrupt) {
         self.interrupt = interrupt;
     }
 
-    /// Goes to where `position` steps are done, or as far as nobody interrupts.
+    /// Goes to `position`, or stops earlier if interrupted.
     ///
     /// # Errors
-    ///
-    /// What the machine faults on before that; it then stands before the step at fault.
+    /// The machine's fault in between; the position is then before the failed step.
     pub(crate) fn seek(&mut self, position: usize) -> Result<(), String> {
         let position = position.min(self.steps());
         let copy = self.copy_before(position);
@@ -258,11 +256,11 @@ impl Debugger {
         Ok(())
     }
 
-    /// A machine of its own where `position` steps are done, which is at most where this one has been.
+    /// Returns an independent machine after `position` steps, which the debugger must have reached
+    /// before.
     ///
     /// # Errors
-    ///
-    /// What the machine faults on before that.
+    /// The machine's fault before `position`.
     pub fn at(&self, position: usize) -> Result<Box<dyn Machine>, String> {
         let copy = self.copy_before(position);
         let nearer = self.position() <= position && self.position() >= copy.position();
@@ -273,11 +271,10 @@ impl Debugger {
         Ok(machine)
     }
 
-    /// The numbers of addresses, lane by lane.
+    /// Returns the numbers at some addresses, lane by lane.
     ///
     /// # Errors
-    ///
-    /// Memory that cannot be read now.
+    /// The memory cannot be read now.
     pub fn read(&self, run: AddressRun) -> Result<Vec<i64>, String> {
         read(&*self.now, run)
     }

@@ -1,26 +1,27 @@
-//! [`Interrupt`]: how somebody else stops a program that runs.
+//! [`Interrupt`]: lets another thread stop a running program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Who wants a program to stop, in any thread: as long as one is not answered, no way through a program goes on.
+/// Counter of unanswered requests to stop, shared by threads. The program does not run while a
+/// request is unanswered.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Asks the program to stop where it is.
+    /// Requests that the program stops.
     pub fn ask(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// One who asked knows that it has stopped.
+    /// Acknowledges one request.
     pub fn answered(&self) {
         let fewer = |asked: usize| asked.checked_sub(1);
-        // Nobody has asked: then there is nothing to do.
+        // The update fails only without a request, and then nothing must be done.
         let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer);
     }
 
-    /// Whether somebody waits for it.
+    /// Whether a request is unanswered.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::SeqCst) > 0
     }

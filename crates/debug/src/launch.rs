@@ -1,26 +1,26 @@
-//! [`Launch`]: what an editor asks to be debugged.
+//! [`Launch`]: arguments with which an editor starts a debug session.
 
 use serde::Deserialize;
 
 use crate::engine::Debugger;
 
-/// What an editor launches: the arguments of its `launch` request.
+/// Arguments of an editor's `launch` request.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Launch {
-    /// The program: text, words, an artifact's manifest, or a model.
+    /// Program: assembly text, binary words, an artifact's manifest, or a model.
     pub program: String,
-    /// Target and instance; an artifact knows its own.
+    /// Target and instance; `None` for an artifact, which names its own.
     pub target: Option<String>,
-    /// Of an artifact: its model, which is computed in float beside it.
+    /// Model of an artifact, for its float reference.
     pub model: Option<String>,
     /// Inputs, as `[NAME=]FILE`.
     pub input: Vec<String>,
-    /// What fills memories of a program in text or words, as `NAME[@ADDRESS]=FILE`.
+    /// Initial contents of memories for a program in text or words, as `NAME[@ADDRESS]=FILE`.
     pub mem: Vec<String>,
-    /// Whether it stops before its first step.
+    /// Whether the program stops before its first step.
     pub stop_on_entry: bool,
 }
 
-/// Opens what is launched: a debugger, and what was taken for granted.
+/// Opens the program of a launch request: returns a debugger and notes on assumptions made.
 pub type Open<'a> = dyn Fn(&Launch) -> Result<(Debugger, Vec<String>), String> + 'a;

@@ -1,18 +1,20 @@
-//! The debugger's engine: a program on any machine ([`npukit_target::Machine`]) forwards and backwards.
+//! Debugger engine: runs a program on any machine ([`npukit_target::Machine`]) forwards and
+//! backwards.
 //!
-//! A [`Debugger`] keeps copies of the machine on its way and does the same again from the nearest one, which is how it goes
-//! backwards. [`Command`] is the language in which people ask, [`Script`] a file of commands with what they are to print.
+//! A [`Debugger`] keeps copies of the machine at regular steps. To go backwards, it repeats the
+//! program from the nearest copy. [`Command`] is the command language, and [`Script`] a file of
+//! commands with their expected output.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
 //! | `engine` | position, copies, listing, lines of the text |
-//! | `interrupt` | how another thread stops a program that runs |
-//! | `launch` | what an editor asks to be debugged |
-//! | `points`, `scan` | breakpoints and watchpoints; which steps hit them |
-//! | `travel`, `stop` | steps, layers, runs between points; why a program stands where it stands |
-//! | `who` | who wrote a number, from what |
-//! | `place`, `machine` | ranges of memories by name; what they hold |
-//! | `command`, `answer` | commands as text, and what they print |
+//! | `interrupt` | requests of other threads to stop |
+//! | `launch` | launch arguments of an editor |
+//! | `points`, `scan` | breakpoints and watchpoints; the steps that hit them |
+//! | `travel`, `stop` | steps, layers, runs between points; reasons for a stop |
+//! | `who` | origin of a number: its writer and operands |
+//! | `place`, `machine` | ranges of memories by name; their contents |
+//! | `command`, `answer` | commands as text, and their output |
 //! | `script` | files of commands |
 
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
-//! What is asked of a machine in one line: [`read`], and its errors by [`chain`].
+//! Helpers for one-line answers: [`read`] of a machine's memory, and errors by [`chain`].
 
 use npukit_target::{AddressRun, Machine, TargetError};
 
-/// The numbers of addresses.
+/// Returns the numbers at some addresses.
 pub(crate) fn read(machine: &dyn Machine, run: AddressRun) -> Result<Vec<i64>, String> {
     if run.stride == 1 || run.count <= 1 {
         return machine.read(run.memory, run.first, run.count).map_err(|error| chain(&error));
@@ -14,11 +14,11 @@ pub(crate) fn read(machine: &dyn Machine, run: AddressRun) -> Result<Vec<i64>, S
     Ok(all)
 }
 
-/// An error and what caused it, in a line.
+/// Formats an error and its causes in one line.
 pub(crate) fn chain(error: &TargetError) -> String {
     let all = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     let mut told: Vec<String> = all.map(ToString::to_string).collect();
-    // A transparent error says what its cause says.
+    // A transparent error repeats the text of its cause.
     told.dedup();
     told.join(": ")
 }

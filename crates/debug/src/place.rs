@@ -1,42 +1,42 @@
-//! [`Range`]: numbers of a memory, as `acc[4:8].2` names them.
+//! [`Range`]: numbers of a memory, written like `acc[4:8].2`.
 
 use npukit_asm::MemoryRange;
 use npukit_base::help_for;
 use npukit_target::{AddressRun, MachineMemory};
 
-/// Numbers that are read at once at most.
+/// Maximum number of numbers in one read.
 const MOST: u128 = 1 << 24;
 
-/// Numbers of a memory: some addresses, and of each all of them or one.
+/// Some addresses of a memory, with all lanes or one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// As it was written.
+    /// Text of the range as it was given.
     pub text: String,
-    /// Place of the memory among the machine's.
+    /// Index of the memory among the machine's memories.
     pub memory: usize,
     /// First address.
     pub start: u64,
-    /// Address behind the last.
+    /// Address after the last one.
     pub end: u64,
-    /// Which of the numbers at each address; none for all.
+    /// Lane at each address; `None` for all lanes.
     pub lane: Option<usize>,
 }
 
 impl Range {
-    /// What `text` names of the memories; else what is wrong, and what would be right.
+    /// Parses a range; the error is a message and an optional hint.
     pub(crate) fn parse(text: &str, memories: &[MachineMemory]) -> Result<Self, (String, Option<String>)> {
         let (range, lane) = split_lane(text);
         let form = || {
             (
-                format!("`{text}` is no range of a memory"),
-                Some("as `acc`, `acc[4]`, `acc[0:8]` or `acc[4].2`".to_owned()),
+                format!("`{text}` is not a range of a memory"),
+                Some("write `acc`, `acc[4]`, `acc[0:8]` or `acc[4].2`".to_owned()),
             )
         };
         let found = MemoryRange::parse(range).ok_or_else(form)?;
         let place = memories.iter().position(|memory| memory.name.eq_ignore_ascii_case(&found.memory));
         let memory = place.ok_or_else(|| {
             let names: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
-            (format!("there is no memory `{}`", found.memory), Some(help_for(&found.memory, &names)))
+            (format!("unknown memory `{}`", found.memory), Some(help_for(&found.memory, &names)))
         })?;
         let MachineMemory { depth, lanes, name, .. } = &memories[memory];
         let end = match found.end {
@@ -62,12 +62,12 @@ impl Range {
         Ok(Self { text, memory, start: found.start, end, lane })
     }
 
-    /// Its addresses.
+    /// Returns the addresses of the range.
     pub const fn run(&self) -> AddressRun {
         AddressRun::dense(self.memory, self.start, self.end - self.start)
     }
 
-    /// The addresses of a run that are among its own.
+    /// Returns the intersection of a run of addresses with the range.
     pub(crate) fn of(&self, run: AddressRun) -> Option<AddressRun> {
         if !run.meets(self.memory, self.start, self.end) {
             return None;
@@ -78,13 +78,13 @@ impl Range {
         Some(AddressRun { first: run.at(first), count: end - first, ..run })
     }
 
-    /// Why it is too much to be read, if it is.
+    /// Returns an error message if the range is too large for one read.
     pub(crate) fn too_much(&self, lanes: usize) -> Option<String> {
         let count = u128::from(self.end - self.start) * lanes as u128;
         (count > MOST).then(|| format!("{count} numbers are more than {MOST}: name fewer addresses"))
     }
 
-    /// Of the numbers of its addresses, those that it names.
+    /// Selects the numbers of the range from all numbers at its addresses.
     pub(crate) fn chosen<T: Copy>(&self, numbers: &[T], lanes: usize) -> Vec<T> {
         match self.lane {
             None => numbers.to_vec(),
@@ -93,7 +93,7 @@ impl Range {
     }
 }
 
-/// The range and the lane behind it.
+/// Splits the lane suffix from the range.
 fn split_lane(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once("].") {
         Some((range, lane)) => (&text[..=range.len()], Some(lane)),
@@ -116,7 +116,7 @@ mod tests {
         vec![memory("acc", 8, 4), memory("rf.0.1.2", 64, 1)]
     }
 
-    /// Judged by going through all addresses.
+    /// Compares with a walk over all addresses.
     #[test]
     fn a_part_of_a_run_is_found() {
         for (first, count, stride) in [(0, 8, 1), (3, 4, 2), (5, 1, 0), (1, 3, 5), (6, 1, 1)] {
@@ -126,7 +126,7 @@ mod tests {
                 let all = |run: AddressRun| (0..run.count).map(|place| run.at(place)).collect::<Vec<_>>();
                 let expected: Vec<u64> =
                     all(run).into_iter().filter(|address| (start..end).contains(address)).collect();
-                // Default: none of them.
+                // Default: no address.
                 let found = range.of(run).map(all).unwrap_or_default();
                 assert_eq!(found, expected, "{run:?} {start}..{end}");
             }

@@ -1,58 +1,59 @@
-//! [`Point`]s at which a program stops, and whether a step hits them; [`Undecided`] where that cannot be known.
+//! Breakpoints and watchpoints ([`Point`]), and the test whether a step hits them. [`Undecided`] if
+//! the test cannot be made.
 
 use npukit_target::{Accessed, AddressRun, Machine};
 
 use crate::machine::read;
 use crate::place::Range;
 
-/// Where a program stops.
+/// Breakpoint or watchpoint with its id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// By which it is taken away.
+    /// Id with which the point is removed.
     pub id: u32,
-    /// What it is.
+    /// Kind of the point.
     pub kind: PointKind,
 }
 
-/// What a point is.
+/// Kind of a breakpoint or watchpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PointKind {
-    /// Before an instruction.
+    /// Stops before an instruction.
     Instruction(usize),
-    /// Before the first step of a layer, each time that one begins.
+    /// Stops before the first step of a layer, each time the layer begins.
     Layer(usize),
-    /// Before an instruction for which a unit waits, as the clock has it: its name.
+    /// Stops before an instruction for which the unit of this name waits, according to the clock.
     Wait(String),
-    /// Behind a step that uses a range.
+    /// Stops after a step that accesses a range.
     Watch(Watch),
 }
 
-/// What is watched.
+/// Accesses at which a watchpoint stops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watch {
-    /// Which numbers.
+    /// Watched numbers.
     pub range: Range,
-    /// What has to be done with them.
+    /// Kind of access that triggers the watchpoint.
     pub on: On,
-    /// What one of those that are used has to be then.
+    /// Condition on at least one accessed number; `None` if any value triggers.
     pub condition: Option<Condition>,
 }
 
-/// What is done with numbers that are watched.
+/// Kind of access that triggers a watchpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
-    /// They are read.
+    /// The numbers are read.
     Read,
-    /// They are written.
+    /// The numbers are written.
     Write,
-    /// They are read or written.
+    /// The numbers are read or written.
     Access,
-    /// They are written by a step whose results did not all fit.
+    /// The numbers are written by a step with saturated results.
     Saturation,
 }
 
 impl On {
-    /// All of them, by name.
+    /// All kinds of access with their names.
     pub const ALL: [(&'static str, Self); 4] = [
         ("read", Self::Read),
         ("write", Self::Write),
@@ -60,43 +61,43 @@ impl On {
         ("saturation", Self::Saturation),
     ];
 
-    /// Its name.
+    /// Returns the name in commands.
     pub fn name(self) -> &'static str {
         // Default: all are in the list.
         Self::ALL.iter().find(|(_, on)| *on == self).map_or("", |(name, _)| name)
     }
 }
 
-/// What a number has to be.
+/// Condition on the value of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// Whether the machine's own integer is meant.
+    /// Whether the machine's integer is compared instead of the real value.
     pub is_raw: bool,
-    /// How it is to be.
+    /// Comparison with `value`.
     pub order: Order,
-    /// To what.
+    /// Right-hand side of the comparison.
     pub value: f64,
 }
 
-/// How two numbers are to each other.
+/// Comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The same.
+    /// Equal.
     Equal,
-    /// Not the same.
+    /// Not equal.
     Unequal,
-    /// Less.
+    /// Less than.
     Less,
-    /// Not greater.
+    /// Less than or equal.
     AtMost,
-    /// Greater.
+    /// Greater than.
     Greater,
-    /// Not less.
+    /// Greater than or equal.
     AtLeast,
 }
 
 impl Order {
-    /// All of them, by sign.
+    /// All comparisons with their signs.
     pub const ALL: [(&'static str, Self); 6] = [
         ("==", Self::Equal),
         ("!=", Self::Unequal),
@@ -123,30 +124,31 @@ impl Order {
     }
 }
 
-/// A step that a watchpoint is hit by.
+/// Step that hits a watchpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The watchpoint.
+    /// Id of the watchpoint.
     pub id: u32,
-    /// The step.
+    /// Number of the step.
     pub step: usize,
 }
 
-/// Why it is not known whether a step hits a watchpoint: what its condition asks for cannot be read.
+/// It is unknown whether a step hits a watchpoint, because the numbers in its condition cannot be
+/// read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("whether step {step} hits watchpoint {id} is not known: `{range}` cannot be read: {reason}")]
 pub struct Undecided {
-    /// The watchpoint.
+    /// Id of the watchpoint.
     pub id: u32,
-    /// The step.
+    /// Number of the step.
     pub step: usize,
-    /// What is watched, as it was written.
+    /// Watched range, as it was given.
     pub range: String,
-    /// The machine's reason.
+    /// Reason that the machine reports.
     pub reason: String,
 }
 
-/// All points.
+/// All breakpoints and watchpoints.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Points {
     pub all: Vec<Point>,
@@ -160,7 +162,7 @@ impl Points {
         self.last
     }
 
-    /// Takes one away; whether it was there.
+    /// Removes a point; returns whether it existed.
     pub fn remove(&mut self, id: u32) -> bool {
         let before = self.all.len();
         self.all.retain(|point| point.id != id);
@@ -174,20 +176,20 @@ impl Points {
         })
     }
 
-    /// Whether what a watchpoint is hit by depends on values.
+    /// Whether the watchpoint depends on values, and not on addresses alone.
     pub fn needs_values(&self) -> bool {
         self.watches().any(|(_, watch)| watch.condition.is_some() || watch.on == On::Saturation)
     }
 }
 
 impl Watch {
-    /// Whether a step does with the range what is watched, whatever the values are.
+    /// Whether a step makes the watched kind of access to the range, regardless of values.
     pub(crate) fn may_hit(&self, machine: &dyn Machine, step: usize) -> bool {
         let Range { memory, start, end, .. } = self.range;
         self.meant(machine, step).any(|run| run.meets(memory, start, end))
     }
 
-    /// What a step reads or writes, whichever is watched.
+    /// Returns the addresses that a step reads or writes, according to the watched kind of access.
     fn meant(&self, machine: &dyn Machine, step: usize) -> impl Iterator<Item = AddressRun> {
         let on = self.on;
         let is_meant = move |accessed: &Accessed| match on {
@@ -198,9 +200,11 @@ impl Watch {
         machine.accesses(step).into_iter().filter(is_meant).map(|accessed| accessed.run)
     }
 
-    /// Whether it is hit by the step that `machine` has just done, before which `saturated` results had not fitted.
+    /// Whether the step that `machine` has just executed hits the watchpoint. `saturated` is the
+    /// number of saturated results before that step.
     ///
-    /// Errors: why its numbers cannot be read.
+    /// # Errors
+    /// The reason why the watched numbers cannot be read.
     pub(crate) fn is_hit(&self, machine: &dyn Machine, step: usize, saturated: u64) -> Result<bool, String> {
         if self.on == On::Saturation && machine.saturations() <= saturated {
             return Ok(false);
@@ -216,15 +220,16 @@ impl Watch {
 }
 
 impl Condition {
-    /// Whether one of the numbers of a range at some of its addresses is as it is to be.
+    /// Whether any number of the range at these addresses satisfies the condition.
     ///
-    /// Errors: why they cannot be read.
+    /// # Errors
+    /// The reason why the numbers cannot be read.
     fn holds(&self, machine: &dyn Machine, range: &Range, run: AddressRun) -> Result<bool, String> {
         let numbers = read(machine, run)?;
         let lanes = machine.memories()[range.memory].lanes;
         Ok(range.chosen(&numbers, lanes).into_iter().any(|number| {
             let real = machine.real(range.memory, number).filter(|_| !self.is_raw);
-            // Default: in a memory of integers a number is its own value.
+            // Default: in a memory of integers, the value is the number itself.
             self.order.holds(real.unwrap_or(number as f64), self.value)
         }))
     }

@@ -1,4 +1,4 @@
-//! Points of a [`Debugger`], and which steps they are hit by.
+//! Breakpoints and watchpoints of a [`Debugger`], and the steps that hit them.
 
 use npukit_target::Machine;
 
@@ -8,22 +8,22 @@ use crate::points::{Hit, Point, PointKind, Undecided, Watch};
 use crate::stop::Stop;
 
 impl Debugger {
-    /// The points there are.
+    /// Returns all breakpoints and watchpoints.
     pub fn points(&self) -> &[Point] {
         &self.points.all
     }
 
-    /// Adds a point; gives its number.
+    /// Adds a point and returns its id.
     pub fn add_point(&mut self, kind: PointKind) -> u32 {
         self.points.add(kind)
     }
 
-    /// Takes a point away; whether it was there.
+    /// Removes a point; returns whether it existed.
     pub fn remove_point(&mut self, id: u32) -> bool {
         self.points.remove(id)
     }
 
-    /// The breakpoint before a step.
+    /// Returns the id of the breakpoint before a step.
     pub(crate) fn breakpoint(&self, step: usize) -> Option<u32> {
         if step >= self.steps() {
             return None;
@@ -42,7 +42,7 @@ impl Debugger {
         self.points.all.iter().find(|point| stops(&point.kind)).map(|point| point.id)
     }
 
-    /// The watchpoints that `machine` has hit by its last step.
+    /// Returns the ids of the watchpoints that the last step of `machine` hit.
     pub(crate) fn watchpoints(&self, machine: &dyn Machine, saturated: u64) -> Result<Vec<u32>, Undecided> {
         let Some(step) = machine.position().checked_sub(1) else { return Ok(Vec::new()) };
         let mut hit = Vec::new();
@@ -55,11 +55,11 @@ impl Debugger {
         Ok(hit)
     }
 
-    /// Every step of the whole program that hits a watchpoint, in order.
+    /// Returns all steps of the program that hit a watchpoint, in order.
     ///
     /// # Errors
-    ///
-    /// [`Stop::Interrupted`]; [`Stop::Fault`] with what the machine faults on; [`Stop::Undecided`] where a condition cannot be looked at.
+    /// [`Stop::Interrupted`]; [`Stop::Fault`] if the machine faults; [`Stop::Undecided`] if the
+    /// numbers in a condition cannot be read.
     pub fn scan(&self) -> Result<Vec<Hit>, Stop> {
         let mut hits = Vec::new();
         if !self.points.needs_values() {
@@ -82,16 +82,16 @@ impl Debugger {
         Ok(hits)
     }
 
-    /// A point in words.
+    /// Describes a point in one line.
     pub fn point_text(&self, point: &Point) -> String {
         match &point.kind {
             PointKind::Instruction(instruction) => {
                 let line = self.line(*instruction).map(|line| format!(", {}:{}", line.file, line.line));
-                // Default: words have no lines.
+                // Default: a program in words has no source lines.
                 format!("breakpoint {}: instruction {instruction}{}", point.id, line.unwrap_or_default())
             }
             PointKind::Layer(layer) => {
-                // Default: a point is of a layer that is there.
+                // Default: cannot happen: the layer of a point exists.
                 let name = self.now.layers().get(*layer).map_or("", String::as_str);
                 format!("breakpoint {}: layer `{name}`", point.id)
             }

@@ -1,7 +1,7 @@
-//! [`Script`]: a file of commands, and what they are to print.
+//! [`Script`]: a file of commands with their expected output.
 //!
-//! A line is a command; lines behind it that begin with `> ` are what it prints, which then has to be just that. `#` and `;`
-//! begin a comment.
+//! Each line is a command. Following lines that begin with `> ` are its exact expected output. `#`
+//! and `;` begin a comment.
 
 use npukit_asm::{Faults, SourceFault, Sources};
 use npukit_base::{Code, Span};
@@ -9,17 +9,17 @@ use npukit_base::{Code, Span};
 use crate::Debugger;
 use crate::command::{Command, parse};
 
-/// All that is wrong with a script.
+/// All errors of a script.
 pub type ScriptError = Faults<SourceFault>;
 
-/// What errors of scripts are called.
+/// Error code of invalid scripts.
 pub const SCRIPT: Code =
-    Code { name: "invalid-script", meaning: "a line of a debugger's script is no command" };
+    Code { name: "invalid-script", meaning: "a line of a debugger's script is not a command" };
 
-/// Lines that are printed begin with it.
+/// Prefix of lines with expected output.
 const PRINTED: &str = ">";
 
-/// A file of commands.
+/// File of commands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     entries: Vec<Entry>,
@@ -27,30 +27,29 @@ pub struct Script {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Entry {
-    /// From 1.
+    /// Line number, starting at 1.
     line: usize,
     command: Command,
-    /// What it is to print, where that is said.
+    /// Expected output, if the script gives it.
     printed: Option<String>,
 }
 
-/// What came of a script.
+/// Result of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// What its commands have printed.
+    /// Printed output of all commands.
     pub text: String,
-    /// Expectations that hold.
+    /// Number of expectations that hold.
     pub passed: usize,
-    /// What is not as expected, with the line of the script.
+    /// Failed expectations, with the line of the script.
     pub failures: Vec<String>,
 }
 
 impl Script {
-    /// Reads a script for a program.
+    /// Parses a script for a program.
     ///
     /// # Errors
-    ///
-    /// Every line that is no command, each with its place and what is legal there.
+    /// All lines that are not commands, each with its place and the legal alternatives.
     pub fn read(name: &str, text: &str, of: &Debugger) -> Result<Self, ScriptError> {
         let sources = Sources::of_texts([(name.to_owned(), text.to_owned())]);
         let (mut entries, mut faults) = (Vec::<Entry>::new(), Vec::new());
@@ -62,13 +61,13 @@ impl Script {
         for (number, line) in text.split('\n').enumerate() {
             let begins = next;
             next += line.len() + 1;
-            let line = line.strip_suffix('\r').unwrap_or(line); // Default: the line ends as most do.
+            let line = line.strip_suffix('\r').unwrap_or(line); // Default: the line has no carriage return.
             if let Some(printed) = line.strip_prefix(PRINTED) {
                 let printed = printed.strip_prefix(' ').unwrap_or(printed); // Default: an empty line needs no space.
                 match entries.last_mut() {
                     Some(entry) => *entry.printed.get_or_insert_default() += &format!("{printed}\n"),
                     None => {
-                        let help = Some("lines that begin with `>` stand behind a command".to_owned());
+                        let help = Some("lines that begin with `>` must follow a command".to_owned());
                         let span = Span { start: begins, end: begins + line.len() };
                         fault(span, "no command prints this".to_owned(), help);
                     }
@@ -81,7 +80,7 @@ impl Script {
                 Err(error) => {
                     let Span { start, end } = error.span;
                     fault(Span { start: begins + start, end: begins + end }, error.message, error.help);
-                    // What stands behind it is not somebody else's.
+                    // Expected output after this entry must not be added to an earlier command.
                     entries.push(Entry { line: number + 1, command: Command::Where, printed: None });
                 }
             }
@@ -89,7 +88,8 @@ impl Script {
         if faults.is_empty() { Ok(Self { entries }) } else { Err(Faults::new(name, text, faults)) }
     }
 
-    /// Does all that it says, also behind what is not as expected; not behind a command that cannot be done.
+    /// Runs all commands. A failed expectation does not stop the script; a command that cannot be
+    /// done does.
     pub fn run(&self, debugger: &mut Debugger) -> Outcome {
         let mut outcome = Outcome::default();
         for Entry { line, command, printed } in &self.entries {

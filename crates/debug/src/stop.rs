@@ -1,36 +1,36 @@
-//! [`Stop`]: why a program stands where it stands.
+//! [`Stop`]: why a program stopped.
 
 use crate::points::Undecided;
 
-/// Why a program stands where it stands.
+/// Reason for the last stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It has not begun.
+    /// The program has not begun.
     Start,
-    /// It was sent there.
+    /// The requested step was reached.
     Step,
-    /// A layer begins.
+    /// The first step of a layer is next.
     Layer,
-    /// A breakpoint, by its number.
+    /// Breakpoint with this id.
     Breakpoint(u32),
-    /// A watchpoint, by its number, and the step that hit it.
+    /// Watchpoint with this id, hit by this step.
     Watchpoint(u32, usize),
-    /// It has ended.
+    /// The program has ended.
     End,
-    /// The machine cannot do the next step: why.
+    /// The machine cannot execute the next step, for this reason.
     Fault(String),
-    /// Whether the last step hits a watchpoint is not known.
+    /// It is unknown whether the last step hits a watchpoint.
     Undecided(Undecided),
-    /// Somebody else has stopped it.
+    /// Another thread requested the stop.
     Interrupted,
 }
 
 impl Stop {
-    /// Names of all of them.
+    /// Names of all reasons, as `expect stop` uses them.
     pub const NAMES: [&'static str; 9] =
         ["start", "step", "layer", "breakpoint", "watchpoint", "end", "fault", "undecided", "interrupted"];
 
-    /// Its name.
+    /// Returns the name of the reason.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -45,7 +45,7 @@ impl Stop {
         }
     }
 
-    /// The number of the point.
+    /// Returns the id of the breakpoint or watchpoint.
     pub const fn point(&self) -> Option<u32> {
         match self {
             Self::Breakpoint(id) | Self::Watchpoint(id, _) => Some(*id),
@@ -54,7 +54,7 @@ impl Stop {
         }
     }
 
-    /// What went wrong, in a sentence; none where nothing did.
+    /// Returns a sentence about the failure; `None` if nothing failed.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Fault(told) => Some(format!("the machine stops: {told}")),

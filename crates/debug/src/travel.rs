@@ -1,11 +1,11 @@
-//! Ways through a program: steps, layers, and runs up to a point, in both directions.
+//! Moves through a program: steps, layers, and runs up to a point, in both directions.
 
 use crate::Debugger;
 use crate::machine::chain;
 use crate::stop::Stop;
 
 impl Debugger {
-    /// What stands at the position when nothing stopped it there.
+    /// Returns the reason for a stop at the current position that nothing interrupted.
     fn reached(&self, stop: Stop) -> Stop {
         match self.position() {
             position if position >= self.steps() => Stop::End,
@@ -19,7 +19,7 @@ impl Debugger {
         &self.stop
     }
 
-    /// Goes to where `position` steps are done, past all points.
+    /// Goes to `position`, ignoring breakpoints and watchpoints.
     pub fn goto(&mut self, position: usize) -> &Stop {
         let stop = match self.seek(position) {
             Ok(()) if self.position() < position.min(self.steps()) => Stop::Interrupted,
@@ -29,48 +29,49 @@ impl Debugger {
         self.stopped(stop)
     }
 
-    /// Does so many steps, or fewer where a point stops it.
+    /// Executes up to `count` steps; a point may stop earlier.
     pub fn step(&mut self, count: usize) -> &Stop {
         let end = self.position().saturating_add(count);
         let stop = self.forward(end, |_, _| false);
         self.stopped(stop)
     }
 
-    /// Takes so many steps back.
+    /// Goes `count` steps back.
     pub fn back(&mut self, count: usize) -> &Stop {
         self.goto(self.position().saturating_sub(count))
     }
 
-    /// Goes on to the next point, or the end.
+    /// Runs to the next point or the end.
     pub fn go_on(&mut self) -> &Stop {
         let stop = self.forward(usize::MAX, |_, _| false);
         self.stopped(stop)
     }
 
-    /// Goes on to where the next layer begins, or a point stops it.
+    /// Runs to the begin of the next layer or to a point before it.
     pub fn next_layer(&mut self) -> &Stop {
         let stop = self.forward(usize::MAX, Self::begins_layer);
         self.stopped(stop)
     }
 
-    /// Goes back to where this layer begins, or where it begins already, the one before it.
+    /// Goes back to the begin of the current layer; from there, to the begin of the layer before
+    /// it.
     pub fn previous_layer(&mut self) -> &Stop {
         let position = self.position();
         let begins = (0..position).rev().find(|&step| self.begins_layer(step));
-        // Default: no layer begins before, so that it is the start.
+        // Default: the start, if no layer begins before.
         match self.goto(begins.unwrap_or(0)) {
             Stop::Step => self.stopped(Stop::Layer),
             _ => &self.stop,
         }
     }
 
-    /// Whether a layer begins with a step; without layers none does.
+    /// Whether a layer begins at a step; always false for a program without layers.
     fn begins_layer(&self, step: usize) -> bool {
         let layer = self.now.layer(step);
         step < self.steps() && layer.is_some() && (step == 0 || self.now.layer(step - 1) != layer)
     }
 
-    /// Does steps up to `end`, a point, or a step before which it `stops`.
+    /// Executes steps up to `end`, a point, or a step for which `stops` is true.
     fn forward(&mut self, end: usize, stops: impl Fn(&Self, usize) -> bool) -> Stop {
         while self.position() < end.min(self.steps()) {
             if self.interrupt.is_asked() {
@@ -95,8 +96,8 @@ impl Debugger {
         self.reached(Stop::Step)
     }
 
-    /// Goes back to the last point before, or the start: before an instruction with a breakpoint, and before the step that
-    /// hits a watchpoint.
+    /// Goes back to the previous point or the start. It stops before an instruction with a
+    /// breakpoint, and before a step that hits a watchpoint.
     pub fn go_back(&mut self) -> &Stop {
         let mut end = self.position();
         while end > 0 {
@@ -116,9 +117,11 @@ impl Debugger {
         self.goto(0)
     }
 
-    /// The last step of `start .. end` that stops a way back.
+    /// Returns the last step in `start .. end` that stops a run backwards, including a step that
+    /// may hit a watchpoint.
     ///
-    /// A step of which it is not known whether it hits a watchpoint does, too. Errors: what the machine faults on.
+    /// # Errors
+    /// The machine's fault.
     fn last_between(&self, start: usize, end: usize) -> Result<Option<(usize, Stop)>, Stop> {
         let point = |step| self.breakpoint(step).map(Stop::Breakpoint);
         if !self.points.needs_values() {

@@ -1,4 +1,4 @@
-//! Who wrote a number, from what: a tree back to constants and inputs.
+//! Origin of a number: a tree of writers and operands back to constants and inputs.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,48 +8,49 @@ use crate::Debugger;
 use crate::machine::{chain, read};
 use crate::place::Range;
 
-/// Nodes of a tree at most: what lies behind is not followed.
+/// Maximum number of nodes in a tree; further operands are cut.
 const MOST: usize = 256;
-/// Addresses of a range or an operand that are followed.
+/// Maximum number of addresses of a range or operand that are followed.
 pub(crate) const ADDRESSES: u64 = 1 << 13;
-/// Addresses of operands that are gathered for a node, about.
+/// Approximate maximum number of operand addresses collected for one node.
 const GATHERED: u64 = 1 << 18;
-/// Numbers of an address that are followed where all of them are asked for.
+/// Maximum number of lanes that are followed if all lanes are requested.
 const LANES: usize = 64;
-/// Values of a node that are kept.
+/// Number of values stored per node.
 const VALUES: usize = 8;
 
-/// Numbers, and who wrote them.
+/// Numbers, and the step that wrote them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What they are to the instruction above, in a word or two.
+    /// Role of the numbers in the parent instruction, in a word or two.
     pub role: &'static str,
-    /// Where they lie: addresses one after the other.
+    /// Consecutive addresses of the numbers.
     pub run: AddressRun,
-    /// Which of the numbers of each address; none for all of them.
+    /// Lane at each address; `None` for all lanes.
     pub lane: Option<usize>,
-    /// Steps that are done when they are looked at.
+    /// Number of executed steps at which the numbers are read.
     pub at: usize,
-    /// What they are then: the machine's numbers, the first of them.
+    /// First machine values of the numbers at that step.
     pub values: Vec<i64>,
-    /// The same in float, where it is known.
+    /// First float reference values at that step; empty if unknown.
     pub floats: Vec<f64>,
-    /// How many there are.
+    /// Number of values, including those not stored.
     pub count: usize,
-    /// The step that wrote them; none where nobody has.
+    /// Step that wrote the numbers; `None` if no step did.
     pub writer: Option<usize>,
-    /// The tensor that they belong to, where nobody wrote them, or an output.
+    /// Tensor that contains the numbers, if no step wrote them or the tensor is an output.
     pub placed: Option<String>,
-    /// Whether they are in the tree already, or behind its end, or come from more than it has room for.
+    /// Whether operands are left out: the node is already in the tree, or exceeds a limit.
     pub is_cut: bool,
-    /// What the step made them from.
+    /// Operands of the writing step.
     pub from: Vec<Node>,
 }
 
-/// What operands have in common that are told together: role, memory, lane, and steps done when they are looked at.
+/// Key that groups operands: role, memory, lane, and the number of executed steps when they are
+/// read.
 type Kind = (&'static str, usize, Option<usize>, usize);
 
-/// The search.
+/// State of a search for origins.
 struct Search<'a> {
     debugger: &'a Debugger,
     machine: &'a dyn Machine,
@@ -58,11 +59,10 @@ struct Search<'a> {
 }
 
 impl Debugger {
-    /// Who wrote what a range holds now, from what: `depth` instructions back.
+    /// Traces the numbers that a range holds now back by `depth` instructions.
     ///
     /// # Errors
-    ///
-    /// Memory that cannot be read.
+    /// The memory cannot be read.
     pub fn who(&self, range: &Range, depth: usize) -> Result<Vec<Node>, String> {
         let mut search = Search { debugger: self, machine: &*self.now, seen: HashSet::new(), nodes: 0 };
         let mut nodes = search.nodes("", range.run(), range.lane, self.position(), depth);
@@ -70,7 +70,7 @@ impl Debugger {
         Ok(nodes)
     }
 
-    /// Puts the values into all nodes, in the order of steps: the program runs once at most.
+    /// Reads the values of all nodes in the order of steps, so that the program runs at most once.
     fn evaluate(&self, nodes: &mut [Node]) -> Result<(), String> {
         let mut moments = BTreeSet::new();
         nodes.iter().for_each(|node| node.moments(&mut moments));
@@ -90,7 +90,7 @@ impl Debugger {
 }
 
 impl Search<'_> {
-    /// The nodes of addresses: one for each run of them that one step wrote.
+    /// Returns the nodes of some addresses: one for each run of addresses that one step wrote.
     fn nodes(
         &mut self,
         role: &'static str,
@@ -134,7 +134,7 @@ impl Search<'_> {
         Node { role, run, lane, at, values, floats, count, writer, placed, is_cut, from }
     }
 
-    /// What a step made some addresses from, and whether there is more than the tree has room for.
+    /// Returns the operands of some addresses that a step wrote, and whether some were left out.
     fn operands(
         &mut self,
         step: usize,
@@ -142,7 +142,7 @@ impl Search<'_> {
         lane: Option<usize>,
         depth: usize,
     ) -> (Vec<Node>, bool) {
-        // Addresses by what they are and where, in the order in which the step has them.
+        // Addresses by role and place, in the order in which the step has them.
         let mut found: Vec<(Kind, Vec<u64>)> = Vec::new();
         let lanes = match lane {
             Some(lane) => lane..lane + 1,
@@ -162,7 +162,7 @@ impl Search<'_> {
                 is_cut |= count < operand.run.count;
                 gathered += count;
                 let addresses = (0..count).map(|place| operand.run.at(place));
-                let at = operand.since.unwrap_or(step); // Default: as it was before the step.
+                let at = operand.since.unwrap_or(step); // Default: its value before the step.
                 let key = (operand.role, operand.run.memory, lane, at);
                 match found.iter_mut().find(|(kind, _)| *kind == key) {
                     Some((_, all)) => all.extend(addresses),
@@ -184,7 +184,7 @@ impl Search<'_> {
         (nodes, is_cut)
     }
 
-    /// The tensor in which addresses lie that nobody wrote.
+    /// Returns the tensor that contains addresses which no step wrote.
     fn placed(&self, run: AddressRun) -> Option<String> {
         let (start, end) = (run.first, run.first + run.count);
         let found =
@@ -199,7 +199,7 @@ impl Search<'_> {
     }
 }
 
-/// The numbers of the first addresses that can be read: a buffer may be smaller than its memory.
+/// Reads the first addresses that can be read, as a buffer may be smaller than its memory.
 fn readable(machine: &dyn Machine, mut run: AddressRun) -> Vec<i64> {
     loop {
         match read(machine, run) {
@@ -210,7 +210,7 @@ fn readable(machine: &dyn Machine, mut run: AddressRun) -> Vec<i64> {
     }
 }
 
-/// Addresses in order as runs without a gap.
+/// Groups sorted addresses into runs without a gap.
 fn runs(memory: usize, addresses: &[u64]) -> Vec<AddressRun> {
     let mut runs: Vec<AddressRun> = Vec::new();
     for &address in addresses {
@@ -223,13 +223,13 @@ fn runs(memory: usize, addresses: &[u64]) -> Vec<AddressRun> {
 }
 
 impl Node {
-    /// The steps at which it and what is below it are looked at.
+    /// Collects the steps at which this node and its descendants are read.
     fn moments(&self, moments: &mut BTreeSet<usize>) {
         moments.insert(self.at);
         self.from.iter().for_each(|node| node.moments(moments));
     }
 
-    /// Takes the values of what is looked at where `machine` stands.
+    /// Reads the values of all nodes that are read at the current step of `machine`.
     fn evaluate(&mut self, machine: &dyn Machine) {
         self.from.iter_mut().for_each(|node| node.evaluate(machine));
         if self.at != machine.position() {
@@ -247,7 +247,7 @@ impl Node {
         self.count = numbers.len();
         self.values = numbers.into_iter().take(VALUES).collect();
         let floats = machine.floats(self.run.memory, self.run.first, self.run.count);
-        // Default: without a model there are no floats.
+        // Default: without a model, float values are unknown.
         let floats = floats.map(|floats| range.chosen(&floats, lanes)).unwrap_or_default();
         self.floats = floats.into_iter().take(VALUES).collect();
     }

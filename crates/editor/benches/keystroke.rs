@@ -1,5 +1,5 @@
-//! How long a keystroke in a program of 10,000 lines takes: until the text is changed and all of it is known again, and
-//! until what is shown of a screen is there.
+//! Latency of one keystroke in a program of 10,000 lines: until the text is changed and analyzed
+//! again, and until the response for one screen is ready.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use npukit_target::{Config, Instance, NoFiles, Target, bytes_of};
 const LINES: usize = 10_000;
 const TIMES: usize = 40;
 
-/// A target, the name of a text for it, and its lines by number.
+/// Target, name of a text for it, and a function from line number to line.
 type Subject = (&'static Target, &'static str, fn(usize) -> String);
 
 fn main() {
@@ -43,7 +43,7 @@ fn measure(what: &str, instance: &dyn Instance, name: &str, text: String) {
         (0..TIMES).map(|index| stroke(&mut document, &*language, &files, index)).collect();
     times.sort_unstable();
     let milliseconds = |time: Duration| 1000.0 * time.as_secs_f64();
-    #[allow(clippy::print_stdout, reason = "what a bench is for")]
+    #[allow(clippy::print_stdout, reason = "a benchmark prints its result")]
     {
         println!(
             "{what}: {LINES} lines, a keystroke: median {:.1} ms, slowest {:.1} ms",
@@ -53,7 +53,7 @@ fn measure(what: &str, instance: &dyn Instance, name: &str, text: String) {
     }
 }
 
-/// Writes a letter into an instruction, or takes it away, and reads the whole text.
+/// Inserts a letter into an instruction, or removes it, and analyzes the whole text again.
 fn stroke(
     document: &mut Document,
     language: &dyn Language,

@@ -1,15 +1,16 @@
-//! The debugger for editors: [`serve`] speaks the Debug Adapter Protocol of <https://microsoft.github.io/debug-adapter-protocol>.
+//! Debugger for editors: [`serve`] implements the Debug Adapter Protocol of
+//! <https://microsoft.github.io/debug-adapter-protocol>.
 //!
-//! Requests are answered one after the other; a thread of its own reads them, so that `pause` and `disconnect` interrupt a
-//! program that runs. A program ends when it has done its last step, and stands there: it may be
-//! gone through backwards.
+//! Requests are answered one after the other. A separate thread reads them, so that `pause` and
+//! `disconnect` interrupt a running program. After its last step, a program stays at its end, and
+//! can be run backwards.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
 //! | `message` | frames and messages |
-//! | `adapter` | what each request asks for |
+//! | `adapter` | implementation of each request |
 //! | `points` | breakpoints of lines, instructions and data |
-//! | `values` | what arguments say, and how instructions and texts are named |
+//! | `values` | arguments of requests; references to instructions and texts |
 //! | `variables` | scopes, variables, bytes of memories, the listing |
 
 mod adapter;
@@ -28,14 +29,14 @@ use npukit_debug::{Interrupt, Open};
 use adapter::Adapter;
 use message::{Reader, Request, Writer};
 
-/// Requests that wait at most.
+/// Maximum number of queued requests.
 const WAITING: usize = 64;
 
-/// Serves an editor until it disconnects, or its requests end. What reads `input` may wait for more behind that.
+/// Serves an editor until it disconnects or its requests end. The thread that reads `input` may
+/// still wait for more input afterwards.
 ///
 /// # Errors
-///
-/// What `input` and `output` refuse; frames that are none.
+/// Errors of `input` and `output`, and invalid frames.
 pub fn serve(
     input: impl BufRead + Send + 'static,
     output: &mut dyn Write,
@@ -52,12 +53,13 @@ pub fn serve(
     Ok(())
 }
 
-/// The requests of an editor, read by a thread of its own, which stops the program for those that do not wait.
+/// Starts a thread that reads the editor's requests and stops the program for those that cannot
+/// wait.
 fn read(mut input: impl BufRead + Send + 'static, interrupt: Interrupt) -> Receiver<io::Result<Request>> {
     let (sender, receiver) = sync_channel(WAITING);
     thread::spawn(move || {
         let mut reader = Reader::new(&mut input);
-        // Who answers may be gone.
+        // The receiver may be gone.
         while let Some(request) = reader.next().transpose() {
             if request.as_ref().is_ok_and(interrupts) {
                 interrupt.ask();
@@ -71,7 +73,7 @@ fn read(mut input: impl BufRead + Send + 'static, interrupt: Interrupt) -> Recei
     receiver
 }
 
-/// Whether a program that runs stops for a request.
+/// Whether a request stops a running program.
 fn interrupts(request: &Request) -> bool {
     matches!(request.command.as_str(), "pause" | "disconnect" | "terminate")
 }

@@ -1,4 +1,5 @@
-//! What serves editors: [`lsp`] is a language server for program text, [`dap`] the debugger behind the Debug Adapter Protocol.
+//! Servers for editors: [`lsp`] is a language server for assembly programs, [`dap`] serves the
+//! debugger with the Debug Adapter Protocol.
 
 #![forbid(unsafe_code)]
 

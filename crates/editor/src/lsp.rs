@@ -1,8 +1,10 @@
-//! A language server for program text: of any target that has a [`Language`](npukit_asm::analysis::Language).
+//! Language server for assembly programs of any target that has a
+//! [`Language`](npukit_asm::analysis::Language).
 //!
-//! [`serve`] answers an editor over a connection, [`stdio`] over standard input and output. What instances there are, and
-//! which a folder is for, a [`Workshop`] says. Each kind of request has a module, as `hover` or `rename`; they take a
-//! [`Document`] and what was found in its text, and know nothing of messages.
+//! [`serve`] answers an editor over a connection, [`stdio`] over standard input and output. A
+//! [`Workshop`] provides the instances, and the instance that a folder is for. Each kind of request
+//! has a module, such as `hover` or `rename`. These modules take a [`Document`] and its analysis,
+//! and are independent of messages.
 
 mod actions;
 mod changes;

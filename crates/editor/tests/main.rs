@@ -1,4 +1,5 @@
-//! The language server over a connection in memory, for texts of all targets; the debugger's protocol over a pipe.
+//! Tests of the language server over a connection in memory, for texts of all targets, and of the
+//! debugger's protocol over a pipe.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod main {

@@ -1,4 +1,4 @@
-//! [`arrays`]: NumPy's files, and the texts and samples that programs take.
+//! [`arrays`]: NumPy files, and the text and sample formats that programs read.
 
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{NpyArray, read_npy, read_npz, write_npy, write_npz};
@@ -7,10 +7,10 @@ use npukit_target::TimeOptions;
 use crate::artifacts::good;
 use crate::{told, told_of};
 
-/// `n`: `.npy`; `z`: `.npz`; `c`: vectors as text for tcu; `i`: a memory image for drra; `s`: what tcu's sampling
-/// unit gave.
+/// Readers: `n`: `.npy`; `z`: `.npz`; `c`: vectors as text for tcu; `i`: a memory image for drra;
+/// `s`: output of tcu's sampling unit.
 ///
-/// Arrays are written again, and are then what they were.
+/// Arrays are written again, and must be read back unchanged.
 pub fn arrays(input: &[u8]) {
     match input {
         [b'n', bytes @ ..] => match read_npy("x.npy", bytes) {
@@ -39,7 +39,7 @@ fn text(target: u8, name: &str, bytes: &[u8]) {
     }
 }
 
-/// Bytes are compared: NaN is not equal to itself.
+/// Compares bytes, as NaN is not equal to itself.
 fn again(tensor: &Tensor) {
     let written = write_npy(NpyArray::from(tensor));
     let read = read_npy("again.npy", &written).unwrap_or_else(|error| panic!("not read again: {error}"));

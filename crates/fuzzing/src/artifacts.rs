@@ -16,7 +16,7 @@ struct Set {
     files: &'static [(&'static str, &'static [u8])],
 }
 
-/// A file of the corpus, by its name; its first two bytes name the set and the file in it.
+/// A file of the corpus, by its name; its first two bytes select the set and the file in it.
 macro_rules! set {
     ($letter:literal: $($file:literal)+) => {
         Set {
@@ -26,7 +26,8 @@ macro_rules! set {
     };
 }
 
-/// Artifacts. Where they have hashes of their files, these are made anew: any change would be seen before it is read.
+/// Artifacts. If they contain hashes of their files, these are recomputed: otherwise every change
+/// would be detected before the file is read.
 const SETS: [Set; 5] = [
     set!(b't': "m.tmodel" "m.tprog" "m.tdata" "m.npukit.json"),
     set!(b'o': "m.opu.toml" "m.words" "m.image"),
@@ -35,11 +36,11 @@ const SETS: [Set; 5] = [
     set!(b'm': "m.plan.json" "m.arch.json" "m.constants.bin" "m_0.bin" "m_0.pasm"),
 ];
 
-/// `t`, `o`, `p`: files of what `npu compile` writes for the targets; `d`: drra's programs; `m`: its models. The
-/// second byte is the digit of the file in the set, the others are good ones.
+/// Readers: `t`, `o`, `p`: files that `npu compile` writes for the targets; `d`: drra's programs;
+/// `m`: its models. The second byte is the digit of the file in the set; the other files are valid.
 ///
-/// What loads is linted, timed and run, on memory that holds anything. It is written as files that load, and are
-/// written the same again.
+/// An artifact that loads is linted, timed and run, on arbitrary memory. It is written to files
+/// that load, and that are written unchanged again.
 pub fn artifacts(input: &[u8]) {
     let [letter, digit, bytes @ ..] = input else { return };
     let Some(set) = SETS.iter().find(|set| set.letter == *letter) else { return };
@@ -51,7 +52,7 @@ pub fn artifacts(input: &[u8]) {
     }
 }
 
-/// The artifact of a target as it is.
+/// Returns the unchanged artifact of a target.
 pub(crate) fn good(letter: u8) -> &'static dyn Compiled {
     static GOOD: OnceLock<Vec<(u8, Box<dyn Compiled>)>> = OnceLock::new();
     let good = GOOD.get_or_init(|| {
@@ -59,20 +60,20 @@ pub(crate) fn good(letter: u8) -> &'static dyn Compiled {
         SETS.iter().map(|set| (set.letter, load(set))).collect()
     });
     good.iter().find(|(known, _)| *known == letter).map(|(_, compiled)| &**compiled).unwrap_or_else(|| {
-        panic!("there is no artifact {}", letter.escape_ascii());
+        panic!("unknown artifact {}", letter.escape_ascii());
     })
 }
 
 type Read<'a> = dyn Fn(&str) -> Result<Vec<u8>, ReadError> + Sync + 'a;
 
 impl Set {
-    /// A good file.
+    /// Returns an unchanged file.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let known = self.files.iter().find(|(name, _)| *name == path);
         known.map_or_else(|| absent(path), |(_, bytes)| Ok(bytes[2..].to_vec()))
     }
 
-    /// A file when the one called `changed` has these bytes, with hashes that are of these.
+    /// Returns a file if the one called `changed` has these bytes, with updated hashes.
     fn changed(&self, path: &str, changed: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
         let given = if path == changed { bytes.to_vec() } else { self.read(path)? };
         match std::str::from_utf8(&given) {
@@ -110,7 +111,7 @@ fn used(compiled: &dyn Compiled) {
     written(compiled);
 }
 
-/// Elements of an input that is tried.
+/// Maximum number of elements of an input that is run.
 const MAX: usize = 1 << 16;
 
 fn ran(compiled: &dyn Compiled) -> Result<(), TargetError> {
@@ -140,8 +141,8 @@ fn written(compiled: &dyn Compiled) {
         file.map_or_else(|| absent(path), |file| Ok(file.bytes.clone()))
     };
     let Some(ArtifactFile { name, .. }) = files.first() else { return };
-    let again = load(name, &read).unwrap_or_else(|error| panic!("not loaded again: {error}"));
-    let again = again.files().unwrap_or_else(|error| panic!("not written again: {error}"));
+    let again = load(name, &read).unwrap_or_else(|error| panic!("cannot be loaded again: {error}"));
+    let again = again.files().unwrap_or_else(|error| panic!("cannot be written again: {error}"));
     let names = |files: &[ArtifactFile]| files.iter().map(|file| file.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&files), names(&again), "files written again");
     for (first, second) in files.iter().zip(&again) {

@@ -1,4 +1,4 @@
-//! [`assembly`]: texts of programs.
+//! [`assembly`]: source texts of programs.
 
 use npukit_target::{Instance, NoFiles, TargetError};
 
@@ -6,10 +6,11 @@ use crate::instances::{Known, of};
 use crate::told_of;
 use crate::words::listed;
 
-/// `t`, `o`, `p`, `d`: assembly of the targets; `l`: drra in the later encoding; `k`: drra's PASM.
+/// Readers: `t`, `o`, `p`, `d`: assembly of the targets; `l`: drra in the later encoding; `k`:
+/// drra's PASM.
 ///
-/// A text that assembles is laid out as one that assembles to the same words, whose listing does so too. It includes no
-/// files; there are none.
+/// A text that assembles must be formatted to a text that assembles to the same words, as must its
+/// listing. Included files are absent.
 pub fn assembly(input: &[u8]) {
     let Some((known, bytes)) = of(input) else { return };
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -21,19 +22,20 @@ pub fn assembly(input: &[u8]) {
         Ok(assembled) => {
             if let Some(laid_out) = laid_out {
                 let laid_out =
-                    laid_out.unwrap_or_else(|error| panic!("assembles, but is not laid out: {error}"));
+                    laid_out.unwrap_or_else(|error| panic!("assembles, but cannot be formatted: {error}"));
                 let again = instance.assemble(file, &laid_out, &NoFiles).map(|again| again.bytes);
-                let again = again.unwrap_or_else(|error| panic!("laid out as {laid_out:?}: {error}"));
-                assert_eq!(assembled.bytes, again, "laid out as {laid_out:?}");
+                let again = again.unwrap_or_else(|error| panic!("formatted as {laid_out:?}: {error}"));
+                assert_eq!(assembled.bytes, again, "formatted as {laid_out:?}");
             }
             let lines = instance.list(file, text, &NoFiles);
-            assert!(lines.is_ok() || file.ends_with(".pasm"), "assembles, but has no listing of lines");
+            assert!(lines.is_ok() || file.ends_with(".pasm"), "assembles, but its lines cannot be listed");
             listed(known, &assembled.bytes);
         }
     }
 }
 
-/// The text laid out, in which a second time changes nothing; none of a target that lays out no texts.
+/// Returns the formatted text, after checking that formatting again changes nothing. `None` for a
+/// target without a formatter.
 fn laid_out(instance: &dyn Instance, file: &str, text: &str) -> Option<Result<String, TargetError>> {
     let laid_out = match instance.format(file, text) {
         Err(TargetError::Unsupported { .. }) => return None,
@@ -44,7 +46,7 @@ fn laid_out(instance: &dyn Instance, file: &str, text: &str) -> Option<Result<St
         Ok(laid_out) => laid_out,
     };
     let again = instance.format(file, &laid_out);
-    let again = again.unwrap_or_else(|error| panic!("laid out as {laid_out:?}: {error}"));
-    assert_eq!(laid_out, again, "laid out a second time");
+    let again = again.unwrap_or_else(|error| panic!("formatted as {laid_out:?}: {error}"));
+    assert_eq!(laid_out, again, "formatted a second time");
     Some(Ok(laid_out))
 }

@@ -1,19 +1,15 @@
-//! [`certificates`]: what was proved of which bytes.
+//! [`certificates`]: records of proofs.
 
 use npukit::verbs::verify::Certificate;
 
 use crate::told;
 
-/// A certificate. What is accepted is written as it is read.
+/// Reads a certificate. An accepted one must be written as it was read.
 pub fn certificates(input: &[u8]) {
     match Certificate::parse(input) {
         Ok(certificate) => {
             let again = Certificate::parse(certificate.to_json().as_bytes());
-            assert_eq!(
-                again.ok().as_ref(),
-                Some(&certificate),
-                "a certificate that is written is another one"
-            );
+            assert_eq!(again.ok().as_ref(), Some(&certificate), "the written certificate differs");
         }
         Err(error) => drop(told(&error)),
     }

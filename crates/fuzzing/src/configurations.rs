@@ -1,4 +1,4 @@
-//! [`configurations`]: files of instances.
+//! [`configurations`]: instance files.
 
 use std::fmt::{Debug, Display};
 
@@ -7,9 +7,10 @@ use npukit_target::Config;
 
 use crate::{absent, told, told_of};
 
-/// `t`: `.tarch`; `o`, `p`: `.toml` of opu and pccx; `d`: an architecture of drra; `s`: its short form.
+/// Readers: `t`: `.tarch`; `o`, `p`: `.toml` of opu and pccx; `d`: an architecture of drra; `s`:
+/// its short form.
 ///
-/// What is accepted has an instruction set, and is the same when it is written and read again.
+/// An accepted instance must have an instruction set, and be the same after writing and reading.
 pub fn configurations(input: &[u8]) {
     let Some((letter, bytes)) = input.split_first() else { return };
     let text = std::str::from_utf8(bytes);
@@ -53,7 +54,7 @@ fn short(text: &str) {
     }
 }
 
-/// What was written of a configuration must be that.
+/// Checks that a written configuration is read back unchanged.
 fn same<T: PartialEq + Debug>(config: &T, written: &str, again: Result<T, impl Display>) {
     let again = again.unwrap_or_else(|error| panic!("written as {written}: {error}"));
     assert_eq!(*config, again, "written as {written}");

@@ -1,4 +1,4 @@
-//! [`decoders`]: language models that are described in words.
+//! [`decoders`]: descriptions of language models.
 
 use npukit::Context;
 use npukit::verbs::generate::{Request, accuracy, generate};
@@ -6,12 +6,12 @@ use npukit_target::ReadError;
 
 use crate::{absent, told_of};
 
-/// A model of one layer, and texts it is asked about.
+/// A model of one layer, and texts for its evaluation.
 const DESCRIPTION: &[u8] = include_bytes!("../../../fuzz/corpus/decoders/description");
 const WEIGHTS: &[u8] = include_bytes!("../../../fuzz/corpus/decoders/weights");
 const HELD_OUT: &[u8] = include_bytes!("../../../fuzz/corpus/decoders/held_out");
 
-/// `d`: the description; `w`: its weights, safetensors; `h`: texts that are held out.
+/// Readers: `d`: the description; `w`: its weights, safetensors; `h`: held-out texts.
 pub fn decoders(input: &[u8]) {
     let Some((letter, bytes)) = input.split_first() else { return };
     let (changed, place) = match letter {

@@ -1,4 +1,4 @@
-//! [`instances`]: those whose programs are read, by the letter that names them.
+//! [`instances`]: the instances whose programs are read, by letter.
 
 use std::sync::OnceLock;
 
@@ -7,10 +7,10 @@ use npukit_target::{Instance, ReadError};
 
 use crate::absent;
 
-/// An instance and how files of its programs end.
+/// An instance, and the extension of its programs' files.
 pub(crate) struct Known {
     pub letter: u8,
-    /// Name of a program's text.
+    /// File name of a program's text.
     pub file: &'static str,
     pub instance: Box<dyn Instance>,
 }
@@ -25,7 +25,7 @@ const KNOWN: [(u8, &str, &str); 6] = [
     (b'k', "drra:3x1+ext", "p.pasm"),
 ];
 
-/// A small array: what a program may move at a time, and with it the cycles of its clock, is by the memories' depths.
+/// A small array: the memories' depths limit the size of a move, and so the cycles of its clock.
 const TARCH: &str = r#"{"data_type":"FP16BP8","array_size":4,"dram0_depth":1024,"dram1_depth":1024,"local_depth":64,
 "accumulator_depth":32,"simd_registers_depth":1,"stride0_depth":8,"stride1_depth":8}"#;
 
@@ -33,7 +33,7 @@ fn tarch(path: &str) -> Result<Vec<u8>, ReadError> {
     if path == "m.tarch" { Ok(TARCH.as_bytes().to_vec()) } else { absent(path) }
 }
 
-/// The instance that the first byte names, and the rest.
+/// Returns the instance selected by the first byte, and the remaining bytes.
 pub(crate) fn of(input: &[u8]) -> Option<(&'static Known, &[u8])> {
     let (letter, bytes) = input.split_first()?;
     Some((instances().iter().find(|known| known.letter == *letter)?, bytes))

@@ -1,4 +1,4 @@
-//! [`kept`]: what a cache's folder may hold.
+//! [`kept`]: the content of a cache folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,24 +12,24 @@ use npukit_target::digest;
 
 use crate::{absent, told};
 
-/// A network whose schedule is kept, behind the letter of its own fuzz target.
+/// A network whose schedule is cached, preceded by the letter of its own fuzz target.
 const MODEL: &[u8] = include_bytes!("../../../fuzz/corpus/models/mlp");
-/// The shape of its input.
+/// Shape of its input.
 const SHAPE: [usize; 2] = [1, 8];
-/// The name of its only entry, and what comes of it.
+/// Name of its only cache entry, and the outputs of the program.
 static KNOWN: LazyLock<(OsString, Vec<u8>)> = LazyLock::new(|| {
     let folder = folder();
     let outputs = outputs(folder.path()).unwrap_or_else(|error| panic!("the model does not run: {error}"));
     let entries = fs::read_dir(folder.path()).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
     match entries.as_deref() {
         Ok([entry]) => (entry.file_name(), outputs),
-        other => panic!("there is not one entry: {other:?}"),
+        other => panic!("there must be one entry: {other:?}"),
     }
 });
 
-/// `f`: a file of the folder; `c`: its content, to which the digest is added.
+/// Readers: `f`: a file of the folder; `c`: its content, to which the digest is added.
 ///
-/// Whatever it is, the same comes of the program.
+/// Whatever the bytes are, the program must compute the same outputs.
 pub fn kept(input: &[u8]) {
     let bytes = match input.split_first() {
         Some((b'f', bytes)) => bytes.to_vec(),
@@ -40,8 +40,8 @@ pub fn kept(input: &[u8]) {
     let folder = folder();
     fs::write(folder.path().join(name), bytes).unwrap_or_else(|error| panic!("no entry: {error}"));
     match outputs(folder.path()) {
-        Ok(found) => assert!(found == *expected, "what a cache holds changes what a program computes"),
-        Err(error) => panic!("what a cache holds is refused: {}", told(&error)),
+        Ok(found) => assert!(found == *expected, "the content of the cache changes the outputs of a program"),
+        Err(error) => panic!("the content of the cache is refused: {}", told(&error)),
     }
 }
 
@@ -61,8 +61,8 @@ fn outputs(folder: &Path) -> Result<Vec<u8>, Error> {
     Ok(run(&request, Context::new(&files).with_cache(&cache))?.1.outputs)
 }
 
-/// The input of the network.
+/// Returns the input of the network.
 fn ones() -> Vec<u8> {
     let array = NpyArray::new(&SHAPE, NpyData::F32(&[1.0; SHAPE[0] * SHAPE[1]]));
-    array.map(write_npy).unwrap_or_else(|| panic!("the shape has as many elements"))
+    array.map(write_npy).unwrap_or_else(|| panic!("the number of elements matches the shape"))
 }

@@ -1,10 +1,13 @@
-//! Any bytes to every reader: a function for each kind of file a user may hand in, listed in [`TARGETS`].
+//! Fuzz tests of every reader: one function for each kind of file that a user may supply, listed in
+//! [`TARGETS`].
 //!
-//! `fuzz/` gives these functions to `cargo fuzz`, and a test here replays its corpora, damaged in many ways. The
-//! first byte of an input names the reader ([`artifacts`] takes two), the rest is the file.
+//! `fuzz/` passes these functions to `cargo fuzz`, and a test here replays its corpora with many
+//! kinds of damage. The first byte of an input selects the reader ([`artifacts`] uses two bytes);
+//! the rest is the file.
 //!
-//! No reader may panic, whatever the bytes are; what it refuses it must explain, and what it accepts must hold: what
-//! is written again reads back the same. A function panics where that is not so.
+//! No reader may panic, whatever the bytes are. An error must have a message. Accepted content must
+//! be valid, and be read back unchanged after writing. A function panics if one of these does not
+//! hold.
 
 mod arrays;
 mod artifacts;
@@ -37,7 +40,7 @@ pub use spaces::spaces;
 pub use vectors::vectors;
 pub use words::words;
 
-/// Gives bytes to a reader, and looks at what comes of it.
+/// Passes bytes to a reader, and checks the result.
 pub type Reader = fn(&[u8]);
 
 /// Every function, with the name of its fuzz target and corpus.
@@ -56,21 +59,21 @@ pub const TARGETS: [(&str, Reader); 12] = [
     ("messages", messages),
 ];
 
-/// An error must name `file` as its place, itself or in what caused it.
+/// Checks that an error, or one of its causes, names `file`.
 fn told_of(file: &str, error: &dyn Error) {
     let text = told(error);
     assert!(text.contains(file), "an error does not name {file}: {text:?}");
 }
 
-/// What an error says with its causes, which must be something.
+/// Returns the message of an error with its causes, which must not be empty.
 fn told(error: &dyn Error) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let text = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    assert!(!text.is_empty(), "an error says nothing");
+    assert!(!text.is_empty(), "an error has no message");
     text
 }
 
-/// There is no such file.
+/// Reads no file: all files are absent.
 fn absent(path: &str) -> Result<Vec<u8>, ReadError> {
     Err(ReadError::Absent { path: path.to_owned() })
 }

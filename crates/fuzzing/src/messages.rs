@@ -1,4 +1,4 @@
-//! [`messages`]: what an editor sends to `npu lsp`.
+//! [`messages`]: messages of an editor to `npu lsp`.
 
 use std::panic::{set_hook, take_hook};
 use std::sync::Once;
@@ -10,19 +10,20 @@ use npukit_target::{Instance, NoFiles, Reader};
 
 use crate::told;
 
-/// What every editor says first.
+/// First messages of every editor.
 const FIRST: [&str; 2] = [
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{}}}"#,
     r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#,
 ];
 
-/// Panics so far: the server goes on after one, and here it is a fault.
+/// Number of panics so far. The server survives a panic, but here it is an error.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 static COUNTING: Once = Once::new();
 
-/// `b`: all bytes of a session; `s`: the messages of one that has begun, a line each.
+/// Readers: `b`: all bytes of a session; `s`: the messages of an open session, one per line.
 ///
-/// A session ends, each request in it has one answer, and none of them is that the server failed.
+/// A session must end, with one answer to each request, and no answer may report a failure of the
+/// server.
 pub fn messages(input: &[u8]) {
     match input.split_first() {
         Some((b'b', bytes)) => session(bytes),
@@ -62,13 +63,13 @@ fn session(mut bytes: &[u8]) {
         if let Message::Response(answer) = message {
             assert!(
                 answer.result.is_some() != answer.error.is_some(),
-                "an answer says nothing, or both: {answer:?}"
+                "an answer has neither result nor error, or both: {answer:?}"
             );
         }
     }
 }
 
-/// All targets, and no file.
+/// All targets, and no files.
 struct World;
 
 impl Workshop for World {

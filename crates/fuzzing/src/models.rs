@@ -9,10 +9,11 @@ use npukit_numeric::{Storage, Tensor, TensorData};
 
 use crate::told;
 
-/// `o`: ONNX, with a file of 4096 bytes under every name beside it; `t`: TensorFlow; `l`: TensorFlow Lite.
+/// Readers: `o`: ONNX, with a 4096-byte external data file under every name; `t`: TensorFlow; `l`:
+/// TensorFlow Lite.
 ///
-/// What is imported is a valid graph; simplified it is one with the same inputs and outputs, and it evaluates to
-/// what its shapes say.
+/// An imported graph must be valid. After simplification, it must have the same inputs and outputs,
+/// and evaluate to results of its recorded shapes.
 pub fn models(input: &[u8]) {
     let (format, bytes) = match input {
         [b'o', bytes @ ..] => (Format::Onnx, bytes),
@@ -29,7 +30,7 @@ pub fn models(input: &[u8]) {
     }
 }
 
-/// Bytes of the file that is under every name.
+/// Size in bytes of the external data file.
 const BESIDE: u64 = 4096;
 
 fn beside(_path: &str, range: Range<u64>) -> Result<Part, String> {
@@ -60,13 +61,13 @@ fn valid(graph: &Graph) {
     graph.validate().unwrap_or_else(|error| panic!("imported as valid: {error}"));
 }
 
-/// Inputs and outputs with their shapes.
+/// Returns inputs and outputs with their shapes.
 fn ports(graph: &Graph) -> Vec<(&str, &[usize])> {
     let values = graph.inputs.iter().chain(&graph.outputs);
     values.map(|&id| (graph.value(id).name.as_str(), graph.shape(id))).collect()
 }
 
-/// Operations and bytes of an evaluation that is tried.
+/// Maximum number of operations and of bytes of an evaluation.
 const MAX: u64 = 1 << 20;
 
 fn evaluated(graph: &Graph) {
@@ -88,7 +89,7 @@ fn evaluated(graph: &Graph) {
     }
 }
 
-/// A tensor for an input; none for one that is too large.
+/// Returns a tensor for an input; `None` if it is too large.
 fn zeros(graph: &Graph, id: npukit_graph::ValueId) -> Option<Tensor> {
     let info = &graph.value(id).info;
     let count = info.shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size))?;

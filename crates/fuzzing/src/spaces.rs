@@ -1,16 +1,16 @@
-//! [`spaces`]: what `npu explore` reads.
+//! [`spaces`]: files that `npu explore` reads.
 
 use npukit::explore::{Condition, Journal, Space};
 
 use crate::told;
 
-/// Points that are drawn of a space.
+/// Number of points drawn from a space.
 const DRAWN: usize = 8;
 
-/// `s`: a space; `c`: a condition; `j`: a file of points.
+/// Readers: `s`: a space; `c`: a condition; `j`: a file of points.
 ///
-/// A space has no more points than are drawn of it, a condition reads again as it is written, and of points only whole lines
-/// count, which are written again as they were.
+/// At most the requested number of points is drawn from a space. Of a file of points, only complete
+/// lines are used, and they are written again unchanged.
 pub fn spaces(input: &[u8]) {
     match input.split_first() {
         Some((b's', bytes)) => text(bytes, space),
@@ -47,7 +47,10 @@ fn condition(text: &str) {
     let names = condition.names();
     let number = |name: &str| names.contains(&name).then(|| (name.len() as u64).into());
     assert_eq!(condition.holds(&number), condition.holds(&number));
-    assert!(!names.is_empty() || condition.holds(&|_| None).is_some(), "what depends on nothing is known");
+    assert!(
+        !names.is_empty() || condition.holds(&|_| None).is_some(),
+        "a condition without variables must have a value"
+    );
 }
 
 fn journal(bytes: &[u8]) {

@@ -4,7 +4,8 @@ use npukit::target;
 
 use crate::absent;
 
-/// `t`, `o`, `p`, `d`: `.json` of the targets; `u`: pccx's `.u16le`; `c`: its traces, `.pccx`.
+/// Readers: `t`, `o`, `p`, `d`: `.json` of the targets; `u`: pccx's `.u16le`; `c`: its traces,
+/// `.pccx`.
 pub fn vectors(input: &[u8]) {
     let Some((letter, bytes)) = input.split_first() else { return };
     let (name, file) = match letter {

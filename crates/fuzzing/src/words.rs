@@ -1,13 +1,13 @@
-//! [`words`]: programs as words, for the disassembler and the lint.
+//! [`words`]: binary programs, for the disassembler and the linter.
 
 use npukit_target::{Disassembled, NoFiles};
 
 use crate::instances::{Known, of};
 use crate::{told, told_of};
 
-/// `t`, `o`, `p`, `d`, `l`: words of the targets, as for [`assembly`](crate::assembly()).
+/// Readers: `t`, `o`, `p`, `d`, `l`: words of the targets, as for [`assembly`](crate::assembly()).
 ///
-/// The listing of any words assembles to them, as far as they are whole.
+/// The listing of any words must assemble to them, except for an incomplete last word.
 pub fn words(input: &[u8]) {
     if let Some((known, bytes)) = of(input) {
         listed(known, bytes);
@@ -30,8 +30,8 @@ pub(crate) fn listed(known: &Known, words: &[u8]) {
     }
 }
 
-/// A listing assembles to the words, unless it says what is wrong with them. Those of drra are text, which may be
-/// laid out in other ways: their listing is the same again.
+/// Checks that a listing assembles to the words, unless it reports errors in them. The words of
+/// drra are text with several layouts: there, the listing must be the same again.
 fn again(Known { letter, instance, .. }: &Known, words: &[u8], listing: &Disassembled) {
     let Disassembled { text, problems, .. } = listing;
     let bytes = match instance.assemble("listing.asm", text, &NoFiles) {

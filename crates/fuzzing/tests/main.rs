@@ -1,7 +1,7 @@
-//! Replays the corpora of `fuzz/`: every file, and each of them damaged in many ways, always the same.
+//! Replays the corpora of `fuzz/`: every file, and many reproducibly damaged variants of each.
 //!
-//! No case may panic, take long or take much memory. `NPUKIT_FUZZ_CASES` is how many damaged ones are made of each
-//! file, 128 when it is not set.
+//! No case may panic, take long or use much memory. `NPUKIT_FUZZ_CASES` is the number of damaged
+//! variants per file, 128 by default.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "main/corpus.rs"]

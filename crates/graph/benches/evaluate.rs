@@ -1,4 +1,4 @@
-//! How long the reference evaluator and the passes take, on layers of the size ResNet-20 has.
+//! Run time of the reference evaluator and of the passes, on layers of the sizes in ResNet-20.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -14,10 +14,11 @@ fn main() {
 fn tensor(shape: &[usize]) -> Tensor {
     let count: usize = shape.iter().product();
     let data = (0..count).map(|i| (i % 17) as f32 / 8.0 - 1.0).collect();
-    Tensor::from_f32(shape.to_vec(), data).expect("as many elements as the shape says")
+    Tensor::from_f32(shape.to_vec(), data).expect("the number of elements matches the shape")
 }
 
-/// A 3x3 convolution of an image of `size * size` with `channels`, items are multiply-accumulates.
+/// A 3x3 convolution of an image of `size * size` with `channels` channels; items are
+/// multiply-accumulates.
 #[divan::bench(args = [(32, 16), (16, 64), (8, 128)])]
 fn conv_3x3(bencher: Bencher, (size, channels): (usize, usize)) {
     let op: Op = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 }.into();
@@ -26,7 +27,7 @@ fn conv_3x3(bencher: Bencher, (size, channels): (usize, usize)) {
     bencher.counter(ItemsCount::new(macs)).bench(|| op.eval(black_box(&[&x, &weights])));
 }
 
-/// A transposed 4x4 convolution in steps of 2, as decoders double an image with.
+/// A transposed 4x4 convolution with stride 2, as decoders use to double an image.
 #[divan::bench(args = [(16, 64), (32, 16)])]
 fn conv_transpose_4x4(bencher: Bencher, (size, channels): (usize, usize)) {
     let (strides, pads) = ([2, 2], [1; 4]);

@@ -1,18 +1,18 @@
-//! [`Classes`]: values that must have something in common.
+//! [`Classes`]: partition of a graph's values into classes that share a property.
 
 use crate::ir::ValueId;
 
-/// A partition of values, joined pair by pair.
+/// A partition of values (union-find), joined pair by pair.
 #[derive(Clone, Debug)]
 pub(crate) struct Classes(Vec<usize>);
 
 impl Classes {
-    /// Each of `count` values by itself.
+    /// Creates `count` classes of one value each.
     pub(crate) fn new(count: usize) -> Self {
         Self((0..count).collect())
     }
 
-    /// Makes one class of those of the values.
+    /// Joins the classes of `members` into one.
     pub(crate) fn join(&mut self, members: impl IntoIterator<Item = ValueId>) {
         let mut members = members.into_iter().map(|id| id.0 as usize);
         let Some(first) = members.next() else { return };
@@ -22,7 +22,7 @@ impl Classes {
         }
     }
 
-    /// The representative of each value's class.
+    /// Returns the representative of each value's class.
     pub(crate) fn representatives(mut self) -> Vec<usize> {
         (0..self.0.len()).map(|id| self.root(id)).collect()
     }

@@ -1,8 +1,8 @@
-//! Language models that are decoders: [`DecoderModel`], its graphs and its evaluation token by token.
+//! Decoder language models: [`DecoderModel`], its graphs, and token-by-token evaluation.
 //!
-//! A model is a [`DecoderConfig`] and the tensors it asks for. [`DecoderModel::prefill`] and
-//! [`DecoderModel::decode`] make graphs of it; a [`Session`] computes them in `f32` with a cache of keys and
-//! values. Which characters tokens stand for does not matter here.
+//! A model is a [`DecoderConfig`] and the tensors that it requires. [`DecoderModel::prefill`] and
+//! [`DecoderModel::decode`] build graphs from it; a [`Session`] evaluates them in `f32` with a
+//! key-value cache. Tokens are numbers; the tokenizer is not part of this module.
 
 pub mod builder;
 pub mod config;
@@ -17,61 +17,61 @@ pub use weights::{DecoderModel, Layer, Matrix, NormWeights};
 use crate::op::EvalError;
 use crate::op::OpError;
 
-/// Why there is no such decoder, or why it does not compute.
+/// Error of a decoder's configuration, tensors or evaluation.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum DecoderError {
-    /// A size or number that makes no decoder.
+    /// The configuration has an illegal value.
     #[error("`{key}` is {found}; legal is {legal}")]
     Config {
-        /// Which one.
+        /// Name of the configuration key.
         key: &'static str,
-        /// Its value.
+        /// Value of the key.
         found: String,
-        /// What it may be.
+        /// Legal values.
         legal: String,
     },
-    /// A tensor does not have the shape that the configuration asks for.
-    #[error("tensor `{name}` has shape {found:?}; the configuration asks for {expected:?}")]
+    /// A tensor does not have the shape that the configuration requires.
+    #[error("tensor `{name}` has shape {found:?}; the configuration requires {expected:?}")]
     Shape {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// Its shape.
+        /// Shape of the tensor.
         found: Vec<usize>,
-        /// The shape asked for.
+        /// Required shape.
         expected: Vec<usize>,
     },
     /// A tensor does not hold floats.
     #[error("tensor `{name}` does not hold floats")]
     NotFloats {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
     },
-    /// More tokens than the model has positions for.
-    #[error("{found} tokens at position {position} are more than the {limit} that the model takes")]
+    /// The tokens exceed the model's maximum number of positions.
+    #[error("{found} tokens at position {position} exceed the limit of {limit} tokens")]
     TooLong {
-        /// Where they begin.
+        /// Position of the first token.
         position: usize,
-        /// Tokens.
+        /// Number of tokens.
         found: usize,
-        /// Positions there are.
+        /// Number of positions of the model.
         limit: usize,
     },
-    /// A token that is not in the vocabulary.
-    #[error("token {token} is not one of the {vocabulary} of the vocabulary")]
+    /// A token is not in the vocabulary.
+    #[error("token {token} is not in the vocabulary of {vocabulary} tokens")]
     Token {
-        /// The token.
+        /// Number of the token.
         token: usize,
-        /// Tokens there are.
+        /// Size of the vocabulary.
         vocabulary: usize,
     },
-    /// No token is given.
-    #[error("there is nothing to compute: no token is given")]
+    /// No token was given.
+    #[error("nothing to compute: no tokens were given")]
     NoTokens,
-    /// An operator refuses its operands: a fault of ours.
+    /// An operator rejects its operands; this is a bug in npukit.
     #[error(transparent)]
     Op(#[from] OpError),
-    /// A graph cannot be evaluated: a fault of ours.
+    /// A graph cannot be evaluated; this is a bug in npukit.
     #[error(transparent)]
     Eval(#[from] EvalError),
 }

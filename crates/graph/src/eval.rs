@@ -1,7 +1,7 @@
-//! The reference evaluator: a graph computed node by node in `f32`.
+//! The reference evaluator: computes a graph node by node in `f32`.
 //!
-//! [`evaluate`] gives the outputs, [`evaluate_with`] also shows each node's results as they
-//! arise, [`evaluate_all`] keeps them. Tensors are dropped after their last use.
+//! [`evaluate`] returns the outputs, [`evaluate_with`] also reports each node's results as they are
+//! computed, and [`evaluate_all`] keeps them. Tensors are dropped after their last use.
 
 use std::sync::Arc;
 
@@ -10,22 +10,24 @@ use npukit_numeric::Tensor;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{EvalError, Operator};
 
-/// The outputs of `graph`, in their order, for tensors given in the order of its inputs.
+/// Returns the outputs of `graph`, in their order, for `inputs` in the order of its inputs.
 ///
 /// # Errors
 ///
-/// [`EvalError::InputCount`], [`EvalError::InputShape`] or [`EvalError::InputElement`] when `inputs` do not
-/// fit the graph; [`EvalError::Node`] when an operator refuses its operands; [`EvalError::Missing`] when a
-/// graph that is not valid uses a value that no node computes.
+/// - [`EvalError::InputCount`], [`EvalError::InputShape`] or [`EvalError::InputElement`] if
+///   `inputs` do not fit the graph.
+/// - [`EvalError::Node`] if an operator rejects its operands.
+/// - [`EvalError::Missing`] if an invalid graph uses a value that no node computes.
 pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     evaluate_with(graph, inputs, |_, _| {})
 }
 
-/// As [`evaluate`], showing every node and its results to `observe` as soon as they are computed.
+/// Like [`evaluate`], but calls `observe` with every node and its results as soon as they are
+/// computed.
 ///
 /// # Errors
 ///
-/// Those of [`evaluate`].
+/// See [`evaluate`].
 pub fn evaluate_with(
     graph: &Graph,
     inputs: &[Tensor],
@@ -34,11 +36,12 @@ pub fn evaluate_with(
     evaluate_changing(graph, inputs, |node, results| observe(node, results))
 }
 
-/// As [`evaluate_with`]; `change` may put other tensors of the same shapes and types in the results' places.
+/// Like [`evaluate_with`], but `change` may replace results by other tensors of the same shapes and
+/// types.
 ///
 /// # Errors
 ///
-/// Those of [`evaluate`].
+/// See [`evaluate`].
 pub(crate) fn evaluate_changing(
     graph: &Graph,
     inputs: &[Tensor],
@@ -56,7 +59,7 @@ pub(crate) fn evaluate_changing(
         for (&id, result) in node.outputs.iter().zip(results) {
             tensors.set(id, result);
         }
-        // Results without a user have no last use; they go at once.
+        // Unused results have no last use; they are dropped at once.
         for &id in node.inputs.iter().chain(&node.outputs) {
             if last_use.get(id.0 as usize).is_some_and(|last| last.is_none_or(|last| last <= index)) {
                 tensors.drop(id);
@@ -67,12 +70,14 @@ pub(crate) fn evaluate_changing(
     graph.outputs.iter().map(output).collect()
 }
 
-/// As [`evaluate`], giving all values by [`ValueId`]: inputs, constants and every node's results.
-/// A value that is neither is `None`.
+/// Like [`evaluate`], but returns all values by [`ValueId`]: inputs, constants and every node's
+/// results.
+///
+/// Any other value is `None`.
 ///
 /// # Errors
 ///
-/// Those of [`evaluate`].
+/// See [`evaluate`].
 pub fn evaluate_all(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Option<Arc<Tensor>>>, EvalError> {
     let mut all: Vec<_> = graph.values.iter().map(|value| value.constant.clone()).collect();
     evaluate_with(graph, inputs, |node, results| {
@@ -90,12 +95,12 @@ pub fn evaluate_all(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Option<Arc<T
     Ok(all)
 }
 
-/// Whether tensors given in the order of the graph's inputs fit them.
+/// Checks that `inputs`, in the order of the graph's inputs, have the right shapes and types.
 ///
 /// # Errors
 ///
-/// [`EvalError::InputCount`] for another number of tensors, [`EvalError::InputShape`] and
-/// [`EvalError::InputElement`] for the first that has another shape or type.
+/// [`EvalError::InputCount`] for a wrong number of tensors; [`EvalError::InputShape`] or
+/// [`EvalError::InputElement`] for the first tensor with a wrong shape or type.
 pub fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EvalError> {
     let values: Vec<_> = graph.inputs.iter().filter_map(|id| graph.values.get(id.0 as usize)).collect();
     if values.len() != inputs.len() {
@@ -125,8 +130,8 @@ fn run_node(tensors: &Tensors<'_>, node: &Node) -> Result<Vec<Arc<Tensor>>, Eval
     Ok(node.op.eval(&operands).map_err(failed)?.into_iter().map(Arc::new).collect())
 }
 
-/// For each value, the index of the last node that uses it, the number of nodes for outputs of
-/// the graph, `None` when none does.
+/// Returns, for each value, the index of the last node that uses it. The index is the number of
+/// nodes for outputs of the graph, and `None` if the value is unused.
 pub(crate) fn last_uses(graph: &Graph) -> Vec<Option<usize>> {
     let mut last = vec![None; graph.values.len()];
     let mut note = |id: &ValueId, index| {
@@ -141,7 +146,7 @@ pub(crate) fn last_uses(graph: &Graph) -> Vec<Option<usize>> {
     last
 }
 
-/// The tensors alive at one moment.
+/// The tensors that are alive at one moment.
 struct Tensors<'a> {
     graph: &'a Graph,
     computed: Vec<Option<Arc<Tensor>>>,

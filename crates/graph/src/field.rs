@@ -1,15 +1,16 @@
-//! A graph computed in a prime field: [`walk`] goes from node to node, [`apply`] is one operator.
+//! Computation of a graph in a prime field: [`walk`] goes from node to node, [`apply`] computes one
+//! operator.
 //!
-//! Nothing rounds here. Sums, products and what is made of them are polynomials; maxima, signs and functions of one
-//! element keep the laws that `npukit_numeric`'s [`Element`] documents. An operator that only moves elements is asked
-//! where it moves them: its own evaluator computes with their numbers.
+//! Nothing rounds here. Sums and products yield polynomials. Maxima, signs and functions of one
+//! element keep the laws that `npukit_numeric`'s [`Element`] documents. For an operator that only
+//! moves elements, its own evaluator moves their numbers.
 //!
 //! | module | operators |
 //! |---|---|
-//! | `moved` | those that move elements |
-//! | `pointwise` | those of one element, or of one of each operand |
-//! | `products` | products of matrices and convolutions |
-//! | `uninterpreted` | those without a rule, where both sides compute them by the same code |
+//! | `moved` | operators that move elements |
+//! | `pointwise` | elementwise operators of one or two operands |
+//! | `products` | matrix products and convolutions |
+//! | `uninterpreted` | operators without a rule, which both sides compute by the same code |
 //! | `windows` | pooling, reductions, means, and functions of several elements |
 
 mod moved;
@@ -27,43 +28,44 @@ use crate::eval::last_uses;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{Op, Operator};
 
-/// Elements of the field, row-major.
+/// A tensor of field elements, row-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldTensor {
-    /// Outermost axis first.
+    /// Size of each axis, outermost first.
     pub shape: Vec<usize>,
-    /// As many as the shape says.
+    /// Elements; their number is the product of the shape.
     pub elements: Vec<Element>,
 }
 
-/// What numbers and functions are in the field.
+/// Mapping of numbers and functions to the field.
 pub trait Images {
-    /// The image of a constant of the model, as a machine has it; none where it has none.
+    /// Returns the image of a model constant as a machine stores it; `None` without an image.
     fn constant(&self, value: f32) -> Option<Element>;
 
-    /// A function of one element that is no polynomial, of each of `arguments`.
+    /// Returns the images of a non-polynomial elementwise function `op` for each of `arguments`.
     ///
     /// # Errors
     ///
-    /// A machine has something else in its place.
+    /// The machine computes another function instead.
     fn function(&self, op: &Op, arguments: &[Element]) -> Result<Vec<Element>, NoImage> {
         let key = key(&op.to_string());
         Ok(arguments.iter().map(|&argument| Element::hashed(key, [argument])).collect())
     }
 
-    /// The results of an operator that a machine computes in its own way; none where it does as [`apply`] does.
+    /// Returns the results of an operator that a machine computes in its own way; `None` if
+    /// [`apply`] is right for it.
     fn operator(&self, _op: &Op, _operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
         None
     }
 
-    /// Whether operators are computed by the evaluator of graphs, whoever asks: those without a rule, and those of integers
-    /// that are computed, are then functions of which nothing is known but that they are the same ones.
+    /// Whether both sides compute operators by the graph evaluator. Then operators without a rule,
+    /// and integer operators, are treated as uninterpreted functions.
     fn is_evaluator(&self) -> bool {
         false
     }
 }
 
-/// The evaluator of graphs: every float as it is, and every operator a function.
+/// Images of the graph evaluator: every float is exact, and every operator is a function.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evaluator;
 
@@ -77,7 +79,7 @@ impl Images for Evaluator {
     }
 }
 
-/// Every float as it is.
+/// Images in which every float is exact.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exact;
 
@@ -87,69 +89,69 @@ impl Images for Exact {
     }
 }
 
-/// An operand: constants stay numbers, since some of them say what an operator does.
+/// An operand. Constants stay numbers, since some of them are parameters of an operator.
 #[derive(Clone, Debug)]
 pub enum Operand {
-    /// Elements of the field.
+    /// Field elements.
     Field(Arc<FieldTensor>),
-    /// Numbers that the model fixes.
+    /// Numbers fixed by the model.
     Constant(Arc<Tensor>),
 }
 
-/// Why an operator has no image: what it is about.
+/// Reason why an operator has no image in the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoImage {
-    /// There is no rule for the operator.
-    #[error("its operator has no image in the field")]
+    /// The operator has no rule.
+    #[error("its operator has no rule in the field")]
     Operator,
-    /// An operand is to be a constant.
-    #[error("it needs an operand that is a constant")]
+    /// An operand must be a constant, but is not.
+    #[error("it needs a constant operand")]
     Variable,
-    /// A constant of no numbers that have an image.
-    #[error("it has a constant that has no image in the field: an infinite one, for instance")]
+    /// A constant contains a number without an image.
+    #[error("it has a constant without a value in the field, such as infinity")]
     Constant,
-    /// A table has its place on the machine.
-    #[error("the machine looks its function up in tables, which are not compared with it")]
+    /// The machine uses a lookup table instead.
+    #[error("the machine computes it with lookup tables, which are not compared")]
     Table,
-    /// Numbers that are no floats.
-    #[error("it computes with what are no floats")]
+    /// The operator computes with types other than floats.
+    #[error("it computes with types other than floats")]
     Element,
 }
 
-/// A node whose results are not known in the field.
+/// A node whose results are unknown in the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// Its operator.
+    /// Operator of the node.
     pub op: String,
-    /// Why.
+    /// Reason why the results are unknown.
     pub reason: NoImage,
 }
 
 /// A value of the graph in the field.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// What it is.
+    /// The value is known.
     Known(Operand),
-    /// Nobody knows, for the sake of the gap of this number.
+    /// The value is unknown because of the gap with this index.
     Unknown(usize),
 }
 
-/// What became of a graph.
+/// Result of computing a graph in the field.
 #[derive(Clone, Debug)]
 pub struct Walked {
-    /// Its outputs, in their order.
+    /// Outputs of the graph, in order.
     pub outputs: Vec<Value>,
     /// Nodes without an image.
     pub gaps: Vec<Gap>,
 }
 
-/// Computes a graph in the field; `inputs` are those of the graph, in their order and shapes. Constants become what
-/// `images` of the node's number says, and nodes of constants alone are computed in `f32`. `observe` sees every value of
-/// the field.
+/// Computes a graph in the field; `inputs` are in the order of the graph's inputs and have their
+/// shapes. `images`, called with the index of a node, returns the mapping of constants. Nodes with
+/// constant operands only are computed in `f32`. `observe` sees every value of the field.
 ///
-/// A graph that is not valid may have values that nobody computes: they count as gaps.
+/// In an invalid graph, values without a producer are gaps.
 pub fn walk<'i>(
     graph: &Graph,
     inputs: Vec<FieldTensor>,
@@ -194,17 +196,17 @@ pub fn walk<'i>(
     Walked { outputs, gaps }
 }
 
-/// A value that was computed, or a constant.
+/// Returns a value that was computed, or a constant.
 fn value(graph: &Graph, values: &BTreeMap<ValueId, Value>, id: ValueId) -> Option<Value> {
     let constant = || graph.constant(id).map(|tensor| Value::Known(Operand::Constant(Arc::clone(tensor))));
     values.get(&id).cloned().or_else(constant)
 }
 
-/// The results of a node.
+/// Returns the results of a node.
 ///
 /// # Errors
 ///
-/// The number of the gap that an operand comes from, or why the node is one itself.
+/// The index of the gap that an operand comes from, or the reason why the node is a gap itself.
 fn results(
     graph: &Graph,
     node: &Node,
@@ -221,11 +223,12 @@ fn results(
     Ok(results.into_iter().map(Value::Known).collect())
 }
 
-/// The results of a node of a graph; where the evaluator computes them and there is no rule, a function of all operands.
+/// Returns the results of a node of a graph. If the operator has no rule and both sides use the
+/// evaluator, they are an uninterpreted function of all operands.
 ///
 /// # Errors
 ///
-/// Why there are none in the field.
+/// The reason why the result is unknown in the field.
 pub fn apply_node(
     graph: &Graph,
     node: &Node,
@@ -243,8 +246,8 @@ pub fn apply_node(
     }
 }
 
-/// The elements of a constant of any type that is handed out as it is: integers and truth values are themselves, and what
-/// has no image is an element of its own.
+/// Returns the elements of a constant of any type that is used as it is. Integers and booleans map
+/// to themselves; each number without an image gets a distinct element.
 pub fn constant_elements(tensor: &Tensor, images: &dyn Images) -> Vec<Element> {
     match tensor.data() {
         TensorData::F32(numbers) => {
@@ -260,11 +263,11 @@ pub fn constant_elements(tensor: &Tensor, images: &dyn Images) -> Vec<Element> {
 /// Key of the elements for infinities and NaN.
 const NO_NUMBER: u64 = 0x4e61;
 
-/// The results of an operator. Those of constants alone are constants.
+/// Returns the results of an operator; they are constants if all operands are.
 ///
 /// # Errors
 ///
-/// Why there are none in the field.
+/// The reason why the result is unknown in the field.
 pub fn apply(op: &Op, operands: &[Operand], images: &dyn Images) -> Result<Vec<Operand>, NoImage> {
     let constants: Option<Vec<&Tensor>> = operands.iter().map(Operand::tensor).collect();
     if let Some(constants) = constants.filter(|constants| !constants.is_empty()) {
@@ -277,7 +280,7 @@ pub fn apply(op: &Op, operands: &[Operand], images: &dyn Images) -> Result<Vec<O
 }
 
 impl Operand {
-    /// The numbers of a constant.
+    /// Returns the tensor of a constant.
     fn tensor(&self) -> Option<&Tensor> {
         match self {
             Self::Constant(tensor) => Some(tensor),
@@ -308,11 +311,11 @@ impl Operands<'_> {
         self.list.get(index).ok_or(NoImage::Variable)
     }
 
-    /// An operand in the field, constants by their images.
+    /// Returns an operand in the field; constants are mapped to their images.
     ///
     /// # Errors
     ///
-    /// An operand that is not there, or has no image.
+    /// The operand is missing or has no image.
     pub fn field(&self, index: usize) -> Result<Arc<FieldTensor>, NoImage> {
         match self.get(index)? {
             Operand::Field(tensor) => Ok(Arc::clone(tensor)),
@@ -320,7 +323,7 @@ impl Operands<'_> {
         }
     }
 
-    /// An operand that may not be there.
+    /// Returns an optional operand, if present.
     fn optional(&self, index: usize) -> Result<Option<Arc<FieldTensor>>, NoImage> {
         if index < self.list.len() { self.field(index).map(Some) } else { Ok(None) }
     }
@@ -331,35 +334,35 @@ impl Operands<'_> {
         Ok(FieldTensor { shape: tensor.shape().to_vec(), elements })
     }
 
-    /// All operands.
+    /// Returns all operands.
     pub fn all(&self) -> &[Operand] {
         self.list
     }
 
-    /// The results of another operator of the same operands.
+    /// Returns the results of another operator on the same operands.
     ///
     /// # Errors
     ///
-    /// Why there are none in the field.
+    /// The reason why the result is unknown in the field.
     pub fn applied(&self, op: &Op) -> Result<Vec<FieldTensor>, NoImage> {
         let found = moved::apply(op, self)
             .or_else(|| pointwise::apply(op, self))
             .or_else(|| products::apply(op, self))
             .or_else(|| windows::apply(op, self));
-        found.unwrap_or(Err(NoImage::Operator)) // Default: an operator of no module.
+        found.unwrap_or(Err(NoImage::Operator)) // Default: an operator that no module covers.
     }
 
-    /// The image of a number.
+    /// Returns the image of a number.
     ///
     /// # Errors
     ///
-    /// It has none.
+    /// The number has no image.
     pub fn constant(&self, number: f32) -> Result<Element, NoImage> {
         self.images.constant(number).ok_or(NoImage::Constant)
     }
 }
 
-/// A key of [`Element::hashed`] for a text.
+/// Returns a key for [`Element::hashed`] from a text.
 pub fn key(text: &str) -> u64 {
     Element::hashed(0, text.bytes().map(|byte| Element::from_integer(byte.into()))).bits()
 }

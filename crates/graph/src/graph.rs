@@ -1,97 +1,97 @@
-//! What one asks of a whole [`Graph`]: who makes and who uses a value, names, order, validity.
+//! Queries on a whole [`Graph`]: producers and consumers of values, names, order, validity.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use crate::ir::{Graph, Node, NodeId, Value, ValueId};
 use crate::op::{OpError, Operator};
 
-/// Why a graph is not valid.
+/// Reason why a graph is invalid.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// A node, input or output refers to a value that is not there.
+    /// A node, input or output refers to a value that does not exist.
     #[error("{user} refers to value {id}, but the graph has {count} values")]
     UnknownValue {
-        /// Who refers to it: a node's name, `inputs` or `outputs`.
+        /// Where the reference is: a node's name, `inputs` or `outputs`.
         user: String,
         /// Index of the value.
         id: u32,
         /// Number of values.
         count: usize,
     },
-    /// Two values have one name.
+    /// Two values have the same name.
     #[error("two values are named `{name}`")]
     DuplicateName {
-        /// The name.
+        /// Name of both values.
         name: String,
     },
-    /// A value is produced twice, or produced although it is an input or a constant.
+    /// A value is produced twice, or is produced although it is an input or a constant.
     #[error("value `{value}` is produced by node `{node}`, but it already has a producer or content")]
     ProducedTwice {
-        /// The value.
+        /// Name of the value.
         value: String,
-        /// The second producer.
+        /// Name of the second producer.
         node: String,
     },
     /// A value is used before any node produces it.
     #[error("{user} uses value `{value}`, which nothing before it produces")]
     NotProduced {
-        /// Who uses it: a node's name or `outputs`.
+        /// Where it is used: a node's name or `outputs`.
         user: String,
-        /// The value.
+        /// Name of the value.
         value: String,
     },
-    /// The nodes depend on each other in a circle.
-    #[error("nodes depend on each other in a circle; node `{node}` is part of it")]
+    /// The nodes have a cyclic dependency.
+    #[error("the nodes have a cyclic dependency, which includes node `{node}`")]
     Cycle {
-        /// One of the nodes.
+        /// Name of one node of the cycle.
         node: String,
     },
-    /// A node cannot take its operands.
+    /// A node rejects its operands.
     #[error("node `{node}`: {error}")]
     Op {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// What the operator says.
+        /// Error of the operator.
         #[source]
         error: OpError,
     },
-    /// A node's recorded results are not those its operator infers.
-    #[error("node `{node}`: result `{value}` is recorded as {recorded}, inferred is {inferred}")]
+    /// The recorded result of a node differs from what its operator infers.
+    #[error("node `{node}`: result `{value}` is recorded as {recorded}, but inferred as {inferred}")]
     Result {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The result.
+        /// Name of the result.
         value: String,
-        /// Its recorded shape and type.
+        /// Recorded shape and type.
         recorded: String,
-        /// What the operator infers.
+        /// Inferred shape and type.
         inferred: String,
     },
-    /// A constant's elements do not have the recorded shape and type.
+    /// The elements of a constant do not have the recorded shape and type.
     #[error("constant `{value}` is recorded as {recorded}, but its elements are {found}")]
     Constant {
-        /// The constant.
+        /// Name of the constant.
         value: String,
-        /// Its recorded shape and type.
+        /// Recorded shape and type.
         recorded: String,
-        /// Those of its elements.
+        /// Shape and type of the elements.
         found: String,
     },
 }
 
 impl Graph {
-    /// The node with the number `id`.
+    /// Returns the node with the number `id`.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 
-    /// All nodes with their ids, producers first.
+    /// Returns all node ids, producers first.
     pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.len() as u32).map(NodeId)
     }
 
-    /// For each value, the node that produces it; `None` for inputs and constants.
+    /// Returns, for each value, the node that produces it; `None` for inputs and constants.
     pub fn producers(&self) -> Vec<Option<NodeId>> {
         let mut producers = vec![None; self.values.len()];
         for (id, node) in self.node_ids().zip(&self.nodes) {
@@ -100,7 +100,8 @@ impl Graph {
         producers
     }
 
-    /// For each value, the nodes that use it, in order; a node that uses it twice stands twice.
+    /// Returns, for each value, the nodes that use it, in graph order. A node that uses it twice
+    /// appears twice.
     pub fn consumers(&self) -> Vec<Vec<NodeId>> {
         let mut consumers = vec![Vec::new(); self.values.len()];
         for (id, node) in self.node_ids().zip(&self.nodes) {
@@ -114,22 +115,22 @@ impl Graph {
         self.outputs.contains(&id)
     }
 
-    /// The value of that name.
+    /// Returns the value named `name`.
     pub fn find_value(&self, name: &str) -> Option<ValueId> {
         self.values.iter().position(|value| value.name == name).map(|index| ValueId(index as u32))
     }
 
-    /// The first node of that name.
+    /// Returns the first node named `name`.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
         self.nodes.iter().position(|node| node.name == name).map(|index| NodeId(index as u32))
     }
 
-    /// Checks that all references exist, names are unique, each value has one producer, each node
-    /// follows its producers, and all shapes and types are those the operators infer.
+    /// Checks that all references exist, names are unique, and each value has one producer. Also
+    /// checks that each node follows its producers and that all shapes and types are as inferred.
     ///
     /// # Errors
     ///
-    /// [`GraphError`] that names the first reference, name, order, shape or type that is wrong.
+    /// [`GraphError`] with the first wrong reference, name, order, shape or type.
     pub fn validate(&self) -> Result<(), GraphError> {
         self.validate_references()?;
         self.validate_values()?;
@@ -202,12 +203,11 @@ impl Graph {
         GraphError::NotProduced { user: user.to_owned(), value: self.value(value).name.clone() }
     }
 
-    /// Brings the nodes into an order in which each follows its producers; nodes that are free to
-    /// come first keep their order.
+    /// Sorts the nodes topologically; the sort keeps the order of independent nodes.
     ///
     /// # Errors
     ///
-    /// [`GraphError::Cycle`] when a node uses, by way of others, its own result; the graph is unchanged then.
+    /// [`GraphError::Cycle`] if a node depends on its own result; the graph is then unchanged.
     pub fn sort_nodes(&mut self) -> Result<(), GraphError> {
         let producers = self.producers();
         let mut waiting = vec![0usize; self.nodes.len()];
@@ -238,8 +238,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Removes nodes none of whose results are used, and values that nothing refers to. Inputs and
-    /// outputs of the graph stay. Values and nodes are numbered anew. Says whether it removed any.
+    /// Removes nodes whose results are all unused, and values without references. Inputs and
+    /// outputs of the graph stay. Values and nodes are renumbered. Returns whether it removed any.
     pub fn remove_dead(&mut self) -> bool {
         let (node_count, value_count) = (self.nodes.len(), self.values.len());
         let mut live = vec![false; self.values.len()];
@@ -254,13 +254,13 @@ impl Graph {
         };
         let kept: Vec<bool> = self.nodes.iter().rev().map(|node| keep_node(node, &mut live)).collect();
         let mut kept = kept.into_iter().rev();
-        self.nodes.retain(|_| kept.next().expect("there is a mark for each node"));
+        self.nodes.retain(|_| kept.next().expect("one mark per node"));
         self.inputs.iter().for_each(|input| live[input.0 as usize] = true);
         self.keep_values(&live);
         (node_count, value_count) != (self.nodes.len(), self.values.len())
     }
 
-    /// Keeps the values marked `live`, renumbering them. All values referred to are live.
+    /// Keeps the values marked `live`, renumbering them. All values with references are live.
     fn keep_values(&mut self, live: &[bool]) {
         if live.iter().all(|live| *live) {
             return;
@@ -271,7 +271,7 @@ impl Graph {
             numbers.insert(ValueId(index as u32), number);
         }
         let mut marks = live.iter();
-        self.values.retain(|_| *marks.next().expect("there is a mark for each value"));
+        self.values.retain(|_| *marks.next().expect("one mark per value"));
         self.forget_names();
         let in_nodes = self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
         for id in in_nodes.chain(&mut self.inputs).chain(&mut self.outputs) {
@@ -281,13 +281,13 @@ impl Graph {
         self.scales = scales.filter_map(|(id, stated)| Some((*numbers.get(&id)?, stated))).collect();
     }
 
-    /// The multiply-accumulates of each node, as [`Graph::macs`] counts them.
+    /// Returns the multiply-accumulates of each node, defined as in [`Graph::macs`].
     pub fn macs_by_node(&self) -> impl Iterator<Item = u64> + '_ {
         self.nodes.iter().map(|node| crate::macs::of_node(self, node))
     }
 
-    /// The multiply-accumulates of one evaluation: Conv, with taps on padding left out,
-    /// ConvTranspose, with what is cut off left out, Gemm and MatMul.
+    /// Returns the multiply-accumulates of one evaluation: Conv without taps on padding,
+    /// ConvTranspose without cropped products, Gemm and MatMul.
     pub fn macs(&self) -> u64 {
         self.macs_by_node().fold(0, u64::saturating_add)
     }

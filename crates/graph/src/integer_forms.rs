@@ -1,23 +1,28 @@
-//! [`integer_forms`]: networks between integers, computed on the integers.
+//! [`integer_forms`]: exact integer evaluation of quantized networks.
 //!
-//! Operators between integers arrive as DequantizeLinear, an operator between floats and QuantizeLinear, be it that the
-//! model has them so or that it has one operator for the three (QLinearConv and its like). Sums of floats round, and so
-//! the result next to the middle of two integers may be the other one. Where all three are there, the operator becomes a
-//! [`QLinear`], whose sums are exact: the rule by which ONNX Runtime fuses them at its default level of optimisation.
-//! It is for the evaluation of a model alone: compilers want the floats and their scales.
+//! A quantized operator arrives as DequantizeLinear, a float operator and QuantizeLinear. Either
+//! the model has these three nodes, or one operator such as QLinearConv is imported as three. Float
+//! sums round, so a result near the middle between two integers may become the other one. If all
+//! three nodes are present, they become a [`QLinear`], whose sums are exact. ONNX Runtime fuses by
+//! the same rule at its default optimization level.
+//!
+//! This is for the evaluation of models only: compilers need the floats and their scales.
 
 use npukit_numeric::{ElementType, Tensor};
 
 use crate::ir::{Graph, Node, NodeId, Value, ValueId};
 use crate::op::{DequantizeLinear, Op, OpError, Operator, QLinear, QuantizeLinear, Transpose};
 
-/// Puts [`QLinear`] in the place of operators between bytes, and of ConvInteger and MatMulInteger, whose integers stand
-/// for themselves. Scales and zero points must be constants, one for all or, of weights, one for each column; the bias
-/// has the scale of the products. A ReLU or Clip before QuantizeLinear goes where the integers have no numbers that it
-/// would change; Transpose and Reshape move integers instead of floats. Everything else stays as it is, and so does what
-/// [`QLinear`] refuses, as an addend that is no bias.
+/// Replaces quantized operators, ConvInteger and MatMulInteger by [`QLinear`]. The integers of
+/// ConvInteger and MatMulInteger have scale 1.
 ///
-/// Values keep their names; those between floats that nothing uses any more are gone.
+/// Scales and zero points must be constants: one for all elements or, for weights, one per column.
+/// The scale of the bias must equal that of the products. A ReLU or Clip before QuantizeLinear is
+/// removed if the integers cannot represent a number that it would change. Transpose and Reshape
+/// move integers instead of floats. All other nodes stay, as do operators that [`QLinear`] rejects,
+/// such as one with an addend that is not a bias.
+///
+/// Values keep their names; float values that become unused are removed.
 pub fn integer_forms(graph: &mut Graph) {
     let (producers, consumers) = (graph.producers(), graph.consumers());
     let nodes = std::mem::take(&mut graph.nodes);
@@ -34,7 +39,7 @@ pub fn integer_forms(graph: &mut Graph) {
     graph.remove_dead();
 }
 
-/// The graph, whose nodes are put in again one by one.
+/// The graph under construction, to which the nodes are added one by one.
 struct Forms<'a> {
     graph: &'a mut Graph,
     nodes: &'a [Node],
@@ -42,28 +47,28 @@ struct Forms<'a> {
     uses: Vec<usize>,
 }
 
-/// What becomes of a QuantizeLinear or Cast.
+/// Parts of a quantized operator that ends in a QuantizeLinear or Cast.
 struct Found<'a> {
-    /// The operator between floats.
+    /// The float operator.
     node: &'a Node,
     operands: Vec<Operand<'a>>,
     bias: Option<Operand<'a>>,
-    /// Moves of the result, the last one first.
+    /// Data movements of the result, the last one first.
     moves: Vec<&'a Node>,
 }
 
-/// Where floats come from.
+/// Integers that a float operand is dequantized from.
 struct Operand<'a> {
     integers: ValueId,
     scale: Vec<f32>,
     zero: Option<ValueId>,
-    /// The axis that scales differ on, in the integers.
+    /// Axis of the integers along which scales differ.
     axis: usize,
-    /// Moves of the floats, the last one first.
+    /// Data movements of the floats, the last one first.
     moves: Vec<&'a Node>,
 }
 
-/// Floats to bytes.
+/// Quantization of floats to bytes.
 struct Rounding {
     scale: f32,
     zero: f64,
@@ -71,19 +76,20 @@ struct Rounding {
 }
 
 impl Rounding {
-    /// Whether floats below `min` become the least byte and those above `max` the largest: clipping changes none then.
+    /// Whether floats below `min` quantize to the smallest byte and floats above `max` to the
+    /// largest. Then clipping has no effect.
     fn saturates(&self, min: f32, max: f32) -> bool {
         let byte = |real: f32| f64::from((real / self.scale).round_ties_even()) + self.zero;
         byte(min) <= self.range[0] && byte(max) >= self.range[1]
     }
 }
 
-/// A single zero point or scale.
+/// Returns the only zero point or scale, if there is just one.
 fn single(tensor: &Tensor) -> Option<f64> {
     (tensor.data().len() == 1).then(|| tensor.reals().first().copied()).flatten()
 }
 
-/// Whether an operator only moves elements of its operand, all of them.
+/// Whether an operator only permutes the elements of its operand.
 fn moves(op: &Op) -> bool {
     matches!(op, Op::Transpose(_) | Op::Reshape(_))
 }
@@ -93,12 +99,12 @@ impl<'a> Forms<'a> {
         self.producers[id.0 as usize].map(|NodeId(node)| &self.nodes[node as usize])
     }
 
-    /// Whether one node uses the value, and the caller does not.
+    /// Whether a single node uses the value, and it is not an output.
     fn is_passed_on(&self, id: ValueId) -> bool {
         self.uses[id.0 as usize] == 1 && !self.graph.is_output(id)
     }
 
-    /// The operator that ends in `node`, which rounds its result.
+    /// Matches the quantized operator that ends in `node`, the node that rounds its result.
     fn found(&self, node: &'a Node) -> Option<Found<'a>> {
         let rounding = match &node.op {
             Op::QuantizeLinear(quantise) => Some(self.rounding(node, quantise)?),
@@ -128,7 +134,7 @@ impl<'a> Forms<'a> {
         self.fits(&found, matches!(node.op, Op::Cast(_))).then_some(found)
     }
 
-    /// What a QuantizeLinear to bytes makes of floats.
+    /// Returns the quantization to bytes that a QuantizeLinear applies.
     fn rounding(&self, node: &Node, quantise: &QuantizeLinear) -> Option<Rounding> {
         let is_byte = matches!(quantise.to, ElementType::I8 | ElementType::U8);
         let scale = single(self.graph.constant(*node.inputs.get(1)?)?)? as f32;
@@ -142,7 +148,7 @@ impl<'a> Forms<'a> {
         (is_plain && scale > 0.0).then_some(Rounding { scale, zero, range })
     }
 
-    /// The integers that the floats `id` stand for.
+    /// Returns the integers that the floats `id` are dequantized from.
     fn operand(&self, mut id: ValueId) -> Option<Operand<'a>> {
         let mut moved = Vec::new();
         loop {
@@ -193,9 +199,9 @@ impl<'a> Forms<'a> {
         bytes && one(x) && columns && biased && (!is_sum || sum)
     }
 
-    /// How many zero points there are; none where they are left out.
+    /// Returns the number of zero points, 0 if omitted; `None` if they are not constant.
     fn zeros(&self, operand: &Operand<'_>) -> Option<usize> {
-        // Default: zero points that are left out are all 0, none of them its own.
+        // Default: omitted zero points are all 0 and not stored.
         operand.zero.map_or(Some(0), |id| self.graph.constant(id).map(|zero| zero.data().len()))
     }
 
@@ -204,7 +210,7 @@ impl<'a> Forms<'a> {
         operand.zero.is_none() || zero.is_some_and(|zero| zero.reals().iter().all(|&zero| zero == 0.0))
     }
 
-    /// Whether scales differ on the axis that is the last, as the operator takes weights.
+    /// Whether scales differ along the last axis, as the operator needs for weights.
     fn is_by_column(&self, node: &Node, operand: &Operand<'_>) -> bool {
         let mut axis = operand.axis;
         for moved in operand.moves.iter().rev() {
@@ -225,7 +231,7 @@ impl<'a> Forms<'a> {
         if transposed { axis == 0 } else { rank_last == Some(axis) && axis > 0 }
     }
 
-    /// Puts the operator between integers in the place of `node`.
+    /// Replaces `node` by the integer operator.
     fn replace(&mut self, node: &Node, found: Found<'a>) -> Result<(), OpError> {
         let mut op = found.node.op.clone();
         let mut inputs = Vec::new();
@@ -279,7 +285,7 @@ impl<'a> Forms<'a> {
         Ok(())
     }
 
-    /// The integers moved as the floats are.
+    /// Applies the movements of the floats to the integers.
     fn moved<'b>(
         &mut self,
         mut integers: ValueId,
@@ -294,7 +300,7 @@ impl<'a> Forms<'a> {
         Ok(integers)
     }
 
-    /// The result of an operator, computed at once where its operands are constants.
+    /// Adds an operator and returns its result; constant operands are folded.
     fn add(&mut self, name: &str, op: Op, inputs: Vec<ValueId>) -> Result<ValueId, OpError> {
         let fresh = self.graph.fresh_name(name);
         let constants = inputs.iter().map(|&id| self.graph.constant(id).cloned()).collect::<Option<Vec<_>>>();
@@ -310,7 +316,7 @@ impl<'a> Forms<'a> {
         results.first().copied().ok_or(count)
     }
 
-    /// The zero point, or 0 of the type.
+    /// Returns the zero point, or 0 of the given type if it is omitted.
     fn zero_point(
         &mut self,
         name: &str,
@@ -338,7 +344,7 @@ impl<'a> Forms<'a> {
     }
 }
 
-/// What the sum of products is multiplied by.
+/// Returns the factor that the operator applies to its sum of products.
 fn factor(op: &Op) -> f32 {
     match op {
         Op::Gemm(gemm) => gemm.alpha,

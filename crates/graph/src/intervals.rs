@@ -1,16 +1,18 @@
 //! [`intervals`]: bounds of every value of a graph, from bounds of its inputs.
 //!
-//! Each element has a lower and an upper bound. An operator that grows with its operands takes bounds to bounds; one that
-//! is linear with constant weights takes them by the positive and the negative weights apart. The bounds hold for all
-//! inputs, and are wide after many layers: the extremes of all operands are not reached together.
+//! Each element has a lower and an upper bound. A monotonic operator maps bounds to bounds. For an
+//! operator that is linear with constant weights, positive and negative weights are applied
+//! separately. The bounds hold for all inputs. They are wide after many layers, since the extremes
+//! of all operands do not occur together.
 
 use npukit_numeric::Tensor;
 
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{Binary, BinaryKind, Op, Operator, ResizeMode, Unary, UnaryKind};
 
-/// The least and the largest element of each value, by [`ValueId`], when the elements of each input are within its bounds.
-/// `None` for values without a bound: of inputs that are not listed, of operators without a rule, and after them.
+/// Returns the minimum and maximum element of each value, by [`ValueId`], if the elements of each
+/// input are within its bounds. `None` for inputs that are not listed, for operators without a
+/// rule, and for values computed from those.
 pub fn intervals(graph: &Graph, inputs: &[(ValueId, [f32; 2])]) -> Vec<Option<[f64; 2]>> {
     let mut bounds: Vec<Option<Bounds>> =
         graph.values.iter().map(|value| Bounds::of(value.constant.as_deref()?)).collect();
@@ -31,7 +33,7 @@ pub fn intervals(graph: &Graph, inputs: &[(ValueId, [f32; 2])]) -> Vec<Option<[f
     bounds.iter().map(|bounds| bounds.as_ref()?.extremes()).collect()
 }
 
-/// Bounds of each element.
+/// Lower and upper bound of each element.
 #[derive(Clone)]
 struct Bounds {
     low: Tensor,
@@ -39,13 +41,13 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of a constant of real numbers: itself.
+    /// Returns the bounds of a float constant: its own elements.
     fn of(constant: &Tensor) -> Option<Self> {
         constant.as_f32()?;
         Some(Self { low: constant.clone(), high: constant.clone() })
     }
 
-    /// The least and the largest; `None` where one is not finite.
+    /// Returns the minimum and the maximum; `None` if one is not finite.
     fn extremes(&self) -> Option<[f64; 2]> {
         let least = self.low.as_f32()?.iter().copied().fold(f32::INFINITY, f32::min);
         let largest = self.high.as_f32()?.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -53,7 +55,7 @@ impl Bounds {
     }
 }
 
-/// Bounds of the results of a node.
+/// Returns the bounds of the results of a node.
 fn bounded(graph: &Graph, node: &Node, operands: &[&Bounds]) -> Option<Vec<Bounds>> {
     if grows(&node.op) {
         let ends = |end: fn(&Bounds) -> &Tensor| {
@@ -77,7 +79,7 @@ fn bounded(graph: &Graph, node: &Node, operands: &[&Bounds]) -> Option<Vec<Bound
     }
 }
 
-/// Whether no result gets smaller when an element of an operand gets larger.
+/// Whether the operator is monotonic: no result decreases when an operand element increases.
 fn grows(op: &Op) -> bool {
     match op {
         Op::Relu(_) | Op::Clip(_) | Op::MaxPool(_) | Op::AveragePool(_) => true,
@@ -104,12 +106,12 @@ fn evaluated(node: &Node, operands: &[&Tensor]) -> Option<Vec<Tensor>> {
     node.op.eval(operands).ok()
 }
 
-/// The only result of a node.
+/// Evaluates a node that has one result.
 fn one(node: &Node, operands: &[&Tensor]) -> Option<Tensor> {
     evaluated(node, operands)?.into_iter().next()
 }
 
-/// The bounds of a product or quotient: those of all pairs of ends.
+/// Returns the bounds of a product or quotient over all pairs of operand bounds.
 fn hull(node: &Node, a: &Bounds, b: &Bounds) -> Option<Vec<Bounds>> {
     let pairs = [[&a.low, &b.low], [&a.low, &b.high], [&a.high, &b.low], [&a.high, &b.high]];
     let results = pairs.iter().map(|pair| one(node, pair)).collect::<Option<Vec<_>>>()?;
@@ -117,7 +119,7 @@ fn hull(node: &Node, a: &Bounds, b: &Bounds) -> Option<Vec<Bounds>> {
     Some(vec![Bounds { low, high }])
 }
 
-/// Element by element, what `choose` makes of all tensors of one shape.
+/// Combines tensors of the same shape element by element with `choose`.
 fn folded(tensors: &[Tensor], choose: fn(f32, f32) -> f32) -> Option<Tensor> {
     let (first, others) = tensors.split_first()?;
     let mut values = first.as_f32()?.to_vec();
@@ -127,8 +129,9 @@ fn folded(tensors: &[Tensor], choose: fn(f32, f32) -> f32) -> Option<Tensor> {
     Tensor::from_f32(first.shape().to_vec(), values).ok()
 }
 
-/// The bounds of what is linear in `x` with constant weights: positive weights take an end to the same end, negative ones
-/// to the other. `rest`, an addend, is taken once.
+/// Returns the bounds of an operator that is linear in `x` with constant weights. Positive weights
+/// map a lower bound to a lower bound, negative ones to an upper bound. `rest`, an addend, is added
+/// once.
 fn linear(node: &Node, x: &Bounds, weights: &Tensor, rest: &[&Bounds]) -> Option<Vec<Bounds>> {
     let part = |keep: fn(f32) -> f32| {
         let values = weights.as_f32()?.iter().map(|&weight| keep(weight)).collect();

@@ -16,78 +16,78 @@ pub use value::{NodeId, Value, ValueId, ValueInfo};
 /// One operator applied to values.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The model's name for it, or one made from its first output.
+    /// Name of the node in the model, or one derived from its first output.
     pub name: String,
-    /// The operator, with its attributes.
+    /// Operator with its attributes.
     pub op: Op,
-    /// Its operands; optional operands that are absent are not listed (they come last).
+    /// Operands. Absent optional operands are omitted; they come last.
     pub inputs: Vec<ValueId>,
-    /// Its results, in the operator's order.
+    /// Results, in the operator's order.
     pub outputs: Vec<ValueId>,
 }
 
-/// A model: nodes in an order in which each follows its producers.
+/// A model: nodes in topological order, and their values.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// Name of the model.
     pub name: String,
-    /// All values, by [`ValueId`].
+    /// All values, indexed by [`ValueId`].
     pub values: Vec<Value>,
     /// All nodes, producers first.
     pub nodes: Vec<Node>,
     /// Values that the caller provides, in the model's order.
     pub inputs: Vec<ValueId>,
-    /// Values that the caller wants, in the model's order.
+    /// Values that the caller gets, in the model's order.
     pub outputs: Vec<ValueId>,
-    /// How the model itself holds values as integers, where it says so.
+    /// Integer representation of values, as far as the model specifies it.
     pub scales: BTreeMap<ValueId, QdqScales>,
-    /// Names that values have, for [`Graph::fresh_name`].
+    /// Names in use, for [`Graph::fresh_name`].
     pub names: Names,
 }
 
 impl Graph {
-    /// The value with the number `id`.
+    /// Returns the value with the number `id`.
     pub fn value(&self, id: ValueId) -> &Value {
         &self.values[id.0 as usize]
     }
 
-    /// The shape of the value `id`, outermost axis first.
+    /// Returns the shape of value `id`, outermost axis first.
     pub fn shape(&self, id: ValueId) -> &[usize] {
         &self.value(id).info.shape
     }
 
-    /// The constant with the number `id`, when it is one.
+    /// Returns the elements of value `id` if it is a constant.
     pub fn constant(&self, id: ValueId) -> Option<&Arc<Tensor>> {
         self.value(id).constant.as_ref()
     }
 
-    /// Adds a value, which no node computes yet; gives its id.
+    /// Adds a value without a producer, and returns its id.
     pub fn add_value(&mut self, value: Value) -> ValueId {
         let id = ValueId(self.values.len() as u32);
         self.values.push(value);
         id
     }
 
-    /// Adds a constant; given in an [`Arc`], its elements are shared.
+    /// Adds a constant, and returns its id. Elements passed in an [`Arc`] are shared.
     pub fn add_constant(&mut self, name: impl Into<String>, tensor: impl Into<Arc<Tensor>>) -> ValueId {
         let tensor = tensor.into();
         let info = ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
         self.add_value(Value { name: name.into(), info, constant: Some(tensor) })
     }
 
-    /// Adds an input of the graph.
+    /// Adds an input of the graph, and returns its id.
     pub fn add_input(&mut self, name: impl Into<String>, info: ValueInfo) -> ValueId {
         let id = self.add_value(Value { name: name.into(), info, constant: None });
         self.inputs.push(id);
         id
     }
 
-    /// Adds a node whose outputs get the given names; their shapes are inferred.
+    /// Adds a node with outputs of the given names; their shapes are inferred.
     ///
     /// # Errors
     ///
-    /// What [`Operator::infer`] says of the operands; [`OpError::ResultCount`] when there are not as many
-    /// names as results. The graph is unchanged then.
+    /// The error of [`Operator::infer`] for the operands; [`OpError::ResultCount`] if the number of
+    /// names differs from the number of results. The graph is then unchanged.
     pub fn add_node(
         &mut self,
         name: impl Into<String>,
@@ -110,16 +110,17 @@ impl Graph {
         Ok(outputs)
     }
 
-    /// A name for a value that no value has yet: `base`, or `base` with a number. It is given once.
+    /// Returns an unused value name: `base`, or `base` with a number. A name is never returned
+    /// twice.
     ///
-    /// Takes time in proportion to the values added since the last one. Names that are given to values in other
-    /// ways than by adding them are for the caller to keep apart.
+    /// Takes time proportional to the number of values added since the last call. Names of values
+    /// that are renamed without adding a value are not tracked.
     pub fn fresh_name(&mut self, base: &str) -> String {
         self.names.see(&self.values);
         self.names.fresh(base)
     }
 
-    /// Forgets all names, when values were taken out.
+    /// Forgets all names, after values were removed.
     pub(crate) fn forget_names(&mut self) {
         self.names = Names::default();
     }

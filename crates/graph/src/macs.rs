@@ -1,9 +1,10 @@
-//! Counting multiply-accumulates.
+//! Number of multiply-accumulates of operators.
 
 use crate::ir::{Graph, Node};
 use crate::op::{Conv, ConvTranspose, Op, QLinear};
 
-/// The multiply-accumulates of a node of a valid graph; 0 for operators that are not products.
+/// Returns the multiply-accumulates of a node of a valid graph; 0 for operators that are not
+/// products.
 pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
     let shape = |i: usize| graph.shape(node.inputs[i]);
     let output = || graph.shape(node.outputs[0]);
@@ -12,10 +13,10 @@ pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
         Op::ConvTranspose(conv) => of_conv_transpose(conv, shape(0), shape(1), output()),
         Op::Gemm(gemm) => product(output()).saturating_mul(shape(0)[usize::from(!gemm.trans_a)] as u64),
         Op::MatMul(_) => product(output()).saturating_mul(shape(0)[shape(0).len() - 1] as u64),
-        // Bytes with a scale and a zero point each.
+        // Bytes, each operand with a scale and a zero point.
         Op::QLinear(qlinear) => {
             let operand = |i: usize| node.inputs[3 * i];
-            // Default: an operator that inference refuses has no operands with scales.
+            // Default: an operator that fails inference has no scaled operands.
             let scaled = QLinear::scaled_operands(&qlinear.op).unwrap_or_default();
             let inputs = (0..scaled).map(operand).collect();
             let inner = Node { op: (*qlinear.op).clone(), inputs, ..node.clone() };
@@ -25,11 +26,11 @@ pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
     }
 }
 
-/// Taps on the image are counted exactly: rows and columns are independent.
+/// Counts only taps on the image: the products for rows and for columns are independent.
 fn of_conv(conv: &Conv, x: &[usize], weights: &[usize], output: &[usize]) -> u64 {
     let (&[_, height, width, _], &[kh, kw, channels, filters], &[n, rows, columns, _]) = (x, weights, output)
     else {
-        unreachable!("inference gives images and weights four axes");
+        unreachable!("images and weights have four axes after inference");
     };
     let window = conv.window([kh, kw]);
     let taps = |axis: usize, count: usize, size: usize| -> u64 {
@@ -39,11 +40,11 @@ fn of_conv(conv: &Conv, x: &[usize], weights: &[usize], output: &[usize]) -> u64
     positions.saturating_mul(product(&[n, channels, filters]))
 }
 
-/// Products that are cut off the result are not counted: rows and columns are independent.
+/// Leaves out products that are cropped: rows and columns are independent.
 fn of_conv_transpose(conv: &ConvTranspose, x: &[usize], weights: &[usize], output: &[usize]) -> u64 {
     let (&[_, height, width, _], &[kh, kw, channels, filters], &[n, rows, columns, _]) = (x, weights, output)
     else {
-        unreachable!("inference gives images and weights four axes");
+        unreachable!("images and weights have four axes after inference");
     };
     let taps = |axis: usize, size: usize, kernel: usize, count: usize| -> u64 {
         let kept =

@@ -1,21 +1,22 @@
-//! [`Names`]: names that values have, so that a new one is found without looking at all of them.
+//! [`Names`]: index of value names, which finds a new name without a search of all values.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::ir::Value;
 
-/// Names that values of a graph have or had; kept by [`Graph::fresh_name`](crate::Graph::fresh_name).
+/// Names that values of a graph have or had; kept by
+/// [`Graph::fresh_name`](crate::Graph::fresh_name).
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     taken: HashSet<String>,
-    /// The number to try next, by what it is put after.
+    /// Next number to try, by base name.
     next: HashMap<String, u32>,
-    /// How many of the first values were looked at.
+    /// Number of values whose names are already in `taken`.
     seen: usize,
 }
 
 impl Names {
-    /// Takes in the values that are new.
+    /// Adds the names of values that are new since the last call.
     pub(crate) fn see(&mut self, values: &[Value]) {
         if self.seen > values.len() {
             *self = Self::default();
@@ -24,7 +25,7 @@ impl Names {
         self.seen = values.len();
     }
 
-    /// `base`, or `base` with the least number that is not taken; it is from now on.
+    /// Returns `base`, or `base` with the lowest free number, and marks that name as taken.
     pub(crate) fn fresh(&mut self, base: &str) -> String {
         if self.taken.insert(base.to_owned()) {
             return base.to_owned();
@@ -72,7 +73,7 @@ mod tests {
         assert_eq!(graph.fresh_name("b"), "b_2");
         assert!(graph.remove_dead());
         assert_eq!(graph.fresh_name("b"), "b");
-        // Those that came instead are seen, as many as they are.
+        // The new values are seen although their number is the same as before.
         graph.add_input("c", ValueInfo { shape: Vec::new(), element: ElementType::F32 });
         assert_eq!(graph.fresh_name("c"), "c_2");
     }

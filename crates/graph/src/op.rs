@@ -1,4 +1,4 @@
-//! Operators. One file each; adding one is its file, its `mod` and a line in the list below.
+//! Operators, one per file. To add one, add its file, its `mod`, and a line in the list below.
 
 mod arg_max;
 mod average_pool;
@@ -79,47 +79,47 @@ pub use error::{EvalError, OpError};
 pub use scattering::ScatterKind;
 pub use window::{Window, WindowSpan};
 
-/// What every operator can say of itself.
+/// Interface of every operator.
 pub trait Operator: std::fmt::Debug {
-    /// The operator's name, as ONNX spells it.
+    /// Returns the operator's ONNX name.
     fn name(&self) -> &'static str;
 
-    /// Shapes and types of the results.
+    /// Infers shapes and types of the results.
     ///
-    /// Operands come as values, so that an operator whose result shape depends on a constant
-    /// operand can look at it.
+    /// Operands are passed as values, since a result shape may depend on a constant operand.
     ///
     /// # Errors
     ///
-    /// [`OpError`] with the first operand, shape, type or attribute that the operator does not take.
+    /// [`OpError`] with the first operand, shape, type or attribute that the operator rejects.
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError>;
 
-    /// The results, computed literally on the elements as they are held, floats in `f32`.
+    /// Computes the results as defined, on the elements as stored; floats in `f32`.
     ///
-    /// An operator need not know narrower types than those that are held: [`Op`] rounds floats and
-    /// wraps integers to the types inferred.
+    /// An operator may ignore element types narrower than the stored ones: [`Op`] rounds floats and
+    /// wraps integers to the inferred types.
     ///
     /// # Errors
     ///
-    /// Those of [`Operator::infer`], and values that the operator does not take, such as an index that is not
-    /// there.
+    /// The errors of [`Operator::infer`], and values that the operator rejects, such as an index
+    /// out of range.
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError>;
 
-    /// Whether each element of the only result depends on one element of the only operand, at
+    /// Whether each element of the only result depends only on the element of the only operand at
     /// the same position.
     fn is_pointwise(&self) -> bool {
         false
     }
 
-    /// Whether the operands are aligned at their last axes and repeated to one shape, NumPy's rule.
+    /// Whether the operands are broadcast by NumPy's rule: aligned at their last axes and repeated
+    /// to one shape.
     fn broadcasts(&self) -> bool {
         false
     }
 
-    /// The operator that does the same to operands whose axes are permuted (axis `i` is the
-    /// former axis `perm[i]`), giving results permuted alike. `None` where there is none; an
-    /// operator that has one lets passes move a [`Transpose`] across it. All operands and results
-    /// have the same number of axes.
+    /// Returns the operator that computes the same on operands with permuted axes, with results
+    /// permuted in the same way. Axis `i` is the former axis `perm[i]`; all operands and results
+    /// have the same number of axes. `None` if no operator does. Passes use it to move a
+    /// [`Transpose`] across an operator.
     fn permuted(&self, _perm: &[usize]) -> Option<Op> {
         None
     }
@@ -244,7 +244,7 @@ impl Operator for Op {
     }
 }
 
-/// The operator with its attributes, as one writes it down: `Softmax { axis: 1, axis_end: 2 }`.
+/// Formats the operator with its attributes: `Softmax { axis: 1, axis_end: 2 }`.
 impl std::fmt::Display for Op {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.operator())

@@ -1,4 +1,4 @@
-//! [`Graph::part`]: the nodes between values that are known and values that are wanted.
+//! [`Graph::part`]: extracts the nodes between known values and wanted values.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,11 +6,12 @@ use crate::ir::{Graph, ValueId};
 use crate::names::Names;
 
 impl Graph {
-    /// The part of the graph that computes `results` from values in `known`, as a graph of its own.
+    /// Returns the part of the graph that computes `results` from the values in `known`, as a
+    /// separate graph.
     ///
-    /// Its inputs are the values of `known` that it needs, in their order in the graph, and what
-    /// inputs of the graph it needs besides; its outputs are `results`, computed even if they are
-    /// in `known`. Values keep their numbers and names; constants are shared.
+    /// Its inputs are the values of `known` that it needs, in graph order, and any graph inputs
+    /// that it needs in addition. Its outputs are `results`, computed even if they are in `known`.
+    /// Values keep their numbers and names; constants are shared.
     pub fn part(&self, known: &HashSet<ValueId>, results: &[ValueId]) -> Graph {
         let producers = self.producers();
         let (mut inputs, mut nodes) = (BTreeSet::new(), BTreeSet::new());

@@ -1,8 +1,8 @@
-//! Passes: rewritings that keep what a graph computes. One file each; adding one is its file, its
-//! `mod` and a line in the list below. [`simplify`] runs them until none finds anything to do.
+//! Passes: rewrites that keep what a graph computes, one per file. To add one, add its file, its
+//! `mod` and a line in the list below. [`simplify`] runs them to a fixed point.
 //!
 //! Inputs and outputs of the graph keep their names, order and shapes. Values and nodes may be
-//! numbered anew.
+//! renumbered.
 
 mod activation_forms;
 mod affine;
@@ -38,53 +38,53 @@ use crate::graph::GraphError;
 use crate::ir::Graph;
 use crate::op::OpError;
 
-/// Why a pass gave up.
+/// Error of a pass.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum PassError {
-    /// The graph was not valid to begin with, or, by a fault of ours, became so.
+    /// The graph is invalid, either from the start or because of a bug in a pass.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// A rewritten operator does not take its operands: a fault of ours.
+    /// A rewritten operator rejects its operands; this is a bug in npukit.
     #[error("rewriting node `{node}`: {error}")]
     Op {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// What the operator says.
+        /// Error of the operator.
         #[source]
         error: OpError,
     },
-    /// The passes undo each other's work: a fault of ours.
-    #[error("pass `{pass}` still finds something to do after {runs} runs that changed the graph")]
+    /// The passes undo each other's work; this is a bug in npukit.
+    #[error("pass `{pass}` still changes the graph after {runs} runs")]
     NoFixedPoint {
-        /// The pass.
+        /// Name of the pass that ran last.
         pass: &'static str,
-        /// Runs of passes so far.
+        /// Number of runs of passes that changed the graph.
         runs: usize,
     },
 }
 
-/// A rewriting of graphs; `tests/passes/graph` has small graphs before and after each.
+/// A graph rewrite; `tests/passes/graph` has small graphs before and after each.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// Its name, as its file is called.
+    /// Name of the pass, equal to the name of its file.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Description in one sentence.
     pub description: &'static str,
-    /// Rewrites a valid graph and says whether it changed anything.
+    /// Rewrites a valid graph and returns whether it changed anything.
     pub run: fn(&mut Graph) -> Result<bool, PassError>,
 }
 
 macro_rules! passes {
     ($($module:ident),* $(,)?) => {
-        /// All passes, in the order in which [`simplify`] tries them.
+        /// Returns all passes, in the order in which [`simplify`] tries them.
         pub fn passes() -> &'static [Pass] {
             &[$($module::PASS),*]
         }
     };
 }
 
-// Each pass sees a graph in which those before it find nothing to do.
+// Each pass sees a graph in which the passes before it find nothing to do.
 passes! {
     single_precision,
     dead_nodes,
@@ -112,22 +112,22 @@ passes! {
     trivial_transposes,
 }
 
-/// Runs all passes until none finds anything to do: after a change it begins again with the first.
+/// Runs all passes to a fixed point: after each change it starts again with the first pass.
 ///
 /// # Errors
 ///
-/// [`PassError::Graph`] for a graph that is not valid. [`PassError::Op`] and [`PassError::NoFixedPoint`] are
-/// faults of a pass: an operand that an operator refuses, passes that never end.
+/// [`PassError::Graph`] for an invalid graph. [`PassError::Op`] and [`PassError::NoFixedPoint`] are
+/// bugs of a pass: an operator rejects an operand, or the passes do not terminate.
 pub fn simplify(graph: &mut Graph) -> Result<(), PassError> {
     simplify_counting(graph).map(|_| ())
 }
 
-/// As [`simplify`]; gives how many runs of a pass changed the graph. There are as many for a large graph as for a
-/// small one of the same kind, since a run does all it finds.
+/// Like [`simplify`], but returns the number of pass runs that changed the graph. The number does
+/// not grow with the size of the graph, since one run rewrites all matches.
 ///
 /// # Errors
 ///
-/// Those of [`simplify`].
+/// See [`simplify`].
 pub fn simplify_counting(graph: &mut Graph) -> Result<usize, PassError> {
     run_all(graph, passes())
 }

@@ -1,13 +1,13 @@
-//! A graph as text, for people and for tests: `--emit graph`.
+//! Text form of a graph, for `--emit graph` and for tests.
 //!
-//! One line per input, constant, node and output; the order is the graph's own, so that equal
-//! graphs print alike.
+//! There is one line per input, constant, node and output, in graph order, so that equal graphs
+//! print equally.
 
 use std::fmt::{Display, Formatter, Result};
 
 use crate::ir::{Graph, Node, ValueId, ValueInfo};
 
-/// Type and shape: `f32[1,32,32,3]`.
+/// Formats type and shape: `f32[1,32,32,3]`.
 impl Display for ValueInfo {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let element = format!("{:?}", self.element).to_lowercase();

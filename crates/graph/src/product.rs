@@ -1,48 +1,49 @@
-//! The matrix product of Conv, Gemm and MatMul.
+//! Matrix product of Conv, Gemm and MatMul.
 //!
-//! The right operand is packed into panels of columns ([`PackedMatrix`]), which the vector code of
-//! [`float_product`] takes. Each result is summed in `f32`, in the order of the inner axis, whatever the machine and
-//! however many cores share the rows: results are reproducible.
+//! The right operand is packed into panels of columns ([`PackedMatrix`]) for the vector code of
+//! [`float_product`]. Each result is summed in `f32`, in the order of the inner axis, on every
+//! machine and for any number of cores: results are reproducible.
 
 use npukit_numeric::{PANEL, Panel, Rows, float_product};
 use rayon::prelude::*;
 
-/// Part of the inner axis taken at a time: rows and a panel stay in the core's own cache.
+/// Part of the inner axis that is processed at a time: rows and a panel fit the core's own cache.
 const DEPTH: usize = 512;
 
-/// Multiplications that are worth a core of their own.
+/// Least number of multiplications for which another core pays off.
 const SHARE: usize = 1 << 16;
 
-/// The right operand `[k, n]` of a product, cut into panels of [`PANEL`] columns.
+/// Right operand `[k, n]` of a product, cut into panels of [`PANEL`] columns.
 pub struct PackedMatrix {
     k: usize,
     n: usize,
     panels: Vec<f32>,
 }
 
-/// Where a matrix lies in a slice: first element, and the distances between rows and columns.
+/// Layout of a matrix in a slice: first element, and distances between rows and columns, in
+/// elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Index of element (0, 0).
     pub offset: usize,
-    /// From one row to the next.
+    /// Distance from one row to the next.
     pub row_stride: usize,
-    /// From one column to the next.
+    /// Distance from one column to the next.
     pub column_stride: usize,
 }
 
 impl Layout {
-    /// A row-major matrix of `columns` columns.
+    /// Layout of a row-major matrix with `columns` columns.
     pub fn row_major(columns: usize) -> Self {
         Self { offset: 0, row_stride: columns, column_stride: 1 }
     }
 
-    /// The transpose of a row-major matrix of `columns` columns.
+    /// Layout of the transpose of a row-major matrix with `columns` columns.
     pub fn transposed(columns: usize) -> Self {
         Self { offset: 0, row_stride: 1, column_stride: columns }
     }
 
-    /// Copies `columns` columns from column `first` on to the rows of a panel.
+    /// Copies `columns` columns, starting at `first`, to the rows of a panel.
     fn pack(self, source: &[f32], first: usize, columns: usize, panel: &mut [f32]) {
         let start = self.offset + first * self.column_stride;
         let rows = panel.chunks_exact_mut(PANEL).enumerate();
@@ -62,7 +63,7 @@ impl Layout {
 }
 
 impl PackedMatrix {
-    /// Packs the matrix `[k, n]` that lies in `source` as `layout` says.
+    /// Packs the matrix `[k, n]` stored in `source` with `layout`.
     pub fn new(source: &[f32], k: usize, n: usize, layout: Layout) -> Self {
         let mut panels = vec![0.0; k * n.div_ceil(PANEL) * PANEL];
         let pack = |(index, panel): (usize, &mut [f32])| {
@@ -78,8 +79,8 @@ impl PackedMatrix {
         Self { k, n, panels }
     }
 
-    /// Writes the product of `left` (row-major `[m, k]`) and this matrix to `out`, which is zero: row `i` goes to
-    /// `out[i * out_stride..][..n]`.
+    /// Writes the product of `left` (row-major `[m, k]`) and this matrix to `out`, which must be
+    /// zero. Row `i` goes to `out[i * out_stride..][..n]`.
     pub fn multiply(&self, left: &[f32], out: &mut [f32], out_stride: usize) {
         if self.k == 0 || out.is_empty() {
             return;
@@ -96,7 +97,8 @@ impl PackedMatrix {
         left.par_chunks(block * self.k).zip(out.par_chunks_mut(block * out_stride)).for_each(some);
     }
 
-    /// As [`PackedMatrix::multiply`], on this core, of rows that lie `left.pitch` apart.
+    /// Like [`PackedMatrix::multiply`], on the current core only, for rows at a distance of
+    /// `left.pitch` elements.
     pub fn multiply_rows(&self, left: Rows<'_, f32>, out: &mut [f32], out_stride: usize) {
         for first in (0..self.k).step_by(DEPTH) {
             let depth = DEPTH.min(self.k - first);
@@ -111,8 +113,9 @@ impl PackedMatrix {
     }
 }
 
-/// Rows of the left operand for a core at a time, of `rows` that take `each` multiplications: at most what its cache
-/// holds beside a panel, and as many for every core.
+/// Returns how many of `rows` rows of the left operand a core processes at a time, if a row takes
+/// `each` multiplications. The block fits the cache next to a panel, and all cores get equal
+/// shares.
 pub fn block(rows: usize, each: usize) -> usize {
     const MOST: usize = 64;
     if rows.saturating_mul(each) < SHARE {
@@ -128,7 +131,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_definition() {
-        for (m, k, n) in // The last two are shared by cores and cut along the inner axis.
+        for (m, k, n) in // The last two are split among cores and cut along the inner axis.
             [
                 (1, 1, 1),
                 (3, 5, 7),

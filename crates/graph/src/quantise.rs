@@ -1,24 +1,26 @@
-//! Post-training quantisation with a power of two for each tensor: [`quantise`] gives a [`Quantisation`].
+//! Post-training quantization with one power-of-two scale per tensor: [`quantise`] returns a
+//! [`Quantisation`].
 //!
-//! A tensor with fraction length `F` is held as integers, each standing for `integer * 2^-F`. An
-//! accelerator says in a [`Scheme`] how wide its integers are and what its shifts express; samples say
-//! in [`Distributions`] how large values become, and a [`Method`] makes fraction lengths of that. Values that
-//! operators move, compare or add have one in common. [`Losses`] tell what each tensor loses by it, and
-//! [`simulate`] what the whole network does.
+//! A tensor with fraction length `F` is stored as integers that represent `integer * 2^-F`. A
+//! [`Scheme`] describes an accelerator's integer widths and the shifts that it supports.
+//! [`Distributions`] record the values that samples produce, and a [`Method`] chooses fraction
+//! lengths from them. Values that operators move, compare or add share one fraction length.
+//! [`Losses`] measure the quantization error of each tensor, and [`simulate`] that of the whole
+//! network.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
-//! | `distribution` | where the elements of each value lie, from samples |
-//! | `sharing` | what each value is for, and which have one fraction length |
-//! | `choose` | a fraction length for tensors that share it |
-//! | `measure` | what each tensor loses |
-//! | `fill` | values between layers scaled so that they fill their integers |
-//! | `masks` | numbers that stand for nothing |
-//! | `lift` | networks that pass through integers on their way, as float networks with scales |
-//! | `signs` | which values are never below zero |
-//! | `stated` | fraction lengths of scales that the model itself gives |
-//! | `simulate` | the network with its tensors rounded |
-//! | [`rows`] | weights of 4 bits with a scale for each row, for targets that want those |
+//! | `distribution` | distribution of the elements of each value over samples |
+//! | `sharing` | role of each value, and values that share a fraction length |
+//! | `choose` | choice of the fraction length for tensors that share it |
+//! | `measure` | quantization error of each tensor |
+//! | `fill` | scaling of values between layers so that they fill their integers |
+//! | `masks` | mask values, such as a large negative score, which need not fit |
+//! | `lift` | conversion of networks with integer sections to float networks with scales |
+//! | `signs` | values that are never below zero |
+//! | `stated` | fraction lengths from scales that the model specifies |
+//! | `simulate` | evaluation of the network with rounded tensors |
+//! | [`rows`] | 4-bit weights with one scale per row, for targets that need them |
 
 mod choose;
 mod distribution;
@@ -53,18 +55,19 @@ use sharing::Sharing;
 pub use sharing::shown;
 pub use simulate::{Simulation, simulate};
 
-/// What a tensor is for; widths differ by it.
+/// Role of a tensor, which determines its bit width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// An input of the graph, a result of a node, or a constant that meets such a value in a sum or concatenation.
+    /// An input of the graph, a result of a node, or a constant that is added to or concatenated
+    /// with such a value.
     Activation,
-    /// A constant that values are multiplied by.
+    /// A constant factor of a product.
     Weight,
     /// A constant that is added to sums of products.
     Bias,
 }
 
-/// The integers of an accelerator, and what its shifts express.
+/// Integer widths and shifts of an accelerator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
     /// Bits of activations, 2 to 32.
@@ -73,17 +76,18 @@ pub struct Scheme {
     pub weights: u32,
     /// Bits of biases, 2 to 32.
     pub biases: u32,
-    /// Bits of sums of products before they become activations: their largest value stands for the
-    /// activations' largest, so that `partial_sums - activations` bits are dropped at the end.
+    /// Bits of sums of products before they become activations. Their largest value represents the
+    /// same number as the largest activation, so `partial_sums - activations` bits are dropped at
+    /// the end.
     pub partial_sums: u32,
     /// Legal shifts of products and biases; see [`Scheme::product_shift`].
     pub shifts: RangeInclusive<i32>,
-    /// How constants and inputs are rounded.
+    /// Rounding of constants and inputs.
     pub rounding: Rounding,
 }
 
 impl Default for Scheme {
-    /// Activations and weights of 8 bits, biases and partial sums of 16, shifts of 8 bits.
+    /// 8-bit activations and weights, 16-bit biases and partial sums, 8-bit shifts.
     fn default() -> Self {
         let (activations, weights, biases, partial_sums) = (8, 8, 16, 16);
         let (shifts, rounding) = (-128..=127, Rounding::HalfUp);
@@ -92,7 +96,7 @@ impl Default for Scheme {
 }
 
 impl Scheme {
-    /// Bits of a kind of tensor.
+    /// Returns the bits of a kind of tensor.
     pub fn bits(&self, kind: Kind) -> u32 {
         match kind {
             Kind::Activation => self.activations,
@@ -101,63 +105,64 @@ impl Scheme {
         }
     }
 
-    /// The exponent of two by which a sum of products of integers is multiplied to become a partial sum of
-    /// a result with fraction length `y`, when the operands have `x` and `w`.
+    /// Returns the exponent of two that converts a sum of integer products to a partial sum. The
+    /// operands have fraction lengths `x` and `w`, the result has `y`.
     pub fn product_shift(&self, x: i32, w: i32, y: i32) -> i32 {
         y + self.dropped() - x - w
     }
 
-    /// The same for a bias of fraction length `b`.
+    /// Like [`Scheme::product_shift`], for a bias of fraction length `b`.
     pub fn bias_shift(&self, b: i32, y: i32) -> i32 {
         y + self.dropped() - b
     }
 
-    /// Bits between partial sums and activations.
+    /// Returns the bits that are dropped from a partial sum to an activation.
     fn dropped(&self) -> i32 {
         self.partial_sums as i32 - self.activations as i32
     }
 
-    /// The integer of `bits` bits that stands for `x` with fraction length `fraction`; saturates. NaN is 0.
+    /// Returns the saturated `bits`-bit integer that represents `x` with fraction length
+    /// `fraction`; 0 for NaN.
     pub fn integer(&self, x: f32, fraction: i32, bits: u32) -> i32 {
         quantised(x.into(), fraction, bits, self.rounding).value as i32
     }
 
-    /// The real number that the integer for `x` stands for.
+    /// Returns the real number that the integer for `x` represents.
     fn nearest(&self, x: f64, fraction: i32, bits: u32) -> f64 {
         quantised(x, fraction, bits, self.rounding).value * 2f64.powi(-fraction)
     }
 
-    /// Whether `x` is beyond the integers after rounding.
+    /// Whether `x` is outside the integer range after rounding.
     fn saturates(&self, x: f64, fraction: i32, bits: u32) -> bool {
         quantised(x, fraction, bits, self.rounding).is_saturated
     }
 }
 
-/// A tensor's fraction length and what it is for.
+/// Fraction length and role of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     kind: Kind,
     fraction: i32,
-    /// Whether what is beyond the integers is a mask: it is as good as the last of them.
+    /// Whether values outside the integer range are masks, which may saturate without loss.
     is_masked: bool,
 }
 
-/// How the tensors of one graph are held as integers.
+/// Quantization parameters of the tensors of one graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantisation {
     /// Widths of weights, activations and sums, and the shifts between them.
     pub scheme: Scheme,
-    /// By [`ValueId`].
+    /// Parameters by [`ValueId`]; `None` for a value that is not quantized.
     held: Vec<Option<Held>>,
 }
 
 impl Quantisation {
-    /// A scheme before any tensor is quantised.
+    /// Creates a quantization for `scheme` without quantized tensors.
     pub fn new(scheme: Scheme) -> Self {
         Self { scheme, held: Vec::new() }
     }
 
-    /// Holds value `id` with the fraction length `fraction`.
+    /// Sets the fraction length of value `id`.
     pub fn set(&mut self, id: ValueId, kind: Kind, fraction: i32) {
         let index = id.0 as usize;
         if self.held.len() <= index {
@@ -167,7 +172,7 @@ impl Quantisation {
         self.held[index] = Some(Held { kind, fraction, is_masked });
     }
 
-    /// Takes what is beyond the integers of value `id` for masks.
+    /// Marks values of `id` outside the integer range as masks.
     fn mask(&mut self, id: ValueId) {
         if let Some(Some(held)) = self.held.get_mut(id.0 as usize) {
             held.is_masked = true;
@@ -178,43 +183,45 @@ impl Quantisation {
         self.held.get(id.0 as usize).copied().flatten()
     }
 
-    /// The fraction length `F` of a value: its integers stand for `integer * 2^-F`. None of one that is no
-    /// float, and of a constant that nothing multiplies by or adds.
+    /// Returns the fraction length `F` of a value: its integers represent `integer * 2^-F`. `None`
+    /// for a value that is not a float, and for a constant that is neither a factor nor an addend.
     pub fn fraction(&self, id: ValueId) -> Option<i32> {
         self.held(id).map(|held| held.fraction)
     }
 
-    /// Whether elements of the value that are beyond its integers are masks: these saturate, and nothing is lost.
+    /// Whether elements outside the integer range are masks, which saturate without loss.
     pub fn is_masked(&self, id: ValueId) -> bool {
         self.held(id).is_some_and(|held| held.is_masked)
     }
 
-    /// What a value is for.
+    /// Returns the role of a value; `None` if it is not quantized.
     pub fn kind(&self, id: ValueId) -> Option<Kind> {
         self.held(id).map(|held| held.kind)
     }
 
-    /// Bits of a value's integers.
+    /// Returns the bits of a value's integers; `None` if it is not quantized.
     pub fn bits(&self, id: ValueId) -> Option<u32> {
         self.held(id).map(|held| self.scheme.bits(held.kind))
     }
 
-    /// The integers that stand for `values` of the tensor `id`; none when it is not quantised.
+    /// Returns the integers that represent `values` of the tensor `id`; `None` if it is not
+    /// quantized.
     pub fn integers(&self, id: ValueId, values: &[f32]) -> Option<Vec<i32>> {
         let (fraction, bits) = (self.fraction(id)?, self.bits(id)?);
         Some(values.iter().map(|&x| self.scheme.integer(x, fraction, bits)).collect())
     }
 
-    /// The integers of a constant, row-major; none when it is not a quantised one.
+    /// Returns the integers of a constant, row-major; `None` if it is not a quantized constant.
     pub fn constant(&self, graph: &Graph, id: ValueId) -> Option<Vec<i32>> {
         self.integers(id, graph.constant(id)?.as_f32()?)
     }
 }
 
-/// Chooses fraction lengths for a valid graph. `stated` are those known beforehand; see [`stated_fractions`].
+/// Chooses fraction lengths for a valid graph. `stated` holds the known ones; see
+/// [`stated_fractions`].
 ///
-/// Values that share a fraction length and are given several get the least, with which all of them fit. Where
-/// the shifts do not reach, weights and biases give way.
+/// If several stated lengths apply to values that share one, the smallest is used, with which all
+/// values fit. If the shifts are out of range, the fraction lengths of weights and biases change.
 pub fn quantise(
     graph: &Graph,
     seen: &Distributions,
@@ -225,8 +232,8 @@ pub fn quantise(
     quantise_without(graph, &BTreeSet::new(), seen, scheme, method, stated)
 }
 
-/// As [`quantise`], where `host` are nodes that are computed in floats, away from the accelerator: what they move,
-/// compare or add need not have one fraction length.
+/// Like [`quantise`], but the nodes in `host` are computed in floats on the host. Values that they
+/// move, compare or add need not share a fraction length.
 pub fn quantise_without(
     graph: &Graph,
     host: &BTreeSet<NodeId>,
@@ -271,7 +278,8 @@ pub fn quantise_without(
 }
 
 impl Quantisation {
-    /// Changes the fraction lengths of the node's constants so that shifts express its results.
+    /// Changes the fraction lengths of the node's constants so that the shifts of its results are
+    /// legal.
     fn reach(&mut self, graph: &Graph, node: &Node) {
         let Role::Linear { x } = role(graph, node) else { return };
         let operand = |place: usize| node.inputs.get(place).copied();
@@ -281,7 +289,7 @@ impl Quantisation {
         for (place, id) in node.inputs.iter().copied().enumerate().filter(|&(place, _)| place != x) {
             let (Some(fraction), Some(kind)) = (self.fraction(id), self.kind(id)) else { continue };
             let operand = if kind == Kind::Bias || place > 1 { 0 } else { from };
-            // The shift falls as the fraction length rises.
+            // The shift decreases as the fraction length increases.
             let shift = self.scheme.product_shift(operand, fraction, to);
             let legal = shift.clamp(least, most.max(least));
             self.set(id, kind, fraction + shift - legal);
@@ -307,7 +315,8 @@ mod tests {
         assert_eq!((away.integer(-1.5, 0, 8), even.integer(-2.5, 0, 8)), (-2, -2));
     }
 
-    /// The worked relation of the specification of an accelerator for quantised networks, in 5.4.
+    /// Worked example of the specification of an accelerator for quantized networks, in section
+    /// 5.4.
     #[test]
     fn shifts_are_those_of_the_specification() {
         let scheme = Scheme::default();

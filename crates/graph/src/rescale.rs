@@ -1,24 +1,29 @@
-//! Powers of two between layers, so that values fit a number format: [`rescale`].
+//! Power-of-two scaling of values between layers, so that they fit a number format: [`rescale`].
 //!
-//! A value `v` gets an exponent `s`; what is stored is `v / 2^s`. Operators with constant weights
-//! change the exponent for nothing, by weights and bias multiplied by powers of two; operators for
-//! which `f(c x) = c f(x)` keep it, so that their operands and results form a class with one
-//! exponent; before any other operator, and at the outputs, a multiplication by a power of two takes
-//! it back. Where functions of one element are tables, their operands and results have exponents of their own, as
-//! multiplications beside them cost nothing. The exponents are the smallest with which every value and constant fits: at least 0, or, to fill the
-//! format, below 0 where values are small. [`equalise`] does for channels what this does for values. In real
-//! arithmetic the network computes what it did before, and so it does in `f32` as long as no number
-//! becomes subnormal.
+//! A value `v` gets an exponent `s` and is stored as `v / 2^s`.
 //!
-//! | module | is |
+//! - Operators with constant weights change the exponent at no cost: weights and bias are
+//!   multiplied by powers of two.
+//! - Operators with `f(c x) = c f(x)` keep it, so their operands and results form a class with one
+//!   exponent.
+//! - Before any other operator, and at the outputs, a multiplication by a power of two removes it.
+//! - If functions of one element are lookup tables, their operands and results have separate
+//!   exponents, as multiplications next to them cost nothing.
+//!
+//! Each exponent is the smallest with which every value and constant fits. It is at least 0, or
+//! below 0 for small values if the format should be filled. [`equalise`] does the same for
+//! channels. In real arithmetic the network computes the same function, and also in `f32` as long
+//! as no number becomes subnormal.
+//!
+//! | module | contents |
 //! |---|---|
-//! | `balance` | bits that operands of products lend to the weights |
-//! | `border` | powers of two that the host multiplies inputs and outputs by |
-//! | `ends` | results at the end that fit at no scale |
-//! | `channels` | values between layers, whose channels can have other scales |
-//! | `equalise` | powers of two between the channels of neighbouring layers |
-//! | `ranges` | how large each value becomes, from samples |
-//! | `roles` | what becomes of an operator's results when its operands are scaled: a line per operator |
+//! | `balance` | bits moved from operands of products to the weights |
+//! | `border` | powers of two that the host applies to inputs and outputs |
+//! | `ends` | final results that fit at no scale |
+//! | `channels` | values between layers whose channels can be scaled separately |
+//! | `equalise` | powers of two between the channels of neighboring layers |
+//! | `ranges` | magnitude of each value over samples |
+//! | `roles` | effect of scaled operands on an operator's results: one line per operator |
 //! | `solve` | classes and their exponents |
 //! | `rewrite` | the new graph |
 
@@ -42,34 +47,38 @@ pub use equalise::equalise;
 pub use ranges::{Magnitude, Ranges};
 use roles::{Role, role};
 
-/// What has to fit, and into what.
+/// Limits of a number format, and the scaling that a target can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Largest magnitude the number format holds.
+    /// Largest magnitude of the number format.
     pub largest: f64,
     /// Smallest positive value of the number format.
     pub step: f64,
-    /// How many times the largest magnitude seen must fit, for inputs that no sample has, and for sums
-    /// that are larger on the way than at their end; at least 1. Constants are known, and need none.
+    /// Factor of the largest observed magnitude that must fit; at least 1. It leaves room for
+    /// inputs that no sample covers, and for partial sums larger than the final sum. It does not
+    /// apply to constants, which are known.
     pub margin: f64,
-    /// Whether what is small is made larger, too: values and constants then take all bits of the format that
-    /// they may.
+    /// Whether small values and constants are scaled up as well, so that they use all bits of the
+    /// format.
     pub fill: bool,
-    /// Whether functions of one element take a multiplication by a power of two before and after them for nothing, as
-    /// those do that are looked up in a table.
+    /// Whether multiplications by powers of two before and after functions of one element are free,
+    /// as for lookup tables.
     pub functions: bool,
-    /// Whether what a product with constants takes may be made smaller before it, so that the constants take more
-    /// bits: where each product is rounded by itself, what counts is that both factors are alike.
+    /// Whether operands of products with constants may be scaled down, so that the constants use
+    /// more bits. Useful if each product is rounded separately: then both factors should have
+    /// similar magnitudes.
     pub balance: bool,
-    /// Whether inputs and outputs are multiplied by powers of two where the host converts them, for nothing.
+    /// Whether multiplying inputs and outputs by powers of two is free, because the host converts
+    /// them.
     pub ports: bool,
-    /// How many elements a mean adds, at most, before it divides; 1 where sums are wider than the number format.
+    /// Largest number of elements that a mean adds before it divides; 1 if sums are wider than the
+    /// number format.
     pub addends: usize,
 }
 
 impl Limits {
-    /// The smallest exponent with which `magnitude` fits; at least 0 unless what is small is made larger. None
-    /// when any would do.
+    /// Returns the smallest exponent with which `magnitude` fits; at least 0 unless `fill` is set.
+    /// `None` if every exponent fits.
     fn exponent_of(&self, magnitude: f64) -> Option<i32> {
         let exponent = floor_log2(self.largest, magnitude).map(|room| -room);
         // Default: 0 fits at any scale.
@@ -77,42 +86,44 @@ impl Limits {
     }
 }
 
-/// The exponent, or 0 where it would win a single bit; none is less than the negative of [`MAX`].
+/// Returns the exponent, or 0 if it would gain only one bit; at least the negative of [`MAX`].
 fn worthwhile(exponent: i32) -> i32 {
     if exponent == -1 { 0 } else { exponent.max(-MAX) }
 }
 
-/// Exponents beyond this, either way, mean that something is wrong with the model, or with a sample.
+/// Largest magnitude of an exponent. A larger one indicates an error in the model or in a sample.
 const MAX: i32 = 30;
 
 /// A graph whose values are stored divided by powers of two.
 #[derive(Clone, Debug)]
 pub struct Rescaled {
-    /// The graph; inputs and outputs are as they were.
+    /// The graph; its inputs and outputs are unchanged.
     pub graph: Graph,
-    /// Names of its values that are stored divided by `2^exponent`, with the exponent, where it is not 0.
+    /// Name and exponent of each value that is stored divided by `2^exponent`; exponents of 0 are
+    /// left out.
     pub exponents: Vec<(String, i32)>,
-    /// By name, the exponents with which inputs and outputs are to be stored, and what the host computes in between: the
-    /// graph multiplies them by powers of two where they enter and where they leave, which [`Border`] takes off.
+    /// Exponents with which inputs, outputs and values computed by the host must be stored, by
+    /// name. The graph multiplies by these powers of two where such values enter and leave the
+    /// machine; [`Border`] removes those multiplications.
     pub scales: Scales,
 }
 
-/// Chooses exponents for the values of a valid graph and rewrites it. `None` when nothing needs one, or
-/// no exponents of a reasonable size do.
+/// Chooses exponents for the values of a valid graph and rewrites it. `None` if all exponents are
+/// 0, or if no exponents of a reasonable size fit.
 ///
 /// # Errors
 ///
-/// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
+/// [`PassError`] if the rewritten graph is invalid, which is a bug in npukit.
 pub fn rescale(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Result<Option<Rescaled>, PassError> {
     rescale_beside(graph, ranges, limits, &|_| false)
 }
 
-/// As [`rescale`], where the host computes the nodes that `is_host` tells: it takes and gives real values, and where
-/// inputs and outputs are multiplied for nothing, so are its results.
+/// Like [`rescale`], but the host computes the nodes for which `is_host` is true. They take and
+/// return real values. If scaling of inputs and outputs is free, so is that of the host's results.
 ///
 /// # Errors
 ///
-/// Those of [`rescale`].
+/// See [`rescale`].
 pub fn rescale_beside(
     graph: &Graph,
     ranges: &Ranges,
@@ -128,23 +139,24 @@ pub fn rescale_beside(
     }
 }
 
-/// Whether the ranges of all products with constants are known, of the results or of what shares their exponents.
+/// Whether the ranges of all products with constants are known, either of the results or of values
+/// that share their exponents.
 pub fn is_known(graph: &Graph, ranges: &Ranges, limits: &Limits, is_host: &dyn Fn(&Node) -> bool) -> bool {
     let roles = roles(graph, ranges, limits, is_host);
     solve::is_known(graph, &roles, ranges, limits)
 }
 
-/// The largest `k` with `magnitude * 2^k <= largest`; `None` when any would do.
+/// Returns the largest `k` with `magnitude * 2^k <= largest`; `None` if every `k` fits.
 fn floor_log2(largest: f64, magnitude: f64) -> Option<i32> {
     (magnitude > 0.0 && magnitude.is_finite()).then(|| {
         let guess = (largest / magnitude).log2().floor() as i32;
-        // Just below a whole number the logarithm is rounded to it.
+        // Just below an integer, the logarithm is rounded to it.
         if magnitude * 2f64.powi(guess) <= largest { guess } else { guess - 1 }
     })
 }
 
-/// The roles of all nodes where these limits hold. What puts values together at the end that fit at no scale takes and
-/// gives real values, so that none takes bits of another.
+/// Returns the roles of all nodes under these limits. A final node that combines values and fits at
+/// no scale takes and returns real values, so that no operand takes bits from another.
 fn roles(graph: &Graph, ranges: &Ranges, limits: &Limits, is_host: &dyn Fn(&Node) -> bool) -> Vec<Role> {
     let of_node = |node| match is_host(node) {
         true if limits.ports => Role::Host,

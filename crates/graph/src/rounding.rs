@@ -1,8 +1,8 @@
-//! How far rounding alone can take results from the exact ones: [`rounding_bounds`].
+//! Bounds on the error that rounding alone can cause: [`rounding_bounds`].
 //!
-//! A machine that computes a graph in a fixed-point format rounds its constants and the result of
-//! every multiply-accumulate to the nearest multiple of a step. The bounds here follow from that
-//! alone, element by element; what is beyond them is saturation, an approximation or a fault.
+//! A machine that computes in a fixed-point format rounds its constants and the result of every
+//! multiply-accumulate to the nearest multiple of a step. The bounds are derived from that alone,
+//! for each element. A larger error is saturation, an approximation or a bug.
 
 mod rules;
 
@@ -16,14 +16,16 @@ use crate::op::EvalError;
 use crate::op::{BinaryKind, Op, Operator, ReduceKind, Resize, ResizeMode, UnaryKind};
 use rules::{Operand, Own, Results};
 
-/// For each output of `graph`, how far each of its elements may be from what
-/// [`evaluate`](crate::evaluate) gives when constants, products and multiply-accumulates are rounded
-/// to the nearest multiple of `step`, and `inputs` are exact. Sums without a product are exact.
-/// `None` where an operator on the way has no rule: it may be an approximation.
+/// Returns, for each output of `graph`, the largest rounding error of each element.
+///
+/// The error is the difference from [`evaluate`](crate::evaluate) if constants, products and
+/// multiply-accumulates are rounded to the nearest multiple of `step` and `inputs` are exact. Sums
+/// without a product are exact. `None` for an output that depends on an operator without a rule,
+/// which may be an approximation.
 ///
 /// # Errors
 ///
-/// Those of [`evaluate`](crate::evaluate).
+/// See [`evaluate`](crate::evaluate).
 pub fn rounding_bounds(
     graph: &Graph,
     inputs: &[Tensor],
@@ -40,16 +42,16 @@ pub fn rounding_bounds(
     Ok(graph.outputs.iter().map(|id| bounds.errors[id.0 as usize].clone()).collect())
 }
 
-/// Values and their bounds so far.
+/// Values and their error bounds so far.
 struct Bounds {
     values: Vec<Option<Arc<Tensor>>>,
     errors: Vec<Option<Tensor>>,
-    /// Half a step: the most that a rounding does.
+    /// Half a step: the largest error of one rounding.
     half: f32,
 }
 
 impl Bounds {
-    /// Inputs are exact, constants rounded.
+    /// Creates the bounds of inputs, which are exact, and of constants, which are rounded.
     fn new(graph: &Graph, values: Vec<Option<Arc<Tensor>>>, half: f32) -> Self {
         let error = |(id, tensor): (usize, &Option<Arc<Tensor>>)| {
             let known = graph.values[id].constant.is_some() || graph.inputs.contains(&ValueId(id as u32));
@@ -61,7 +63,7 @@ impl Bounds {
         Self { values, errors, half }
     }
 
-    /// The operands of a node; `None` when the bound of one is not known.
+    /// Returns the operands of a node; `None` if the bound of one is unknown.
     fn operands(&self, node: &Node) -> Option<Vec<Operand<'_>>> {
         let operand = |id: &ValueId| {
             let value = self.values.get(id.0 as usize)?.as_deref()?;
@@ -71,7 +73,7 @@ impl Bounds {
         node.inputs.iter().map(operand).collect()
     }
 
-    /// Elements that make up one of the result.
+    /// Returns the number of operand elements that one result element is computed from.
     fn terms(&self, node: &Node) -> f32 {
         let elements = |id: Option<&ValueId>| {
             let value = id.and_then(|id| self.values.get(id.0 as usize)?.as_deref());
@@ -80,11 +82,13 @@ impl Bounds {
         (elements(node.inputs.first()) / elements(node.outputs.first())) as f32
     }
 
-    /// Elements that make up one of the result of an enlarged or shrunk image `[n, h, w, c]`, at most.
+    /// Returns the largest number of elements of an image `[n, h, w, c]` that one element of a
+    /// resized image is computed from.
     fn taps(&self, resize: &Resize, node: &Node) -> f32 {
-        let image = self.values[node.inputs[0].0 as usize].as_deref().expect("evaluation gives every value");
+        let image =
+            self.values[node.inputs[0].0 as usize].as_deref().expect("the evaluation computed every value");
         let along = |axis: usize| {
-            // Default: an image without rows or columns is made of nothing.
+            // Default: an image without rows or columns contributes no elements.
             resize
                 .samples(axis, image.shape()[axis + 1])
                 .iter()
@@ -119,12 +123,12 @@ impl Bounds {
             Op::Resize(resize) => match resize.mode {
                 ResizeMode::Linear => weighted(4.0),
                 ResizeMode::LinearAntialiased => weighted(self.taps(resize, node)),
-                // Some of its weights are negative: it does not rise with its operand.
+                // Cubic weights can be negative: the result is not monotonic in the operand.
                 ResizeMode::Cubic(_) => Ok(None),
                 ResizeMode::Nearest(_) if resize.extrapolation() == 0.0 => exact(),
                 ResizeMode::Nearest(_) => rounded(),
             },
-            // The bounds and the border are constants, and rounded.
+            // The limits and the border value are constants, and rounded.
             Op::Clip(_) | Op::Pad(_) => rounded(),
             Op::Relu(_) | Op::MaxPool(_) | Op::Concat(_) | Op::Split(_) => exact(),
             Op::Reduce(reduce) => match reduce.kind {

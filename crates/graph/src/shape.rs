@@ -1,30 +1,31 @@
-//! Arithmetic on shapes that cannot overflow, and the walk over strided elements.
+//! Arithmetic on shapes that cannot overflow, and iteration over strided elements.
 
 use rayon::prelude::*;
 
 use crate::op::OpError;
 
-/// The most elements a tensor may have: 2^31, eight gigabytes of `f32`. A model that asks for
-/// more is taken for a damaged one.
+/// Largest number of elements of a tensor: 2^31, eight gigabytes of `f32`. A model that needs more
+/// is considered damaged.
 pub const MAX_ELEMENTS: usize = 1 << 31;
 
-/// The number of elements of `shape`.
+/// Returns the number of elements of `shape`.
 ///
 /// # Errors
 ///
-/// [`OpError::TooLarge`] when the product of the sizes that are not 0 is above [`MAX_ELEMENTS`].
+/// [`OpError::TooLarge`] if the product of the nonzero sizes is above [`MAX_ELEMENTS`].
 pub fn elements(shape: &[usize]) -> Result<usize, OpError> {
     let too_large = || OpError::TooLarge { shape: shape.to_vec(), limit: MAX_ELEMENTS };
-    // Sizes of 0 do not excuse the others: products over some of the axes are taken as well.
+    // A size of 0 does not allow the other sizes to be huge: products over some of the axes are
+    // computed as well.
     let sizes = shape.iter().filter(|&&size| size != 0);
     let product = sizes.copied().try_fold(1usize, |product, size| product.checked_mul(size));
     let count = product.filter(|&count| count <= MAX_ELEMENTS).ok_or_else(too_large)?;
     Ok(if shape.contains(&0) { 0 } else { count })
 }
 
-/// The distance between neighbours along each axis of a row-major tensor, in elements.
+/// Returns the distance between neighbors along each axis of a row-major tensor, in elements.
 ///
-/// Saturates where a size of 0 elsewhere means that there are no elements to reach.
+/// Saturates only if another size is 0, so that the tensor is empty.
 pub fn strides(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1isize; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -34,8 +35,9 @@ pub fn strides(shape: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// The shape of an element-wise result of operands of shapes `left` and `right` (NumPy's rule):
-/// aligned at the last axis, sizes are equal or one of them is 1.
+/// Returns the shape of an elementwise result of operands with shapes `left` and `right` by NumPy's
+/// broadcasting rule. The shapes are aligned at the last axis; sizes must be equal or one of them
+/// 1. `None` if they do not broadcast.
 pub fn broadcast(left: &[usize], right: &[usize]) -> Option<Vec<usize>> {
     let rank = left.len().max(right.len());
     let size = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
@@ -49,7 +51,7 @@ pub fn broadcast(left: &[usize], right: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// The index along each axis of an element of a row-major tensor, outermost axis first.
+/// Returns the index along each axis of an element of a row-major tensor, outermost axis first.
 pub fn indices(element: usize, shape: &[usize]) -> impl Iterator<Item = usize> + '_ {
     let mut inner: usize = shape.iter().product();
     shape.iter().map(move |&size| {
@@ -58,17 +60,17 @@ pub fn indices(element: usize, shape: &[usize]) -> impl Iterator<Item = usize> +
     })
 }
 
-/// The strides with which a tensor of `shape` is read when it is broadcast to `target`: 0 along
-/// the axes that are repeated. `shape` must be broadcastable to `target`.
+/// Returns the strides for reading a tensor of `shape` broadcast to `target`: 0 along the repeated
+/// axes. `shape` must be broadcastable to `target`.
 pub fn broadcast_strides(shape: &[usize], target: &[usize]) -> Vec<isize> {
     let missing = target.len().saturating_sub(shape.len());
     let own = strides(shape).into_iter().zip(shape).map(|(stride, &size)| if size == 1 { 0 } else { stride });
     std::iter::repeat_n(0, missing).chain(own).collect()
 }
 
-/// Copies the elements of a strided view, row-major: element `i` of the result, with coordinates
-/// `c`, is `source[offset + sum(c[axis] * strides[axis])]`. The caller guarantees that all
-/// elements of the view lie in `source`.
+/// Copies the elements of a strided view, row-major. Element `i` of the result, with coordinates
+/// `c`, is `source[offset + sum(c[axis] * strides[axis])]`. All elements of the view must be inside
+/// `source`.
 pub fn gather_strided<T: Copy + Send + Sync>(
     source: &[T],
     offset: usize,
@@ -91,11 +93,11 @@ pub fn gather_strided<T: Copy + Send + Sync>(
     result
 }
 
-/// Elements of a matrix that is worth copying in tiles.
+/// Least number of elements for which a matrix is copied in tiles.
 const LARGE: usize = 1 << 12;
 
-/// Matrices from each of `starts` on, of which neither rows nor columns need lie together: in tiles, so that of what a
-/// line of a cache holds all is used while it is there.
+/// Copies the matrices that begin at each of `starts`, whose rows and columns need not be
+/// contiguous. Copying in tiles uses each cache line completely while it is cached.
 fn gather_matrices<T: Copy + Send + Sync>(
     source: &[T],
     starts: &[isize],
@@ -122,7 +124,7 @@ fn gather_matrices<T: Copy + Send + Sync>(
     result
 }
 
-/// Where the parts begin that these axes are made of.
+/// Collects the start of each part that these axes consist of.
 fn copy_starts(offset: isize, shape: &[usize], strides: &[isize], starts: &mut Vec<isize>) {
     match (shape, strides) {
         ([size, inner @ ..], [stride, inner_strides @ ..]) => {
@@ -152,7 +154,8 @@ fn copy_axis<T: Copy>(source: &[T], offset: isize, shape: &[usize], strides: &[i
 mod tests {
     use super::*;
 
-    /// Element by element, matrices that are copied in tiles and one that is not, with parts of tiles at the ends.
+    /// Checks, element by element, matrices that are copied in tiles and one that is not, with
+    /// partial tiles at the edges.
     #[test]
     fn large_matrices_are_gathered_as_small_ones_are() {
         let source: Vec<i32> = (0..3 * 70 * 90).collect();

@@ -2,23 +2,23 @@
 
 use std::f64::consts::PI;
 
-/// From here on the error function differs from 1 by less than an `f64` can show.
+/// Argument from which the error function differs from 1 by less than the precision of an `f64`.
 const ERF_IS_ONE: f64 = 6.0;
 
-/// What a term is to a sum that an `f64` does not show.
+/// Ratio of a term to the sum below which it does not change an `f64`.
 const NEGLIGIBLE: f64 = 5.5e-17;
 
-/// The error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`.
+/// The error function: `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`.
 ///
-/// Accuracy: within 2e-15 of the true value for every `x`. Source: the series
-/// `2 / sqrt(pi) * exp(-x^2) * sum(2^n * x^(2n+1) / (1 * 3 * .. * (2n+1)))` (Abramowitz and Stegun
-/// 7.1.6), whose terms have one sign, so that nothing cancels.
+/// Accuracy: within 2e-15 of the true value for every `x`. Source: the series `2 / sqrt(pi) *
+/// exp(-x^2) * sum(2^n * x^(2n+1) / (1 * 3 * .. * (2n+1)))` (Abramowitz and Stegun 7.1.6). Its
+/// terms have the same sign, so nothing cancels.
 pub(crate) fn erf(x: f64) -> f64 {
     if (ERF_IS_ONE..).contains(&x.abs()) {
         return x.signum();
     }
     let (mut term, mut sum, mut odd) = (x, x, 1.0);
-    // Terms grow while `odd < 2 x^2`, then fall ever faster: about 130 of them at most.
+    // Terms grow while `odd < 2 x^2`, then fall faster and faster: about 130 of them at most.
     while term.abs() > sum.abs() * NEGLIGIBLE {
         odd += 2.0;
         term *= 2.0 * x * x / odd;

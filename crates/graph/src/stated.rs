@@ -1,4 +1,5 @@
-//! What a model states of its values by QuantizeLinear and DequantizeLinear, as [`QdqScales`].
+//! Quantization parameters that a model specifies by QuantizeLinear and DequantizeLinear, as
+//! [`QdqScales`].
 
 use npukit_numeric::Tensor;
 
@@ -7,8 +8,9 @@ use crate::op::Op;
 use crate::qdq_scales::QdqScales;
 
 impl QdqScales {
-    /// What an operator between floats and integers says of the floats; none of any other operator, of
-    /// one whose scales are not positive constants, and of small floats in place of integers.
+    /// Returns the parameters of the floats of a QuantizeLinear or DequantizeLinear. `None` for any
+    /// other operator, for scales that are not positive constants, and for narrow floats instead of
+    /// integers.
     pub fn of(graph: &Graph, op: &Op, inputs: &[ValueId], results: &[ValueId]) -> Option<Self> {
         let integers = match op {
             Op::QuantizeLinear(_) => graph.value(*results.first()?),
@@ -28,19 +30,20 @@ impl QdqScales {
     }
 }
 
-/// The least and the largest element; NaN where there is none.
+/// Returns the smallest and the largest element; NaN for an empty tensor.
 fn extremes(tensor: &Tensor) -> [f64; 2] {
     let fold = |of: fn(f64, f64) -> f64| tensor.reals().into_iter().fold(f64::NAN, of);
     [fold(f64::min), fold(f64::max)]
 }
 
-/// Whether an operator only chooses and moves elements of its first operand.
+/// Whether an operator only selects and moves elements of its first operand.
 pub(crate) fn moves(op: &Op) -> bool {
     matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Slice(_) | Op::Split(_) | Op::Tile(_))
 }
 
 impl Graph {
-    /// Notes what is stated of the results of `op` when they take the place of a node.
+    /// Copies the parameters of operands to `results`, the results of `op`, which replace the
+    /// results of a node.
     pub fn state_results(&mut self, op: &Op, inputs: &[ValueId], results: &[ValueId]) {
         let stated = match op {
             Op::DequantizeLinear(_) => QdqScales::of(self, op, inputs, results),
@@ -52,7 +55,7 @@ impl Graph {
         }
     }
 
-    /// Notes of `to`, which has the elements of `from`, what is stated of that.
+    /// Copies the parameters of `from` to `to`, which has the same elements.
     pub fn state_alike(&mut self, from: ValueId, to: ValueId) {
         if let Some(stated) = self.scales.get(&from).cloned() {
             self.scales.entry(to).or_insert(stated);

@@ -1,7 +1,7 @@
-//! What an evaluation takes: [`Work`], known before it begins.
+//! Cost of an evaluation, known before it begins: [`Work`].
 //!
-//! A small file can ask for more than any machine does: a few operators that each repeat the one
-//! before, or windows over what padding made. Whoever evaluates files of strangers looks here first.
+//! A small file can require more than any machine has: a few operators that each repeat their
+//! operand, or windows over padding. Check the cost before evaluating untrusted files.
 
 use npukit_numeric::TensorData;
 
@@ -10,19 +10,19 @@ use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::macs;
 use crate::op::{Loop, Op, RoiAlign, Window};
 
-/// Operations and memory that an evaluation takes.
+/// Operations and memory of an evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Elements computed and, of products and windows, terms added up for them.
+    /// Number of computed elements plus, for products and windows, the summed terms.
     pub operations: u64,
-    /// The node with most of them.
+    /// Node with the most operations; `None` for an empty graph.
     pub costliest: Option<NodeId>,
-    /// Largest number of bytes that results take at a time.
+    /// Peak number of bytes of the live results.
     pub peak_bytes: u64,
 }
 
 impl Work {
-    /// What evaluating a valid graph takes; counts that do not fit are the largest there are.
+    /// Returns the cost of evaluating a valid graph; numbers saturate.
     pub fn of(graph: &Graph) -> Self {
         let by_node: Vec<u64> = graph.nodes.iter().map(|node| operations(graph, node)).collect();
         let costliest = graph.node_ids().zip(&by_node).max_by_key(|&(_, operations)| operations);
@@ -34,11 +34,11 @@ impl Work {
     }
 }
 
-/// The operations of one node.
+/// Returns the operations of one node.
 pub(crate) fn operations(graph: &Graph, node: &Node) -> u64 {
     let values = node.inputs.iter().chain(&node.outputs);
     let moved = values.fold(0u64, |sum, &id| sum.saturating_add(elements(graph.shape(id))));
-    // Default: a node without operands, such as a random one, has nothing to go over.
+    // Default: a node without operands, such as a random one, reads no elements.
     let shape = |ids: &[ValueId]| ids.first().map(|&id| graph.shape(id)).unwrap_or_default();
     let (x, y) = (shape(&node.inputs), shape(&node.outputs));
     let terms = match &node.op {
@@ -47,7 +47,7 @@ pub(crate) fn operations(graph: &Graph, node: &Node) -> u64 {
         Op::Lrn(lrn) => elements(y).saturating_mul(lrn.size.min(x[x.len() - 1]) as u64),
         Op::Det(_) => elements(x).saturating_mul(x[x.len() - 1] as u64),
         Op::GridSample(sample) => elements(y).saturating_mul(sample.most_taps(x.len() - 2)),
-        // As many samples as there are elements, when the regions say how many.
+        // The number of samples depends on the region sizes: assume one per element of the image.
         Op::RoiAlign(RoiAlign { sampling_ratio: 0, .. }) => elements(&[y[0], x[1], x[2], x[3]]),
         Op::Loop(looped) => rounds(graph, node, looped).saturating_mul(round(&looped.body.0)),
         Op::RoiAlign(align) => elements(y).saturating_mul((4 * align.sampling_ratio.pow(2)) as u64),
@@ -56,16 +56,17 @@ pub(crate) fn operations(graph: &Graph, node: &Node) -> u64 {
     moved.saturating_add(terms)
 }
 
-/// What a node takes beside its elements, in operations: memory, and looking up its operands.
+/// Overhead of a node in operations: memory allocation and looking up its operands.
 const OVERHEAD: u64 = 1 << 8;
 
-/// The operations of a round of a loop.
+/// Returns the operations of one iteration of a loop.
 fn round(body: &Graph) -> u64 {
     let one = |node: &Node| operations(body, node).saturating_add(OVERHEAD);
     body.nodes.iter().fold(OVERHEAD, |sum, node| sum.saturating_add(one(node)))
 }
 
-/// The rounds of a loop whose condition goes on as it is; of one that ends by itself nobody knows more than the first.
+/// Returns the number of iterations of a loop with a constant condition. A loop that ends by itself
+/// counts as one, as its number is unknown.
 fn rounds(graph: &Graph, node: &Node, looped: &Loop) -> u64 {
     let body: &Graph = &looped.body.0;
     let is_true = |id: ValueId| {
@@ -81,11 +82,11 @@ fn rounds(graph: &Graph, node: &Node, looped: &Loop) -> u64 {
         TensorData::I64(rounds) => u64::try_from(*rounds.first()?).ok(),
         _ => None,
     });
-    // Default: a number that is computed is not known, and there may be a round.
+    // Default: a computed number is unknown, and there may be one iteration.
     looped.stacked.map(|rounds| rounds as u64).or(given).unwrap_or(1)
 }
 
-/// Elements of `[n, h, w, c]` under all windows of the result.
+/// Returns the elements of `[n, h, w, c]` under all windows of the result.
 fn taps(window: &Window, x: &[usize], y: &[usize]) -> u64 {
     let (&[_, height, width, _], &[images, rows, columns, channels]) = (x, y) else { return 0 };
     let along = |axis: usize, count: usize, size: usize| -> u64 {
@@ -95,9 +96,10 @@ fn taps(window: &Window, x: &[usize], y: &[usize]) -> u64 {
     positions.saturating_mul(elements(&[images, channels]))
 }
 
-/// Bytes of all results that depend on constants alone, and the node that makes most of them.
+/// Returns the bytes of all results that depend on constants only, and the node with the largest
+/// share.
 ///
-/// Passes compute such results and keep them; these are the sizes before they do.
+/// Passes compute such results and keep them; the sizes are known before.
 pub fn bytes_of_constants(graph: &Graph) -> (u64, Option<NodeId>) {
     let mut is_constant: Vec<bool> = graph.values.iter().map(|value| value.constant.is_some()).collect();
     let (mut sum, mut most, mut largest) = (0u64, 0, None);
@@ -115,13 +117,13 @@ pub fn bytes_of_constants(graph: &Graph) -> (u64, Option<NodeId>) {
     (sum, largest)
 }
 
-/// Bytes of a value as it is held.
+/// Returns the bytes of a value as stored.
 fn bytes(graph: &Graph, id: ValueId) -> u64 {
     let element = graph.value(id).info.element.storage().element();
     elements(graph.shape(id)).saturating_mul(element.bits() as u64 / 8)
 }
 
-/// Most bytes of results alive at a time, when each goes after its last use.
+/// Returns the peak bytes of live results, each freed after its last use.
 fn peak_bytes(graph: &Graph) -> u64 {
     let bytes = |id| bytes(graph, id);
     let last_use = last_uses(graph);

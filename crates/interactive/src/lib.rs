@@ -1,4 +1,4 @@
-//! What `npu-interactive` has beside the command: [`tui`], the debugger on a terminal.
+//! Library part of `npu-interactive`: [`tui`], the debugger on a terminal.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,6 @@
-//! `npu` with what serves editors (`npu lsp`, `npu debug --dap`) and terminals (`npu debug`): a program beside `npu`, which
-//! starts it for these verbs, so that who builds `npu` alone needs none of what it depends on.
+//! The program `npu-interactive`: serves editors (`npu lsp`, `npu debug --dap`) and terminals (`npu
+//! debug`). `npu` starts it for these verbs, so that `npu` itself builds without the dependencies
+//! of this program.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     }))
 }
 
-/// What the command knows, for the language server.
+/// Environment of the language server, from the command line tool.
 struct OnDisk<'a>(&'a Editor);
 
 impl Workshop for OnDisk<'_> {

@@ -1,19 +1,20 @@
-//! The debugger on a terminal: [`run`].
+//! Debugger on a terminal: [`run`].
 //!
-//! [`App`] is a debugger with what of it is shown, and [`draw`] shows it. Which memories are looked at together is the
-//! target's word ([`npukit_target::View`]); the command line takes the commands of scripts.
+//! [`App`] is a debugger together with the state of the screen, and [`draw`] draws it. The target
+//! defines which memories are shown together ([`npukit_target::View`]). The command line accepts
+//! the commands of scripts.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
-//! | `app` | what keys and commands do |
-//! | `keys` | which key does what |
-//! | `command_line`, `output` | the line that is typed, and those before it; what commands print |
-//! | `run` | long ways in pieces, between which keys are looked at |
-//! | `panes` | which memory is shown, from which address, in which form |
-//! | `draw` | all of it on the screen |
+//! | `app` | effects of keys and commands |
+//! | `keys` | key bindings |
+//! | `command_line`, `output` | the command line and its history; output of commands |
+//! | `run` | long runs in pieces, with keys handled in between |
+//! | `panes` | the shown memory, its first address and its number format |
+//! | `draw` | the whole screen |
 //! | `pane` | lines of text in a frame |
-//! | `look` | colours, and what stands for them where there are none |
-//! | `terminal`, `backend` | the loop around a terminal; what is drawn, as orders to it |
+//! | `look` | colors, and their replacement without color |
+//! | `terminal`, `backend` | the main loop; output to the terminal |
 
 mod app;
 mod backend;

@@ -1,4 +1,4 @@
-//! [`IsaSpec::check`]: what can be wrong with a table.
+//! [`IsaSpec::check`]: consistency checks of an instruction table.
 
 use std::collections::HashSet;
 
@@ -8,89 +8,89 @@ use thiserror::Error;
 use crate::spec::{Field, FieldKind, InstructionSpec, IsaSpec, When};
 use crate::syntax::Template;
 
-/// A fault of a table.
+/// Error in an instruction table.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecError {
-    /// Two instructions have one name in one context.
-    #[error("two instructions are called {instruction}")]
+    /// Two instructions have the same name in one context.
+    #[error("two instructions are named {instruction}")]
     SameName {
-        /// The name.
+        /// Name that both instructions have.
         instruction: String,
     },
-    /// A word could be either of two instructions.
-    #[error("no bit tells {first} from {second}")]
+    /// A word may be either of two instructions.
+    #[error("no bit distinguishes {first} from {second}")]
     Ambiguous {
-        /// One.
+        /// Name of the first instruction.
         first: String,
-        /// The other.
+        /// Name of the second instruction.
         second: String,
     },
-    /// A word of no bytes, or of more than fit.
+    /// The word of an instruction is empty or larger than the maximum.
     #[error("{instruction} has {size_bytes} bytes: legal are 1 to {WORD_BYTES}")]
     Size {
-        /// The instruction.
+        /// Instruction with the invalid size.
         instruction: String,
-        /// Its size.
+        /// Size of its word, in bytes.
         size_bytes: usize,
     },
-    /// Bits beyond the word.
+    /// A pattern or field ends after the last bit of the word.
     #[error("`{part}` of {instruction} ends beyond the word")]
     Outside {
-        /// The instruction.
+        /// Instruction that has the part.
         instruction: String,
-        /// Pattern or field.
+        /// Name of the pattern or field.
         part: String,
     },
-    /// Bits with two meanings.
-    #[error("`{part}` of {instruction} shares bits with what stands before it")]
+    /// A pattern or field shares bits with an earlier one.
+    #[error("`{part}` of {instruction} shares bits with an earlier part")]
     Overlap {
-        /// The instruction.
+        /// Instruction that has the part.
         instruction: String,
-        /// Pattern or field.
+        /// Name of the pattern or field.
         part: String,
     },
-    /// A value the bits cannot hold.
+    /// A pattern or field has too few bits for its values.
     #[error("`{part}` of {instruction} has too few bits for its values")]
     TooNarrow {
-        /// The instruction.
+        /// Instruction that has the part.
         instruction: String,
-        /// Pattern or field.
+        /// Name of the pattern or field.
         part: String,
     },
-    /// Two fields have one name.
-    #[error("two fields of {instruction} are called `{field}`")]
+    /// Two fields of an instruction have the same name.
+    #[error("two fields of {instruction} are named `{field}`")]
     SameField {
-        /// The instruction.
+        /// Name of the instruction with the fields.
         instruction: String,
-        /// The name.
+        /// Name that both fields have.
         field: String,
     },
-    /// A form, a limit or the label's value names what is not a field.
+    /// A form, a limit or the label refers to a field that does not exist.
     #[error("a form, a limit or the label of {instruction} names `{field}`, which is not a field")]
     NoField {
-        /// The instruction.
+        /// Name of the instruction with the reference.
         instruction: String,
-        /// The name.
+        /// Name that is not a field.
         field: String,
     },
-    /// A form begins with no word.
+    /// A form does not begin with a word.
     #[error("a form of {instruction} has no mnemonic")]
     NoMnemonic {
-        /// The instruction.
+        /// Name of the instruction with the form.
         instruction: String,
     },
-    /// No form can say a field.
-    #[error("no form of {instruction} says `{field}`")]
+    /// No form can express a value of a field.
+    #[error("no form of {instruction} contains `{field}`")]
     Unsaid {
-        /// The instruction.
+        /// Name of the instruction with the field.
         instruction: String,
-        /// The field.
+        /// Name of the field.
         field: String,
     },
 }
 
 impl IsaSpec {
-    /// Every fault of the table; empty for a good one.
+    /// Returns all errors of the table; empty if it is consistent.
     pub fn check(&self) -> Vec<SpecError> {
         let mut errors: Vec<SpecError> = self.instructions.iter().flat_map(InstructionSpec::check).collect();
         for (index, first) in self.instructions.iter().enumerate() {
@@ -101,7 +101,8 @@ impl IsaSpec {
         errors
     }
 
-    /// Compares byte by byte in file order, so that words of different sizes meet at their first.
+    /// Compares byte by byte in file order, so that words of different sizes are aligned at their
+    /// first byte.
     fn tell_apart(&self, first: &InstructionSpec, second: &InstructionSpec) -> Option<SpecError> {
         if first.name == second.name {
             return Some(SpecError::SameName { instruction: first.name.clone() });
@@ -117,7 +118,7 @@ impl IsaSpec {
     }
 }
 
-/// Whether a word can be read with both rows in view.
+/// Whether both rows apply in some common context.
 fn meet(first: &InstructionSpec, second: &InstructionSpec) -> bool {
     first.context.is_none() || second.context.is_none() || first.context == second.context
 }
@@ -211,7 +212,7 @@ fn fits(field: &Field) -> bool {
 }
 
 impl When {
-    /// The fields it speaks of.
+    /// Returns the fields in the condition.
     pub fn fields(&self) -> Vec<&str> {
         match self {
             Self::Is(field, _) | Self::OneOf(field, _) => vec![field],
@@ -219,7 +220,7 @@ impl When {
         }
     }
 
-    /// The field it gives a value to when the text leaves that out.
+    /// Returns the field whose value the condition determines if the text omits it.
     pub fn gives(&self) -> Option<&str> {
         match self {
             Self::Is(field, _) | Self::Same(field, _) => Some(field),

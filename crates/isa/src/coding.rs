@@ -1,23 +1,24 @@
-//! [`Coding`]: how the values of one kind of field stand in its bits, known when the code is compiled.
+//! [`Coding`]: encoding of the values of a field, known at compile time.
 //!
-//! [`instructions!`](crate::instructions) makes the typed codec of a target and the rows of its table from these.
+//! [`instructions!`](crate::instructions) derives the typed codec of a target and the rows of its
+//! table from these codings.
 
 use npukit_base::BitRange;
 
 use crate::spec::{FieldKind, Radix, power};
 
-/// The values of a field and the bits that stand for them.
+/// Encoding of the values of a field in its bits.
 pub trait Coding {
-    /// What `bits` of the word hold for `value`; `None` where the field may not hold it.
+    /// Returns the content of `bits` for `value`, or `None` if the field cannot hold it.
     fn store(&self, value: u64, bits: BitRange) -> Option<u64>;
 
-    /// The value that `stored`, the content of `bits`, stands for.
+    /// Returns the value that `stored`, the content of `bits`, encodes.
     #[inline]
     fn value(&self, stored: u64, _bits: BitRange) -> u64 {
         stored
     }
 
-    /// The same for people.
+    /// Returns the description of the coding in the table.
     fn kind(&self) -> FieldKind;
 }
 
@@ -30,7 +31,7 @@ pub struct Number {
     radix: Radix,
 }
 
-/// A number in two's complement from `min` to `max`; a value is the `u64` of the same bits.
+/// A two's complement number from `min` to `max`. A value is the `u64` with the same bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Signed {
     min: i64,
@@ -44,11 +45,11 @@ pub struct Power {
     max: u32,
 }
 
-/// Values with the names 0, 1, 2, ...
+/// Named values with the codes 0, 1, 2, ...
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a>(pub &'a [&'a str]);
 
-/// Codes, some of which have names; the others are written as numbers.
+/// Codes, some with names; codes without a name are written as numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a>(pub &'a [(u64, &'a str)]);
 
@@ -56,34 +57,34 @@ pub struct Names<'a>(pub &'a [(u64, &'a str)]);
 #[derive(Clone, Copy, Debug)]
 pub struct Flag<'a>(pub &'a str);
 
-/// Bits with names, the highest first, as hardware documents write them.
+/// Named bits, highest first, as in hardware documents.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a>(pub &'a [&'a str]);
 
 impl Number {
-    /// A number from `min` to `max`, printed as a decimal.
+    /// Returns a number from `min` to `max`, printed as a decimal.
     pub const fn between(min: u64, max: u64) -> Self {
         Self { min, max, bias: 0, radix: Radix::Decimal }
     }
 
-    /// A number from 0 to `max`, printed as `radix` says.
+    /// Returns a number from 0 to `max`, printed in `radix`.
     pub const fn up_to(max: u64, radix: Radix) -> Self {
         Self { min: 0, max, bias: 0, radix }
     }
 
-    /// A size of 1 to `max`, stored as one less.
+    /// Returns a size of 1 to `max`, stored as one less.
     pub const fn size(max: u64) -> Self {
         Self { min: 1, max, bias: 1, radix: Radix::Decimal }
     }
 
-    /// Every number that `bits` hold, printed as `radix` says.
+    /// Returns a number that may have any value of `bits`, printed in `radix`.
     pub const fn all(bits: BitRange, radix: Radix) -> Self {
         Self::up_to(bits.max(), radix)
     }
 }
 
 impl Signed {
-    /// Every number that `bits` hold, at least one.
+    /// Returns a signed number that may have any value of `bits`, which must not be empty.
     pub const fn all(bits: BitRange) -> Self {
         let half = 1 << (bits.width - 1);
         Self { min: -half, max: half - 1 }
@@ -91,7 +92,7 @@ impl Signed {
 }
 
 impl Power {
-    /// Exponents from `min` to `max`, at most 63.
+    /// Returns powers with exponents from `min` to `max`; `max` is at most 63.
     pub const fn between(min: u32, max: u32) -> Self {
         Self { min, max }
     }
@@ -191,19 +192,19 @@ impl Coding for Set<'_> {
     }
 }
 
-/// The number in two's complement that `stored`, the content of `bits`, stands for.
+/// Sign-extends `stored`, the content of `bits`.
 #[inline]
 pub(crate) fn sign_extended(stored: u64, bits: BitRange) -> u64 {
     let above = u64::BITS - bits.width.clamp(1, u64::BITS);
     ((stored << above).cast_signed() >> above).cast_unsigned()
 }
 
-/// A type whose values a field holds.
+/// Type of the values of a field.
 pub trait Operand: Copy {
-    /// The value of the field.
+    /// Returns the value of the field.
     fn into_value(self) -> u64;
 
-    /// What a value of the field means; `None` where it means nothing.
+    /// Converts a value of the field; `None` if the value has no meaning.
     fn from_value(value: u64) -> Option<Self>;
 }
 
@@ -259,8 +260,8 @@ impl Operand for bool {
     }
 }
 
-/// Makes an enum the [`Operand`] of a field: `codes!(TYPE, ALL)`, where the array `ALL` has the variant of each code in
-/// its place, and the variant the code as its discriminant.
+/// Implements [`Operand`] for an enum: `codes!(TYPE, ALL)`. The array `ALL` has each variant at the
+/// index of its code, and the discriminant of the variant is the code.
 #[macro_export]
 macro_rules! codes {
     ($Type:ty, $all:expr) => {
@@ -275,7 +276,7 @@ macro_rules! codes {
                 const {
                     let (all, mut code) = ($all, 0);
                     while code < all.len() {
-                        assert!(all[code] as usize == code, "each variant in the place of its code");
+                        assert!(all[code] as usize == code, "each variant must be at the index of its code");
                         code += 1;
                     }
                 }
@@ -285,8 +286,8 @@ macro_rules! codes {
     };
 }
 
-/// Makes a structure of flags the [`Operand`] of a field: `flags!(TYPE, [HIGHEST, .., LOWEST])`, in the order of
-/// [`Set`]'s names.
+/// Implements [`Operand`] for a structure of flags: `flags!(TYPE, [HIGHEST, .., LOWEST])`, in the
+/// order of the names of [`Set`].
 #[macro_export]
 macro_rules! flags {
     ($Type:ty, [$($flag:ident),+]) => {

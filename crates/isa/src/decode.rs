@@ -1,4 +1,4 @@
-//! Words to field values.
+//! Decodes words to field values.
 
 use npukit_base::{BitRange, Word};
 use thiserror::Error;
@@ -6,89 +6,89 @@ use thiserror::Error;
 use crate::encode::FieldError;
 use crate::spec::{InstructionSpec, IsaSpec};
 
-/// What to do about reserved bits and values out of range.
+/// Treatment of reserved bits and of values out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They are errors.
+    /// Reserved bits and values out of range are errors.
     Strict,
-    /// They are reported beside the result.
+    /// Reported next to the result.
     Lenient,
 }
 
-/// A word read.
+/// Decoded word with its problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// Index of the instruction in [`IsaSpec::instructions`].
     pub instruction: usize,
-    /// Its fields' values, in their order, as written.
+    /// Values of the instruction's fields, in table order, as written in text.
     pub values: Vec<u64>,
-    /// Size of the word.
+    /// Size of the word, in bytes.
     pub size_bytes: usize,
-    /// What a strict reader would refuse.
+    /// Problems for which [`Mode::Strict`] rejects the word.
     pub problems: Vec<Problem>,
 }
 
-/// What is wrong with a word that has a meaning.
+/// Problem of a word that can still be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// Bits that must be 0 are not.
+    /// Reserved bits are not 0.
     #[error("reserved bits {} are not 0", list(.bits))]
     Reserved {
-        /// The set ones, lowest first.
+        /// Reserved bits that are set, lowest first.
         bits: Vec<BitRange>,
     },
-    /// A field holds what it may not.
+    /// A field has an illegal value.
     #[error(transparent)]
     Field(#[from] FieldError),
 }
 
-/// Why bytes are not an instruction; offsets count from the start of the program.
+/// Reason why bytes are not an instruction. Offsets are relative to the start of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// The program ends inside a word.
-    #[error("byte {offset:#x}: {have} bytes are left of an instruction of {need}")]
+    /// The program ends within a word.
+    #[error("byte {offset:#x}: only {have} of the {need} bytes of an instruction are left")]
     Truncated {
-        /// First byte of the word.
+        /// Offset of the word's first byte.
         offset: usize,
-        /// Bytes present.
+        /// Number of bytes left.
         have: usize,
-        /// Bytes of the word.
+        /// Number of bytes of the word.
         need: usize,
     },
-    /// No row of the table fits.
+    /// The word matches no row of the table.
     #[error("byte {offset:#x}: {} is not an instruction{}", hex(.bytes), in_context(.context.as_deref()))]
     Unknown {
-        /// First byte of the word.
+        /// Offset of the word's first byte.
         offset: usize,
-        /// The word's bytes in file order.
+        /// Bytes of the word, in file order.
         bytes: Vec<u8>,
-        /// The context it was read in.
+        /// Context in which the word was decoded.
         context: Option<String>,
     },
-    /// A row fits, but reserved bits or field values do not.
+    /// The word matches a row, but has reserved bits set or illegal field values.
     #[error("byte {offset:#x}: {instruction}: {}", joined(.problems))]
     Invalid {
-        /// First byte of the word.
+        /// Offset of the word's first byte.
         offset: usize,
-        /// The instruction.
+        /// Name of the instruction.
         instruction: String,
-        /// Everything wrong with it.
+        /// All problems of the word.
         problems: Vec<Problem>,
     },
 }
 
 impl InstructionSpec {
-    /// Whether the word has this instruction's pattern.
+    /// Whether the word matches the patterns of this instruction.
     pub fn matches(&self, word: Word) -> bool {
         self.patterns.iter().all(|pattern| word.get(pattern.bits) == pattern.value)
     }
 
-    /// The fields' values, as written.
+    /// Returns the values of the fields, as written in text.
     pub fn values(&self, word: Word) -> Vec<u64> {
         self.fields.iter().map(|field| field.value(word.get(field.bits))).collect()
     }
 
-    /// What is wrong with a word of this instruction.
+    /// Returns the problems of a word of this instruction.
     pub fn problems(&self, word: Word) -> Vec<Problem> {
         let mut problems = Vec::new();
         let reserved = word & self.reserved();
@@ -104,18 +104,17 @@ impl InstructionSpec {
 }
 
 impl IsaSpec {
-    /// Size of the shortest instruction; at least 1.
+    /// Returns the size of the shortest instruction in bytes, at least 1.
     pub fn shortest_bytes(&self) -> usize {
         self.instructions.iter().map(|row| row.size_bytes).min().unwrap_or(1).max(1)
     }
 
-    /// Reads the instruction that starts at byte `offset` of `program`.
+    /// Decodes the instruction that starts at byte `offset` of `program`.
     ///
     /// # Errors
-    ///
-    /// [`DecodeError::Truncated`] when the program ends too early, [`DecodeError::Unknown`] when no row fits
-    /// in `context`, and in [`Mode::Strict`] [`DecodeError::Invalid`] for reserved bits and values out of
-    /// range.
+    /// [`DecodeError::Truncated`] if the program ends within the word; [`DecodeError::Unknown`] if
+    /// no row matches in `context`; in [`Mode::Strict`] also [`DecodeError::Invalid`] for reserved
+    /// bits and illegal values.
     pub fn decode(
         &self,
         program: &[u8],

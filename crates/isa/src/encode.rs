@@ -1,4 +1,4 @@
-//! Field values to words.
+//! Encodes field values to words.
 
 use npukit_base::Word;
 use thiserror::Error;
@@ -6,75 +6,75 @@ use thiserror::Error;
 use crate::coding::sign_extended;
 use crate::spec::{Field, FieldKind, InstructionSpec, Limit, When, power};
 
-/// Why a value does not go into a field.
+/// Reason why a field cannot hold a value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FieldError {
-    /// A number out of range.
+    /// A number is out of range.
     #[error("`{field}` of {instruction} is {value}: legal are {min} to {max}")]
     Range {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: String,
-        /// The field.
+        /// Name of the field.
         field: String,
-        /// Its value.
+        /// Value of the field.
         value: u64,
         /// Smallest legal value.
         min: u64,
         /// Largest legal value.
         max: u64,
     },
-    /// A code without a name where names are all there is.
+    /// A code has no name, and the field accepts only names.
     #[error("`{field}` of {instruction} is {value}, which has no name: legal are {legal}")]
     NoName {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: String,
-        /// The field.
+        /// Name of the field.
         field: String,
-        /// Its value.
+        /// Value of the field.
         value: u64,
-        /// Names and codes.
+        /// Legal names with their codes.
         legal: String,
     },
-    /// A signed number out of range, or a number that is not a legal power of two.
+    /// A signed number is out of range, or a number is not a legal power of two.
     #[error("`{field}` of {instruction} is {value}: legal are {legal}")]
     Illegal {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: String,
-        /// The field.
+        /// Name of the field.
         field: String,
-        /// Its value.
+        /// Value of the field.
         value: i128,
         /// Legal values.
         legal: String,
     },
-    /// Fields that are too large together, or where others have certain values.
+    /// Fields exceed a limit on their product, perhaps only for certain values of other fields.
     #[error("{} of {instruction} is {value}: {} at most {max}{when}", .fields.join(" * "), product(.fields))]
     Product {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: String,
-        /// The fields.
+        /// Names of the fields.
         fields: Vec<String>,
-        /// Their product.
+        /// Product of the values.
         value: u64,
-        /// The largest legal one.
+        /// Largest legal product.
         max: u64,
-        /// Where that holds, in words; empty when everywhere.
+        /// Condition of the limit, in words; empty if it always applies.
         when: String,
     },
-    /// An instruction that only other instances have.
+    /// The instruction exists only in other instances.
     #[error("this instance has no {instruction}")]
     Absent {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: String,
     },
-    /// Not one value for each field.
+    /// The number of values differs from the number of fields.
     #[error("{instruction} has {wanted} fields, not {given}")]
     Count {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: String,
-        /// Values given.
+        /// Number of values given.
         given: usize,
-        /// Fields.
+        /// Number of fields.
         wanted: usize,
     },
 }
@@ -84,24 +84,24 @@ fn product(fields: &[String]) -> &'static str {
 }
 
 impl Field {
-    /// The value where text leaves the field out.
+    /// Returns the value that the field has if the text omits it.
     pub fn default_value(&self) -> u64 {
         self.default.unwrap_or_else(|| self.kind.default_value())
     }
 
-    /// The name of a value that has one.
+    /// Returns the name of a value, if it has one.
     pub fn name_of(&self, value: u64) -> Option<&str> {
         let FieldKind::Choice { names, .. } = &self.kind else { return None };
         names.iter().find(|(code, _)| *code == value).map(|(_, name)| name.as_str())
     }
 
-    /// The value of a name, whatever its case.
+    /// Returns the value of a name, ignoring case.
     pub fn code_of(&self, name: &str) -> Option<u64> {
         let FieldKind::Choice { names, .. } = &self.kind else { return None };
         names.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(code, _)| *code)
     }
 
-    /// The names of values, in the order of the table.
+    /// Returns the names of values, in table order.
     pub fn names(&self) -> Vec<&str> {
         match &self.kind {
             FieldKind::Choice { names, .. } => names.iter().map(|(_, name)| name.as_str()).collect(),
@@ -109,7 +109,7 @@ impl Field {
         }
     }
 
-    /// The largest value the field takes, as written.
+    /// Returns the largest legal value, as written in text.
     pub fn max(&self) -> u64 {
         match &self.kind {
             FieldKind::Number { max, .. } => *max,
@@ -119,7 +119,7 @@ impl Field {
         }
     }
 
-    /// What is stored less the value written.
+    /// Returns the difference between a value in text and its stored bits.
     pub fn bias(&self) -> u64 {
         match &self.kind {
             FieldKind::Number { bias, .. } => *bias,
@@ -127,7 +127,7 @@ impl Field {
         }
     }
 
-    /// What the bits hold for the value `value`.
+    /// Returns the bits that encode `value`.
     pub fn stored(&self, value: u64) -> u64 {
         match &self.kind {
             FieldKind::Signed { .. } => value & self.bits.max(),
@@ -136,7 +136,7 @@ impl Field {
         }
     }
 
-    /// The value the bits `stored` stand for.
+    /// Returns the value that the bits `stored` encode.
     pub fn value(&self, stored: u64) -> u64 {
         match &self.kind {
             FieldKind::Signed { .. } => sign_extended(stored, self.bits),
@@ -145,7 +145,7 @@ impl Field {
         }
     }
 
-    /// The legal values in words.
+    /// Describes the legal values.
     pub fn legal(&self) -> String {
         match &self.kind {
             FieldKind::Number { min, max, .. } => format!("{min} to {max}"),
@@ -170,7 +170,7 @@ impl Field {
         }
     }
 
-    /// Whether the field may hold `value`.
+    /// Whether the field can hold `value`.
     pub fn allows(&self, value: u64) -> bool {
         match &self.kind {
             FieldKind::Signed { min, max } => (*min..=*max).contains(&value.cast_signed()),
@@ -182,7 +182,7 @@ impl Field {
         }
     }
 
-    /// The legal number that is nearest to `value`; none for a field of names.
+    /// Returns the legal number closest to `value`, or `None` for a field of names.
     pub fn nearest(&self, value: i128) -> Option<i128> {
         match &self.kind {
             FieldKind::Number { min, max, .. } => Some(value.clamp((*min).into(), (*max).max(*min).into())),
@@ -195,16 +195,15 @@ impl Field {
         }
     }
 
-    /// [`Field::allows`], with the reason why not.
+    /// Checks a value like [`Field::allows`], and gives the reason if it is illegal.
     ///
     /// # Errors
-    ///
-    /// [`FieldError`] with what the field can hold, when it cannot hold `value`.
+    /// [`FieldError`] with the legal values if the field cannot hold `value`.
     pub fn check(&self, instruction: &str, value: u64) -> Result<(), FieldError> {
         if self.allows(value) { Ok(()) } else { Err(self.error(instruction, value)) }
     }
 
-    /// Why the field may not hold `value`, which it does not allow.
+    /// Returns the error for an illegal `value`.
     pub fn error(&self, instruction: &str, value: u64) -> FieldError {
         let (instruction, field, legal) = (instruction.to_owned(), self.name.clone(), self.legal());
         match self.kind {
@@ -236,19 +235,18 @@ impl Field {
     }
 }
 
-/// The value of a field in which only `bit` is set; 0 beyond 64 bits.
+/// Returns the value with only `bit` set; 0 if `bit` is 64 or more.
 fn bit_value(bit: u32) -> u64 {
     1_u64.checked_shl(bit).unwrap_or(0)
 }
 
 impl InstructionSpec {
-    /// The word of this instruction with `values`, one for each field, as written (sizes count
-    /// vectors even where one less is stored).
+    /// Encodes `values`, one per field, as written in text. Sizes are given in vectors, even if
+    /// stored as one less.
     ///
     /// # Errors
-    ///
-    /// [`FieldError::Count`] when `values` are not one for each field; otherwise every value that its field
-    /// cannot hold.
+    /// [`FieldError::Count`] if the number of values differs from the number of fields; otherwise
+    /// one error per value that its field cannot hold.
     pub fn encode(&self, values: &[u64]) -> Result<Word, Vec<FieldError>> {
         if values.len() != self.fields.len() {
             let (instruction, given, wanted) = (self.name.clone(), values.len(), self.fields.len());
@@ -266,7 +264,7 @@ impl InstructionSpec {
         if errors.is_empty() { Ok(word) } else { Err(errors) }
     }
 
-    /// The limits that `values`, one for each field, break.
+    /// Returns the limits that `values`, one per field, exceed.
     pub fn beyond_limits(&self, values: &[u64]) -> Vec<FieldError> {
         let value = |name: &String| self.field(name).and_then(|index| values.get(index)).copied();
         let broken = |limit: &Limit| {
@@ -287,7 +285,7 @@ impl InstructionSpec {
         self.limits.iter().filter(|limit| limit.when.iter().all(holds)).filter_map(broken).collect()
     }
 
-    /// A condition, after what it limits.
+    /// Describes a condition as a suffix of the limit's text.
     fn in_words(&self, when: &When) -> String {
         let name = |field: &str, value: u64| {
             let name = self.field(field).and_then(|index| self.fields[index].name_of(value));

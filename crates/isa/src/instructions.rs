@@ -1,47 +1,48 @@
-//! [`instructions!`](crate::instructions): an instruction is one row.
+//! [`instructions!`](crate::instructions): defines an instruction set, one row per instruction.
 
 use thiserror::Error;
 
-/// Why a word is not an instruction.
+/// Reason why a word is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoInstruction {
     /// No row has this opcode.
     #[error("opcode {opcode:#x} has no meaning")]
     Opcode {
-        /// The opcode.
+        /// Value of the opcode bits.
         opcode: u64,
     },
-    /// An operand has no meaning.
+    /// An operand has a value without meaning.
     #[error(transparent)]
     Operand(Box<NoOperand>),
 }
 
-/// An operand without meaning.
+/// An operand with a value that has no meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{field}` of {instruction} is {value}, which has no meaning")]
 pub struct NoOperand {
-    /// The instruction.
+    /// Name of the instruction.
     pub instruction: &'static str,
-    /// The field.
+    /// Name of the field.
     pub field: &'static str,
-    /// Its value, as written.
+    /// Value of the field, as written in text.
     pub value: u64,
-    /// The values of all fields of the instruction, in their order, as written.
+    /// Values of all fields of the instruction, in table order, as written in text.
     pub values: Vec<u64>,
 }
 
 impl NoInstruction {
-    /// An operand without meaning.
+    /// Returns the error for an operand without meaning.
     #[cold]
     pub fn operand(instruction: &'static str, field: &'static str, value: u64, values: Vec<u64>) -> Self {
         Self::Operand(Box::new(NoOperand { instruction, field, value, values }))
     }
 }
 
-/// The rows of an instruction set: from each come the mnemonic, the word, the way back, the reserved bits and the
-/// [`InstructionSpec`](crate::InstructionSpec) that the assembler, the disassembler and the reference page read.
+/// Defines the rows of an instruction set. Each row gives the mnemonic, encoder, decoder, reserved
+/// bits and the [`InstructionSpec`](crate::InstructionSpec) of an instruction. The assembler, the
+/// disassembler and the reference page read this specification.
 ///
-/// A row is
+/// A row has this form:
 ///
 /// ```text
 /// CODE => "MNEMONIC" { INSTRUCTION } "MEANING" {
@@ -49,16 +50,16 @@ impl NoInstruction {
 /// } .with_form(..) .with_..(..);
 /// ```
 ///
-/// with `CODE, KIND in BITS` where more bits than the opcode tell it from others, and `CODE, if CONDITION`
-/// where only some instances have it. Where the instance decides what tells it from others, `code(CODE)`
-/// stands in place of the literal and `variant(VARIANT) in BITS` in place of the kind; the bits may be none.
-/// The rows stand after `for TYPE, words of BYTES, opcode in BITS;`, or after
-/// `for TYPE on NAME: CONTEXT, ..` where bits or codings depend on an instance.
-/// `outside { PATTERN => NAME, WORD; }` after the rows is for what no row says.
+/// `CODE, KIND in BITS` is for an instruction that needs further bits to be distinguished from
+/// others, and `CODE, if CONDITION` for one that only some instances have. If the instance decides
+/// on these bits, write `code(CODE)` instead of the literal and `variant(VARIANT) in BITS` instead
+/// of the kind; the bits may be empty. The rows follow `for TYPE, words of BYTES, opcode in BITS;`,
+/// or `for TYPE on NAME: CONTEXT, ..` if bits or codings depend on an instance. After the rows,
+/// `outside { PATTERN => NAME, WORD; }` defines instructions without a row.
 ///
-/// `INSTRUCTION` is at once the pattern that takes an instruction apart and the expression that builds it. Its
-/// variables are the fields, whose types are [`Operand`](crate::coding::Operand)s; `CODING` is a
-/// [`Coding`](crate::coding::Coding).
+/// `INSTRUCTION` is both the pattern that decomposes an instruction and the expression that builds
+/// it. Its variables are the fields, whose types are [`Operand`](crate::coding::Operand)s; `CODING`
+/// is a [`Coding`](crate::coding::Coding).
 ///
 /// ```
 /// use npukit_isa::coding::{Flag, Number};
@@ -109,7 +110,7 @@ macro_rules! instructions {
         $( outside { $( $outside:pat => $outside_name:expr, $outside_word:expr; )+ } )?
     ) => {
         impl $Op {
-            /// The instruction's name.
+            /// Returns the mnemonic of the instruction.
             #[allow(unused_variables, reason = "each pattern names all operands")]
             pub const fn mnemonic(&self) -> &'static str {
                 match *self {
@@ -118,10 +119,9 @@ macro_rules! instructions {
                 }
             }
 
-            /// The word of the instruction.
+            /// Encodes the instruction.
             ///
             /// # Errors
-            ///
             /// The first operand that its field cannot hold.
             #[allow(unused_variables, reason = "no row may depend on the instance")]
             #[inline(always)]
@@ -161,22 +161,21 @@ macro_rules! instructions {
                 }
             }
 
-            /// The instruction of a word, whatever its reserved bits. Values beyond what a field may hold decode.
+            /// Decodes a word and ignores reserved bits. Illegal field values are decoded, too.
             ///
             /// # Errors
-            ///
-            /// An opcode or an operand without meaning.
+            /// An opcode or operand that has no meaning.
             #[inline(always)]
             pub fn from_word(word: $crate::Word $(, $context: $Context)?) -> Result<Self, $crate::NoInstruction> {
                 Self::from_word_or(word $(, $context)?, |error| error)
             }
 
-            /// The same, with an error of the caller's. Each row builds its instruction where the caller wants it: one
-            /// that is moved once more costs as much as all of its fields.
+            /// Decodes a word like `from_word`, with the caller's own error type. Each row builds
+            /// its instruction at its final place, because moving it once more would cost as much
+            /// as decoding all fields.
             ///
             /// # Errors
-            ///
-            /// What `refuse` makes of an opcode or an operand without meaning.
+            /// The result of `refuse` for an opcode or operand that has no meaning.
             #[allow(unused_variables, reason = "no row may depend on the instance")]
             #[inline(always)]
             pub fn from_word_or<E>(
@@ -209,7 +208,8 @@ macro_rules! instructions {
                 Err(refuse($crate::NoInstruction::operand(instruction, field, value, values)))
             }
 
-            /// The values of all fields of a word, in their order, as written; none of a word without meaning.
+            /// Returns the values of all fields of a word, in table order, as written in text;
+            /// empty if the word has no meaning.
             #[allow(unused_variables, reason = "no row may depend on the instance")]
             #[cold]
             fn operands(word: $crate::Word $(, $context: $Context)?) -> Vec<u64> {
@@ -227,7 +227,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// The set bits of a word that neither the opcode nor a field has.
+            /// Returns the set bits of a word that belong neither to the opcode nor to a field.
             #[allow(unused_variables, reason = "no row may depend on the instance")]
             #[inline]
             pub fn reserved_bits(word: $crate::Word $(, $context: $Context)?) -> $crate::Word {
@@ -248,7 +248,7 @@ macro_rules! instructions {
                 word & !(known | $crate::Word::mask($opcode))
             }
 
-            /// The rows of the table, in their order.
+            /// Returns the rows of the table.
             #[allow(unused_variables, reason = "no row may depend on the instance")]
             pub fn rows($($context: $Context)?) -> Vec<$crate::InstructionSpec> {
                 use $crate::coding::Coding;

@@ -1,10 +1,11 @@
-//! What an instruction set is, as a value built at run time: [`IsaSpec`].
+//! Description of an instruction set as a value built at run time: [`IsaSpec`].
 //!
-//! A target makes one from its configuration. The assembler, the disassembler, the reference page
-//! and the conformance runner read nothing else. [`IsaSpec::check`] judges a table; every target's
-//! tests call it.
+//! A target builds it from its configuration. The assembler, the disassembler, the reference page
+//! and the conformance runner use only this description. [`IsaSpec::check`] finds errors in a
+//! table; the tests of each target call it.
 //!
-//! [`instructions!`] makes the rows of a target together with its typed instructions and their words.
+//! [`instructions!`] derives the rows of a target together with its typed instructions and their
+//! words.
 
 mod check;
 pub mod coding;

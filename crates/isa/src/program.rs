@@ -1,38 +1,37 @@
-//! Instructions of a whole program, each of which may be wrong: [`collect`], [`ProgramErrors`].
+//! Collects the errors of all instructions of a program: [`collect`], [`ProgramErrors`].
 
 use std::error::Error;
 use std::fmt;
 
 use npukit_base::{Code, Coded};
 
-/// Errors listed of one program; more are counted only.
+/// Maximum number of errors listed per program; further ones are only counted.
 const MAX_ERRORS: usize = 50;
 
-/// An error and its place.
+/// Error with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct At<E> {
-    /// Instruction, from 0.
+    /// Index of the instruction, starting at 0.
     pub index: usize,
-    /// Its first byte.
+    /// Offset of the instruction's first byte.
     pub offset: usize,
-    /// What is wrong with it.
+    /// The error.
     pub error: E,
 }
 
-/// What is wrong with the instructions of a program.
+/// Errors in the instructions of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramErrors<E> {
-    /// The first errors; never empty.
+    /// First errors, at least one.
     pub errors: Vec<At<E>>,
-    /// How many others there are.
+    /// Number of further errors.
     pub more: usize,
 }
 
-/// What the instructions give, of `instruction_bytes` each.
+/// Collects the results of instructions, of `instruction_bytes` bytes each.
 ///
 /// # Errors
-///
-/// The first 50 errors with their places, and the number of the others.
+/// The first 50 errors with their places, and the number of further ones.
 pub fn collect<T, E>(
     instruction_bytes: usize,
     results: impl Iterator<Item = Result<T, E>>,
@@ -69,7 +68,7 @@ impl<E: fmt::Display> fmt::Display for ProgramErrors<E> {
 impl<E> Coded for ProgramErrors<E> {
     const CODES: &'static [Code] = &[Code {
         name: "invalid-instructions",
-        meaning: "words of a program are no instructions, or instructions of it have no words",
+        meaning: "a program contains words that are not instructions, or instructions that cannot be encoded",
     }];
 
     fn code(&self) -> &'static str {

@@ -1,4 +1,4 @@
-//! [`Reference`]: the table as a page people read, as text, Markdown or JSON.
+//! [`Reference`]: the instruction table as a page, in text, Markdown or JSON.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, When};
 use crate::syntax::{Operand, Piece, Template};
 
-/// The page of an instruction set, or of some of its instructions.
+/// Page for an instruction set, or for some of its instructions.
 #[derive(Clone, Debug)]
 pub struct Reference<'a> {
     spec: &'a IsaSpec,
@@ -15,19 +15,19 @@ pub struct Reference<'a> {
 }
 
 impl IsaSpec {
-    /// The page of all instructions.
+    /// Returns the page of all instructions.
     pub fn reference(&self) -> Reference<'_> {
         Reference { spec: self, instructions: self.instructions.iter().collect() }
     }
 
-    /// The page of the instructions called `name` or written with that mnemonic, whatever the case;
-    /// `None` when there are none.
+    /// Returns the page of the instructions with this name or mnemonic, ignoring case; `None` if
+    /// no instruction matches.
     pub fn reference_of(&self, name: &str) -> Option<Reference<'_>> {
         let instructions: Vec<_> = self.instructions.iter().filter(|row| row.is_called(name)).collect();
         (!instructions.is_empty()).then_some(Reference { spec: self, instructions })
     }
 
-    /// Names and mnemonics, for suggestions and listings.
+    /// Returns names and mnemonics, for suggestions and listings.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for row in &self.instructions {
@@ -42,7 +42,7 @@ impl IsaSpec {
 }
 
 impl InstructionSpec {
-    /// The first words of its forms.
+    /// Returns the first words of the instruction's forms.
     pub fn mnemonics(&self) -> Vec<String> {
         let templates = self.forms.iter().map(|form| Template::new(self, &form.syntax));
         templates.filter_map(|template| template.mnemonic().map(str::to_owned)).collect()
@@ -53,7 +53,7 @@ impl InstructionSpec {
             || self.mnemonics().iter().any(|mnemonic| mnemonic.eq_ignore_ascii_case(name))
     }
 
-    /// The forms as a reader is told them: `<field>`, and `( )?` around what may be left out.
+    /// Returns the forms in readable notation: `<field>`, and `( )?` around optional parts.
     pub fn usages(&self) -> Vec<String> {
         self.forms.iter().map(|form| self.usage(form, &Template::new(self, &form.syntax).pieces)).collect()
     }
@@ -93,7 +93,7 @@ fn field_usage(form: &Form, field: &Field) -> String {
 }
 
 impl Reference<'_> {
-    /// For a terminal.
+    /// Renders the page for a terminal.
     pub fn text(&self) -> String {
         let mut page = format!("{}\n\n{}\n", self.spec.name, self.spec.doc);
         for row in &self.instructions {
@@ -110,7 +110,7 @@ impl Reference<'_> {
         page
     }
 
-    /// Renders the reference as Markdown.
+    /// Renders the page as Markdown.
     pub fn markdown(&self) -> String {
         let mut page = format!("# {}\n\n{}\n", self.spec.name, self.spec.doc);
         for row in &self.instructions {
@@ -129,7 +129,7 @@ impl Reference<'_> {
         page
     }
 
-    /// For programs: every bit range as `lo` and `width`.
+    /// Returns the page as JSON, with each bit range as `lo` and `width`.
     pub fn json(&self) -> Value {
         let order = match self.spec.byte_order {
             ByteOrder::Little => "little",
@@ -146,7 +146,7 @@ fn in_context(row: &InstructionSpec) -> String {
     row.context.as_ref().map(|context| format!(" (in {context})")).unwrap_or_default()
 }
 
-/// Bits, name, values and meaning of every part of the word, highest bits first.
+/// Returns bits, name, values and meaning of each part of the word, highest bits first.
 fn cells(row: &InstructionSpec) -> Vec<[String; 4]> {
     let mut parts: Vec<(u32, [String; 4])> = Vec::new();
     for part in &row.patterns {

@@ -1,41 +1,41 @@
-//! [`Template`]: a [`Form`](crate::Form)'s syntax, cut into pieces.
+//! [`Template`]: the parsed syntax of a [`Form`](crate::Form).
 
 use crate::spec::InstructionSpec;
 use crate::token::tokens;
 
-/// A syntax ready for matching and printing.
+/// Parsed syntax, for matching and printing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// In order.
+    /// Pieces in the order of the text.
     pub pieces: Vec<Piece>,
 }
 
-/// A part of a template.
+/// Piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text that stands for itself; its tokens count, its spaces are for printing.
+    /// Literal text. Input must have its tokens; its spaces matter only for printing.
     Text {
-        /// As printed.
+        /// Text for printing.
         text: String,
-        /// As read.
+        /// Tokens for matching.
         tokens: Vec<String>,
     },
-    /// A field, by index.
+    /// Index of a field.
     Field(usize),
-    /// A part that may be left out.
+    /// Part that may be omitted.
     Optional(Vec<Piece>),
-    /// Operands in any order, commas between them.
+    /// Operands in any order, separated by commas.
     Operands(Vec<Operand>),
-    /// A `{name}` that is not a field: a fault of the table, which `IsaSpec::check` reports.
+    /// A `{name}` that is not a field: an error in the table, which `IsaSpec::check` reports.
     Unknown(String),
 }
 
-/// An operand of [`Piece::Operands`].
+/// Operand of [`Piece::Operands`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// What it is written as.
+    /// Syntax of the operand.
     pub pieces: Vec<Piece>,
-    /// Whether it may be left out.
+    /// Whether the operand may be omitted.
     pub optional: bool,
 }
 
@@ -46,18 +46,19 @@ const BETWEEN_OPERANDS: char = ';';
 const OPTIONAL_OPERAND: char = '?';
 
 impl Template {
-    /// Cuts `syntax`; every text has a meaning, faults become [`Piece::Unknown`].
+    /// Parses `syntax`. It never fails; errors become [`Piece::Unknown`].
     pub fn new(instruction: &InstructionSpec, syntax: &str) -> Self {
         let mut rest = syntax;
         let mut pieces = Vec::new();
-        // A stray end of an optional part leaves a rest, read as what follows it.
+        // An unmatched end of an optional part leaves a rest, which is parsed as the text that
+        // follows.
         while !rest.is_empty() {
             pieces.extend(cut(instruction, &mut rest));
         }
         Self { pieces }
     }
 
-    /// The first word.
+    /// Returns the first word.
     pub fn mnemonic(&self) -> Option<&str> {
         match self.pieces.first()? {
             Piece::Text { tokens, .. } => tokens.first().map(String::as_str),
@@ -65,7 +66,7 @@ impl Template {
         }
     }
 
-    /// The fields that occur, by index.
+    /// Returns the indices of the fields that occur.
     pub fn fields(&self) -> Vec<usize> {
         let mut fields = Vec::new();
         visit(&self.pieces, &mut |piece| {
@@ -76,7 +77,7 @@ impl Template {
         fields
     }
 
-    /// The placeholders that are not fields.
+    /// Returns the placeholders that are not fields.
     pub fn unknown(&self) -> Vec<String> {
         let mut unknown = Vec::new();
         visit(&self.pieces, &mut |piece| {
@@ -88,7 +89,7 @@ impl Template {
     }
 }
 
-/// Calls `each` for every piece, those inside optional parts too.
+/// Calls `each` for every piece, including pieces within optional parts.
 pub fn visit(pieces: &[Piece], each: &mut impl FnMut(&Piece)) {
     for piece in pieces {
         each(piece);
@@ -100,7 +101,7 @@ pub fn visit(pieces: &[Piece], each: &mut impl FnMut(&Piece)) {
     }
 }
 
-/// Cuts up to the end of the text or of the optional part it is in.
+/// Parses up to the end of the text or of the enclosing optional part.
 fn cut(instruction: &InstructionSpec, rest: &mut &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     while !rest.is_empty() {

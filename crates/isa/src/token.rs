@@ -1,24 +1,24 @@
-//! The tokens both templates and sources are cut into.
+//! Tokens of templates and sources.
 
 use npukit_base::Span;
 
-/// A run of letters, digits and underscores, or any other single character but white space.
+/// A run of letters, digits and underscores, or any other single character except white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// The characters.
+    /// Text of the token.
     pub text: &'a str,
-    /// Where they stand.
+    /// Byte range in the file.
     pub span: Span,
 }
 
 impl Token<'_> {
-    /// Whether it begins as numbers do.
+    /// Whether the token begins with a digit, like a number.
     pub fn is_number(&self) -> bool {
         self.text.starts_with(|letter: char| letter.is_ascii_digit())
     }
 }
 
-/// Cuts `text`, which starts at byte `start` of its file.
+/// Splits `text`, which starts at byte `start` of its file, into tokens.
 pub fn tokens(text: &str, start: usize) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -41,7 +41,7 @@ const fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// The value of `123`, `0x7b` or `0b111_1011`; `None` when it is not a number or above 64 bits.
+/// Parses `123`, `0x7b` or `0b111_1011`; `None` if it is not a number or exceeds 64 bits.
 pub fn number(text: &str) -> Option<u64> {
     if !text.starts_with(|letter: char| letter.is_ascii_digit()) {
         return None;

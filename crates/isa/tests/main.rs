@@ -1,4 +1,4 @@
-//! Tables: what they accept, refuse and say.
+//! Tests of instruction tables: legal and illegal tables, encoding, pages.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "main/faults.rs"]
@@ -13,7 +13,8 @@ use npukit_isa::{
 };
 use proptest::prelude::*;
 
-/// One instruction: opcode 0xA in the high bits, a size, a mode with a hole, two reserved bits.
+/// Table of one instruction: opcode 0xA in the high bits, a size, a mode with a gap in its codes,
+/// two reserved bits.
 fn spec(byte_order: ByteOrder) -> IsaSpec {
     let modes = vec![(0, "off".to_owned()), (2, "on".to_owned())];
     let copy = InstructionSpec::new("Copy", 2, "Copies words.")

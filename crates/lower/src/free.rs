@@ -1,35 +1,36 @@
-//! What is free of a memory: [`Free`].
+//! Allocator for the free ranges of a memory: [`Free`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// The free ranges of a memory, found by place and by size.
+/// Free ranges of a memory, indexed by start and by size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
-    /// Ends of free ranges by their starts; ranges do not touch.
+    /// End of each free range by its start; ranges do not touch.
     ends: BTreeMap<u64, u64>,
-    /// The starts of ranges by their sizes, of which there are few.
+    /// Starts of the free ranges by size; there are few different sizes.
     starts: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 impl Free {
-    /// A memory of which `range` is free.
+    /// Creates the allocator of a memory in which `range` is free.
     pub fn new(range: Range<u64>) -> Self {
         let mut free = Self { ends: BTreeMap::new(), starts: BTreeMap::new() };
         free.add(range.start, range.end);
         free
     }
 
-    /// Takes the lowest `size` that are free together, and says where they begin; `size` is not 0.
+    /// Allocates `size` units (at least 1) at the lowest start where they fit, and returns that
+    /// start. `None` if no free range is large enough.
     pub fn take(&mut self, size: u64) -> Option<u64> {
         let lowest = self.starts.range(size..).filter_map(|(_, starts)| starts.first());
         let start = *lowest.min()?;
-        let end = self.remove(start).expect("what is found by its size begins there");
+        let end = self.remove(start).expect("a range found by its size has a start entry");
         self.add(start + size, end);
         Some(start)
     }
 
-    /// Gives a range back that was taken.
+    /// Frees a range that was allocated.
     pub fn give(&mut self, range: Range<u64>) {
         let Range { mut start, mut end } = range;
         if let Some((&before, &touching)) = self.ends.range(..start).next_back()
@@ -44,7 +45,7 @@ impl Free {
         self.add(start, end);
     }
 
-    /// The most that are free together.
+    /// Returns the size of the largest free range.
     pub fn largest(&self) -> u64 {
         // Default: nothing is free.
         self.starts.last_key_value().map_or(0, |(&size, _)| size)
@@ -60,7 +61,7 @@ impl Free {
     fn remove(&mut self, start: u64) -> Option<u64> {
         let end = self.ends.remove(&start)?;
         let size = end - start;
-        let alike = self.starts.get_mut(&size).expect("each range is known by its size");
+        let alike = self.starts.get_mut(&size).expect("each range is indexed by its size");
         alike.remove(&start);
         if alike.is_empty() {
             self.starts.remove(&size);

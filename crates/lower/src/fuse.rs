@@ -1,8 +1,9 @@
-//! Fusion of a graph's nodes into layers: a target says how by [`Fuse`], [`fuse`] goes through the nodes.
+//! Fusion of a graph's nodes into layers. A target implements [`Fuse`]; [`fuse`] walks the nodes.
 //!
-//! A *chain* starts at a node and takes up, one after the other, nodes that can work on its value before it
-//! goes to memory; finished, it is a layer. Other nodes need nothing of the machine: their results are
-//! *views* of what lies in memory. What cannot be lowered is reported, and what reads it is still looked at.
+//! A *chain* starts at a node and takes in, one after the other, nodes that can work on its value
+//! before the value is stored. A finished chain is a layer. Other nodes need no work of the
+//! machine: their results are *views* of values in memory. A node that cannot be lowered is
+//! reported, and its readers are still lowered, so that they are reported too.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,60 +12,61 @@ use npukit_graph::{Graph, NodeId, Operator, ValueId};
 use crate::readers::Readers;
 use crate::refusal::{Refusals, Reject};
 
-/// What lowering a node gave.
+/// Result of lowering a node.
 #[derive(Clone, Debug)]
 pub enum Lowered<Chain> {
-    /// Its results are views of what is there; nothing is left to do.
+    /// The node's results are views of values in memory; no layer is needed.
     Views,
-    /// A chain that starts with it.
+    /// A chain that starts with the node.
     Chain(Chain),
 }
 
-/// How nodes become layers on a machine.
+/// Rules by which a machine turns nodes into layers.
 pub trait Fuse<'g> {
-    /// A layer while it grows.
+    /// A layer under construction.
     type Chain;
-    /// Where a value lies in memory.
+    /// Location of a value in memory.
     type View;
-    /// What a node meets that an instance with more memory takes.
+    /// A failure that an instance with more memory would not have.
     type Shortage;
 
-    /// The state of the fusion.
+    /// Returns the state of the fusion.
     fn fusion(&mut self) -> &mut Fusion<'g, Self::View, Self::Shortage>;
 
-    /// Lowers node `id` as the first of a chain, or as views.
+    /// Lowers node `id` as the first node of a chain, or as views.
     ///
     /// # Errors
     ///
-    /// Why the machine cannot do it.
+    /// The reason why the machine cannot compute the node.
     fn start(&mut self, id: NodeId) -> Result<Lowered<Self::Chain>, Reject<Self::Shortage>>;
 
-    /// The nodes a chain that was started consists of.
+    /// Returns the nodes of a chain so far.
     fn nodes(chain: &Self::Chain) -> &[NodeId];
 
-    /// The nodes that may join a chain next, the likeliest first.
+    /// Returns the nodes that may join a chain next, the most likely first.
     fn candidates(&mut self, chain: &mut Self::Chain) -> Vec<NodeId>;
 
-    /// Lets node `id` join the chain, which then ends in its result; false, and the chain as it was, when it
-    /// starts one of its own.
+    /// Appends node `id` to the chain, which then ends in the node's result. Returns `false`, with
+    /// the chain unchanged, if the node must start a chain of its own.
     ///
     /// # Errors
     ///
-    /// Why the machine cannot do the chain at all.
+    /// The reason why the machine cannot compute the chain at all.
     fn follow(&mut self, chain: &mut Self::Chain, id: NodeId) -> Result<bool, Reject<Self::Shortage>>;
 
-    /// Makes a layer of a chain that nothing joins any more.
+    /// Turns a complete chain into a layer.
     ///
     /// # Errors
     ///
-    /// Why the machine cannot do it.
+    /// The reason why the machine cannot compute the chain.
     fn finish(&mut self, chain: Self::Chain) -> Result<(), Reject<Self::Shortage>>;
 
-    /// A place for a result of a refused node, so that its readers are looked at; none for what has no place.
+    /// Returns a placeholder location for a result of a refused node, so that its readers are still
+    /// lowered. `None` if the value cannot have a location.
     fn stand_in(&mut self, value: ValueId) -> Option<Self::View>;
 }
 
-/// Lowers every node that is not done.
+/// Lowers every node that is not done yet.
 pub fn fuse<'g, F: Fuse<'g>>(target: &mut F) {
     for id in target.fusion().graph.node_ids() {
         if target.fusion().is_done(id) {
@@ -81,7 +83,7 @@ pub fn fuse<'g, F: Fuse<'g>>(target: &mut F) {
     }
 }
 
-/// Takes up followers until none fits.
+/// Appends followers to the chain until none fits, then finishes it.
 fn grow<'g, F: Fuse<'g>>(target: &mut F, mut chain: F::Chain) -> Result<(), Reject<F::Shortage>> {
     F::nodes(&chain).iter().for_each(|&id| target.fusion().set_done(id));
     while let Some(id) = follower(target, &mut chain)? {
@@ -90,7 +92,7 @@ fn grow<'g, F: Fuse<'g>>(target: &mut F, mut chain: F::Chain) -> Result<(), Reje
     target.finish(chain)
 }
 
-/// The node that has joined the chain.
+/// Appends the first candidate that fits, and returns it.
 fn follower<'g, F: Fuse<'g>>(
     target: &mut F,
     chain: &mut F::Chain,
@@ -103,7 +105,7 @@ fn follower<'g, F: Fuse<'g>>(
     Ok(None)
 }
 
-/// Reports a node, and gives its results places.
+/// Reports a node, and gives its results placeholder locations.
 fn refuse<'g, F: Fuse<'g>>(target: &mut F, id: NodeId, reject: Reject<F::Shortage>) {
     let node = target.fusion().graph.node(id);
     target.fusion().report(&node.name, node.op.name(), reject);
@@ -115,14 +117,14 @@ fn refuse<'g, F: Fuse<'g>>(target: &mut F, id: NodeId, reject: Reject<F::Shortag
     }
 }
 
-/// What is known while the nodes of a graph become layers.
+/// State of a fusion: the views, the refused nodes and the nodes that are done.
 #[derive(Clone, Debug)]
 pub struct Fusion<'g, View, Shortage> {
-    /// The graph.
+    /// The graph to lower.
     pub graph: &'g Graph,
-    /// Who reads and who makes its values.
+    /// Readers and producer of each value.
     pub readers: Readers,
-    /// What was refused.
+    /// Nodes that were refused so far.
     pub refusals: Refusals<Shortage>,
     views: HashMap<ValueId, View>,
     unmade: HashSet<ValueId>,
@@ -130,7 +132,7 @@ pub struct Fusion<'g, View, Shortage> {
 }
 
 impl<'g, View, Shortage> Fusion<'g, View, Shortage> {
-    /// Of `graph`, of which nothing is lowered yet.
+    /// Creates the state for `graph`, with no node lowered yet.
     pub fn new(graph: &'g Graph) -> Self {
         Self {
             graph,
@@ -142,37 +144,37 @@ impl<'g, View, Shortage> Fusion<'g, View, Shortage> {
         }
     }
 
-    /// Whether node `id` needs no lowering any more.
+    /// Whether node `id` is already lowered.
     pub fn is_done(&self, id: NodeId) -> bool {
         self.done[id.0 as usize]
     }
 
-    /// Says so.
+    /// Marks node `id` as lowered.
     pub fn set_done(&mut self, id: NodeId) {
         self.done[id.0 as usize] = true;
     }
 
-    /// Where `value` lies, when it does already.
+    /// Returns the location of `value`, if it has one already.
     pub fn view(&self, value: ValueId) -> Option<&View> {
         self.views.get(&value)
     }
 
-    /// Says where `value` lies.
+    /// Sets the location of `value`.
     pub fn set_view(&mut self, value: ValueId, view: View) {
         self.views.insert(value, view);
     }
 
-    /// Whether `value` has no place in memory, since what makes it is refused.
+    /// Whether `value` has no location in memory because its producer was refused.
     pub fn is_unmade(&self, value: ValueId) -> bool {
         self.unmade.contains(&value)
     }
 
-    /// Says so.
+    /// Marks `value` as having no location.
     pub fn set_unmade(&mut self, value: ValueId) {
         self.unmade.insert(value);
     }
 
-    /// Notes that `op` of `node` stands in the way.
+    /// Records that operator `op` of `node` cannot be lowered.
     pub fn report(&mut self, node: &str, op: &str, reject: Reject<Shortage>) {
         self.refusals.add(node, op, reject);
     }
@@ -188,7 +190,8 @@ mod tests {
     use super::*;
     use crate::refusal::Problem;
 
-    /// Takes up rectifications; has no softmax, nor a chain that ends in a tanh; absolutes are views.
+    /// Chains rectifications. Refuses softmax, and chains that end in a tanh. Treats absolute
+    /// values as views.
     struct Toy<'g> {
         fusion: Fusion<'g, &'static str, u64>,
         layers: Vec<String>,
@@ -250,7 +253,8 @@ mod tests {
         Unary { kind }.into()
     }
 
-    /// Nodes named like their results, each an operator on the result of another.
+    /// Builds a graph of nodes named like their results, each applied to the result of another
+    /// node.
     fn graph(nodes: &[(&str, Op, &str)], outputs: &[&str]) -> Graph {
         let mut graph = Graph::default();
         graph.add_input("x", ValueInfo { shape: vec![4], element: ElementType::F32 });

@@ -1,35 +1,35 @@
-//! Steps of the host: what a machine does not have is computed by the graph's evaluator, on an output of the
-//! program. [`HostStep`] serialises as artifacts hold it: the operator's name as ONNX spells it in `op`, its
-//! attributes beside it.
+//! Steps of the host: an operator that a machine lacks is computed by the graph's evaluator, on an
+//! output of the program. [`HostStep`] serializes as in artifacts: `op` holds the ONNX name of the
+//! operator, and its attributes are sibling keys.
 
 use npukit_graph::op::{GeluForm, LogSoftmax, Softmax, Unary, UnaryKind};
 use npukit_graph::{Op, OpError, Operator};
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
 
-/// A step the machine cannot do; the host does it after the program, on an output.
+/// A step that the machine cannot do: the host applies it to an output after the program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostStep {
-    /// Node of the model.
+    /// Name of the model's node.
     pub node: String,
-    /// Output it applies to; its result has the same name and shape.
+    /// Name of the output that it applies to; the result has the same name and shape.
     pub output: String,
-    /// Why the host does it.
+    /// Reason why the host does it.
     pub reason: String,
-    /// What it computes.
+    /// Operator to apply.
     #[serde(flatten)]
     pub op: HostOp,
 }
 
-/// What a host step computes: an operator of the graph, on an output in the model's shape, that keeps it.
+/// Operator of a host step. It applies to an output in the model's shape, and keeps that shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub enum HostOp {
     /// Softmax.
     Softmax(Softmax),
-    /// Its logarithm.
+    /// Logarithm of the softmax.
     LogSoftmax(LogSoftmax),
-    /// A function of each element.
+    /// An elementwise function.
     Unary(Unary),
 }
 
@@ -58,12 +58,13 @@ impl HostOp {
         }
     }
 
-    /// The operator's name, as ONNX spells it.
+    /// Returns the ONNX name of the operator.
     pub fn name(&self) -> &'static str {
         self.operator().name()
     }
 
-    /// The first axis it works over and one past the last, if it names some.
+    /// Returns the first axis it works over and one past the last; `None` if it works on each
+    /// element.
     pub const fn axes(&self) -> Option<(usize, usize)> {
         match *self {
             Self::Softmax(Softmax { axis, axis_end }) | Self::LogSoftmax(LogSoftmax { axis, axis_end }) => {
@@ -73,21 +74,21 @@ impl HostOp {
         }
     }
 
-    /// The step's result, as the graph's evaluator computes it.
+    /// Applies the step to `tensor` with the graph's evaluator.
     ///
     /// # Errors
     ///
-    /// Axes the tensor does not have.
+    /// Axes that the tensor does not have.
     pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
         let mut results = self.operator().eval(&[tensor])?;
         Ok(results.pop().expect("these operators have one result"))
     }
 
-    /// Reads an operator by its name and attributes.
+    /// Reads an operator from its name and attributes.
     ///
     /// # Errors
     ///
-    /// A name that no host step has, attributes that are missing or of another type.
+    /// A name that no host step has; attributes that are missing or have the wrong type.
     pub fn read<A: Attributes>(attributes: &A) -> Result<Self, A::Error> {
         let name = attributes.text("op")?;
         let axes = || Ok((attributes.index("axis")?, attributes.index("axis_end")?));
@@ -98,7 +99,7 @@ impl HostOp {
                 let known = PLAIN.iter().chain(WITH_ATTRIBUTES);
                 let named = known.copied().find(|&kind| Self::from(kind).name() == name);
                 let kind = named.ok_or_else(|| {
-                    let told = "which is not a host step of this npukit; compile the model again";
+                    let told = "which is not a host step of this version of npukit; compile the model again";
                     attributes.error("op", format!("is `{name}`, {told}"))
                 })?;
                 with_attributes(attributes, kind).map(Self::from)
@@ -107,33 +108,33 @@ impl HostOp {
     }
 }
 
-/// What [`HostOp::read`] takes an operator's attributes from; errors say where they stand.
+/// Source of an operator's attributes for [`HostOp::read`]; its errors name the place.
 pub trait Attributes {
-    /// What is wrong, and where.
+    /// Error type: what is wrong, and where.
     type Error;
 
-    /// A text.
+    /// Returns the string at `key`.
     ///
     /// # Errors
     ///
-    /// It is missing, or not a text.
+    /// The key is missing, or its value is not a string.
     fn text(&self, key: &str) -> Result<&str, Self::Error>;
 
-    /// The number of an axis.
+    /// Returns the axis number at `key`.
     ///
     /// # Errors
     ///
-    /// It is missing, or not a whole number from 0.
+    /// The key is missing, or its value is not an integer of at least 0.
     fn index(&self, key: &str) -> Result<usize, Self::Error>;
 
-    /// A float.
+    /// Returns the float at `key`.
     ///
     /// # Errors
     ///
-    /// It is missing, or not a float.
+    /// The key is missing, or its value is not a float.
     fn float(&self, key: &str) -> Result<f32, Self::Error>;
 
-    /// An error about a key.
+    /// Makes an error about the attribute `key`.
     fn error(&self, key: &str, reason: String) -> Self::Error;
 }
 
@@ -166,7 +167,7 @@ const PLAIN: &[UnaryKind] = &[
     UnaryKind::Softsign,
 ];
 
-/// Functions with attributes; the values here do not count.
+/// Functions with attributes; the attribute values here are placeholders.
 const WITH_ATTRIBUTES: &[UnaryKind] = &[
     UnaryKind::Swish { alpha: 1.0 },
     UnaryKind::Gelu { form: GeluForm::Exact },
@@ -193,7 +194,7 @@ fn gelu_form<A: Attributes>(attributes: &A) -> Result<GeluForm, A::Error> {
     form.ok_or_else(|| attributes.error("approximate", format!("is `{name}`, must be `none` or `tanh`")))
 }
 
-/// ONNX's name for the form.
+/// Returns the ONNX name of the form.
 const fn approximation(form: GeluForm) -> &'static str {
     match form {
         GeluForm::Exact => "none",
@@ -201,7 +202,7 @@ const fn approximation(form: GeluForm) -> &'static str {
     }
 }
 
-/// An operator as artifacts hold it.
+/// An operator as serialized in artifacts.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Written {
     op: String,
@@ -280,7 +281,7 @@ mod tests {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// The text of an artifact, whose operator stands in `op` with its attributes beside it.
+    /// Builds the JSON of an artifact's step from `op`, its operator and attribute keys.
     fn text(op: &str) -> String {
         format!(r#"{{"node":"n","output":"y","reason":"r",{op}}}"#)
     }
@@ -303,7 +304,7 @@ mod tests {
         }
     }
 
-    /// JSON has no numbers for infinities and NaN, which is not equal to itself.
+    /// JSON has no numbers for infinities and NaN, and NaN is not equal to itself.
     #[test]
     fn attributes_that_are_not_finite_are_names() {
         let kinds = |x: f32| {

@@ -1,5 +1,6 @@
-//! What lowerings share: fusing nodes into layers, saying why a node cannot be lowered, leaving steps to the
-//! host, cutting graphs into segments that the host calls, and placing objects that live for a while into one memory.
+//! Code shared by the lowerings of all targets: fusing nodes into layers, reporting why a node
+//! cannot be lowered, leaving steps to the host, cutting graphs into segments, and placing objects
+//! with lifetimes in one memory.
 
 mod free;
 mod fuse;

@@ -5,12 +5,12 @@ use std::collections::BinaryHeap;
 
 use crate::free::Free;
 
-/// When an object is in use, and how large it is.
+/// Size of an object, and the steps during which it is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// First step that needs it.
+    /// First step that needs the object.
     pub first: usize,
-    /// Last step that needs it.
+    /// Last step that needs the object.
     pub last: usize,
     /// Size, in units of the caller's choice.
     pub size: u64,
@@ -22,23 +22,25 @@ impl Lifetime {
     }
 }
 
-/// Where objects lie.
+/// Placement of objects in one memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Offset of each object.
+    /// Offset of each object, in the unit of the sizes.
     pub offsets: Vec<u64>,
-    /// Size of the memory that holds them all.
+    /// Size of the memory that holds all objects.
     pub maximum: u64,
 }
 
-/// Objects up to which falling size is tried as well: it compares each with all placed before it.
+/// Largest number of objects for which placement by decreasing size is tried as well. That
+/// placement compares each object with all those placed before it.
 const MOST_BY_SIZE: usize = 4096;
 
-/// Gives each object the lowest offset at which it meets no other that lives at the same time.
+/// Gives each object the lowest offset at which it overlaps no other object with an overlapping
+/// lifetime.
 ///
-/// Objects are placed by first use, and by falling size; the order that needs less memory counts
-/// (first use, when both need the same). Of more than 4,096 objects only the first is tried, which takes little
-/// more than time in proportion to them.
+/// Objects are placed once by first use and once by decreasing size. The order that needs less
+/// memory wins; by first use if both need the same. For more than 4,096 objects only the first
+/// order is tried, whose run time is nearly linear.
 pub fn place(lifetimes: &[Lifetime]) -> Placement {
     let mut by_first_use: Vec<usize> = (0..lifetimes.len()).collect();
     by_first_use.sort_by_key(|&i| lifetimes[i].first);
@@ -55,13 +57,13 @@ pub fn place(lifetimes: &[Lifetime]) -> Placement {
 impl Placement {
     fn at(lifetimes: &[Lifetime], offsets: Vec<u64>) -> Self {
         let ends = lifetimes.iter().zip(&offsets).map(|(lifetime, offset)| offset + lifetime.size);
-        // Default: no objects need no memory.
+        // Default: an empty list needs no memory.
         Self { maximum: ends.max().unwrap_or(0), offsets }
     }
 }
 
-/// As [`place_in_order`], for an `order` by first use: what is placed and alive then is alive at one moment, and
-/// what lies between is free.
+/// Like [`place_in_order`], for an `order` by first use. Then all placed objects that are still
+/// alive overlap in time, so the gaps between them are free.
 fn place_by_first_use(lifetimes: &[Lifetime], order: &[usize]) -> Placement {
     let mut offsets = vec![0; lifetimes.len()];
     let (mut free, mut alive) = (Free::new(0..u64::MAX), BinaryHeap::<(Reverse<usize>, usize)>::new());
@@ -72,7 +74,7 @@ fn place_by_first_use(lifetimes: &[Lifetime], order: &[usize]) -> Placement {
             alive.pop();
             free.give(offsets[other]..offsets[other] + lifetimes[other].size);
         }
-        offsets[i] = free.take(lifetimes[i].size).expect("a memory without end has room");
+        offsets[i] = free.take(lifetimes[i].size).expect("an unlimited memory has room");
         alive.push((Reverse(lifetimes[i].last), i));
     }
     Placement::at(lifetimes, offsets)
@@ -92,7 +94,7 @@ fn place_in_order(lifetimes: &[Lifetime], order: &[usize]) -> Placement {
     Placement::at(lifetimes, offsets)
 }
 
-/// The lowest offset where `size` fits between the sorted ranges `taken`.
+/// Returns the lowest offset at which `size` fits between the sorted ranges `taken`.
 fn lowest_gap(taken: &[(u64, u64)], size: u64) -> u64 {
     let mut offset = 0;
     for &(start, end) in taken {
@@ -129,7 +131,8 @@ mod tests {
     #[test]
     fn as_many_as_a_concatenation_has() {
         let count = 200_000;
-        // All alive until the end, and then another one that finds room where those of odd places were.
+        // All parts live until the end. One more object then fits where the parts at odd positions
+        // were.
         let parts = (0..count).map(|i| Lifetime {
             first: i,
             last: if i % 2 == 0 { 3 * count } else { count },

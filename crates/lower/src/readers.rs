@@ -1,4 +1,4 @@
-//! Who reads and who makes each value of a graph: [`Readers`].
+//! Readers and producers of the values of a graph: [`Readers`].
 
 use npukit_graph::{Graph, NodeId, ValueId};
 
@@ -11,19 +11,21 @@ pub struct Readers {
 }
 
 impl Readers {
-    /// Those of `graph`.
+    /// Builds the table for `graph`.
     pub fn of(graph: &Graph) -> Self {
         let mut is_output = vec![false; graph.values.len()];
         graph.outputs.iter().for_each(|&output| is_output[index(output)] = true);
         Self { readers: graph.consumers(), producers: graph.producers(), is_output }
     }
 
-    /// The nodes that read `value`, in order; one that reads it twice stands twice.
+    /// Returns the nodes that read `value`, in graph order; a node that reads it twice appears
+    /// twice.
     pub fn all(&self, value: ValueId) -> &[NodeId] {
         &self.readers[index(value)]
     }
 
-    /// The only node that reads `value`, and reads it once, when it is not an output of the graph as well.
+    /// Returns the only reader of `value`. `None` if there are several reads, or if the value is an
+    /// output of the graph.
     pub fn only(&self, value: ValueId) -> Option<NodeId> {
         match self.all(value) {
             &[reader] if !self.is_output(value) => Some(reader),
@@ -31,7 +33,7 @@ impl Readers {
         }
     }
 
-    /// The node that makes `value`; none makes inputs and constants.
+    /// Returns the node that produces `value`; `None` for inputs and constants.
     pub fn producer(&self, value: ValueId) -> Option<NodeId> {
         self.producers[index(value)]
     }

@@ -1,27 +1,28 @@
-//! Why a node cannot be lowered: [`Reject`] while it is tried, [`Problem`] when it is told.
+//! Reasons why a node cannot be lowered: [`Reject`] during lowering, [`Problem`] in reports.
 
 use std::convert::Infallible;
 
 use serde::Serialize;
 
-/// Why a node cannot be lowered. `Shortage` is what a target says of a node that more memory would take.
+/// Reason why a node cannot be lowered. `Shortage` is the target's description of a failure that
+/// more memory would avoid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reject<Shortage = Infallible> {
-    /// The machine cannot do it.
+    /// The machine cannot compute the node.
     Unsupported {
-        /// What the machine cannot do.
+        /// Feature that the machine lacks.
         reason: String,
-        /// What would help.
+        /// Suggested change.
         hint: String,
     },
-    /// All there is to say is that another node or input, which is reported, is refused.
+    /// The node fails only because another node or input was refused, which is reported already.
     Consequence,
-    /// The machine could do it, with more memory.
+    /// The machine could compute the node with more memory.
     Shortage(Shortage),
 }
 
 impl<Shortage> Reject<Shortage> {
-    /// A reason and what would help.
+    /// Creates a reason with a suggested change.
     pub fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Unsupported { reason: reason.into(), hint: hint.into() }
     }
@@ -33,43 +34,43 @@ impl<Shortage> Reject<Shortage> {
 pub struct Problem {
     /// Name of the node.
     pub node: String,
-    /// Its operator.
+    /// Operator of the node.
     pub op: String,
-    /// Why it cannot be lowered.
+    /// Reason why it cannot be lowered.
     pub reason: String,
-    /// What to change.
+    /// Suggested change.
     pub hint: String,
 }
 
 impl Problem {
-    /// A reason against `op` of `node`, and what to change.
+    /// Creates the problem of operator `op` of `node`.
     pub fn new(node: &str, op: &str, reason: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { node: node.to_owned(), op: op.to_owned(), reason: reason.into(), hint: hint.into() }
     }
 }
 
-/// Problems below a sentence that counts them, a line each.
+/// Formats the problems, each on its own line after a line break.
 pub fn list(problems: &[Problem]) -> String {
     let line = |Problem { node, op, reason, hint }: &Problem| format!("\n  {node} ({op}): {reason}; {hint}");
     problems.iter().map(line).collect()
 }
 
-/// The refusals of a graph, in the order in which they were found.
+/// Refusals of a graph, in the order in which they were found.
 #[derive(Clone, Debug)]
 pub struct Refusals<Shortage> {
-    /// Every node that the machine cannot do.
+    /// Nodes that the machine cannot compute.
     pub problems: Vec<Problem>,
-    /// What each node lacked that more memory would take.
+    /// Shortages of the nodes that more memory would allow.
     pub shortages: Vec<Shortage>,
 }
 
 impl<Shortage> Refusals<Shortage> {
-    /// None.
+    /// Creates an empty list.
     pub const fn none() -> Self {
         Self { problems: Vec::new(), shortages: Vec::new() }
     }
 
-    /// Notes that `op` of `node` stands in the way.
+    /// Records that operator `op` of `node` cannot be lowered.
     pub fn add(&mut self, node: &str, op: &str, reject: Reject<Shortage>) {
         match reject {
             Reject::Unsupported { reason, hint } => self.problems.push(Problem::new(node, op, reason, hint)),

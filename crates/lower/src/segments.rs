@@ -1,7 +1,9 @@
-//! Segments of a graph: what a machine takes in one program each, and what the host does between them.
+//! Segments of a graph: the parts that the machine computes in one program each, and the host's
+//! parts between them.
 //!
-//! A machine says which nodes it refuses; these are the host's. [`Segments::of`] cuts the rest into as few programs as the
-//! dependences allow, and gives the host what is cheap and lies beside its nodes, so that values do not go back and forth.
+//! The machine lists the nodes that it refuses; these go to the host. [`Segments::of`] cuts the
+//! rest into as few programs as the dependencies allow. It also moves cheap nodes next to the
+//! host's nodes to the host, so that values do not go back and forth.
 
 mod sharing;
 
@@ -9,44 +11,45 @@ use std::collections::BTreeSet;
 
 use npukit_graph::{Graph, NodeId, ValueId};
 
-/// Who computes a part of a graph.
+/// Processor that computes a part of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The machine, by one program.
+    /// The machine, with one program.
     Chip,
     /// The host.
     Host,
 }
 
-/// Nodes that are computed in one go.
+/// Nodes that are computed together, without a transfer in between.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Who computes them.
+    /// Processor that computes the nodes.
     pub place: Place,
-    /// The nodes, in their order in the graph.
+    /// The nodes, in graph order.
     pub nodes: Vec<NodeId>,
-    /// The values that they read and do not make, constants left out, by number.
+    /// Values that the nodes read and do not produce, by value number; without constants.
     pub inputs: Vec<ValueId>,
-    /// The values that they make and others read, or that are outputs of the graph, by number.
+    /// Values that the nodes produce and that other segments or the caller read, by value number.
     pub outputs: Vec<ValueId>,
 }
 
-/// A graph cut into segments, each of which reads only what those before it make.
+/// A graph cut into segments; each reads only results of the segments before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segments {
-    /// In the order in which they are computed.
+    /// Segments in execution order.
     pub parts: Vec<Segment>,
 }
 
 impl Segments {
-    /// Cuts a valid graph whose nodes at places where `refused` is true the machine does not take.
+    /// Cuts a valid graph. The machine does not compute a node if `refused` is true at its index.
     ///
-    /// There is one program for each time a path from an input to an output comes back from the host, on the path that does
-    /// so most often: nodes that do not depend on each other through the host are in one program.
+    /// The number of programs follows from the path that returns most often from the host to the
+    /// machine: one program for each return. Nodes that do not depend on each other through the
+    /// host share a program.
     ///
     /// # Panics
     ///
-    /// When `refused` is shorter than the list of nodes.
+    /// Panics if `refused` is shorter than the list of nodes.
     pub fn of(graph: &Graph, refused: &[bool]) -> Self {
         let on_host = sharing::share(graph, refused);
         let phases = phases(graph, &on_host);
@@ -55,12 +58,12 @@ impl Segments {
         Self { parts: (0..last).map(segment).filter(|segment| !segment.nodes.is_empty()).collect() }
     }
 
-    /// How many programs there are.
+    /// Returns the number of programs.
     pub fn on_chip(&self) -> usize {
         self.parts.iter().filter(|part| part.place == Place::Chip).count()
     }
 
-    /// Multiply-accumulates of the nodes that the machine computes.
+    /// Returns the multiply-accumulates of the nodes that the machine computes.
     pub fn macs_on_chip(&self, graph: &Graph) -> u64 {
         let macs: Vec<u64> = graph.macs_by_node().collect();
         let chip = self.parts.iter().filter(|part| part.place == Place::Chip);
@@ -87,8 +90,9 @@ impl Segment {
     }
 }
 
-/// For each node the phase in which it is computed: as early as its operands allow, the machine's in even ones and the
-/// host's in odd ones. No node reads what a later phase makes, so that each phase is computed in one go.
+/// Returns the phase in which each node is computed, as early as its operands allow. The machine
+/// computes even phases, the host odd ones. No node reads a result of a later phase, so each phase
+/// runs without interruption.
 fn phases(graph: &Graph, on_host: &[bool]) -> Vec<usize> {
     let mut of_value = vec![0; graph.values.len()];
     let mut phases = Vec::with_capacity(graph.nodes.len());
@@ -115,7 +119,8 @@ mod tests {
 
     use super::*;
 
-    /// Nodes named like their results: `p` multiplies by a matrix, `s` is a softmax, `r` a rectification, `+` a sum of two.
+    /// Builds a graph of nodes named like their results: `p` multiplies by a matrix, `s` is a
+    /// softmax, `r` a rectification, `+` a sum of two.
     fn graph(nodes: &[(&str, char, &[&str])], outputs: &[&str]) -> Graph {
         let mut graph = Graph::default();
         let x = graph.add_input("x", ValueInfo { shape: vec![2, 2], element: ElementType::F32 });
@@ -138,7 +143,7 @@ mod tests {
         graph
     }
 
-    /// The parts as text; softmax is refused.
+    /// Returns the segments as text; softmax is refused.
     fn cut(graph: &Graph) -> Vec<String> {
         let refused: Vec<bool> = graph.nodes.iter().map(|node| matches!(node.op, Op::Softmax(_))).collect();
         let names = |ids: &[ValueId]| {
@@ -166,14 +171,15 @@ mod tests {
             ("c", '+', &["s", "b"]),
             ("d", 'p', &["c"]),
         ];
-        // The sum of what the host and what the machine made is the host's: one map goes back instead of two.
+        // The host adds its own result and the machine's: one map goes back instead of two.
         assert_eq!(
             cut(&graph(nodes, &["d"])),
             ["Chip a b: x -> a,b", "Host s c: a,b -> c", "Chip d: c -> d"]
         );
     }
 
-    /// Without care `b` and `d` would be one program, which needs its own result by way of the host.
+    /// Without the check, `b` and `d` would be one program, which would need its own result through
+    /// the host.
     #[test]
     fn no_program_waits_for_itself() {
         let nodes: &[(&str, char, &[&str])] = &[

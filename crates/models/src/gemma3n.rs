@@ -1,9 +1,11 @@
-//! Decoders of the Gemma 3N family: several streams between layers (AltUp), low-rank branches (LAuReL), inputs of
-//! each layer's own, sparse gates, layers that read other layers' keys and values.
+//! Decoders of the Gemma 3N family. They have several streams between layers (AltUp), low-rank
+//! branches (LAuReL), per-layer inputs, sparse gates, and layers that read other layers' keys and
+//! values.
 //!
-//! [`Layer::step`] is the graph of one layer, [`Gemma3n::decode`] that of a whole model; both compute one token.
-//! Formulas: 5.1 of the specification of the accelerator that was made for it; where its documents and its runtime
-//! disagree (C37, C38), an option says whom [`Gemma3nConfig`] follows.
+//! [`Layer::step`] is the graph of one layer, [`Gemma3n::decode`] that of a whole model; both
+//! compute one token. Formulas: 5.1 of the specification of the accelerator that was made for it.
+//! Where its documents and its runtime disagree (C37, C38), options of [`Gemma3nConfig`] select one
+//! of them.
 
 mod config;
 mod net;

@@ -1,7 +1,7 @@
 //! Reference networks, as ONNX files with seeded weights: [`networks`], each a [`Network`].
 //!
-//! The shapes are those of the published networks; the weights are random, but such that
-//! activations stay near a deviation of one from layer to layer: they neither vanish nor saturate in 16
+//! The shapes are as published. The weights are random, but scaled so that activations keep a
+//! standard deviation of about one from layer to layer: they neither vanish nor saturate in 16
 //! bits. A network is a function over the builder in `networks/`, and a line in the list there.
 
 mod builder;

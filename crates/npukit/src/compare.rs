@@ -1,4 +1,5 @@
-//! Comparisons: a program with float, with another program, and with what a board wrote.
+//! Comparison of a program with the float reference, with another program, and with memory dumps of
+//! a board.
 
 pub(crate) mod comparison;
 pub(crate) mod device_dump;

@@ -1,4 +1,4 @@
-//! [`Error`]: why a verb failed, and whose fault it is.
+//! Errors of the verbs: [`Error`], with its code, its help and the kind of its cause.
 
 mod diagnostics;
 mod kind;
@@ -23,738 +23,743 @@ use crate::verbs::cosim::SimulatorError;
 pub use diagnostics::{codes, described};
 pub use kind::Kind;
 
-/// The options that change values of inputs, in sentences.
+/// Names of the preprocessing options, for messages.
 pub(crate) const PREPROCESSING: &str = "`--scale`, `--mean` or `--std`";
 
-/// Why a verb failed.
+/// Failure of a verb.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
-    /// `--target` names nothing we know.
-    #[error("there is no target `{name}`")]
-    #[diagnostic(help("{}known: {known}; then `:` and a preset, or `:` and a file", did_you_mean(meant.as_deref())))]
+    /// `--target` names an unknown target.
+    #[error("unknown target `{name}`")]
+    #[diagnostic(help("{}known targets: {known}; add `:` and a built-in instance or a file", did_you_mean(meant.as_deref())))]
     UnknownTarget {
-        /// The name given.
+        /// Name given.
         name: String,
-        /// What is meant, where something is near.
+        /// Closest known name; `None` if no name is similar.
         meant: Option<String>,
-        /// The names there are.
+        /// Known names, as a list for the message.
         known: String,
     },
-    /// A file that is to be compared is not a report.
+    /// A file given to a comparison is not a report.
     #[error("`{path}` is not a report of this command: {reason}")]
     #[diagnostic(help("reports are what a verb prints with --json"))]
     NotReport {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Reason why it cannot be read as a report.
         reason: String,
     },
     /// Reports of different kinds cannot be compared.
-    #[error("`{before}` is `{of}` and `{after}` is `{other}`: there is nothing to compare")]
-    #[diagnostic(help("give two reports of one verb"))]
+    #[error("cannot compare `{before}` (report of `{of}`) with `{after}` (report of `{other}`)")]
+    #[diagnostic(help("give two reports of the same verb"))]
     OtherReport {
-        /// The first file.
+        /// Path of the first file.
         before: String,
-        /// What it is.
+        /// Verb of the first report.
         of: String,
-        /// The second file.
+        /// Path of the second file.
         after: String,
-        /// What that is.
+        /// Verb of the second report.
         other: String,
     },
-    /// Something that is to be compared has no values.
+    /// An operand of a comparison has no values.
     #[error("`{given}` cannot be compared: {reason}")]
     #[diagnostic(help(
-        "compare two reports (.json), or two of a model, MODEL@TARGET, an artifact, arrays (.npz, NAME=FILE.npy) and MEMORY=FILE"
+        "compare two reports (.json), or any two of: a model, MODEL@TARGET, an artifact, arrays (.npz, NAME=FILE.npy), MEMORY=FILE"
     ))]
     NotComparable {
-        /// What was given.
+        /// Operand as given.
         given: String,
-        /// What is wrong with it.
+        /// Reason why it has no values.
         reason: String,
     },
-    /// Tensors that do not belong together.
-    #[error("`{before}` and `{after}` are not of one network: {reason}")]
+    /// Tensors of different networks cannot be compared.
+    #[error("`{before}` and `{after}` are tensors of different networks: {reason}")]
     OtherTensors {
-        /// The first side.
+        /// Name of the first operand.
         before: String,
-        /// The second.
+        /// Name of the second operand.
         after: String,
-        /// The first name or size that differs.
+        /// First name or size that differs.
         reason: String,
     },
-    /// An option for artifacts, given with a model.
+    /// An option for artifacts was given with a model.
     #[error(
-        "`{path}` is a model, which knows its names and shapes: `--like` and `--model` are for artifacts"
+        "`{path}` is a model, which has its own names and shapes: `--like` and `--model` are only for artifacts"
     )]
     NeedlessLike {
-        /// The model.
+        /// Path of the model.
         path: String,
     },
-    /// A model that cannot lend its names and shapes.
-    #[error("the artifact is not made of `{path}`: {reason}")]
+    /// The artifact was not compiled from the model of `--like` or `--model`.
+    #[error("the artifact was not compiled from `{path}`: {reason}")]
     #[diagnostic(help("`--like` and `--model` take the model that the artifact was compiled from"))]
     NotLike {
-        /// The model.
+        /// Path of the model.
         path: String,
-        /// What is not the same.
+        /// First difference between model and artifact.
         reason: String,
     },
-    /// A target is needed, and none is given.
-    #[error("no target is given: a model or a program needs one")]
+    /// No target is given where one is needed.
+    #[error("missing target: a model or a program needs one")]
     #[diagnostic(help(
         "`--target {name}`, for instance, `NPU_TARGET={name}` in the environment or `target = \"{name}\"` in a file npu.toml; `npu targets` lists them",
         name = default_target().name
     ))]
     NoTarget,
-    /// A circuit could not be simulated.
+    /// The simulation of a circuit failed.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Simulator(#[from] SimulatorError),
-    /// A folder is no circuit that can be simulated.
-    #[error("`{folder}` is no circuit: {reason}")]
-    #[diagnostic(help("`npu rtl TARGET -o DIR` writes one, which can be changed"))]
+    /// A folder does not hold a circuit that can be simulated.
+    #[error("`{folder}` is not a circuit: {reason}")]
+    #[diagnostic(help("`npu rtl TARGET -o DIR` writes a circuit that you can change"))]
     OwnCircuit {
-        /// The folder.
+        /// Path of the folder.
         folder: String,
-        /// What is wrong with it.
+        /// Reason, such as a missing file.
         reason: String,
     },
-    /// An artifact knows its target.
-    #[error("`{path}` is an artifact, which knows its target")]
-    #[diagnostic(help("leave `--target` out; it is for models"))]
+    /// `--target` was given with an artifact.
+    #[error("`{path}` is an artifact, which already has a target")]
+    #[diagnostic(help("leave out `--target`; it is only for models"))]
     NeedlessTarget {
-        /// The artifact.
+        /// Path of the artifact.
         path: String,
     },
-    /// An option for models, given with an artifact.
-    #[error("`{path}` is an artifact; {option} is for models")]
+    /// An option for models was given with an artifact.
+    #[error("`{path}` is an artifact; {option} is only for models")]
     NeedlessOption {
-        /// The artifact.
+        /// Path of the artifact.
         path: String,
-        /// The option.
+        /// Name of the option.
         option: String,
     },
-    /// An option for models or artifacts, given with a program that a person wrote.
-    #[error("`{path}` is a program in text or words; {option} is for models and artifacts")]
+    /// An option for models or artifacts was given with an assembly program.
+    #[error("`{path}` is an assembly or binary program; {option} is only for models and artifacts")]
     #[diagnostic(help(
-        "`--mem`, `--input`, `--dump`, `--max-instructions` and `--max-cycles` are for such programs"
+        "`--mem`, `--input`, `--dump`, `--max-instructions` and `--max-cycles` apply to such programs"
     ))]
     NotByHand {
-        /// The program.
+        /// Path of the program.
         path: String,
-        /// The option.
+        /// Name of the option.
         option: String,
     },
-    /// An option for programs that a person wrote, given with a model or an artifact.
+    /// An option for assembly programs was given with a model or an artifact.
     #[error(
-        "`{path}` is no program in text or words: `--mem`, `--dump NAME[A:B]`, `--max-instructions` and `--max-cycles` are for these"
+        "`{path}` is not an assembly or binary program: `--mem`, `--dump NAME[A:B]`, `--max-instructions` and `--max-cycles` need one"
     )]
     #[diagnostic(help("`--input` gives a model its inputs, `--dump FILE.npz` writes its tensors"))]
     OnlyByHand {
-        /// The model or artifact.
+        /// Path of the model or artifact.
         path: String,
     },
-    /// Memory that cannot be filled or read as asked.
+    /// A memory cannot be filled or read as requested.
     #[error(transparent)]
     Hand(Box<HandError>),
-    /// A space of machines that is none, or in which there is no machine.
+    /// An exploration space is invalid, or no point of it meets the conditions.
     #[error(transparent)]
     Space(#[from] SpaceError),
-    /// A file of an exploration that does not go on from it.
-    #[error("cannot go on with `{path}`")]
-    #[diagnostic(help("give the models, the space and the samples that it was begun with, or another file"))]
+    /// A file of points belongs to another exploration or is damaged.
+    #[error("cannot resume the exploration in `{path}`")]
+    #[diagnostic(help("give the models, space and samples that it was started with, or another file"))]
     Journal {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Reason why it cannot be resumed.
         source: JournalError,
     },
-    /// No point is the best one.
+    /// No point of an exploration is best by an objective.
     #[error("no point is the best by `{objective}`: {reason}")]
     NoBest {
-        /// What was asked for.
+        /// Objective that was requested.
         objective: String,
-        /// Why there is none.
+        /// Reason, such as an unknown figure.
         reason: String,
     },
-    /// Nothing is given for an input of a program that a person wrote.
-    #[error("input `{name}` is not given")]
-    #[diagnostic(help("`--input {name}=FILE` gives it, and so do values behind its range in the text"))]
+    /// An input of an assembly program has no values.
+    #[error("missing values for input `{name}`")]
+    #[diagnostic(help("`--input {name}=FILE` gives them, or values after its range in the program's text"))]
     HandInput {
-        /// Its name.
+        /// Name of the input.
         name: String,
     },
-    /// A file of numbers is not of its form.
+    /// A line of a file of numbers is malformed.
     #[error("{path}, line {line}: {reason}")]
     Numbers {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong there.
+        /// Reason why the line is invalid.
         reason: String,
     },
-    /// An archive without the array that is wanted.
-    #[error("`{path}` has no array `{name}`: there are {known}")]
+    /// An archive lacks the requested array.
+    #[error("`{path}` has no array `{name}`: it has {known}")]
     NoArray {
-        /// The file.
+        /// Path of the archive.
         path: String,
-        /// The array.
+        /// Name of the array.
         name: String,
-        /// Those there are.
+        /// Names of the arrays in the archive.
         known: String,
     },
-    /// Memories are not written to files of this kind.
-    #[error("`{path}`: memories are written to files whose names end in {EXTENSIONS}")]
+    /// A memory cannot be written to a file of this type.
+    #[error("cannot write memory to `{path}`: legal file types are {EXTENSIONS}")]
     UnknownDump {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// An option that does not apply to the target.
+    /// An option does not apply to the target.
     #[error("{option} does not apply to {target}")]
-    #[diagnostic(help("--quantise is for targets that take integers only, --rescale for all others"))]
+    #[diagnostic(help("--quantise is for integer-only targets, --rescale for all others"))]
     UnfitOption {
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// Target and instance.
+        /// Name of target and instance.
         target: String,
     },
-    /// A rescaling is demanded, and nothing says how large values become.
-    #[error("`--rescale always` needs `--calibrate` with inputs that are typical")]
+    /// `--rescale always` was given without samples that show the range of the values.
+    #[error("`--rescale always` needs `--calibrate` with typical inputs")]
     NoCalibration,
-    /// An instruction, stage or form that does not exist.
-    #[error("there is no {what} `{name}`")]
+    /// A named instruction, stage, form or network does not exist.
+    #[error("unknown {what} `{name}`")]
     #[diagnostic(help("{}", known_names(name, known)))]
     UnknownName {
-        /// What is named.
+        /// Kind of thing that was named, such as `instruction`.
         what: &'static str,
-        /// The name given.
+        /// Name given.
         name: String,
-        /// The names there are.
+        /// Known names of this kind.
         known: Vec<String>,
     },
-    /// A word that the glossary does not have.
-    #[error("the glossary has no word `{word}`")]
+    /// A word is not in the glossary.
+    #[error("`{word}` is not in the glossary")]
     #[diagnostic(help("{}`npu glossary` has them all", did_you_mean(meant.as_deref())))]
     UnknownTerm {
-        /// The word.
+        /// Word given.
         word: String,
-        /// What is meant, where something is near.
+        /// Closest word of the glossary; `None` if no word is similar.
         meant: Option<String>,
     },
-    /// A code that no finding of the linter has.
-    #[error("the linter has no finding `{code}`")]
+    /// A lint code does not exist.
+    #[error("unknown lint finding `{code}`")]
     #[diagnostic(help("known: {}", near.join(", ")))]
     UnknownFinding {
-        /// The code.
+        /// Code given.
         code: String,
-        /// The nearest ones, or all when none is near.
+        /// Similar codes, or all codes if none is similar.
         near: Vec<String>,
     },
-    /// Layers of a trace that do not exist.
-    #[error("`{range}` are no layers to trace: {reason}")]
+    /// The requested layers of a trace do not exist.
+    #[error("`{range}` does not name layers: {reason}")]
     #[diagnostic(help(
-        "a name that `npu time` lists, a pattern with `*`, or the first and the last one as `A..B`"
+        "give a name that `npu time` lists, a pattern with `*`, or first and last layer as `A..B`"
     ))]
     TraceRange {
-        /// What is asked for.
+        /// Layers as requested.
         range: String,
-        /// What is wrong with it.
+        /// Reason why it names no layers.
         reason: String,
     },
-    /// The host does not give this number of threads.
-    #[error("cannot work on {cores} cores: {reason}")]
+    /// The operating system does not provide this number of threads.
+    #[error("cannot start {cores} threads: {reason}")]
     Cores {
-        /// Threads wanted.
+        /// Number of threads requested.
         cores: usize,
-        /// What the system says.
+        /// Message of the operating system.
         reason: String,
     },
     /// A file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A file is neither a model nor an artifact.
-    #[error("unrecognised file type: `{path}`")]
-    #[diagnostic(help("models end in .onnx, .pb or .tflite, artifacts in {artifacts}"))]
+    #[error("unknown file type: `{path}`")]
+    #[diagnostic(help("models have the extension .onnx, .pb or .tflite, artifacts {artifacts}"))]
     UnknownFile {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Endings of artifacts.
+        /// Extensions of artifacts, as a list for the message.
         artifacts: String,
     },
-    /// A file is disassembled or linted that holds no words.
-    #[error("`{path}` is {what}, no program in words")]
+    /// A file given to be disassembled or linted is not a binary program.
+    #[error("`{path}` is {what}, not a binary program")]
     #[diagnostic(help("{todo}"))]
     NotWords {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What it is.
+        /// Kind of the file.
         what: &'static str,
-        /// What to do instead.
+        /// Advice on what to do instead.
         todo: &'static str,
     },
-    /// Words of another instance of the target.
-    #[error("`{path}` is no program of {target}: {wrong} have no meaning there, all have one on {}", .fits.join(", "))]
-    #[diagnostic(help("name the instance that it was made for, as `--target {}`", .fits.first().map_or("", String::as_str)))]
+    /// A binary program belongs to another instance of the target.
+    #[error("`{path}` is not a program for {target}: {wrong} are invalid there, all are valid on {}", .fits.join(", "))]
+    #[diagnostic(help("name the instance that it was made for: `--target {}`", .fits.first().map_or("", String::as_str)))]
     OtherInstance {
-        /// The file.
+        /// Path of the program.
         path: String,
-        /// How many.
+        /// Number of invalid words, with its noun.
         wrong: String,
-        /// The instance that was named.
+        /// Instance that was named.
         target: String,
-        /// Those that read all of it.
+        /// Instances on which all words are valid.
         fits: Vec<String>,
     },
-    /// A file is a model of a kind that is not read.
-    #[error("`{path}` is {what}, which is not read: export the network to ONNX")]
+    /// A file is a model in a format that npukit does not read.
+    #[error("`{path}` is {what}, which is not supported: export the network to ONNX")]
     #[diagnostic(help("{export}"))]
     ForeignModel {
-        /// The file, or a folder.
+        /// Path of the file or folder.
         path: String,
-        /// What it is.
+        /// Format of the file.
         what: &'static str,
-        /// The command that exports it.
+        /// Command that exports it to ONNX.
         export: String,
     },
-    /// A file that was to be a model is something else.
+    /// A file given as a model is something else.
     #[error("`{path}` is {what}, not a model")]
     #[diagnostic(help("{advice}"))]
     NotModel {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What it is.
+        /// Kind of the file.
         what: &'static str,
-        /// What to do.
+        /// Advice on what to do instead.
         advice: &'static str,
     },
     /// A model cannot be imported.
     #[error("cannot import `{path}`")]
     #[diagnostic(forward(source))]
     Import {
-        /// The model.
+        /// Path of the model.
         path: String,
-        /// What is wrong with it.
+        /// Error of the import.
         source: Box<ImportError>,
     },
-    /// Nodes of a model cannot be imported or compiled for the target; all of them are listed.
+    /// Nodes of a model cannot be imported or compiled for the target; the report lists all of
+    /// them.
     #[error("the model is not supported: {} of {}", counted(report.problems.len() as u64, "problem"), counted(report.groups.len() as u64, "kind"))]
     Refused {
-        /// What `npu check` says.
+        /// Report of `npu check`.
         report: Box<check::Report>,
     },
-    /// Sizes that neither the model nor the options nor inputs say.
-    #[error("`{path}` leaves sizes of its inputs open: {}", open_dimensions(inputs))]
+    /// Neither the model nor the options nor the inputs give a size.
+    #[error("`{path}` does not fix the sizes of its inputs: {}", open_dimensions(inputs))]
     #[diagnostic(help("{}", size_options(inputs)))]
     OpenDimensions {
-        /// The model.
+        /// Path of the model.
         path: String,
-        /// Its inputs, as far as their shapes are known.
+        /// Inputs of the model, with the known part of their shapes.
         inputs: Vec<OpenInput>,
     },
-    /// An output of a call cannot be an input of the next.
-    #[error("calls do not follow each other: {reason}; inputs: {inputs}; outputs: {outputs}")]
-    #[diagnostic(help("`--state INPUT=OUTPUT` says which output of the call before an input is"))]
+    /// An output of a call cannot be an input of the next call.
+    #[error("outputs of one call cannot feed the next: {reason}; inputs: {inputs}; outputs: {outputs}")]
+    #[diagnostic(help("`--state INPUT=OUTPUT` connects an input with an output of the previous call"))]
     State {
-        /// What stands against it.
+        /// Reason why they do not match.
         reason: String,
-        /// The inputs, with their shapes.
+        /// Inputs with their shapes, as a list for the message.
         inputs: String,
-        /// The outputs, with theirs.
+        /// Outputs with their shapes, as a list for the message.
         outputs: String,
     },
     /// A language model cannot be read.
     #[error("cannot read the model `{path}`")]
     #[diagnostic(forward(source))]
     Description {
-        /// Its description.
+        /// Path of its description.
         path: String,
-        /// What is wrong with it.
+        /// Error of the reader.
         source: Box<DecoderFileError>,
     },
     /// A prompt contains characters that the model cannot encode.
     #[error("the prompt contains characters that `{model}` cannot encode")]
     Prompt {
-        /// The model's description.
+        /// Path of the model's description.
         model: String,
-        /// What is wrong with the prompt.
+        /// Error of the encoder.
         source: Box<DecoderFileError>,
     },
-    /// A language model's description does not say what its tokens stand for.
-    #[error("`{path}` does not say what the model's tokens stand for")]
-    #[diagnostic(help("a table `text` with an `alphabet` does"))]
+    /// A language model's description does not map tokens to text.
+    #[error("`{path}` does not map the model's tokens to text")]
+    #[diagnostic(help("add a table `text` with an `alphabet`"))]
     NoText {
-        /// The description.
+        /// Path of the description.
         path: String,
     },
-    /// A line of held-out texts that is none.
+    /// A line of held-out texts is malformed.
     #[error("line {line} of `{path}` has no tab between prompt and answer")]
     HeldOut {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The line, from 1.
+        /// Line number, from 1.
         line: usize,
     },
-    /// A prompt among held-out texts that the model cannot take.
+    /// The model cannot process a prompt of the held-out texts.
     #[error("the prompt in line {line} of `{path}` has no answer")]
     HeldOutPrompt {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Why.
+        /// Error for this prompt.
         source: Box<Error>,
     },
-    /// There are no held-out texts.
+    /// A language model comes without held-out texts.
     #[error("`{path}` comes without held-out texts")]
-    #[diagnostic(help("`--held-out FILE` names some: lines of a prompt, a tab and the answer"))]
+    #[diagnostic(help("`--held-out FILE` reads them: one per line, as prompt, tab and answer"))]
     NoHeldOut {
-        /// The model.
+        /// Path of the model.
         path: String,
     },
-    /// A model's graph cannot be simplified.
+    /// The graph of a model cannot be simplified.
     #[error("cannot simplify `{path}`")]
     Simplify {
-        /// The model.
+        /// Path of the model.
         path: String,
-        /// What went wrong.
+        /// Error of the failed pass.
         source: Box<PassError>,
     },
     /// An array cannot be read.
     #[error("cannot read an array")]
     Array(#[from] NpyError),
-    /// A file of inputs is of a kind we do not read here.
-    #[error("unrecognised type of input: `{path}`")]
-    #[diagnostic(help("inputs end in {legal}"))]
+    /// A file of inputs has an unsupported type.
+    #[error("unknown type of input file: `{path}`")]
+    #[diagnostic(help("legal extensions are {legal}"))]
     UnknownInput {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Endings we read.
+        /// Legal extensions, as a list for the message.
         legal: &'static str,
     },
-    /// A sample holds what is no number.
+    /// A sample holds NaN or an infinity where a finite number is needed.
     #[error(
-        "element {element} of input `{name}` is {value} in sample {sample}, both counted from 0: it must be finite here"
+        "element {element} of input `{name}` is {value} in sample {sample} (both numbered from 0), but must be finite"
     )]
-    #[diagnostic(help("leave the sample out, or write a number that can occur in its place"))]
+    #[diagnostic(help("leave out the sample, or replace the element by a finite number"))]
     NotFinite {
-        /// The input.
+        /// Name of the input.
         name: String,
-        /// The sample, from 0.
+        /// Index of the sample, from 0.
         sample: usize,
-        /// The element of the sample, from 0, in the order in memory.
+        /// Index of the element in the sample, from 0, in memory order.
         element: usize,
-        /// NaN or an infinity.
+        /// Value of the element: NaN or an infinity.
         value: f32,
     },
-    /// A folder of inputs holds none.
-    #[error("there are no pictures and no sounds in `{path}`, which holds {}", counted(*files as u64, "file"))]
-    #[diagnostic(help("of a folder, files that end in .png, .jpg or .wav are read, each a sample"))]
+    /// A folder of inputs holds neither images nor audio.
+    #[error("no image or audio files in `{path}`, which holds {}", counted(*files as u64, "file"))]
+    #[diagnostic(help("files with the extension .png, .jpg or .wav are read, one sample per file"))]
     NoMedia {
-        /// The folder.
+        /// Path of the folder.
         path: String,
-        /// How many files it holds.
+        /// Number of files in the folder.
         files: usize,
     },
-    /// A picture or a sound cannot be decoded.
+    /// An image or audio file cannot be decoded.
     #[error("cannot decode `{path}`: {reason}")]
     Media {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What the decoder says.
+        /// Message of the decoder.
         reason: String,
     },
-    /// A picture of another size than the input.
+    /// An image has another size than the input.
     #[error(
         "`{path}` is {width} x {height} pixels, and input `{input}` takes {wanted_width} x {wanted_height} (width x \
          height)"
     )]
-    #[diagnostic(help("resize it as the training did, or export the model for the other size"))]
+    #[diagnostic(help("resize it as in training, or export the model for the size of the image"))]
     PictureSize {
-        /// The picture.
+        /// Path of the image.
         path: String,
-        /// Its pixels in a row.
+        /// Width of the image in pixels.
         width: usize,
-        /// Its rows.
+        /// Height of the image in pixels.
         height: usize,
-        /// The input.
+        /// Name of the input.
         input: String,
-        /// Pixels in a row of the input.
+        /// Width of the input in pixels.
         wanted_width: usize,
-        /// Rows of the input.
+        /// Height of the input in pixels.
         wanted_height: usize,
     },
-    /// A sound of another length than the input.
-    #[error("`{path}` has {frames} values at {rate_hz} Hz, and input `{input}` takes {wanted}")]
-    #[diagnostic(help("cut it or fill it up as the training did"))]
+    /// An audio file has another length than the input.
+    #[error("`{path}` has {frames} values at {rate_hz} Hz, but input `{input}` takes {wanted}")]
+    #[diagnostic(help("cut it or pad it as in training"))]
     SoundLength {
-        /// The sound.
+        /// Path of the audio file.
         path: String,
-        /// Its values, of each channel.
+        /// Number of values per channel.
         frames: usize,
-        /// Values in a second.
+        /// Sampling rate in hertz.
         rate_hz: u32,
-        /// The input.
+        /// Name of the input.
         input: String,
-        /// Values of the input.
+        /// Number of values that the input takes.
         wanted: usize,
     },
-    /// A picture or a sound for an input that is none.
-    #[error("input `{input}` of shape {shape:?} takes no such file as `{path}`")]
+    /// An image or audio file was given for an input of another kind.
+    #[error("input `{input}` (shape {shape:?}) cannot be read from `{path}`")]
     #[diagnostic(help("{legal}"))]
     NotForMedia {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The input.
+        /// Name of the input.
         input: String,
         /// Shape of a sample.
         shape: Vec<usize>,
-        /// What such a file is for.
+        /// Inputs that such a file is for.
         legal: &'static str,
     },
-    /// Values of inputs cannot be changed as asked.
-    #[error("cannot prepare the inputs: {reason}")]
-    #[diagnostic(help("values become (x * scale - mean) / std: one number, or one for each channel"))]
+    /// Preprocessing options do not fit the inputs.
+    #[error("cannot preprocess the inputs: {reason}")]
+    #[diagnostic(help(
+        "preprocessing computes (x * scale - mean) / std; give one number or one per channel"
+    ))]
     Preprocess {
-        /// What is wrong.
+        /// Reason why they do not fit.
         reason: String,
     },
-    /// Values of inputs are to be changed where there are none.
+    /// Preprocessing options were given without inputs.
     #[error("{PREPROCESSING} needs inputs")]
     #[diagnostic(help("give them with --calibrate"))]
     NothingToPrepare,
-    /// Labels do not fit the outputs, or are none.
-    #[error("cannot take labels from `{path}`: {reason}")]
+    /// Labels do not fit the outputs, or are malformed.
+    #[error("cannot read labels from `{path}`: {reason}")]
     #[diagnostic(help(
-        "labels are whole numbers from 0, one for each sample (or for each position of it), as `.npy`, `.npz` or a text with one a line"
+        "labels are integers from 0, one per sample (or one per position of it), in `.npy`, `.npz` or a text file with one per line"
     ))]
     Labels {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Reason why they cannot be used.
         reason: String,
     },
-    /// Lanes of an output of which nobody knows which are classes.
+    /// The number of classes is unknown: only padded vectors of an output are known.
     #[error(
-        "the artifact does not say how many classes output `{output}` has: it is rows of vectors {shape:?}, and lanes that fill a row up are no classes"
+        "the artifact does not give the number of classes of output `{output}`: it is stored as vectors {shape:?}, and padding lanes are not classes"
     )]
     #[diagnostic(help("`--like MODEL` takes the shape from the model that the artifact was compiled from"))]
     UnknownClasses {
-        /// The output.
+        /// Name of the output.
         output: String,
         /// Shape of a sample as vectors.
         shape: Vec<usize>,
     },
-    /// Samples that are no rows of an artifact which knows no other shape.
+    /// Samples do not fit an artifact that only knows rows of scalars.
     #[error(
-        "input `{input}` has shape {actual:?}, and the artifact knows a sample only as {rows} rows of {lanes}"
+        "input `{input}` has shape {actual:?}, but the artifact only knows a sample as {rows} rows of {lanes}"
     )]
     #[diagnostic(help(
         "give [H, W, C] or [N, H, W, C] with H x W = {rows} and the channels last, fewer than {lanes}, or whole rows; `--like MODEL` takes the shape from the model that the artifact was compiled from"
     ))]
     UnknownShape {
-        /// The input.
+        /// Name of the input.
         input: String,
-        /// Shape given.
+        /// Shape that was given.
         actual: Vec<usize>,
-        /// Rows of a sample.
+        /// Number of rows of a sample.
         rows: usize,
-        /// Scalars of a row.
+        /// Number of scalars in a row.
         lanes: usize,
     },
     /// A source file is not text.
     #[error("{path}: byte {offset} is not UTF-8 text")]
     NotText {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Where text ends.
+        /// Byte offset of the first invalid character.
         offset: usize,
     },
-    /// A source file is text of another encoding.
+    /// A source file is UTF-16 text.
     #[error("{path} is UTF-16 text")]
     #[diagnostic(help("save it as UTF-8"))]
     Utf16 {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
     /// Inputs do not fit the program.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// An artifact is none of the model's.
+    /// An artifact was not compiled from the model it is compared with.
     #[error("the artifact does not belong to the model: {told}")]
-    #[diagnostic(help("compile the model again, or name the model that it was made of"))]
+    #[diagnostic(help("compile the model again, or name the model that it was compiled from"))]
     UnfitArtifact {
-        /// The first that differs.
+        /// First difference.
         told: String,
     },
-    /// A certificate is none, or of something else.
-    #[error("the certificate `{path}` does not hold")]
-    #[diagnostic(help("`npu verify ... -o FILE` makes one of what is here"))]
+    /// A certificate is malformed, was changed, or belongs to another model or program.
+    #[error("the certificate `{path}` is not valid here")]
+    #[diagnostic(help("`npu verify ... -o FILE` writes a new one"))]
     Certificate {
-        /// The certificate.
+        /// Path of the certificate.
         path: String,
-        /// The first that is wrong.
+        /// First mismatch.
         source: CertificateError,
     },
-    /// A program that was to be proved is not.
-    #[error("the program is not proved to compute the model")]
-    #[diagnostic(help("nothing was written; without `--verify` it is compiled all the same"))]
+    /// A program that should be proved could not be.
+    #[error("the program could not be proved to compute the model")]
+    #[diagnostic(help("nothing was written; without `--verify` the program is written unproved"))]
     NotProved {
-        /// What is known of it.
+        /// Result of the proof attempt.
         report: Box<verify::Report>,
     },
-    /// The reference evaluator failed.
+    /// The float evaluator failed.
     #[error("the float evaluator failed")]
     Eval(#[from] EvalError),
-    /// Evaluating takes far more time than the model's size suggests.
-    #[error("evaluating `{model}` takes {operations} operations, more than the {limit} that fit its size")]
-    #[diagnostic(help("node `{costliest}` takes most of them; --no-limit evaluates it all the same"))]
+    /// Evaluating the model takes far more operations than its size suggests.
+    #[error(
+        "evaluating `{model}` takes {operations} operations, more than the limit of {limit} for a model of its size"
+    )]
+    #[diagnostic(help("node `{costliest}` takes most of them; --no-limit evaluates it anyway"))]
     Operations {
-        /// The model.
+        /// Path of the model.
         model: String,
-        /// Elements computed and terms added up.
+        /// Number of elements computed plus terms added.
         operations: u64,
-        /// Most of them for a model of the size.
+        /// Limit for a model of this size.
         limit: u64,
-        /// The node with most of them.
+        /// Node with the most operations.
         costliest: String,
     },
-    /// Evaluating takes far more memory than the model's size suggests.
-    #[error("evaluating `{model}` takes {bytes} bytes at a time, more than the {limit} that fit its size")]
-    #[diagnostic(help("--no-limit evaluates it all the same"))]
+    /// Evaluating the model takes far more memory than its size suggests.
+    #[error(
+        "evaluating `{model}` needs {bytes} bytes at once, more than the limit of {limit} for a model of its size"
+    )]
+    #[diagnostic(help("--no-limit evaluates it anyway"))]
     Memory {
-        /// The model.
+        /// Path of the model.
         model: String,
-        /// Most bytes of results at a time.
+        /// Peak size of intermediate results in bytes.
         bytes: u64,
-        /// Most of them for a model of the size.
+        /// Limit in bytes for a model of this size.
         limit: u64,
     },
-    /// The operators of a model make constants that take far more memory than its size suggests.
+    /// Constants computed by the operators of a model take far more memory than its size suggests.
     #[error(
-        "the operators of `{model}` make constants of {bytes} bytes, most of them node `{largest}`: more than the \
-         {limit} that fit its size"
+        "the operators of `{model}` compute constants of {bytes} bytes, most of them in node `{largest}`: more than the \
+         limit of {limit} for a model of its size"
     )]
-    #[diagnostic(help(
-        "store them in the model, as constant folding does before it is exported, or give --no-limit, which makes them"
-    ))]
+    #[diagnostic(help("fold the constants before exporting the model, or give --no-limit to compute them"))]
     Constants {
-        /// The model.
+        /// Path of the model.
         model: String,
-        /// Bytes of what the operators make of constants alone.
+        /// Size in bytes of the constants computed from constants.
         bytes: u64,
-        /// Most of them for a model of the size.
+        /// Limit in bytes for a model of this size.
         limit: u64,
-        /// The node that makes most of them.
+        /// Node that computes the largest constant.
         largest: String,
     },
     /// The target failed.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Target(#[from] TargetError),
-    /// A program that keeps its layers' results computes something else.
-    #[error("keeping the results of layers changes output `{output}`")]
-    #[diagnostic(help("this is a fault of the target's compiler, and none of the model: please report it"))]
+    /// A program that stores the results of its layers computes other outputs.
+    #[error("storing the results of layers changes output `{output}`")]
+    #[diagnostic(help("this is a bug of the target's compiler, not of the model: please report it"))]
     KeptDiffers {
-        /// The output.
+        /// Name of the output.
         output: String,
     },
-    /// Something that is written as it comes cannot be.
+    /// Output that is written as a stream cannot be written.
     #[error("cannot write")]
     Write(#[source] std::io::Error),
-    /// Outputs cannot be written as arrays.
+    /// An output cannot be written as an array.
     #[error("cannot write array `{name}`: {reason}")]
     Output {
-        /// The output.
+        /// Name of the output.
         name: String,
-        /// What is wrong.
+        /// Reason why it cannot be written.
         reason: String,
     },
 }
 
 codes!(Error {
-    UnknownTarget = "unknown-target": "`--target` names nothing there is";
-    NotReport = "not-a-report": "a file to compare is no report that a verb has printed with `--json`";
-    OtherReport = "other-report": "reports to compare are of different verbs";
-    NotComparable = "not-comparable": "something that is to be compared has no values, or does not say whose they are";
-    OtherTensors = "other-tensors": "tensors that are to be compared are not of one network";
-    NeedlessLike = "needless-like": "`--like` or `--model` is given with a model, which knows its own names and shapes";
-    NotLike = "not-like": "an artifact is not made of the model of `--like` or `--model`";
-    Space = "invalid-space": "a space of machines is none, or no machine is in it";
-    Journal = "other-exploration": "a file of an exploration is of another one, or damaged";
-    NoBest = "no-best-point": "no point of an exploration is the best one by what was asked for";
+    UnknownTarget = "unknown-target": "`--target` names an unknown target";
+    NotReport = "not-a-report": "a file to compare is not a report that a verb printed with `--json`";
+    OtherReport = "other-report": "the reports to compare are of different verbs";
+    NotComparable = "not-comparable": "an operand of a comparison has no values, or does not name them";
+    OtherTensors = "other-tensors": "the tensors to compare are of different networks";
+    NeedlessLike = "needless-like": "`--like` or `--model` is given with a model, which has its own names and shapes";
+    NotLike = "not-like": "an artifact was not compiled from the model of `--like` or `--model`";
+    Space = "invalid-space": "an exploration space is invalid, or no point of it meets the conditions";
+    Journal = "other-exploration": "a file of points belongs to another exploration, or is damaged";
+    NoBest = "no-best-point": "no point of an exploration is best by the objective";
     NoTarget = "missing-target": "a model or a program needs a target";
-    OwnCircuit = "no-circuit-folder": "a folder does not hold the files of a circuit";
-    NeedlessTarget = "needless-target": "`--target` is given with an artifact, which knows its own";
+    OwnCircuit = "no-circuit-folder": "a folder does not contain the files of a circuit";
+    NeedlessTarget = "needless-target": "`--target` is given with an artifact, which already has one";
     NeedlessOption = "needless-option": "an option for models is given with an artifact";
-    NotByHand = "not-by-hand": "an option for models is given with a program that a person wrote";
-    OnlyByHand = "only-by-hand": "an option for programs that a person wrote is given with a model or an artifact";
-    Hand = "memory": "a memory cannot be filled or read as asked";
-    HandInput = "hand-input": "nothing is given for an input of a program that a person wrote";
-    Numbers = "invalid-numbers": "a file of numbers is not of its form";
-    NoArray = "no-array": "an archive does not have the array that is wanted";
-    UnknownDump = "unknown-dump": "memories are not written to files of this kind";
+    NotByHand = "not-by-hand": "an option for models is given with an assembly program";
+    OnlyByHand = "only-by-hand": "an option for assembly programs is given with a model or an artifact";
+    Hand = "memory": "a memory cannot be filled or read as requested";
+    HandInput = "hand-input": "an input of an assembly program has no values";
+    Numbers = "invalid-numbers": "a line of a file of numbers is malformed";
+    NoArray = "no-array": "an archive lacks the requested array";
+    UnknownDump = "unknown-dump": "memory cannot be written to a file of this type";
     UnfitOption = "unfit-option": "an option does not apply to the target";
-    NoCalibration = "missing-calibration": "a rescaling is demanded, and nothing says how large values become";
-    UnknownName = "unknown-name": "there is no instruction, stage, form or network of that name";
-    UnknownTerm = "unknown-term": "the glossary has no such word";
-    UnknownFinding = "unknown-finding": "the linter has no finding of that code";
-    Cores = "no-threads": "the host does not give that number of threads";
+    NoCalibration = "missing-calibration": "`--rescale always` is given without samples that show the range of the values";
+    UnknownName = "unknown-name": "no instruction, stage, form or network has this name";
+    UnknownTerm = "unknown-term": "the word is not in the glossary";
+    UnknownFinding = "unknown-finding": "no lint finding has this code";
+    Cores = "no-threads": "the operating system does not provide this number of threads";
     TraceRange = "no-layers-to-trace": "`--trace-range` names no layers";
-    NotWords = "not-words": "a file that is disassembled or linted holds no words";
-    OtherInstance = "other-instance": "a program is of another instance of the target";
-    ForeignModel = "foreign-model": "a file is a model of a kind that is not read";
-    NotModel = "not-a-model": "a file that was to be a model is something else";
+    NotWords = "not-words": "a file to disassemble or lint is not a binary program";
+    OtherInstance = "other-instance": "a program belongs to another instance of the target";
+    ForeignModel = "foreign-model": "a file is a model in an unsupported format";
+    NotModel = "not-a-model": "a file given as a model is something else";
     UnknownFile = "unknown-file-type": "a file is neither a model nor an artifact";
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
     State = "no-state": "an output of a call cannot be an input of the next";
-    OpenDimensions = "open-dimensions": "neither the model nor the options say the size of a dimension";
-    NoText = "no-alphabet": "a language model's description does not say what its tokens stand for";
+    OpenDimensions = "open-dimensions": "neither the model nor the options give the size of a dimension";
+    NoText = "no-alphabet": "a language model's description does not map its tokens to text";
     HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";
     HeldOutPrompt = "held-out-prompt": "the model cannot take a prompt among held-out texts";
     NoHeldOut = "missing-held-out": "a language model comes without held-out texts";
     Simplify = "not-simplified": "a model's graph cannot be simplified";
-    UnknownInput = "unknown-input-type": "a file of inputs is of a kind that is not read";
-    NotFinite = "not-finite": "a sample holds NaN or infinity where only finite numbers have a meaning";
-    NoMedia = "no-media": "a folder of inputs holds neither pictures nor sounds";
-    Media = "not-decoded": "a picture or a sound cannot be decoded";
-    PictureSize = "picture-size": "a picture is not of the input's size";
-    SoundLength = "sound-length": "a sound is not of the input's length";
-    NotForMedia = "not-for-media": "an input takes no pictures or sounds";
-    Preprocess = "invalid-preprocessing": "values of inputs cannot be changed as asked";
-    NothingToPrepare = "nothing-to-prepare": "values of inputs are to be changed where there are none";
-    Labels = "invalid-labels": "labels do not fit the outputs, or are none";
-    UnknownClasses = "unknown-classes": "labels are given for an artifact that does not say how many classes there are";
-    UnknownShape = "unknown-shape": "an input does not fit the rows of an artifact that knows no other shape";
+    UnknownInput = "unknown-input-type": "a file of inputs has an unsupported type";
+    NotFinite = "not-finite": "a sample holds NaN or infinity where only finite numbers are valid";
+    NoMedia = "no-media": "a folder of inputs holds neither images nor audio";
+    Media = "not-decoded": "an image or audio file cannot be decoded";
+    PictureSize = "picture-size": "an image does not have the input's size";
+    SoundLength = "sound-length": "an audio file does not have the input's length";
+    NotForMedia = "not-for-media": "an input cannot be read from image or audio files";
+    Preprocess = "invalid-preprocessing": "preprocessing options do not fit the inputs";
+    NothingToPrepare = "nothing-to-prepare": "preprocessing options are given without inputs";
+    Labels = "invalid-labels": "labels do not fit the outputs, or are malformed";
+    UnknownClasses = "unknown-classes": "labels are given for an artifact that does not give the number of classes";
+    UnknownShape = "unknown-shape": "an input does not fit the rows of an artifact that only knows rows of scalars";
     NotText = "not-text": "a source file is not UTF-8 text";
     Utf16 = "utf-16-text": "a source file is UTF-16 text, not UTF-8";
-    UnfitArtifact = "unfit-artifact": "an artifact is not made of the model it is compared with";
-    Certificate = "invalid-certificate": "a certificate is none, was changed, or is of another model or program";
-    NotProved = "not-proved": "a program that was to be proved is not: it differs from the model, or a part was not compared";
+    UnfitArtifact = "unfit-artifact": "an artifact was not compiled from the model it is compared with";
+    Certificate = "invalid-certificate": "a certificate is malformed, was changed, or belongs to another model or program";
+    NotProved = "not-proved": "a program could not be proved: it differs from the model, or a part was not compared";
     Eval = "not-evaluated": "the float evaluator cannot compute a model";
     Operations = "too-many-operations": "evaluating takes far more time than the model's size suggests";
     Memory = "too-much-memory": "evaluating takes far more memory than the model's size suggests";
-    Constants = "too-large-constants": "operators make constants that take far more memory than the model's size suggests";
-    KeptDiffers = "kept-differs": "a program that keeps its layers' results computes something else: a fault of ours";
-    Write = "not-streamed": "something that is written as it comes cannot be";
+    Constants = "too-large-constants": "constants computed by operators take far more memory than the model's size suggests";
+    KeptDiffers = "kept-differs": "a program that stores the results of its layers computes other outputs: a bug of npukit";
+    Write = "not-streamed": "output that is written as a stream cannot be written";
     Output = "invalid-output": "an output cannot be written as an array";
 } carries {
     Read.0, Import.source, Description.source, Prompt.source, Array.0, Port.0, Target.0, Simulator.0 });
 
-/// The names there are, after the one that is meant.
+/// Help that lists the known names, after the closest one.
 fn known_names(name: &str, known: &[String]) -> String {
     let near = closest(name, known.iter().map(String::as_str));
-    format!("{}there are {}", did_you_mean(near), known.join(", "))
+    format!("{}known: {}", did_you_mean(near), known.join(", "))
 }
 
-/// A question, where something is near.
+/// Question for the closest name; empty if no name is similar.
 fn did_you_mean(near: Option<&str>) -> String {
     near.map_or_else(String::new, |near| format!("did you mean `{near}`? "))
 }
 
-/// The options that say what is open: by name where all have names, by shapes in any case.
+/// Options that fix the open sizes: by name if all dimensions have names, and by shape.
 fn size_options(inputs: &[OpenInput]) -> String {
     let open = || inputs.iter().filter(|input| input.is_open());
     let has_axes = open().all(|input| input.dimensions.is_some());
@@ -769,7 +774,7 @@ fn size_options(inputs: &[OpenInput]) -> String {
     };
     let by_shape = open().map(shape).collect::<Vec<_>>().join(" ");
     let either = by_name.map_or_else(String::new, |options| format!("`{}` or ", options.join(" ")));
-    format!("give {either}`{by_shape}`; inputs say them, too, for `run`, `eval` and `--calibrate`")
+    format!("give {either}`{by_shape}`; `run`, `eval` and `--calibrate` also take them from inputs")
 }
 
 impl From<HandError> for Error {

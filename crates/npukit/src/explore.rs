@@ -1,16 +1,16 @@
-//! Many machines for one network or several: [`Exploration`] makes the points of a [`Space`], each a program with its
-//! cycles, its error and its area, and finds those that no other beats.
+//! Design space exploration. [`Exploration`] makes the points of a [`Space`], each a program with
+//! its cycles, error and area, and finds the Pareto front.
 //!
-//! | module | has |
+//! | module | contents |
 //! |---|---|
-//! | `space` | the file that says what may be chosen |
-//! | `condition` | what a point must be, as `bram <= 140 and argmax_agree >= 0.99` |
-//! | `point` | a machine and what came of it |
-//! | `front` | the points that no other beats, and those that cannot |
-//! | `halving` | rounds that compile the first layers, and keep the better half |
+//! | `space` | file with the choices for each parameter |
+//! | `condition` | conditions on a point, such as `bram <= 140 and argmax_agree >= 0.99` |
+//! | `point` | instance and its figures |
+//! | `front` | Pareto-optimal points, and points that cannot be |
+//! | `halving` | rounds that compile the first layers and keep the better half |
 //! | `table` | points as CSV |
-//! | `scatter` | points as a picture |
-//! | `journal` | points as lines of a file, of which an exploration goes on |
+//! | `scatter` | points as a scatter plot |
+//! | `journal` | points as lines of a file from which an exploration resumes |
 
 mod condition;
 mod error;
@@ -51,33 +51,35 @@ pub(crate) use scatter::scatter;
 pub use space::{Choice, Space};
 pub(crate) use table::csv;
 
-/// What to explore.
+/// Parameters of an exploration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The models: a point is a machine for all of them.
+    /// Paths of the models; a point is one instance for all of them.
     pub models: Vec<String>,
-    /// How they are read.
+    /// Options for reading the models.
     pub model: ModelOptions,
-    /// What may be chosen.
+    /// Choices for each parameter.
     pub space: Space,
     /// Samples by which numeric ranges are chosen.
     pub calibration: Calibration,
-    /// Samples on which every program runs, beside float; its error is not known without.
+    /// Samples on which every program runs and is compared with the float reference. Without
+    /// samples, the error of a point is unknown.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the samples' values.
     pub preprocess: Preprocess,
-    /// So many points, chosen by the seed, instead of all.
+    /// Number of points to choose at random; `None` for all points.
     pub sample: Option<usize>,
-    /// What the choice follows from.
+    /// Random seed of the choice.
     pub seed: u64,
-    /// Compiles points too of which a bound tells that others beat them.
+    /// Whether to compile points that a lower bound shows to be dominated.
     pub exhaustive: bool,
-    /// Compiles the first layers for all points, and more of them for the better half, before it compiles all for what is left.
+    /// Whether to compile only the first layers at first, and more of them for the better half,
+    /// before the remaining points are compiled whole.
     pub halve: bool,
 }
 
 impl Request {
-    /// The model at `path` for a machine.
+    /// Returns the model at `path` with the options of an instance.
     pub(crate) fn source(&self, path: &str, planned: &Planned) -> Source {
         Source {
             options: planned.options.clone(),
@@ -88,45 +90,47 @@ impl Request {
     }
 }
 
-/// A network that is read once for all points.
+/// Network that is read once for all points.
 #[derive(Clone)]
 struct Prepared {
     path: String,
     model: Model,
     samples: Vec<Sample>,
-    /// What it gives for the samples in float.
+    /// Outputs of the float reference for the samples.
     reference: Vec<Stack>,
-    /// Whether its programs are only compared with each other: then the first that fits does.
+    /// Whether its programs are only compared with each other, so that the first tiling that fits
+    /// is good enough.
     draft: bool,
 }
 
-/// An exploration: its networks, and the space.
+/// Exploration of a space for one or several networks.
 pub struct Exploration {
     request: Request,
     networks: Vec<Prepared>,
-    /// The first layers of them, by rounds; none where all points are compiled whole.
+    /// First layers of the networks, one entry per round; empty if all points are compiled whole.
     beginnings: Vec<Beginning>,
 }
 
-/// What came of the points.
+/// Result of an exploration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explored {
     /// Every point that was compiled, in the order of the space.
     pub points: Vec<Point>,
-    /// Those of which a bound tells that another one beats them.
+    /// Points skipped because a lower bound shows that they are dominated.
     pub pruned: Vec<Point>,
-    /// What came of their first layers, where these were compiled before.
+    /// Result of the rounds that compiled the first layers, if there were any.
     pub halved: Halved,
-    /// Places of the points that were known before.
+    /// Places in the space of the points that were known before.
     pub old: BTreeSet<u64>,
 }
 
 impl Exploration {
-    /// Reads the networks, and evaluates them in float where there are samples.
+    /// Reads the networks, and evaluates them in float if there are samples.
     ///
     /// # Errors
     ///
-    /// Those of [`Source::graph`] for the models, and what inputs lack; [`Error::Space`] for a space that is empty.
+    /// Fails as [`Source::graph`] does for the models, if an input is missing, and with
+    /// [`Error::Space`] if the space is empty.
     pub fn new(request: Request, context: Context<'_>) -> Result<Self, Error> {
         let networks = request.models.iter().map(|path| prepare(path, &request, context));
         let networks: Vec<Prepared> = networks.collect::<Result<_, _>>()?;
@@ -134,16 +138,18 @@ impl Exploration {
         Ok(Self { request, networks, beginnings })
     }
 
-    /// What may be chosen.
+    /// Returns the space of choices.
     pub fn space(&self) -> &Space {
         &self.request.space
     }
 
-    /// The machines that the space has: those that its conditions on parameters admit, or a sample of them.
+    /// Returns the instances of the space that meet the conditions on parameters, or a sample of
+    /// them.
     ///
     /// # Errors
     ///
-    /// [`Error::Space`] when no machine is left, with the condition after which none is.
+    /// Returns [`Error::Space`] if no instance is left, with the condition that excluded the last
+    /// one.
     pub fn plan(&self, context: Context<'_>) -> Result<Vec<Planned>, Error> {
         let _phase = Phase::begin("plan points");
         let space = &self.request.space;
@@ -162,11 +168,12 @@ impl Exploration {
         Ok(left.into_iter().map(|(planned, _)| planned).collect())
     }
 
-    /// The machine at a place of the space; none where its parameters are not as the conditions say.
+    /// Returns the instance at a place of the space, or `None` if its parameters do not meet the
+    /// conditions.
     ///
     /// # Errors
     ///
-    /// A value that cannot follow the name of a target.
+    /// Fails if a value cannot be part of the name of an instance.
     pub fn planned(&self, index: u64, context: Context<'_>) -> Result<Option<Planned>, Error> {
         let planned = self.request.space.point(index)?;
         let known = parameters(&planned, context);
@@ -174,13 +181,14 @@ impl Exploration {
         Ok(may_be.then_some(planned))
     }
 
-    /// Figures of the objectives, of which less is better; none where one is not known.
+    /// Returns the figures of the objectives (less is better), or `None` if one is unknown.
     pub fn figures(&self, point: &Point) -> Option<Vec<f64>> {
         Front::new(&self.request.space).figures(point)
     }
 
-    /// Compiles, times and runs all of `plan` that is not `known` yet, over the host's cores; `done` gets each point as
-    /// it comes, those of rounds of halving among them.
+    /// Compiles, times and runs all instances of `plan` that are not in `known` yet, on all cores
+    /// of the host. `done` is called with each point as it is ready, including the points of
+    /// halving rounds.
     pub fn evaluate_all(
         &self,
         plan: &[Planned],
@@ -204,8 +212,8 @@ impl Exploration {
             && self.request.space.objectives.iter().all(|one| one.metric.is_bounded());
         if prunes {
             left.par_iter_mut().for_each(|(planned, point)| self.bound(planned, point, context));
-            // What may be best comes first.
-            // Default: those without a bound come last.
+            // Starts with the most promising points. Default: points without a lower bound come
+            // last.
             let bound = |point: &Point| point.bound_milliseconds.unwrap_or(f64::INFINITY);
             left.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
         }
@@ -244,7 +252,7 @@ impl Exploration {
         Explored { points, pruned, halved, old }
     }
 
-    /// The points with those marked that no other beats.
+    /// Returns the points with the Pareto-optimal ones marked.
     pub fn marked(&self, mut points: Vec<Point>) -> Vec<Point> {
         points.sort_by_key(|point| point.index);
         let mut front = Front::new(&self.request.space);
@@ -253,7 +261,7 @@ impl Exploration {
         points
     }
 
-    /// What a machine is at least, before anything is compiled for it.
+    /// Fills in the lower bounds of an instance, before anything is compiled for it.
     fn bound(&self, planned: &Planned, point: &mut Point, context: Context<'_>) {
         let Ok(instance) = resolve(&planned.target, context.reader) else { return };
         point.area.clone_from(&instance.info().area);
@@ -269,13 +277,13 @@ impl Exploration {
         point.bound_milliseconds = cycles.map(|cycles| cycles / (1e3 * mhz));
     }
 
-    /// Compiles the networks for a machine, times the programs and runs them on the samples. Why there is no program is
-    /// the point's `error`.
+    /// Compiles the networks for an instance, times the programs and runs them on the samples. If
+    /// without a program, the reason is the point's `error`.
     pub fn evaluate(&self, planned: &Planned, context: Context<'_>) -> Point {
         self.evaluate_on(&self.networks, planned, context)
     }
 
-    /// The same of these networks.
+    /// Like `evaluate`, but for the given networks.
     fn evaluate_on(&self, networks: &[Prepared], planned: &Planned, context: Context<'_>) -> Point {
         let mut point = Point::new(planned);
         match resolve(&planned.target, context.reader) {
@@ -338,10 +346,11 @@ impl Exploration {
     }
 }
 
-/// Points that are compiled before it is looked again which need not be, for each core.
+/// Number of points per core that are compiled between two checks whether further points are still
+/// needed.
 const WAVE: usize = 4;
 
-/// A network as all points see it.
+/// Reads a network and evaluates it in float.
 fn prepare(path: &str, request: &Request, context: Context<'_>) -> Result<Prepared, Error> {
     let samples = if request.inputs.is_empty() { &request.calibration.inputs } else { &request.inputs };
     let model = model::load(path, &request.model, samples, context.reader)?;
@@ -355,15 +364,16 @@ fn prepare(path: &str, request: &Request, context: Context<'_>) -> Result<Prepar
     Ok(Prepared { path: path.to_owned(), model, samples, reference, draft: false })
 }
 
-/// What a model gives for samples in float; nothing without samples.
+/// Returns the outputs of the float reference for samples; empty without samples.
 fn reference(model: &Model, samples: &[Sample]) -> Result<Vec<Stack>, Error> {
     if samples.is_empty() { Ok(Vec::new()) } else { float(&model.graph, samples) }
 }
 
-/// What is known of a machine before it is compiled for, by name.
+/// Known parameters and figures of an instance, by name.
 type Known = BTreeMap<String, Value>;
 
-/// What is known of a machine by its parameters: those of the space, and those of the instance; none of what is no machine.
+/// Returns the known parameters of an instance: parameters of the space and of the instance. Empty
+/// if the instance is invalid.
 fn parameters(planned: &Planned, context: Context<'_>) -> Known {
     let mut known = Known::new();
     if let Ok(instance) = resolve(&planned.target, context.reader) {
@@ -375,18 +385,19 @@ fn parameters(planned: &Planned, context: Context<'_>) -> Known {
     known
 }
 
-/// Whether a condition may hold of a machine: what is not known of it is not told by its parameters.
+/// Whether a condition may hold for an instance. It may if it depends on anything that the
+/// parameters do not determine.
 fn may_hold(condition: &Condition, known: &Known) -> bool {
     condition.holds(&|name| lookup(known, name)) != Some(false)
 }
 
-/// What is called `name`, which may be the end of a full name.
+/// Returns the value called `name`, which may be the last part of a full name.
 fn lookup(known: &Known, name: &str) -> Option<Value> {
     let is_end = |full: &str| full.strip_suffix(name).is_some_and(|path| path.ends_with('.'));
     known.get(name).or_else(|| known.iter().find(|(full, _)| is_end(full)).map(|(_, value)| value)).cloned()
 }
 
-/// An error with its causes, in a line.
+/// Formats an error with its causes on one line.
 fn told(error: &Error) -> String {
     let diagnostics = error.diagnostics();
     let more = diagnostics.len().saturating_sub(1);

@@ -1,7 +1,9 @@
-//! Files of inputs: arrays, pictures, sounds and the target's own text, to samples for a program's ports.
+//! Input files: arrays, images, audio and the target's text format, converted to samples for a
+//! program's inputs.
 //!
-//! [`read`] reads them, [`assign`] finds the input each is for, [`picture`] and [`sound`] decode for it, [`fit`] cuts
-//! arrays into samples, and [`preprocess`] changes their values. [`lend`] takes shapes from them for the model.
+//! The module [`read`] reads files, [`assign`] finds the input that each is for, [`picture`] and
+//! [`sound`] decode media for it, [`fit`] splits arrays into samples, and [`preprocess`] changes
+//! their values. [`lend`] takes shapes from them for the model.
 
 mod assign;
 mod exif;
@@ -35,19 +37,21 @@ use read::{Offer, joined};
 pub(crate) use sample::Sample;
 use wanted::Wanted;
 
-/// A file of inputs, as `NAME=FILE` or `FILE` on the command line, or an array that somebody has already.
+/// File of inputs, given as `NAME=FILE` or `FILE` on the command line, or an array in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputFile {
-    /// The input it is for; the arrays' own names, else the order of the inputs, when not given.
+    /// Input that it is for. `None`: the names of its arrays, otherwise the order of the inputs,
+    /// decide.
     pub name: Option<String>,
-    /// Where it is: a file, or a folder of pictures or sounds.
+    /// Path of a file, or of a folder of images or audio files.
     pub path: String,
-    /// What it holds, which is not read then: `path` names it in messages.
+    /// Array in memory. If given, no file is read, and `path` only names it in messages.
     pub array: Option<Arc<Tensor>>,
 }
 
 impl InputFile {
-    /// What `text` on the command line means: `[NAME=]FILE`. What begins with `./` or `../` is a file whatever follows.
+    /// Parses `[NAME=]FILE` from the command line. A text that begins with `./` or `../` is always
+    /// a file name.
     pub fn parse(text: &str) -> Self {
         let is_file = text.starts_with("./") || text.starts_with("../");
         match text.split_once('=').filter(|_| !is_file) {
@@ -56,9 +60,9 @@ impl InputFile {
         }
     }
 
-    /// An array for the input `name`, or for the next one.
+    /// Wraps an array for the input `name`, or for the next input if `None`.
     pub fn of_array(name: Option<&str>, array: Tensor) -> Self {
-        // Default: an array without a name is called what it is.
+        // Default: an array without a name is called `array` in messages.
         Self { array: Some(Arc::new(array)), ..Self::new(name, name.unwrap_or("array")) }
     }
 
@@ -67,17 +71,17 @@ impl InputFile {
     }
 }
 
-/// Reads text files as input values.
+/// Function that reads the target's text files as input values.
 pub(crate) type ReadText<'a> = dyn Fn(&str, &[u8]) -> Result<Tensor, TargetError> + 'a;
 
-/// Samples, and how files were understood that are not as the inputs.
+/// Samples, and notes on files whose interpretation is not obvious.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     pub samples: Vec<Sample>,
     pub notes: Vec<String>,
 }
 
-/// The samples in `files` for `inputs`, prepared.
+/// Reads and preprocesses the samples in `files` for `inputs`.
 pub(crate) fn samples(
     files: &[InputFile],
     inputs: &[Wanted],
@@ -88,8 +92,8 @@ pub(crate) fn samples(
     samples_of_calls(files, inputs, preprocess, reader, read_text, None)
 }
 
-/// As [`samples`], of calls that follow each other when there are `states`: nothing need be given for these, and what is
-/// given is for the first call.
+/// Like [`samples`], for a sequence of calls if `states` is not empty. States need not be given;
+/// values given for them are for the first call.
 pub(crate) fn samples_of_calls(
     files: &[InputFile],
     inputs: &[Wanted],
@@ -107,7 +111,7 @@ pub(crate) fn samples_of_calls(
     let offers = offers(files, inputs.len(), reader, read_text, &mut notes)?;
     let names: Vec<&str> = inputs.iter().map(|input| input.port.name.as_str()).collect();
     let slots = assign(offers, &names, &mut notes)?;
-    // Inputs of which there is one sample for all.
+    // Samples per input, and inputs with a single sample for all calls.
     let (mut parts, mut begins) = (Vec::new(), Vec::new());
     for (slot, input) in slots.into_iter().zip(inputs) {
         let port = &input.port;
@@ -117,7 +121,7 @@ pub(crate) fn samples_of_calls(
             Some(given) => fitted(given, input, preprocess, &mut notes)?,
             None => {
                 begins.push(parts.len());
-                // Default: a program that says nothing else takes real numbers.
+                // Default: a program that does not specify its type takes real numbers.
                 let element = input.element.unwrap_or(ElementType::F32);
                 let zeros = || made_up::zeros(&port.shape, element).filter(|_| is_state);
                 vec![input.initial.clone().or_else(zeros).ok_or_else(missing)?]
@@ -127,11 +131,11 @@ pub(crate) fn samples_of_calls(
             begins.push(parts.len() - 1);
         }
     }
-    // Default: a network of states alone is called once.
+    // Default: a network that has only states is called once.
     let calls =
         (0..parts.len()).filter(|index| !begins.contains(index)).map(|index| parts[index].len()).max();
     for index in begins {
-        // What later calls have of a state is taken from the call before.
+        // Later calls take a state from the previous call.
         let first = parts[index].first().cloned();
         parts[index] = first.into_iter().cycle().take(calls.unwrap_or(1)).collect();
     }
@@ -139,7 +143,7 @@ pub(crate) fn samples_of_calls(
     Ok(Samples { samples: transpose(parts, &names)?, notes })
 }
 
-/// What all files offer to so many inputs.
+/// Collects what the files offer for each of the inputs.
 fn offers(
     files: &[InputFile],
     inputs: usize,
@@ -154,7 +158,7 @@ fn offers(
     Ok(joined(offers, inputs))
 }
 
-/// The samples for an input.
+/// Returns the samples for an input.
 fn fitted(
     given: Given,
     input: &Wanted,
@@ -170,9 +174,9 @@ fn fitted(
     fit::fit(array, input, preprocess, notes)
 }
 
-/// Samples by input to inputs by sample.
+/// Transposes samples by input to inputs by sample.
 fn transpose(parts: Vec<Vec<Tensor>>, names: &[&str]) -> Result<Vec<Sample>, Error> {
-    // Whoever takes no inputs has one sample.
+    // A network without inputs has one sample.
     let count = parts.first().map_or(1, Vec::len);
     let mut samples: Vec<Sample> = vec![Vec::new(); count];
     for (parts, name) in parts.into_iter().zip(names) {
@@ -256,7 +260,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_named() {
         let text = |files: &[&str], names: &[&str]| read(files, names).unwrap_err().to_string();
-        assert!(text(&["x=a.npy"], &["p"]).contains("no input `x`; the program has `p`"));
+        assert!(text(&["x=a.npy"], &["p"]).contains("unknown input `x`; the program has `p`"));
         assert!(text(&["a.npy"], &["p", "q"]).contains("input `q` of shape [1, 2] is not given"));
         assert!(text(&["a.npy", "b.npy"], &["p", "q"]).contains("input `q` holds 2 samples, the others 3"));
         assert!(text(&["a.npy", "b.npy"], &["p"]).contains("one more file"));
@@ -264,7 +268,7 @@ mod tests {
         assert!(text(&["a.csv"], &["p"]).contains("a.csv"));
     }
 
-    /// The notes of one file for one input of a shape.
+    /// Returns the notes for one file read for one input of a shape.
     fn notes(path: &str, shape: &[usize]) -> Result<Vec<String>, String> {
         let files = |path: &str| {
             let (a, bytes) = ([0f32; 6], [0u8; 6]);
@@ -283,9 +287,9 @@ mod tests {
 
     #[test]
     fn one_array_is_for_the_only_input() {
-        assert_eq!(notes("one.npz", &[1, 2]).unwrap(), ["array `images` was taken for `x`, the only input"]);
-        assert!(notes("two.npz", &[1, 2]).unwrap_err().contains("no input `images`"));
-        assert!(notes("y=one.npz", &[1, 2]).unwrap_err().contains("no input `y`"));
+        assert_eq!(notes("one.npz", &[1, 2]).unwrap(), ["array `images` was read as `x`, the only input"]);
+        assert!(notes("two.npz", &[1, 2]).unwrap_err().contains("unknown input `images`"));
+        assert!(notes("y=one.npz", &[1, 2]).unwrap_err().contains("unknown input `y`"));
     }
 
     #[test]
@@ -308,8 +312,8 @@ mod tests {
         assert_eq!(values(&["d"]), [1.0, 2.0]);
         assert_eq!(values(&["d/b.PNG", "d/a.png", "d"]), [2.0, 1.0, 1.0, 2.0]);
         let said = found(&["d"]).unwrap().notes;
-        assert_eq!(said[0], "`d/c.txt` in `d` was left out: it is not like the other files");
-        assert_eq!(said[1], "`d` holds 2 samples: taken from `d/a.png` to `d/b.PNG`, numbers by their value");
+        assert_eq!(said[0], "`d/c.txt` in `d` was left out: it is of another kind than the other files");
+        assert_eq!(said[1], "`d` holds 2 samples: read from `d/a.png` to `d/b.PNG`, in numeric order");
         assert!(said[2].contains("given as uint8"), "{said:?}");
         assert!(found(&["e"]).unwrap_err().to_string().contains("no pictures"));
         assert!(found(&["no"]).is_err());

@@ -56,18 +56,18 @@ pub use targets::{
     target_with, targets,
 };
 
-/// Where files come from. How far long work is, a subscriber of `tracing` gets to know: see [`Phase`].
+/// Sources of files. Progress of long work is reported through `tracing`: see [`Phase`].
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Context<'a> {
-    /// Gives files.
+    /// Reads files by path.
     pub reader: &'a dyn Reader,
-    /// Where compilations look for what they have found before; nowhere when none.
+    /// Cache of compilation results; `None` to disable caching.
     pub cache: Option<&'a Cache>,
 }
 
 impl<'a> Context<'a> {
-    /// Files from `reader`.
+    /// Reads files from `reader`.
     ///
     /// A map from paths to bytes is a reader, and so is a function:
     ///
@@ -82,7 +82,7 @@ impl<'a> Context<'a> {
         Self { reader, cache: None }
     }
 
-    /// The same, with a cache: what is compiled again is not searched for again, and the program is the same.
+    /// Adds a cache. Compiling the same model again skips the search and gives the same program.
     #[must_use]
     pub fn with_cache(self, cache: &'a Cache) -> Self {
         Self { cache: Some(cache), ..self }

@@ -1,4 +1,4 @@
-//! Models: a file to the graph as imported, and to the graph that is compiled.
+//! Models: from a file to the imported graph, and to the graph that is compiled.
 
 pub(crate) mod confined;
 pub(crate) mod groups;
@@ -24,28 +24,28 @@ use crate::model::remarks::Remarks;
 use crate::run::eval_limits;
 use crate::targets::{artifact_extensions, has_extension};
 
-/// How a model is read.
+/// Options for reading a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelOptions {
-    /// Size of the batch where the model leaves it open; 1, with a note, when none.
+    /// Batch size if the model leaves it open; `None` for 1, with a note.
     pub batch: Option<usize>,
-    /// Sizes of dimensions the model leaves open and gives a name, by that name.
+    /// Sizes of open dimensions, by the name of the dimension.
     pub sizes: BTreeMap<String, usize>,
-    /// Shapes of inputs by name, instead of the model's.
+    /// Shapes of inputs by name, instead of the model's shapes.
     pub input_shapes: BTreeMap<String, Vec<usize>>,
-    /// Inputs by name that are constants instead: the number that all of their elements are.
+    /// Inputs to replace by constants: name, and the number for all elements.
     pub values: BTreeMap<String, String>,
-    /// Names of the values wanted; empty for the model's own outputs.
+    /// Names of the values to return; empty for the model's own outputs.
     pub outputs: Vec<String>,
-    /// Reads Resize at opset 10 with half-pixel centres or, as the standard says, asymmetric; the
-    /// latter, with a warning, when none.
+    /// Reads Resize at opset 10 with half-pixel centers (true) or, according to the standard,
+    /// asymmetric (false). `None` for asymmetric with a warning.
     pub resize_half_pixel: Option<bool>,
-    /// Computes constants that take far more memory than the size of the model suggests, too.
+    /// Whether to compute constants that take far more memory than the model's size suggests.
     pub unlimited: bool,
 }
 
 impl ModelOptions {
-    /// As options of the command: those that are not as without any.
+    /// Returns the options that differ from the defaults, as on the command line.
     pub(crate) fn told(&self) -> Vec<String> {
         let mut told: Vec<String> = self.batch.map(|batch| format!("--batch {batch}")).into_iter().collect();
         told.extend(self.sizes.iter().map(|(name, size)| format!("--dim {name}={size}")));
@@ -64,33 +64,35 @@ impl ModelOptions {
     }
 }
 
-/// A model.
+/// Model that was read.
 #[derive(Clone)]
 pub(crate) struct Model {
-    /// File name, without folder.
+    /// File name, without the folder.
     pub file_name: String,
-    /// As imported: what the float evaluator computes.
+    /// Graph as imported, which the float evaluator computes.
     pub graph: Graph,
-    /// Simplified: what is compiled.
+    /// Simplified graph, which is compiled.
     pub simplified: Graph,
-    /// What there is to say of how it was read.
+    /// Notes and warnings about reading it.
     pub remarks: Remarks,
-    /// Size of its batch, where the options say one and the inputs have it.
+    /// Batch size, if the options give one and the inputs have a batch.
     pub batch: Option<usize>,
-    /// Inputs that are constants, because the model has a default for them and no sample was given.
+    /// Inputs that became constants, because the model has a default for them and no sample was
+    /// given.
     pub defaults: Vec<String>,
-    /// Inputs that begin with what the file says, and the outputs that feed them.
+    /// Inputs with initial values in the file, and the outputs that feed them.
     pub states: Vec<State>,
 }
 
 impl Model {
-    /// Takes passages through integers out of what is compiled, for an instance that has a format of its own: what they cut
-    /// off is cut off.
+    /// Removes conversions through integers from the compiled graph, for an instance with its own
+    /// number format. Their saturation is kept.
     pub(crate) fn lift_saturating(&mut self) -> Result<(), Error> {
         lift_saturating(&mut self.simplified).map_err(|error| simplification(&self.file_name, error))
     }
 
-    /// Takes passages through integers out of what is compiled, for an instance that chooses them.
+    /// Removes conversions through integers from the compiled graph, for an instance that chooses
+    /// its own integers.
     pub(crate) fn lift(&mut self) -> Result<(), Error> {
         lift(&mut self.simplified).map_err(|error| simplification(&self.file_name, error))
     }
@@ -100,8 +102,9 @@ fn simplification(path: &str, error: pass::PassError) -> Error {
     Error::Simplify { path: path.to_owned(), source: error.into() }
 }
 
-/// Reads the model at `path`. What it leaves open of its inputs' shapes, and the options do not say, is as in the
-/// arrays of `samples`; an input with a default is an input where they have an array of its name, else a constant.
+/// Reads the model at `path`. Open sizes that the options do not give come from the arrays of
+/// `samples`. An input with a default value remains an input if `samples` has an array of its name;
+/// otherwise it becomes a constant.
 pub(crate) fn load(
     path: &str,
     options: &ModelOptions,
@@ -116,7 +119,7 @@ pub(crate) fn load(
     if samples.is_empty() {
         return read;
     }
-    // An array of the name of a default takes its place.
+    // An array with the name of a default replaces it.
     let may_replace = match &read {
         Ok(model) => !model.defaults.is_empty(),
         Err(Error::OpenDimensions { inputs, .. }) => inputs::shapes(samples, inputs, reader).is_err(),
@@ -136,16 +139,16 @@ pub(crate) fn load(
     read
 }
 
-/// What samples say of a model's inputs.
+/// Information from samples about a model's inputs.
 #[derive(Default)]
 struct Like {
-    /// Their shapes, by input.
+    /// Shapes by input.
     shapes: BTreeMap<String, Vec<usize>>,
-    /// The names of all of them.
+    /// Names of all inputs that have samples.
     given: BTreeSet<String>,
 }
 
-/// The model in `bytes`; `path` names it. Files that it names are beside it.
+/// Parses the model in `bytes`; `path` is its name. External files are read from the same folder.
 pub(crate) fn parse(
     path: &str,
     bytes: &[u8],
@@ -155,7 +158,7 @@ pub(crate) fn parse(
     parse_with(path, bytes, options, &Like::default(), reader)
 }
 
-/// As [`parse`], with what samples say.
+/// Like [`parse`], with information from samples.
 fn parse_with(
     path: &str,
     bytes: &[u8],
@@ -168,7 +171,7 @@ fn parse_with(
     }
     let format = Format::of(path, bytes).ok_or_else(|| unknown(path))?;
     let file_name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    // What a reader gives for `-` has no name.
+    // Standard input, `-`, has no file name.
     let file_name = file_name
         .strip_prefix('-')
         .filter(|end| end.is_empty() || end.starts_with('.'))
@@ -207,7 +210,7 @@ fn parse_with(
     Ok(Model { file_name, graph, simplified, remarks, batch, defaults, states })
 }
 
-/// The graph after all passes; `path` is the model's.
+/// Returns the graph after all passes; `path` is the model's path.
 fn optimised(graph: &Graph, path: &str) -> Result<Graph, Error> {
     let _phase = Phase::begin("optimise graph");
     let mut simplified = graph.clone();
@@ -224,7 +227,7 @@ fn import_error(path: &str, error: ImportError) -> Error {
     }
 }
 
-/// Why the model at `path` cannot be read: it is of no kind that is known by its name, or it is a folder.
+/// Returns the error for an unreadable model at `path`: an unknown file type, or a folder.
 fn unreadable(path: &str, error: ReadError, reader: &dyn Reader) -> Error {
     let inside = Foreign::file_of_folder(path);
     let found = reader.read(&inside).ok().and_then(|bytes| Foreign::of(&inside, &bytes));
@@ -234,18 +237,18 @@ fn unreadable(path: &str, error: ReadError, reader: &dyn Reader) -> Error {
     if is_known(path) { error.into() } else { unknown(path) }
 }
 
-/// Whether a path ends as models do, ours or others.
+/// Whether a path has the extension of a model, supported or not.
 pub(crate) fn is_known(path: &str) -> bool {
     let is_ours = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
     is_ours || Foreign::of_ending(path).is_some()
 }
 
-/// Whether a file is a model by its content, one that we do not read among them.
+/// Whether a file is a model by its content, supported or not.
 pub(crate) fn is_model(path: &str, bytes: &[u8]) -> bool {
     Format::of(path, bytes).is_some() || Foreign::of(path, bytes).is_some()
 }
 
-/// What to do about the model at `path`, which is the file `file`.
+/// Returns the error for an unsupported model at `path`, whose file is `file`, with advice.
 fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
     let (path, what) = (path.to_owned(), kind.what);
     match kind.export(file) {
@@ -254,17 +257,17 @@ fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
     }
 }
 
-/// The file is neither a model nor an artifact.
+/// Returns the error for a file that is neither a model nor an artifact.
 pub(crate) fn unknown(path: &str) -> Error {
     Error::UnknownFile { path: path.to_owned(), artifacts: artifact_extensions() }
 }
 
-/// The inputs of a graph.
+/// Returns the inputs of a graph.
 pub(crate) fn ports(graph: &Graph) -> Vec<Port> {
     graph.inputs.iter().map(|&id| port(graph, id)).collect()
 }
 
-/// The outputs of a graph.
+/// Returns the outputs of a graph.
 pub(crate) fn output_ports(graph: &Graph) -> Vec<Port> {
     graph.outputs.iter().map(|&id| port(graph, id)).collect()
 }

@@ -1,4 +1,5 @@
-//! Numbers of a network on a machine: how they are chosen ([`quantise`], [`rescale`]), what they lose, and how right the results are.
+//! Number formats of a network on a machine: choosing them ([`quantise`], [`rescale`]), their
+//! errors, and the accuracy of results.
 
 pub(crate) mod accuracy;
 pub(crate) mod assumed;

@@ -1,4 +1,5 @@
-//! The targets' own options: [`declared`] has all of them; those of `npu time` are separated here.
+//! Options of the targets: [`declared`] lists all of them. Options of `npu time` are separated
+//! here.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +15,21 @@ use crate::targets::targets;
 /// Options by name.
 type Given = BTreeMap<String, String>;
 
-/// Every option of every target, with the target's name.
+/// Lists every option of every target, with the target's name.
 pub fn declared() -> impl Iterator<Item = (&'static str, &'static OptionSpec)> {
     targets().iter().flat_map(|target| target.options.iter().map(|spec| (target.name, spec)))
 }
 
-/// `source` with the options of its compilation, and the options of timing: `given`, and those of `source` that are
-/// declared for it. Of an artifact, those that nobody declares too: nothing is compiled.
+/// Splits options into those of compilation, returned with `source`, and of timing: `given`,
+/// and declared ones in `source`. For an artifact, undeclared options count as timing options too,
+/// because nothing is compiled.
 ///
-/// `stage` is that of timing.
+/// `stage` is the stage of timing options.
 ///
 /// # Errors
 ///
-/// A model without a target, or with one that does not exist; an option of timing that is not legal at `stage`.
+/// Fails for a model without a target, or with an unknown one, and for an option that is illegal at
+/// `stage`.
 pub(crate) fn for_time(
     source: &Source,
     given: &Given,

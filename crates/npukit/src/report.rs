@@ -1,4 +1,5 @@
-//! What reports are made of: data without what computes it, below [`Error`](crate::Error), which carries some of them.
+//! Data of reports, without the code that computes it. Some reports are part of an
+//! [`Error`](crate::Error).
 
 pub(crate) mod bounds;
 pub(crate) mod check;

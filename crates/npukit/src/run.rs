@@ -1,4 +1,4 @@
-//! Runs of a program: its samples, its memories, what they give, and how fast.
+//! Runs of a program: samples, memories, results and speed.
 
 pub(crate) mod batch;
 pub(crate) mod eval_limits;

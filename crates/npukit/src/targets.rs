@@ -1,5 +1,5 @@
-//! The list of accelerators, and how one is named: `tcu`, `tcu:PRESET`, `tcu:path/to/file.tarch`; with `@SYSTEM` behind
-//! the last two, one of the systems they have, and behind all of it parameters as `,array_size=8`.
+//! List of accelerators, and parsing of names: `tcu`, `tcu:PRESET`, `tcu:path/to/file.tarch`. The
+//! last two may be followed by `@SYSTEM` and by parameters such as `,array_size=8`.
 
 mod list;
 
@@ -15,11 +15,11 @@ use crate::error::Error;
 use crate::model::confined::Confined;
 pub use list::{default_target, targets};
 
-/// The accelerator called `name`.
+/// Returns the accelerator called `name`.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTarget`] when there is none of this name.
+/// Returns [`Error::UnknownTarget`] if no accelerator has this name.
 pub fn target(name: &str) -> Result<&'static Target, Error> {
     targets().iter().copied().find(|target| target.name == name).ok_or_else(|| Error::UnknownTarget {
         name: name.to_owned(),
@@ -28,7 +28,8 @@ pub fn target(name: &str) -> Result<&'static Target, Error> {
     })
 }
 
-/// The target, or the instance of one, that a misspelt `name` is meant for; a file is one of the target that reads its kind.
+/// Returns the target or instance closest to a misspelled `name`. For a file, it is the target that
+/// reads its extension.
 fn meant(name: &str) -> Option<String> {
     let reads = |target: &&Target| target.config_extensions.iter().any(|ending| has_extension(name, ending));
     if let Some(target) = targets().iter().copied().find(|target| reads(target)) {
@@ -48,13 +49,14 @@ fn meant(name: &str) -> Option<String> {
     specs.iter().find(|(preset, _)| preset == near).map(|(_, spec)| spec.clone())
 }
 
-/// The instance `spec` names; what is after the colon is a file when it has a folder or the ending
-/// of the target's configuration files. A name behind `@` is that of one of its systems.
+/// Returns the instance that `spec` names. The part after the colon is a file if it contains a
+/// folder or has an extension of the target's configuration files. A name after `@` selects one of
+/// its systems.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTarget`]; [`Error::Read`] when the file cannot be read; [`Error::Target`] when the preset
-/// does not exist or the file does not describe an instance.
+/// Returns [`Error::UnknownTarget`]; [`Error::Read`] if the file cannot be read; [`Error::Target`]
+/// if the built-in instance does not exist or the file does not describe an instance.
 pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Error> {
     let (name, instance) = instance_of(spec);
     let target = target(name)?;
@@ -68,26 +70,26 @@ pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Err
     Ok(target.instance(Config::File { name: instance, bytes: &bytes })?)
 }
 
-/// What names the instance of `spec` when its programs are held to the letter of the target's document
+/// Returns the name of the instance of `spec` that follows the target's specification to the letter
 /// ([`Target::strict`]).
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTarget`]; [`Error::Target`] for a target without such instances, and for an instance of a file, which
-/// has to say so itself.
+/// Returns [`Error::UnknownTarget`], or [`Error::Target`] for a target without such instances. Also
+/// for an instance from a file, which must select this itself.
 pub fn strict(spec: &str) -> Result<String, Error> {
     let (name, instance) = instance_of(spec);
     let target = target(name)?;
     let refused = |reason: String| Error::from(TargetError::option("strict-draft", spec, reason));
     let Some(suffix) = target.strict else {
         return Err(refused(format!(
-            "{name} has no such instances: its README names the readings that it has"
+            "{name} has no instances that follow the specification to the letter: its README lists the available suffixes"
         )));
     };
     let instance = instance.map_or_else(|| default_instance(target), |instance| Ok(instance.to_owned()))?;
     if is_file(target, &instance) {
         return Err(refused(format!(
-            "the file of an instance says so itself, as `{name}:PRESET+{suffix}` does"
+            "an instance from a file must select this in the file; for a built-in instance, write `{name}:PRESET+{suffix}`"
         )));
     }
     let (board, _) = split_parameters(&instance);
@@ -99,7 +101,8 @@ pub fn strict(spec: &str) -> Result<String, Error> {
     Ok(format!("{name}:{preset}{system}{settings}"))
 }
 
-/// What names the instance of `spec` with these parameters; without an instance, the default one.
+/// Returns the name of the instance of `spec` with these parameters. Without an instance, the
+/// target's default instance is used.
 ///
 /// ```
 /// # use npukit::{target_with, targets};
@@ -111,7 +114,7 @@ pub fn strict(spec: &str) -> Result<String, Error> {
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTarget`]; [`Error::Target`] for what is no parameter by its characters.
+/// Returns [`Error::UnknownTarget`], or [`Error::Target`] for parameters with illegal characters.
 pub fn target_with(spec: &str, settings: &[Setting<'_>]) -> Result<String, Error> {
     if settings.is_empty() {
         return Ok(spec.to_owned());
@@ -126,7 +129,7 @@ pub fn target_with(spec: &str, settings: &[Setting<'_>]) -> Result<String, Error
     Ok(format!("{name}:{set}"))
 }
 
-/// What names the instance of `spec` here, where a file of `spec` is relative to `folder`.
+/// Resolves a file in `spec` relative to `folder`, and returns the resulting name.
 ///
 /// ```
 /// # use npukit::{target_in, targets};
@@ -143,26 +146,26 @@ pub fn target_in(folder: &str, spec: &str) -> String {
     }
 }
 
-/// The instance that the name of the target alone stands for.
+/// Returns the instance that the target's name alone stands for.
 fn default_instance(target: &Target) -> Result<String, TargetError> {
     let name = target.instance(Config::Default)?.info().name.clone();
-    // Default: an instance that is called like its target has no name of its own.
+    // Default: an instance with the name of its target has no name of its own.
     Ok(instance_of(&name).1.unwrap_or_default().to_owned())
 }
 
-/// Whether what follows the colon is a file.
+/// Whether the part after the colon is a file.
 fn is_file(target: &Target, instance: &str) -> bool {
     let path = plain(instance);
     path.contains(['/', '\\'])
         || target.config_extensions.iter().any(|extension| has_extension(path, extension))
 }
 
-/// The preset or the file of `instance`, without its system and its parameters.
+/// Returns the built-in instance or file of `instance`, without its system and parameters.
 fn plain(instance: &str) -> &str {
     split_system(split_parameters(instance).0).0
 }
 
-/// The target and the instance that `spec` names.
+/// Splits `spec` into target and instance.
 pub(crate) fn instance_of(spec: &str) -> (&str, Option<&str>) {
     match spec.split_once(':') {
         Some((name, instance)) => (name, Some(instance)),
@@ -170,17 +173,17 @@ pub(crate) fn instance_of(spec: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether `path` ends as artifacts do: those of a target, and those in segments.
+/// Whether `path` has the extension of an artifact, of a target or in segments.
 pub fn is_artifact(path: &str) -> bool {
     artifact_target(path).is_some() || has_extension(path, SEGMENTS_EXTENSION)
 }
 
-/// The artifact at `path` and its target, if it is one.
+/// Reads the artifact at `path`; returns `None` if it is not one.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTarget`] for segments of a target that there is not; [`Error::Target`] for an artifact that cannot be
-/// read.
+/// Returns [`Error::UnknownTarget`] for segments of an unknown target, and [`Error::Target`] for an
+/// artifact that cannot be read.
 pub(crate) fn load(path: &str, reader: &dyn Reader) -> Result<Option<Artifact>, Error> {
     let Some(target) = target_of_artifact(path, reader)? else { return Ok(None) };
     let files = Confined { reader, manifest: path };
@@ -192,11 +195,13 @@ pub(crate) fn load(path: &str, reader: &dyn Reader) -> Result<Option<Artifact>, 
     Ok(Some(Artifact { target, compiled }))
 }
 
-/// The target of the artifact at `path`, if it is one; one in segments says it itself.
+/// Returns the target of the artifact at `path`, if it is one. For an artifact in segments, the
+/// manifest names the target.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTarget`] and [`Error::Target`] for a manifest of segments that does not say it.
+/// Returns [`Error::UnknownTarget`] or [`Error::Target`] if the manifest of segments does not name
+/// a valid target.
 pub(crate) fn target_of_artifact(path: &str, reader: &dyn Reader) -> Result<Option<&'static Target>, Error> {
     if has_extension(path, SEGMENTS_EXTENSION) {
         return target(instance_of(&segments_target(path, reader)?).0).map(Some);
@@ -204,19 +209,20 @@ pub(crate) fn target_of_artifact(path: &str, reader: &dyn Reader) -> Result<Opti
     Ok(artifact_target(path))
 }
 
-/// An artifact that was read.
+/// Artifact that was read.
 pub(crate) struct Artifact {
     pub target: &'static Target,
     pub compiled: Box<dyn Compiled>,
 }
 
-/// The target whose artifacts, but for those in segments, end as `path` does.
+/// Returns the target whose artifacts have the extension of `path`; `None` for artifacts in
+/// segments.
 pub fn artifact_target(path: &str) -> Option<&'static Target> {
     let is_its = |target: &&Target| target.artifact_extensions.iter().any(|e| has_extension(path, e));
     targets().iter().copied().find(is_its)
 }
 
-/// What people call the cost model `key` of a report of `target`: its cycles stand under the key.
+/// Returns the display name of the cost model with the key `key` in reports of `target`.
 ///
 /// ```
 /// # use npukit::{cost_model_name, targets};
@@ -225,13 +231,13 @@ pub fn artifact_target(path: &str) -> Option<&'static Target> {
 /// assert_eq!(cost_model_name(target, "estimator_undrained"), "estimator, undrained");
 /// ```
 pub fn cost_model_name(spec: &str, key: &str) -> String {
-    // A report of no target of ours has no names of one.
+    // A report of an unknown target has no display names.
     let names = target(instance_of(spec).0).map_or(&[][..], |target| target.cost_model_names);
     let named = names.iter().find(|(model, _)| *model == key);
     named.map_or_else(|| key.replace('_', ", "), |(_, name)| (*name).to_owned())
 }
 
-/// Endings of all artifacts, for messages.
+/// Returns the extensions of all artifacts, for messages.
 pub(crate) fn artifact_extensions() -> String {
     let all = targets().iter().flat_map(|target| target.artifact_extensions);
     let all = all.copied().chain([SEGMENTS_EXTENSION]);
@@ -283,10 +289,7 @@ mod tests {
             assert_eq!(instance.info().config.pointer(parameter), Some(&8.into()), "{spec}");
         }
         let told = resolve("tcu:ultra96v2,array_sise=8", &no_files).err().unwrap().to_string();
-        assert!(
-            told.contains("there is no parameter `array_sise`: `array_size` is meant, perhaps"),
-            "{told}"
-        );
+        assert!(told.contains("unknown parameter `array_sise` (did you mean `array_size`?)"), "{told}");
         assert_eq!(strict("opu:ideal,clock_mhz=300").unwrap(), "opu:ideal+draft,clock_mhz=300");
     }
 

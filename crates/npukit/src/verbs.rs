@@ -1,7 +1,9 @@
-//! The subcommands of `npu` as functions: a module each, with a request, a function and a report.
+//! The subcommands of `npu` as functions: one module per verb, with a request, a function and a
+//! report.
 //!
-//! A report serialises to what the subcommand prints with `--json`. Paths, of models as of inputs, are those that the
-//! [`Reader`](crate::Reader) of the [`Context`](crate::Context) knows.
+//! A report serializes to the JSON that the subcommand prints with `--json`. All paths, of models
+//! and of inputs, are read through the [`Reader`](crate::Reader) of the
+//! [`Context`](crate::Context).
 //!
 //! ```
 //! use std::collections::BTreeMap;

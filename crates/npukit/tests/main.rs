@@ -1,4 +1,4 @@
-//! Tests of the verbs without a process, files in memory.
+//! Tests of the verbs in one process, with files in memory.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "main/architectures.rs"]

@@ -29,7 +29,7 @@ fn product<F: Number>(bencher: Bencher<'_, '_>, path: Path, lanes: usize) {
     });
 }
 
-// Several calls a sample: a call on 8 lanes takes less than the clock needs to be read well.
+// Several calls per sample: a call on 8 lanes is too short for an accurate time measurement.
 #[divan::bench(sample_size = 32, args = [(Path::Literal, 16), (Path::Portable, 16), (Path::Avx2, 8), (Path::Avx2, 16), (Path::Avx2, 32),
     (Path::Avx512, 8), (Path::Avx512, 12), (Path::Avx512, 16), (Path::Avx512, 32)])]
 fn fp16bp8(bencher: Bencher<'_, '_>, (path, lanes): (Path, usize)) {

@@ -1,14 +1,16 @@
-//! Affine forms: ranges that know what they have in common. [`Affine`], made by [`Symbols`].
+//! Affine arithmetic: ranges that keep track of common sources. [`Affine`] forms are created by
+//! [`Symbols`].
 //!
-//! A form is `center + sum of coefficient * symbol`, give or take a radius; each symbol is some number from -1 to 1, the
-//! same wherever it stands. Source: L. H. de Figueiredo and J. Stolfi, *Affine arithmetic: concepts and applications*,
-//! 2004.
+//! A form is `center + sum of coefficient * symbol`, plus or minus a radius. Each symbol is an
+//! unknown number from -1 to 1, the same in all forms.
+//!
+//! Source: L. H. de Figueiredo and J. Stolfi, *Affine arithmetic: concepts and applications*, 2004.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-/// A number of which only this is known: `center`, plus each coefficient times its symbol, give or take `radius`; and that
-/// it is in `limits`, which may be less.
+/// A number with partial knowledge: `center`, plus each coefficient times its symbol, plus or minus
+/// `radius`. In addition, it is within `limits`, which may be narrower.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Affine {
     center: f64,
@@ -18,7 +20,7 @@ pub struct Affine {
     limits: Limits,
 }
 
-/// 0.
+/// The default is 0.
 impl Default for Affine {
     fn default() -> Self {
         Self::constant(0.0)
@@ -26,15 +28,15 @@ impl Default for Affine {
 }
 
 impl Affine {
-    /// Exactly this number.
+    /// Creates the form of an exact number.
     pub const fn constant(center: f64) -> Self {
         Self { center, terms: Vec::new(), radius: 0.0, limits: Limits { low: center, high: center } }
     }
 
-    /// Any number: nothing is known.
+    /// Any number, without further knowledge.
     pub const ANY: Self = Self { center: 0.0, terms: Vec::new(), radius: f64::INFINITY, limits: Limits::ANY };
 
-    /// The same, give or take `radius` more.
+    /// Returns the form with its radius increased by `radius`.
     #[must_use]
     pub fn widened(mut self, radius: f64) -> Self {
         self.radius += radius;
@@ -42,11 +44,11 @@ impl Affine {
         self
     }
 
-    /// The same, plus a number.
+    /// Returns the form plus a number.
     #[must_use]
     pub fn shifted(mut self, by: f64) -> Self {
         let sum = self.center + by;
-        // What `f64` rounded off, exactly.
+        // The rounding error of the `f64` addition, exactly.
         let part = sum - self.center;
         self.radius += ((self.center - (sum - part)) + (by - part)).abs();
         self.center = sum;
@@ -54,7 +56,7 @@ impl Affine {
         self
     }
 
-    /// The same number with the other sign.
+    /// Returns the negated form.
     #[must_use]
     pub fn negated(mut self) -> Self {
         self.center = -self.center;
@@ -63,49 +65,50 @@ impl Affine {
         self
     }
 
-    /// The same number, which is known to be in a range.
+    /// Returns the form with the additional knowledge that it is from `low` to `high`.
     #[must_use]
     pub fn within(mut self, low: f64, high: f64) -> Self {
         self.limits = self.limits.and(Limits { low, high });
         self
     }
 
-    /// The number, where it is one.
+    /// Returns the number if it is known exactly.
     pub fn point(&self) -> Option<f64> {
         (self.terms.is_empty() && self.radius == 0.0).then_some(self.center)
     }
 
-    /// Its coefficients by symbol.
+    /// Returns the coefficients by symbol.
     pub fn coefficients(&self) -> HashMap<u32, f64> {
         self.terms.iter().copied().collect()
     }
 
-    /// The symbol of a number from `low` to `high`, and whether it grows with it; none of a constant.
+    /// Returns the symbol of a form made by [`Symbols::between`], and whether the number increases
+    /// with it. `None` for a constant.
     pub fn symbol(&self) -> Option<(u32, bool)> {
         self.terms.first().map(|&(symbol, coefficient)| (symbol, coefficient > 0.0))
     }
 
-    /// How far its terms may take it from its center.
+    /// Returns the largest deviation from the center through the terms.
     pub fn spread(&self) -> f64 {
         self.terms.iter().map(|(_, coefficient)| coefficient.abs()).sum::<f64>() + self.radius
     }
 
-    /// Everything it may be.
+    /// Returns the range of the number.
     pub const fn range(&self) -> RangeInclusive<f64> {
         self.limits.low..=self.limits.high
     }
 
-    /// The length of that range.
+    /// Returns the length of the range.
     pub fn width(&self) -> f64 {
         self.limits.high - self.limits.low
     }
 
-    /// The largest magnitude it may have.
+    /// Returns the largest magnitude of the number.
     pub const fn magnitude(&self) -> f64 {
         self.limits.magnitude()
     }
 
-    /// What its terms say, too.
+    /// Intersects the limits with the range that the terms imply.
     fn limited(mut self) -> Self {
         let spread = self.spread() * (1.0 + (self.terms.len() + 1) as f64 * f64::EPSILON);
         let terms =
@@ -115,7 +118,7 @@ impl Affine {
     }
 }
 
-/// The least and the largest that a number may be.
+/// Smallest and largest value of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Limits {
     low: f64,
@@ -125,7 +128,7 @@ struct Limits {
 impl Limits {
     const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
-    /// The limits of a sum. What `f64` may round is in them.
+    /// Returns the limits of a sum, including the rounding of `f64`.
     fn plus(self, other: Self) -> Self {
         let add = |a: f64, b: f64, outward: fn(f64) -> f64| {
             let sum = a + b;
@@ -134,10 +137,10 @@ impl Limits {
         Self { low: add(self.low, other.low, f64::next_down), high: add(self.high, other.high, f64::next_up) }
     }
 
-    /// What is in both.
+    /// Returns the intersection.
     const fn and(self, other: Self) -> Self {
         let (low, high) = (self.low.max(other.low), self.high.min(other.high));
-        // Ranges of the same number have something in common, if only what `f64` rounds.
+        // Ranges of the same number intersect, apart from the rounding of `f64`.
         if low <= high { Self { low, high } } else { Self { low: high, high: low } }
     }
 
@@ -145,11 +148,11 @@ impl Limits {
         self.low.abs().max(self.high.abs())
     }
 
-    /// The limits of a product.
+    /// Returns the limits of a product.
     fn times(self, other: Self) -> Self {
         let ends =
             [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high];
-        // 0 times what may be anything.
+        // 0 times an unbounded number.
         if ends.iter().any(|end| end.is_nan()) {
             return Self::ANY;
         }
@@ -158,24 +161,24 @@ impl Limits {
     }
 }
 
-/// Symbols, and sums of forms that have them.
+/// Symbols, and operations on forms that use them.
 #[derive(Clone, Debug)]
 pub struct Symbols {
-    /// The coefficients of a sum on its way, by symbol: all 0 between sums.
+    /// Coefficients of a sum under construction, by symbol; all 0 between sums.
     coefficients: Vec<f64>,
-    /// Those that a sum has.
+    /// Symbols with a coefficient in the sum.
     touched: Vec<u32>,
-    /// Terms that a form may have: the smallest of more become a radius.
+    /// Maximum number of terms of a form; the smallest excess terms are moved to the radius.
     most: usize,
 }
 
 impl Symbols {
-    /// None so far; a form is to have no more than `most` of them.
+    /// Creates an empty set of symbols, for forms of at most `most` terms.
     pub fn new(most: usize) -> Self {
         Self { coefficients: Vec::new(), touched: Vec::new(), most }
     }
 
-    /// A number from `low` to `high`, with a symbol of its own; a constant where both are the same.
+    /// Creates a number from `low` to `high`, with a new symbol; a constant if both are equal.
     pub fn between(&mut self, low: f64, high: f64) -> Affine {
         let (center, radius) = (low.midpoint(high), (high - low) / 2.0);
         let slack = (low.abs() + high.abs()) * f64::EPSILON;
@@ -186,7 +189,7 @@ impl Symbols {
         }
     }
 
-    /// A number at most `radius` from `center`, with a symbol of its own.
+    /// Creates a number at most `radius` from `center`, with a new symbol.
     pub fn around(&mut self, center: f64, radius: f64) -> Affine {
         let symbol = self.coefficients.len() as u32;
         self.coefficients.push(0.0);
@@ -194,7 +197,7 @@ impl Symbols {
         Affine { center, terms: vec![(symbol, radius)], radius: 0.0, limits }
     }
 
-    /// The sum of forms, each times a factor. What `f64` may have rounded is in its radius.
+    /// Returns the sum of forms, each times a factor. The radius includes the rounding of `f64`.
     pub fn sum<'a>(&mut self, forms: impl IntoIterator<Item = (f64, &'a Affine)>) -> Affine {
         let mut sum = Affine::default();
         let (mut magnitude, mut operations) = (0.0, 0_u32);
@@ -230,18 +233,18 @@ impl Symbols {
         sum.limited()
     }
 
-    /// The coefficients of the sum; they are 0 again afterwards.
+    /// Moves the coefficients of the sum to `terms`, and resets them to 0.
     fn collect(&mut self, terms: &mut Vec<(u32, f64)>) {
         for symbol in self.touched.drain(..) {
             let coefficient = std::mem::take(&mut self.coefficients[symbol as usize]);
-            // A coefficient that came to 0 on the way was noted twice.
+            // A coefficient that was 0 in between is listed twice.
             if coefficient != 0.0 {
                 terms.push((symbol, coefficient));
             }
         }
     }
 
-    /// Leaves the largest terms, no more than it may have; what the others come to at most.
+    /// Keeps the largest terms up to the maximum number; returns the largest sum of the others.
     fn reduce(&self, terms: &mut Vec<(u32, f64)>) -> f64 {
         if terms.len() <= self.most {
             return 0.0;
@@ -254,7 +257,7 @@ impl Symbols {
         rest.sum::<f64>() * (1.0 + 1e-12)
     }
 
-    /// The product of two forms: what is not linear in their symbols is a radius.
+    /// Returns the product of two forms; its nonlinear part becomes a radius.
     pub fn product(&mut self, left: &Affine, right: &Affine) -> Affine {
         if let Some(factor) = right.point() {
             return self.sum([(factor, left)]);

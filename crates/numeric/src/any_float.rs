@@ -1,22 +1,23 @@
-//! Floats with serde that may be infinite or NaN, in formats that have no such numbers: JSON. There they are `"inf"`,
-//! `"-inf"` and `"nan"`. For fields: `#[serde(with = "npukit_numeric::any_float")]`.
+//! Serde support for infinite and NaN floats in formats without such numbers, such as JSON. There
+//! they are `"inf"`, `"-inf"` and `"nan"`. Use on fields: `#[serde(with =
+//! "npukit_numeric::any_float")]`.
 
 use std::fmt;
 
 use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a field may be: a float, and what has floats.
+/// Types of fields: floats, and containers of floats.
 pub trait Floats: Sized {
-    /// The same, as it is written.
+    /// Serialized form of the type.
     type Held: Serialize + DeserializeOwned;
-    /// To be written.
+    /// Converts to the serialized form.
     fn held(&self) -> Self::Held;
-    /// As it was read.
+    /// Converts from the serialized form.
     fn of(held: Self::Held) -> Self;
 }
 
-/// A float as it is written.
+/// Serialized form of a float.
 pub struct Held(f32);
 
 impl Floats for f32 {
@@ -55,20 +56,20 @@ impl<T: Floats> Floats for [T; 2] {
     }
 }
 
-/// Writes a field.
+/// Serializes a field.
 ///
 /// # Errors
 ///
-/// Those of the serializer.
+/// Errors of the serializer.
 pub fn serialize<T: Floats, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     value.held().serialize(serializer)
 }
 
-/// Reads a field.
+/// Deserializes a field.
 ///
 /// # Errors
 ///
-/// Those of the deserializer; texts that name no float.
+/// Errors of the deserializer, and strings that do not name a float.
 pub fn deserialize<'de, T: Floats, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     T::Held::deserialize(deserializer).map(T::of)
 }
@@ -84,7 +85,7 @@ impl Serialize for Held {
     }
 }
 
-/// The name of a float that is no number of JSON.
+/// Returns the name of a float that JSON cannot represent; `None` for finite floats.
 pub fn name(value: f32) -> Option<&'static str> {
     match value {
         f32::INFINITY => Some("inf"),
@@ -94,12 +95,12 @@ pub fn name(value: f32) -> Option<&'static str> {
     }
 }
 
-/// The float of a name.
+/// Returns the float with a name; `None` for an unknown name.
 pub fn named(text: &str) -> Option<f32> {
     [f32::INFINITY, f32::NEG_INFINITY, f32::NAN].into_iter().find(|&value| name(value) == Some(text))
 }
 
-/// Whether the shortest text of a float is read as the same one with a double in between.
+/// Whether the shortest decimal form of a float is parsed to the same float through a double.
 fn is_read_exactly(value: f32) -> bool {
     value.to_string().parse::<f64>().is_ok_and(|double| double as f32 == value)
 }
@@ -171,8 +172,8 @@ mod tests {
         for x in special.into_iter().chain(others) {
             for maybe in [None, Some(x)] {
                 let fields = Fields { one: x, maybe, four: [[x, 1.0], [0.0, -x]] };
-                let text = serde_json::to_string(&fields).expect("fields are written");
-                let again: Fields = serde_json::from_str(&text).expect("what was written is read");
+                let text = serde_json::to_string(&fields).expect("fields serialize");
+                let again: Fields = serde_json::from_str(&text).expect("the text parses");
                 let is_nan = x.is_nan() && again.one.is_nan() && again.four[1][1].is_nan();
                 assert!(is_nan || again.bits() == fields.bits(), "{x:e}: {text}");
             }
@@ -184,7 +185,10 @@ mod tests {
         for text in
             [r#"{"one": "infinity", "four": [[0, 0], [0, 0]]}"#, r#"{"one": null, "four": [[0, 0], [0, 0]]}"#]
         {
-            let error = serde_json::from_str::<Fields>(text).err().expect("no float is named").to_string();
+            let error = serde_json::from_str::<Fields>(text)
+                .err()
+                .expect("the text does not name a float")
+                .to_string();
             assert!(error.contains("`inf`, `-inf` or `nan`"), "{error}");
         }
     }

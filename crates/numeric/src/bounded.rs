@@ -1,5 +1,6 @@
-//! What exact arithmetic has, and how far a machine's number is from it, for all inputs at once: [`Bounded`], made by
-//! [`Bounds`]. Sums of products are in `products`, the larger of two numbers in `maximum`.
+//! Bounds of a number in exact arithmetic, and of the machine's error, for all inputs at once:
+//! [`Bounded`], computed by [`Bounds`]. Sums of products are in `products`, maxima of two numbers
+//! in `maximum`.
 
 mod grid;
 mod maximum;
@@ -11,12 +12,13 @@ use std::sync::Arc;
 use crate::affine::{Affine, Symbols};
 pub use grid::{Beyond, Grid};
 
-/// A number of a machine in fixed point beside the one that exact arithmetic has in its place. The default is 0 on both
-/// sides.
+/// A fixed-point number of a machine together with its counterpart in exact arithmetic. The default
+/// is 0 on both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounded(Option<Arc<Pair>>);
 
-/// The number of exact arithmetic, what the machine's is more, and what that may be.
+/// The number in exact arithmetic, the error of the machine's number, and the range of the
+/// machine's number.
 #[derive(Clone, Debug, PartialEq)]
 struct Pair {
     exact: Affine,
@@ -30,17 +32,17 @@ static ZERO: Pair = Pair {
     machine: RangeInclusive::new(0.0, 0.0),
 };
 
-/// How a machine is taken to round.
+/// Assumption about the machine's rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RoundingModel {
-    /// As it does: what is computed of known numbers is a known number.
+    /// As the machine rounds: an operation on known numbers gives a known number.
     #[default]
     Machine,
-    /// Each result by at most half a step, whichever way.
+    /// Each result is off by at most half a step, in either direction.
     Any,
 }
 
-/// What makes bounded numbers of others: as a machine of a format does that rounds to the nearest.
+/// Arithmetic on bounded numbers, for a machine with a fixed-point format that rounds to nearest.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     symbols: Symbols,
@@ -54,17 +56,17 @@ impl Bounded {
         Self(Some(Arc::new(Pair { exact, error, machine })))
     }
 
-    /// A number of exact arithmetic where the machine always has the same one.
+    /// Creates a number of exact arithmetic for which the machine always has the same number.
     fn known(exact: Affine, machine: f64) -> Self {
         let error = exact.clone().negated().shifted(machine);
         Self::new(exact, error, machine..=machine)
     }
 
     fn pair(&self) -> &Pair {
-        self.0.as_deref().unwrap_or(&ZERO) // Default: 0 on both sides.
+        self.0.as_deref().unwrap_or(&ZERO) // Default: zero on both sides.
     }
 
-    /// A constant of the model, and what the machine has for it.
+    /// Creates a constant with its exact value in the model and its value on the machine.
     pub fn constant(exact: f64, machine: f64) -> Self {
         if exact == 0.0 && machine == 0.0 {
             return Self::default();
@@ -72,7 +74,7 @@ impl Bounded {
         Self::known(Affine::constant(exact), machine)
     }
 
-    /// A constant that the model has between `low` and `high`, and what the machine has for it.
+    /// Creates a constant that is from `low` to `high` in the model, with its value on the machine.
     pub fn constant_between(low: f64, high: f64, machine: f64) -> Self {
         if low == high {
             return Self::constant(low, machine);
@@ -82,7 +84,7 @@ impl Bounded {
         Self::known(Affine::constant(middle).widened(radius).within(low, high), machine)
     }
 
-    /// Nothing is known of the number of exact arithmetic.
+    /// Creates a number whose exact value is unknown.
     pub fn any() -> Self {
         Self::new(Affine::ANY, Affine::ANY, f64::NEG_INFINITY..=f64::INFINITY)
     }
@@ -91,23 +93,24 @@ impl Bounded {
         self.0.is_none()
     }
 
-    /// What exact arithmetic may have.
+    /// Returns the range in exact arithmetic.
     pub fn exact(&self) -> RangeInclusive<f64> {
         self.pair().exact.range()
     }
 
-    /// The most that the machine's number is from that; infinite where nothing is known.
+    /// Returns the largest difference of the machine's number from the exact number; infinite if
+    /// unknown.
     pub fn error(&self) -> f64 {
         self.pair().error.magnitude()
     }
 
-    /// What the machine may have.
+    /// Returns the range of the machine's number.
     pub fn machine(&self) -> RangeInclusive<f64> {
         self.pair().machine.clone()
     }
 
-    /// Of numbers that are inputs whether each is at its highest, or at its lowest, where this number's error is as large as it
-    /// is known that it may be: as far as the error is a sum of what inputs do to it.
+    /// Returns, for each input, whether it is at its maximum (true) or minimum at the corner where
+    /// this number's error is largest, to first order.
     pub fn worst<'a>(&self, inputs: impl IntoIterator<Item = &'a Self>) -> Vec<bool> {
         let error = &self.pair().error;
         let (coefficients, range) = (error.coefficients(), error.range());
@@ -120,18 +123,18 @@ impl Bounded {
         inputs.into_iter().map(is_high).collect()
     }
 
-    /// The machine's number, where it is always the same.
+    /// Returns the machine's number, if it is always the same.
     fn machine_point(&self) -> Option<f64> {
         let machine = &self.pair().machine;
         (machine.start() == machine.end()).then_some(*machine.start())
     }
 
-    /// What exact arithmetic has and what the machine has, where these are always the same.
+    /// Returns the exact number and the machine's number, if both are always the same.
     fn points(&self) -> Option<(f64, f64)> {
         Some((self.pair().exact.point()?, self.machine_point()?))
     }
 
-    /// The number with the other sign, of whatever format.
+    /// Returns the negated number, for any format.
     fn negated(&self) -> Self {
         match &self.0 {
             None => Self::default(),
@@ -144,12 +147,13 @@ impl Bounded {
 }
 
 impl Bounds {
-    /// Numbers of a format, of which each is to know at most `terms` sources of its range and error.
+    /// Creates bounds for numbers of a format; each number keeps at most `terms` sources of its
+    /// range and of its error.
     pub fn new(grid: impl Into<Grid>, terms: usize, rounding: RoundingModel) -> Self {
         Self { symbols: Symbols::new(terms), grid: grid.into(), rounding, beyond: Vec::new() }
     }
 
-    /// Places and extents of results that may have left the format since the last call.
+    /// Returns the places and amounts of possible saturation since the last call.
     pub fn take_beyond(&mut self) -> Vec<(usize, Beyond)> {
         std::mem::take(&mut self.beyond)
     }
@@ -158,12 +162,12 @@ impl Bounds {
         self.grid.step() / 2.0
     }
 
-    /// Whether the machine's own numbers are followed, where they are known.
+    /// Whether the machine's own numbers are tracked where they are known.
     fn is_literal(&self) -> bool {
         self.rounding == RoundingModel::Machine
     }
 
-    /// An input from `low` to `high`, which the machine has as the nearest number of its format.
+    /// Creates an input from `low` to `high`, which the machine rounds to its format.
     pub fn input(&mut self, low: f64, high: f64) -> Bounded {
         let exact = self.symbols.between(low, high);
         let [first, last] = [low, high].map(|end| self.grid.nearest(end));
@@ -179,14 +183,14 @@ impl Bounds {
         self.settled(self.grid, exact, error, first..=last)
     }
 
-    /// Notes that a result may be beyond the format, where it is by more than `slack`.
+    /// Records a possible saturation at `place`, if it exceeds `slack`.
     fn note(&mut self, place: usize, beyond: Beyond, slack: f64) {
         if beyond.below > slack || beyond.above > slack {
             self.beyond.push((place, beyond));
         }
     }
 
-    /// The sum of numbers, each times a factor of 1 or -1; saturated at `place`.
+    /// Returns the sum of numbers, each times a factor of 1 or -1, saturated at `place`.
     fn combined<const N: usize>(&mut self, place: usize, numbers: [(f64, &Bounded); N]) -> Bounded {
         if numbers.iter().all(|(_, number)| number.is_zero()) {
             return Bounded::default();
@@ -205,7 +209,8 @@ impl Bounds {
         self.saturated(place, self.grid, (exact, error), ends.0..=ends.1)
     }
 
-    /// A number of the grid, which the machine always has, after it is saturated at `place`.
+    /// Returns a number for which the machine always has the same number, after saturating it to
+    /// the grid at `place`.
     fn known(&mut self, place: usize, grid: Grid, exact: Affine, machine: f64) -> Bounded {
         self.note(place, Beyond::of(grid, &(machine..=machine)), 0.0);
         Bounded::known(exact, grid.clamp(machine))
@@ -218,7 +223,7 @@ impl Bounds {
         (exact, error)
     }
 
-    /// A number times a power of two, of whatever format: nothing is rounded.
+    /// Returns a number times a power of two, in any format, without rounding.
     pub fn scaled(&mut self, number: &Bounded, factor: f64) -> Bounded {
         if number.is_zero() || factor == 1.0 {
             return number.clone();
@@ -228,7 +233,7 @@ impl Bounds {
         Bounded::new(exact, error, times(&(factor..=factor), machine))
     }
 
-    /// `left + right`.
+    /// Returns `left + right`, with saturation recorded at `place`.
     pub fn add(&mut self, place: usize, left: &Bounded, right: &Bounded) -> Bounded {
         match (left.is_zero(), right.is_zero()) {
             (true, _) => right.clone(),
@@ -237,17 +242,18 @@ impl Bounds {
         }
     }
 
-    /// `left - right`.
+    /// Returns `left - right`, with saturation recorded at `place`.
     pub fn subtract(&mut self, place: usize, left: &Bounded, right: &Bounded) -> Bounded {
         self.combined(place, [(1.0, left), (-1.0, right)])
     }
 
-    /// A number of the grid's steps that the machine has in `machine`, too.
+    /// Returns a number on the grid, given that the machine's number is also in the range
+    /// `machine`.
     fn settled(&mut self, grid: Grid, exact: Affine, error: Affine, machine: RangeInclusive<f64>) -> Bounded {
         let by_parts = self.machine(&exact, &error);
         let mut machine = common(&by_parts, &machine);
         if self.is_literal() {
-            // Default: ranges that what `f64` rounds keeps from a number of the grid.
+            // Default: `f64` rounding may have removed the only number of the grid.
             machine = grid.in_range(&machine).unwrap_or(machine);
             if machine.start() == machine.end() {
                 return Bounded::known(exact, *machine.start());
@@ -257,7 +263,7 @@ impl Bounds {
         Bounded::new(exact, error, machine)
     }
 
-    /// An error, or what the machine's range has of it, whichever says more.
+    /// Returns the error as given, or as implied by the machine's range, whichever is narrower.
     fn less(&mut self, exact: &Affine, error: Affine, machine: &RangeInclusive<f64>) -> Affine {
         if machine.end() - machine.start() + exact.width() < error.width() {
             let machine = self.symbols.between(*machine.start(), *machine.end());
@@ -267,12 +273,13 @@ impl Bounds {
         error.within((machine.start() - real.end()).next_down(), (machine.end() - real.start()).next_up())
     }
 
-    /// What the machine's number may be, by its parts.
+    /// Returns the range of the machine's number, from the exact number and the error.
     fn machine(&mut self, exact: &Affine, error: &Affine) -> RangeInclusive<f64> {
         self.symbols.sum([(1.0, exact), (1.0, error)]).range()
     }
 
-    /// What is in the grid of a number at `place`, which the machine would have in `machine`, too.
+    /// Saturates a number to the grid at `place`, given that the machine's number would be in the
+    /// range `machine`.
     fn saturated(
         &mut self,
         place: usize,
@@ -290,8 +297,8 @@ impl Bounds {
         self.settled(grid, exact, error, grid.clamp(*machine.start())..=grid.clamp(*machine.end()))
     }
 
-    /// The error of a number that was clamped: as before, give or take what was cut off, or what the format has left of the
-    /// machine's range, less the exact number. Whichever says more.
+    /// Returns the error of a clamped number: the error before plus the amount cut off, or the
+    /// clamped machine range minus the exact number, whichever is narrower.
     fn clamped_error(
         &mut self,
         exact: &Affine,
@@ -311,7 +318,8 @@ impl Bounds {
         }
     }
 
-    /// Whether `left` is larger than `right` in exact arithmetic and on the machine, whatever the inputs are.
+    /// Whether `left` is larger than `right` in exact arithmetic and on the machine, for all
+    /// inputs.
     pub fn is_surely_larger(&mut self, left: &Bounded, right: &Bounded) -> bool {
         let (exact, error) = self.summed([(1.0, left), (-1.0, right)]);
         let on_machine = *self.machine(&exact, &error).start() > 0.0
@@ -319,21 +327,21 @@ impl Bounds {
         *exact.range().start() > 0.0 && on_machine
     }
 
-    /// A number that is 1 or 0 on both sides, whichever.
+    /// Returns an unknown number that is 0 or 1, the same on both sides.
     pub fn truth(&mut self) -> Bounded {
         let exact = self.symbols.between(0.0, 1.0);
         Bounded::new(exact, self.symbols.around(0.0, 1.0), 0.0..=1.0)
     }
 }
 
-/// What is in both of two ranges of the same number.
+/// Returns the intersection of two ranges of the same number.
 fn common(left: &RangeInclusive<f64>, right: &RangeInclusive<f64>) -> RangeInclusive<f64> {
     let (low, high) = (left.start().max(*right.start()), left.end().min(*right.end()));
-    // They have something in common, if only what `f64` rounds.
+    // They intersect, apart from the rounding of `f64`.
     if low <= high { low..=high } else { high..=low }
 }
 
-/// All products of numbers of two ranges.
+/// Returns the range of products of numbers of two ranges.
 fn times(left: &RangeInclusive<f64>, right: &RangeInclusive<f64>) -> RangeInclusive<f64> {
     let ends = [left.start() * right.start(), left.start() * right.end(), left.end() * right.start()];
     let last = left.end() * right.end();

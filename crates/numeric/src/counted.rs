@@ -1,23 +1,23 @@
-//! The literal arithmetic of every [`NumberFormat`] on raw values, with saturation statistics.
+//! Reference arithmetic of every [`NumberFormat`] on raw values, with saturation statistics.
 //!
-//! This is what fast paths are judged by, and what they fall back on where a result saturates:
-//! they only have to notice that one did.
+//! Fast paths are tested against it, and fall back on it if a result saturates: they only have to
+//! detect that.
 
 use crate::format::{FixedFormat, NumberFormat};
 use crate::saturation::Saturations;
 
-/// The float that a raw value stands for.
+/// Returns the float that a raw value represents.
 fn float(raw: i32) -> f32 {
     f32::from_bits(raw as u32)
 }
 
-/// The raw value of a float.
+/// Returns the raw value of a float.
 fn bits(f: f32) -> i32 {
     f.to_bits() as i32
 }
 
 impl FixedFormat {
-    /// The low `width` bits of `raw`, sign-extended.
+    /// Returns the low `width` bits of `raw`, sign-extended.
     pub const fn wrap(self, raw: i32) -> i32 {
         let unused = 32 - self.width;
         (raw << unused) >> unused
@@ -25,7 +25,7 @@ impl FixedFormat {
 }
 
 impl NumberFormat {
-    /// The raw value of 1.0.
+    /// Returns the raw value of 1.0.
     pub fn one(self) -> i32 {
         match self {
             Self::Fixed(format) => format.one() as i32,
@@ -33,7 +33,7 @@ impl NumberFormat {
         }
     }
 
-    /// `x * y + z`: fixed formats round half to even once and saturate; floats round twice.
+    /// Returns `x * y + z`: fixed formats round half to even once and saturate; floats round twice.
     pub fn mac(self, x: i32, y: i32, z: i32, saturations: &mut Saturations) -> i32 {
         match self {
             Self::Fixed(format) => {
@@ -44,7 +44,7 @@ impl NumberFormat {
         }
     }
 
-    /// `x + y`, saturating.
+    /// Returns `x + y`, saturated.
     pub fn add(self, x: i32, y: i32, saturations: &mut Saturations) -> i32 {
         match self {
             Self::Fixed(format) => saturations.saturate(format, i64::from(x) + i64::from(y)) as i32,
@@ -52,7 +52,7 @@ impl NumberFormat {
         }
     }
 
-    /// `x - y`, saturating.
+    /// Returns `x - y`, saturated.
     pub fn sub(self, x: i32, y: i32, saturations: &mut Saturations) -> i32 {
         match self {
             Self::Fixed(format) => saturations.saturate(format, i64::from(x) - i64::from(y)) as i32,
@@ -60,7 +60,7 @@ impl NumberFormat {
         }
     }
 
-    /// `x * y`, rounded half to even and saturating.
+    /// Returns `x * y`, rounded half to even and saturated.
     pub fn mul(self, x: i32, y: i32, saturations: &mut Saturations) -> i32 {
         match self {
             Self::Fixed(_) => self.mac(x, y, 0, saturations),
@@ -68,7 +68,7 @@ impl NumberFormat {
         }
     }
 
-    /// `x` without its sign. The most negative fixed value wraps to itself.
+    /// Returns the magnitude of `x`. The most negative fixed value wraps to itself.
     pub fn abs(self, x: i32) -> i32 {
         match self {
             Self::Fixed(format) => format.wrap(x.wrapping_abs()),
@@ -76,7 +76,7 @@ impl NumberFormat {
         }
     }
 
-    /// How `x` compares with `y`; none when either is NaN.
+    /// Compares `x` with `y`; `None` if either is NaN.
     pub fn compare(self, x: i32, y: i32) -> Option<std::cmp::Ordering> {
         match self {
             Self::Fixed(_) => Some(x.cmp(&y)),

@@ -1,6 +1,6 @@
-//! Element types of tensors: [`ElementType`], and how each is held ([`Storage`]).
+//! Element types of tensors, [`ElementType`], and their storage, [`Storage`].
 //!
-//! They are those of the ONNX standard but strings and complex numbers.
+//! They are the types of the ONNX standard except strings and complex numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ use ElementType::*;
 pub enum ElementType {
     /// 32-bit float.
     F32,
-    /// 64-bit float, *held in single precision*: accelerators compute with less, and no network
-    /// we know depends on more.
+    /// 64-bit float, *stored in single precision*: accelerators use less, and no known network
+    /// needs more.
     F64,
     /// IEEE 754 half-precision float.
     F16,
@@ -21,11 +21,11 @@ pub enum ElementType {
     BF16,
     /// 8-bit float of 4 exponent and 3 fraction bits, without infinities.
     F8E4M3FN,
-    /// As [`ElementType::F8E4M3FN`] with another bias and no negative zero.
+    /// Like [`ElementType::F8E4M3FN`] with another bias and no negative zero.
     F8E4M3FNUZ,
     /// 8-bit float of 5 exponent and 2 fraction bits.
     F8E5M2,
-    /// As [`ElementType::F8E5M2`] with another bias, no infinities and no negative zero.
+    /// Like [`ElementType::F8E5M2`] with another bias, no infinities and no negative zero.
     F8E5M2FNUZ,
     /// 8-bit power of two, the scale of a block.
     F8E8M0,
@@ -47,7 +47,7 @@ pub enum ElementType {
     I4,
     /// 2-bit integer.
     I2,
-    /// 64-bit unsigned integer; values above the largest signed one are refused, never wrong.
+    /// 64-bit unsigned integer; values above the largest signed one are rejected.
     U64,
     /// 32-bit unsigned integer.
     U32,
@@ -59,25 +59,25 @@ pub enum ElementType {
     U4,
     /// 2-bit unsigned integer.
     U2,
-    /// Truth value.
+    /// Boolean.
     Bool,
 }
 
-/// How the elements of a tensor are held: the variants of [`TensorData`](crate::TensorData).
+/// Storage of a tensor's elements: the variants of [`TensorData`](crate::TensorData).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Storage {
-    /// 32-bit floats; all float types.
+    /// 32-bit floats, for all float types.
     F32,
-    /// 64-bit integers; integer types that 32 bits with a sign cannot hold.
+    /// 64-bit integers, for integer types that signed 32-bit integers cannot hold.
     I64,
-    /// 32-bit integers; integer types that they can hold.
+    /// 32-bit integers, for all other integer types.
     I32,
-    /// Truth values.
+    /// Booleans.
     Bool,
 }
 
 impl Storage {
-    /// The element type that has every value the storage has.
+    /// Returns the element type that has every value of the storage.
     pub fn element(self) -> ElementType {
         match self {
             Self::F32 => F32,
@@ -89,13 +89,13 @@ impl Storage {
 }
 
 impl ElementType {
-    /// All of them.
+    /// All element types.
     pub const ALL: [Self; 25] = [
         F32, F64, F16, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0, F6E2M3, F6E3M2, F4E2M1, I64,
         I32, I16, I8, I4, I2, U64, U32, U16, U8, U4, U2, Bool,
     ];
 
-    /// The standard's name, in small letters.
+    /// Returns the standard's name, in lower case.
     pub fn name(self) -> &'static str {
         match self {
             F32 => "float32",
@@ -126,7 +126,7 @@ impl ElementType {
         }
     }
 
-    /// Bits of an element in a file that packs them.
+    /// Returns the bits of an element in a packed file.
     pub fn bits(self) -> usize {
         match self {
             F64 | I64 | U64 => 64,
@@ -139,7 +139,7 @@ impl ElementType {
         }
     }
 
-    /// How a tensor of the type is held.
+    /// Returns the storage of a tensor of the type.
     pub fn storage(self) -> Storage {
         match self {
             Bool => Storage::Bool,
@@ -149,18 +149,18 @@ impl ElementType {
         }
     }
 
-    /// Whether the values are floats.
+    /// Whether the type is a float type.
     pub fn is_float(self) -> bool {
         self.storage() == Storage::F32
     }
 
-    /// Whether the values are integers.
+    /// Whether the type is an integer type.
     pub fn is_integer(self) -> bool {
         matches!(self.storage(), Storage::I64 | Storage::I32)
     }
 
-    /// The least and the largest integer of the type, as far as a tensor can hold them (see
-    /// [`ElementType::U64`]); `None` unless it is an integer type.
+    /// Returns the smallest and the largest integer of the type that a tensor can store (see
+    /// [`ElementType::U64`]). `None` unless it is an integer type.
     pub fn integer_range(self) -> Option<(i64, i64)> {
         let bits = self.bits() as u32;
         match self {
@@ -171,7 +171,7 @@ impl ElementType {
         }
     }
 
-    /// The format of a float type of at most 16 bits.
+    /// Returns the format of a float type of at most 16 bits.
     pub fn small_float(self) -> Option<SmallFloat> {
         match self {
             F16 => Some(SmallFloat::F16),

@@ -1,13 +1,19 @@
 //! The prime field of 2^61 - 1: [`Element`], in which programs are compared with networks.
 //!
-//! Sums and products of a fixed machine, without rounding and saturation, are those of rational numbers whose
-//! denominators are powers of two. Each has an image in the field, and two polynomials that agree there at random
-//! points are the same one but with a probability of at most their degree over 2^61.
+//! Sums and products of a fixed-point machine, without rounding and saturation, equal sums and
+//! products of rational numbers with powers of two as denominators. Each such number has an image
+//! in the field.
+//! Two polynomials that agree at random points of the field are equal, except with a probability of
+//! at most their degree over 2^61.
 //!
-//! What is not a polynomial is a function of elements that keeps laws by which compilers rearrange it. [`Element::relu`] and
-//! what is made of it (maxima, minima, magnitudes) never hide an argument, and keep powers of two. [`Element::order`] is a total order that negation
-//! turns around, for comparisons; signs stay the same under multiplication by powers of two. [`Element::hashed`] is a
-//! function that nothing is known of but its arguments.
+//! Other operations are functions of elements that keep the laws by which compilers rearrange them.
+//!
+//! - [`Element::relu`] and the functions derived from it (maxima, minima, magnitudes) depend on all
+//!   arguments, and commute with multiplication by powers of two.
+//! - [`Element::order`] is a total order for comparisons that negation reverses. Signs do not
+//!   change under multiplication by powers of two.
+//! - [`Element::hashed`] is a function without any law except that equal arguments have equal
+//!   results.
 
 mod factors;
 
@@ -19,13 +25,14 @@ use crate::split_mix::mixed;
 
 pub use factors::Factors;
 
-/// Bits of an element; the prime is one less than two to this power, so that a multiplication by two is a rotation.
+/// Bits of an element. The prime is two to this power minus one, so a multiplication by two is a
+/// rotation.
 pub(crate) const BITS: u32 = 61;
-/// The prime.
+/// The prime, 2^61 - 1.
 pub(crate) const PRIME: u64 = (1 << BITS) - 1;
-/// The key of the factors of [`Element::relu`].
+/// Hash key of the factors of [`Element::relu`].
 const RELU: u64 = 0x7265_6c75;
-/// What elements are multiplied by before they are ordered: nothing is known of its multiples.
+/// Factor of elements before they are ordered, which makes the order look random.
 const KEY: Element = Element(0x1234_5a5c_93e7_0b6d);
 
 /// An element of the field of 2^61 - 1.
@@ -33,35 +40,35 @@ const KEY: Element = Element(0x1234_5a5c_93e7_0b6d);
 pub struct Element(u64);
 
 impl Element {
-    /// 0.
+    /// The element 0.
     pub const ZERO: Self = Self(0);
-    /// 1.
+    /// The element 1.
     pub const ONE: Self = Self(1);
-    /// What the field is called in certificates.
+    /// Name of the field in certificates.
     pub const FIELD: &'static str = "2^61 - 1";
 
-    /// The element of any 64 bits, all elements as likely as each other but for 2^-58.
+    /// Returns the element of 64 arbitrary bits; all elements are equally likely up to 2^-58.
     pub const fn from_bits(bits: u64) -> Self {
         Self::folded(bits)
     }
 
-    /// Its representative from 0 to the prime less one.
+    /// Returns the representative, from 0 to the prime minus one.
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// The image of an integer.
+    /// Returns the image of an integer.
     pub const fn from_integer(integer: i64) -> Self {
         let magnitude = Self::folded(integer.unsigned_abs());
         if integer < 0 { magnitude.negated() } else { magnitude }
     }
 
-    /// The image of `integer / 2^point`.
+    /// Returns the image of `integer / 2^point`.
     pub const fn from_fixed(integer: i64, point: i32) -> Self {
         Self::from_integer(integer).scaled(-point)
     }
 
-    /// The image of a finite float, exactly; none of another.
+    /// Returns the exact image of a finite float; `None` for infinities and NaN.
     pub fn from_f32(value: f32) -> Option<Self> {
         if !value.is_finite() {
             return None;
@@ -74,7 +81,7 @@ impl Element {
         Some(if value.is_sign_negative() { -magnitude } else { magnitude })
     }
 
-    /// Times two to the power `exponent`: a rotation.
+    /// Returns the element times two to the power `exponent`: a rotation.
     #[must_use]
     pub const fn scaled(self, exponent: i32) -> Self {
         let left = exponent.rem_euclid(BITS as i32) as u32;
@@ -84,12 +91,12 @@ impl Element {
         Self((self.0 << left | self.0 >> (BITS - left)) & PRIME)
     }
 
-    /// The element that gives 1 with this one; none for 0.
+    /// Returns the multiplicative inverse; `None` for 0.
     pub fn inverse(self) -> Option<Self> {
         if self == Self::ZERO {
             return None;
         }
-        // The power of the prime less two.
+        // The power of the prime minus two.
         let mut power = Self::ONE;
         for bit in (0..BITS).rev() {
             power = power * power;
@@ -100,28 +107,30 @@ impl Element {
         Some(power)
     }
 
-    /// Larger than 0 in the order of [`Self::order`]. Of an element and its negative one is, unless they are 0.
+    /// Whether the element is larger than 0 in the order of [`Self::order`]. Of an element and its
+    /// negative, exactly one is positive, unless they are 0.
     pub fn is_positive(self) -> bool {
         self.keyed().has_most_bits()
     }
 
-    /// What the order goes by: numbers of a machine have few bits, and would all be at the same end.
+    /// Returns the key of the order. Numbers of a machine have few bits, and would all be close
+    /// together without it.
     #[inline(always)]
     fn keyed(self) -> Self {
         self * KEY
     }
 
-    /// The negative has the other bits: of 61 the majority is on one side.
+    /// Whether most of the 61 bits are set. The negative has the complementary bits.
     #[inline(always)]
     const fn has_most_bits(self) -> bool {
         self.0.count_ones() > BITS / 2
     }
 
-    /// A total order that has nothing to do with the order of numbers, and that negation turns around.
+    /// A total order that is unrelated to the order of numbers, and that negation reverses.
     ///
-    /// It is that of the elements times a key: by sign, then by the number of bits, then by the smallest rotation. A
-    /// multiplication of both sides by a power of two keeps it but between elements that are multiples of each other by
-    /// powers of two.
+    /// It compares the elements times a key: by sign, then by the number of bits, then by the
+    /// smallest rotation. Multiplying both sides by a power of two keeps the order, except between
+    /// elements whose quotient is a power of two.
     pub fn order(self, other: Self) -> Ordering {
         let ones = |element: Self| match element.0.count_ones() as i32 {
             0 => 0,
@@ -137,17 +146,18 @@ impl Element {
         })
     }
 
-    /// Where it comes among elements of as many bits.
+    /// Returns the rank among elements with the same number of bits.
     fn place(self) -> (u64, u64) {
         let rotations = (0..BITS as i32).map(|exponent| self.scaled(exponent).0);
-        (rotations.min().unwrap_or(self.0), self.0) // Default: there are rotations.
+        (rotations.min().unwrap_or(self.0), self.0) // Default: there is always a rotation.
     }
 
-    /// What stands for `max(x, 0)`: the element times a factor that nothing is known of but that those of an element and
-    /// its negative are 1 together. So `relu(x) - relu(-x)` is `x`, as for numbers.
+    /// Image of `max(x, 0)`: the element times a pseudorandom factor. The factors of an element and
+    /// its negative add up to 1, so `relu(x) - relu(-x)` is `x`, as for numbers.
     ///
-    /// The factor of an element is that of its multiples by powers of two, so that a machine may hold values in any unit.
-    /// The result is not 0, as numbers are below 0: what is multiplied by it later would not be seen.
+    /// The factor does not change under multiplication by powers of two, so that a machine may
+    /// store values in any unit. Unlike for negative numbers, the result is never 0, which would
+    /// hide later factors.
     #[must_use]
     pub fn relu(self) -> Self {
         let own = self.without_powers_of_two();
@@ -156,8 +166,8 @@ impl Element {
         self * if own.0 <= negative.0 { factor } else { Self::ONE - factor }
     }
 
-    /// The same for all multiples of an element by powers of two, and for no other: the 61st power, as that of 2 is 1. That
-    /// of the negative is the negative one.
+    /// Returns a value that is the same for all multiples of an element by powers of two, and for
+    /// no other element: the 61st power, as that of 2 is 1. Negation negates it.
     #[inline(always)]
     fn without_powers_of_two(self) -> Self {
         let third = self * self * self;
@@ -167,34 +177,35 @@ impl Element {
         thirtieth * thirtieth * self
     }
 
-    /// What stands for the larger of two: `other + relu(self - other)`.
+    /// Image of the maximum of two: `other + relu(self - other)`.
     ///
-    /// It is commutative and idempotent, and what is added to both is added to it. It is not associative: the larger of
-    /// several has to be taken in the same order on both sides of a comparison.
+    /// It is commutative and idempotent, and adding a number to both operands adds it to the
+    /// result. It is not associative: both sides of a comparison must take the maximum of several
+    /// values in the same order.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         other + (self - other).relu()
     }
 
-    /// What stands for the smaller of two: their sum without [`Self::max`].
+    /// Image of the minimum of two: their sum minus [`Self::max`].
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         self - (self - other).relu()
     }
 
-    /// What stands for the magnitude: `relu(x) + relu(-x)`.
+    /// Image of the magnitude: `relu(x) + relu(-x)`.
     #[must_use]
     pub fn abs(self) -> Self {
         self.relu() + (-self).relu()
     }
 
-    /// An element that depends on `key` and `arguments` and on nothing else, and looks like a random one.
+    /// Returns a pseudorandom element that depends only on `key` and `arguments`.
     pub fn hashed(key: u64, arguments: impl IntoIterator<Item = Self>) -> Self {
         let step = |state: u64, argument: Self| mixed(state ^ argument.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
         Self::folded(mixed(arguments.into_iter().fold(mixed(key), step)))
     }
 
-    /// Elements that depend on `seed` and look random.
+    /// Returns pseudorandom elements that depend only on `seed`.
     pub fn random(seed: u64) -> impl Iterator<Item = Self> {
         (0u64..).map(move |index| Self::hashed(seed, [Self::folded(index)]))
     }
@@ -203,15 +214,15 @@ impl Element {
         Self::of_sum((bits & PRIME) + (bits >> BITS))
     }
 
-    /// Of a number below twice the prime.
+    /// Reduces a number below twice the prime.
     #[inline(always)]
     pub(crate) const fn of_sum(sum: u64) -> Self {
-        // As signed numbers, which vectors of old processors compare.
+        // Compared as signed numbers, as the vector units of old processors do.
         Self(if sum as i64 >= PRIME as i64 { sum - PRIME } else { sum })
     }
 
     const fn negated(self) -> Self {
-        // All bits are those of 0, too.
+        // The pattern with all bits set also represents 0.
         Self(if self.0 == 0 { 0 } else { PRIME ^ self.0 })
     }
 }
@@ -272,22 +283,22 @@ impl std::iter::Sum for Element {
     }
 }
 
-/// A sum of products that is brought back to the field at its end.
+/// Unreduced sum of products; `sum` reduces it modulo the prime once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Products(u128);
 
 impl Products {
-    /// Products that a sum of them takes at once.
+    /// Number of products that a sum holds before a reduction.
     const ROOM: usize = 32;
 
-    /// The same and `left * right`; at most 32 times without [`Self::sum`].
+    /// Adds `left * right`; at most 32 times without [`Self::sum`].
     #[inline(always)]
     #[must_use]
     fn plus(self, left: Element, right: Element) -> Self {
         Self(self.0 + u128::from(left.0) * u128::from(right.0))
     }
 
-    /// The sum.
+    /// Returns the reduced sum.
     #[inline(always)]
     fn sum(self) -> Element {
         let (low, middle) = (self.0 as u64 & PRIME, (self.0 >> BITS) as u64 & PRIME);
@@ -295,7 +306,7 @@ impl Products {
         Element::folded(low + middle + high)
     }
 
-    /// The sum of the products of the elements of `left` and `right`, one of each.
+    /// Returns the dot product of `left` and `right`.
     #[inline]
     pub fn of(left: &[Element], right: &[Element]) -> Element {
         let (left, left_rest) = left.as_chunks::<{ Self::ROOM }>();
@@ -304,7 +315,7 @@ impl Products {
         left.iter().zip(right).fold(rest.sum(), |sum, (left, right)| sum + Self::of_room(left, right))
     }
 
-    /// The sum of the products of pairs, wherever they are.
+    /// Returns the sum of the products of pairs.
     #[inline]
     pub fn of_pairs(pairs: impl IntoIterator<Item = (Element, Element)>) -> Element {
         let (mut sum, mut all, mut room) = (Self::default(), Element::ZERO, Self::ROOM);
@@ -319,7 +330,7 @@ impl Products {
         all + sum.sum()
     }
 
-    /// As [`Self::of`]; sums that do not wait for each other.
+    /// Like [`Self::of`], for a full block, with independent partial sums.
     #[inline(always)]
     fn of_room(left: &[Element; Self::ROOM], right: &[Element; Self::ROOM]) -> Element {
         let mut sums = [Self::default(); 4];
@@ -328,7 +339,7 @@ impl Products {
                 *sum = sum.plus(left[i + k], right[i + k]);
             }
         }
-        // As many products as there is room for.
+        // The number of products is exactly the limit.
         Self(sums.iter().map(|sum| sum.0).sum()).sum()
     }
 }
@@ -342,7 +353,7 @@ mod tests {
         known.into_iter().chain(Element::random(7).take(200)).collect()
     }
 
-    /// Judged by integers of 128 bits and the remainder.
+    /// Compared with 128-bit integers and the remainder operation.
     #[test]
     fn sums_and_products_are_those_of_remainders() {
         let prime = u128::from(PRIME);
@@ -379,7 +390,7 @@ mod tests {
         assert_eq!([f32::NAN, f32::INFINITY].map(Element::from_f32), [None, None]);
     }
 
-    /// The laws that the module's documentation names.
+    /// The laws in the module documentation.
     #[test]
     fn the_order_is_total_and_negation_turns_it_around() {
         let mut sorted = samples();
@@ -413,7 +424,7 @@ mod tests {
             }
         }
         assert!(Element::random(1).take(1000).all(|x| x.relu() != Element::ZERO));
-        // Factors are others where more than a power of two is between.
+        // The factors differ if the quotient is not a power of two.
         let triple = Element::from_integer(3);
         assert!(Element::random(2).take(1000).all(|x| (triple * x).relu() != triple * x.relu()));
     }

@@ -1,4 +1,4 @@
-//! Fixed-point formats and their literal arithmetic: the judge of every fast path.
+//! Fixed-point formats and their reference arithmetic, which fast paths are tested against.
 //!
 //! Raw values are two's-complement integers; the real value is `raw / 2^binary_point`.
 
@@ -7,24 +7,24 @@ use crate::quantised::{Ties, quantised};
 /// A signed fixed-point format of `width` bits, `binary_point` of them fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedFormat {
-    /// Bits of a value, sign included; at most 32.
+    /// Bits of a value, including the sign; at most 32.
     pub width: u32,
-    /// Fraction bits.
+    /// Number of fraction bits.
     pub binary_point: u32,
 }
 
 impl FixedFormat {
-    /// Largest raw value.
+    /// Returns the largest raw value.
     pub const fn max(self) -> i64 {
         (1 << (self.width - 1)) - 1
     }
 
-    /// Smallest raw value.
+    /// Returns the smallest raw value.
     pub const fn min(self) -> i64 {
         -(1 << (self.width - 1))
     }
 
-    /// The raw value of 1.0.
+    /// Returns the raw value of 1.0.
     pub const fn one(self) -> i64 {
         1 << self.binary_point
     }
@@ -48,39 +48,40 @@ impl FixedFormat {
         if rest > half || (rest == half && q & 1 == 1) { q + 1 } else { q }
     }
 
-    /// `sat(rne(x * y + z))` with an exact intermediate; `x`, `y`, `z` and the result are raw.
+    /// Returns `sat(rne(x * y + z))` with an exact intermediate; `x`, `y`, `z` and the result are
+    /// raw values.
     pub const fn mac(self, x: i64, y: i64, z: i64) -> i64 {
         self.saturate(self.round_half_even(x * y + (z << self.binary_point)))
     }
 
-    /// Saturating sum.
+    /// Returns the saturated sum.
     pub const fn add(self, x: i64, y: i64) -> i64 {
         self.saturate(x + y)
     }
 
-    /// Saturating difference.
+    /// Returns the saturated difference.
     pub const fn sub(self, x: i64, y: i64) -> i64 {
         self.saturate(x - y)
     }
 
-    /// Product, rounded half to even, then saturated.
+    /// Returns the product, rounded half to even, then saturated.
     pub const fn mul(self, x: i64, y: i64) -> i64 {
         self.mac(x, y, 0)
     }
 
-    /// `sat(floor(f * 2^binary_point + 1/2))`; NaN gives 0.
+    /// Returns `sat(floor(f * 2^binary_point + 1/2))`; 0 for NaN.
     pub fn from_f32(self, f: f32) -> i64 {
         quantised(f.into(), self.binary_point as i32, self.width, Ties::HalfUp).value as i64
     }
 
-    /// The real value, rounded to the nearest `f32`.
+    /// Returns the real value, rounded to the nearest `f32`.
     pub fn to_f32(self, raw: i64) -> f32 {
         (raw as f64 / self.one() as f64) as f32
     }
 }
 
-/// A number format chosen at run time. A raw value is an `i32`: the sign-extended
-/// integer of a fixed format, or the bit pattern of an `f32`.
+/// A number format chosen at run time. A raw value is an `i32`: the sign-extended integer of a
+/// fixed format, or the bit pattern of an `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberFormat {
     /// Fixed point.
@@ -106,7 +107,7 @@ impl NumberFormat {
         }
     }
 
-    /// The largest real value that does not saturate, on either side of zero.
+    /// Returns the largest magnitude that does not saturate for either sign.
     pub fn largest(self) -> f64 {
         match self {
             Self::Fixed(format) => format.max() as f64 / format.one() as f64,
@@ -114,7 +115,7 @@ impl NumberFormat {
         }
     }
 
-    /// The distance of neighbouring values; none when it depends on the value.
+    /// Returns the distance of neighboring values; `None` if it depends on the value.
     pub fn step(self) -> Option<f64> {
         match self {
             Self::Fixed(format) => Some(1.0 / format.one() as f64),
@@ -122,13 +123,13 @@ impl NumberFormat {
         }
     }
 
-    /// The real value nearest to `f` that the format holds: to a raw value and back.
+    /// Rounds `f` to the nearest value of the format.
     pub fn round(self, f: f32) -> f32 {
         self.raw_to_f32(self.raw_from_f32(f))
     }
 }
 
-/// The format as one writes it down: `fixed point, 16 bits, 8 of them fraction`.
+/// Formats as `fixed point, 16 bits, 8 of them fraction`.
 impl std::fmt::Display for NumberFormat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

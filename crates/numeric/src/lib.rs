@@ -1,10 +1,15 @@
 //! Number formats, rounding, saturation and tensors.
 //!
-//! [`FixedFormat`] and [`NumberFormat`] hold the literal arithmetic every fast path is judged by;
-//! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
-//! systolic array's, [`pointwise`] that of bytes; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
-//! elements, of an [`ElementType`]; [`Element`] is one of a prime field; [`SmallFloat`] the floats of at most 16 bits; [`SplitMix64`] makes numbers that look random; [`quantised`] makes
-//! integers of real numbers; [`Sha256`] is the hash by which files and memories are compared; [`any_float`] reads and writes floats in texts, [`npy`] tensors and writes them as NumPy's files.
+//! - [`FixedFormat`] and [`NumberFormat`] define the reference arithmetic that every fast path is
+//!   tested against; [`Number`] is a format known at compile time, for the fast paths.
+//! - [`array_product`] is the product of a systolic array, [`pointwise`] that of bytes.
+//!   [`Saturations`] counts results that did not fit.
+//! - [`Tensor`] is a shape with elements of an [`ElementType`]. [`Element`] is an element of a
+//!   prime field, and [`SmallFloat`] a float format of at most 16 bits.
+//! - [`SplitMix64`] generates pseudorandom numbers, [`quantised`] converts real numbers to
+//!   integers, and [`Sha256`] hashes files and memories.
+//! - [`any_float`] reads and writes floats in text formats, [`npy`] reads and writes tensors as
+//!   NumPy files.
 
 mod affine;
 pub mod any_float;

@@ -1,15 +1,14 @@
-//! NumPy's files: one array (`.npy`) or a zip of several (`.npz`), to and from [`Tensor`]s.
+//! NumPy files: one array (`.npy`) or a zip of several (`.npz`), to and from [`Tensor`]s.
 //!
-//! [`read_npy`] and [`read_npz`] take any bytes: what is wrong comes back as an [`NpyError`] with
-//! the array's name and the offset, and no more is allocated than the bytes present, unpacked up
-//! to a limit, call for. The header is parsed here rather than by the `npyz` crate, which makes no
-//! such promise.
+//! [`read_npy`] and [`read_npz`] accept any bytes. An error is an [`NpyError`] with the array's
+//! name and the offset. Memory is bounded by the number of bytes present, unpacked up to a limit.
+//! The header is parsed here, since the `npyz` crate does not promise that.
 //!
-//! Elements keep their type: `b1`, `i1` to `i8`, `u1` to `u8`, `f2` to `f8` (see [`ElementType`] for
-//! what `f8` and `u8` are held as). Both byte orders and both orders of axes are read. Types that
-//! NumPy does not have are written as the narrowest that has all their values: `bfloat16` and
+//! Elements keep their type: `b1`, `i1` to `i8`, `u1` to `u8`, `f2` to `f8` (see [`ElementType`]
+//! for the storage of `f8` and `u8`). Both byte orders and both orders of axes are supported. Types
+//! that NumPy does not have are written as the narrowest type with all their values: `bfloat16` and
 //! floats of 8 bits and less as `f4`, integers of 4 and 2 bits as `i1` and `u1`. The names that the
-//! `ml_dtypes` package gives them in a file (`V1`, `V2`) do not say which they are, and are not read.
+//! `ml_dtypes` package writes (`V1`, `V2`) are ambiguous, and are not supported.
 
 mod archive;
 mod descr;
@@ -33,62 +32,62 @@ pub use archive::{member_names, read_npz, write_npz};
 pub use stream::NpzWriter;
 pub use write::{NpyArray, NpyData, write_npy};
 
-/// What is wrong with an array, and where.
+/// An error in an array file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name}, byte {offset}: {kind}")]
 pub struct NpyError {
-    /// The array, or the file.
+    /// Name of the array or of the file.
     pub name: String,
-    /// Offset in the `.npy` (unpacked when it is part of an `.npz`), or in the `.npz` itself.
+    /// Offset in the `.npy` (unpacked if it is part of an `.npz`), or in the `.npz` itself.
     pub offset: usize,
-    /// What is wrong.
+    /// Kind of error.
     pub kind: NpyErrorKind,
 }
 
 codes!(NpyError: Code {
     name: "invalid-array",
-    meaning: "a file is no NumPy array, or no archive of arrays, that is read",
+    meaning: "a file is not a supported NumPy array or archive of arrays",
 });
 
-/// What is wrong with an array.
+/// Kind of error in an array file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NpyErrorKind {
     /// Not a NumPy file.
-    #[error("no NumPy file: it must begin with \\x93NUMPY")]
+    #[error("not a NumPy file: it must begin with \\x93NUMPY")]
     Magic,
-    /// A version of the format from the future.
-    #[error("version {major}.{minor} of the format is not known; 1.0, 2.0 and 3.0 are")]
+    /// An unsupported version of the format.
+    #[error("unsupported format version {major}.{minor}; supported are 1.0, 2.0 and 3.0")]
     Version {
-        /// First number.
+        /// Major version.
         major: u8,
-        /// Second number.
+        /// Minor version.
         minor: u8,
     },
     /// The bytes end inside the header.
-    #[error("the header needs {needed} bytes, {present} are there: the file is cut short")]
+    #[error("the header needs {needed} bytes, but only {present} are present: the file is truncated")]
     HeaderCut {
-        /// Bytes needed.
+        /// Number of bytes needed.
         needed: usize,
-        /// Bytes present.
+        /// Number of bytes present.
         present: usize,
     },
-    /// The header is not the Python dictionary it should be.
+    /// The header is not the required Python dictionary.
     #[error("the header is malformed: expected {expected}")]
     Header {
-        /// What should stand there.
+        /// Expected content.
         expected: &'static str,
     },
-    /// An element type that is not read.
+    /// An unsupported element type.
     #[error(
-        "element type {descr:?} is not read; legal are b1, i1 to i8, u1 to u8 and f2 to f8. \
+        "element type {descr:?} is not supported; supported are b1, i1 to i8, u1 to u8 and f2 to f8. \
          Convert with numpy.ndarray.astype, bfloat16 and narrower floats to float32"
     )]
     Descr {
-        /// The type as the header writes it.
+        /// Type as in the header.
         descr: String,
     },
-    /// The values are not as many as the shape says.
+    /// The number of values does not match the shape.
     #[error("shape {shape:?} of {element_bytes}-byte elements does not fit the {present} bytes that follow")]
     Values {
         /// Shape in the header.
@@ -101,22 +100,22 @@ pub enum NpyErrorKind {
     /// An unsigned integer above the largest signed one.
     #[error("{value} does not fit a 64-bit signed integer")]
     TooBig {
-        /// The value.
+        /// Value of the integer.
         value: u64,
     },
-    /// Something wrong with the zip around the arrays.
+    /// An error in the zip around the arrays.
     #[error("the zip archive is broken: {reason}")]
     Zip {
-        /// As the unpacker puts it.
+        /// Message of the unpacker.
         reason: String,
     },
-    /// Something in the zip that is not an array.
+    /// An entry of the zip is not an array.
     #[error("an .npz holds .npy files only")]
     NotAnArray,
-    /// Far more unpacked than packed.
-    #[error("unpacks to more than {limit} bytes, from an archive of {packed}; store it unpacked")]
+    /// The archive unpacks to far more bytes than it has.
+    #[error("unpacks to more than {limit} bytes, from an archive of {packed} bytes; store it uncompressed")]
     Unpacked {
-        /// Most bytes that all arrays may unpack to.
+        /// Maximum number of unpacked bytes of all arrays.
         limit: u64,
         /// Bytes of the archive.
         packed: usize,
@@ -129,12 +128,12 @@ impl NpyErrorKind {
     }
 }
 
-/// Reads an array. `name` is for errors.
+/// Reads an array. `name` is used in errors.
 ///
 /// # Errors
 ///
-/// [`NpyError`] with the byte at which the array is not one: wrong magic or version, a header or type that is
-/// not read, values that are fewer or more than the shape has.
+/// [`NpyError`] with the offset of the error: wrong magic or version, unsupported header or type,
+/// or a number of values that does not match the shape.
 pub fn read_npy(name: &str, bytes: &[u8]) -> Result<Tensor, NpyError> {
     let (header, values) = Header::parse(bytes).map_err(|(offset, kind)| kind.at(name, offset))?;
     let start = bytes.len() - values.len();

@@ -1,6 +1,6 @@
-//! Number formats fixed at compile time, for code that must be fast: [`Number`].
+//! Number formats fixed at compile time, for fast code: [`Number`].
 //!
-//! [`Fixed`] and [`Float`] have no size; they choose how a raw value is stored and computed with.
+//! [`Fixed`] and [`Float`] are zero-sized; they select how a raw value is stored and computed with.
 //! Their arithmetic must equal that of [`NumberFormat`]: `tests/main/number.rs` compares them.
 
 use std::marker::PhantomData;
@@ -8,73 +8,75 @@ use std::marker::PhantomData;
 use crate::format::{FixedFormat, NumberFormat};
 use crate::simd::SumFloat;
 
-/// A number format known to the compiler.
+/// A number format known at compile time.
 ///
-/// Operations work on [`Number::Wide`] values inside the format's range. Those that can saturate
-/// take `clipped`, which becomes other than zero when they did and is left alone otherwise: the
-/// caller then repeats the work with [`NumberFormat`] to get the statistics.
+/// Operations work on [`Number::Wide`] values inside the format's range. An operation that can
+/// saturate takes `clipped`, and sets it to a nonzero value if it does; otherwise it leaves it
+/// unchanged. The caller then repeats the work with [`NumberFormat`] to get the statistics.
 pub trait Number: Copy + Send + Sync + 'static {
     /// A raw value as stored.
     type Raw: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static;
     /// A raw value in a register, and the mask of clipped bits.
     type Wide: Copy + Default + PartialEq + PartialOrd;
-    /// The format's name at run time.
+    /// The format at run time.
     const FORMAT: NumberFormat;
-    /// A float in which the array product keeps its running sums.
+    /// Float type in which the array product keeps its running sums.
     type Sum: SumFloat;
-    /// 1.0.
+    /// The number 1.0.
     const ONE: Self::Wide;
-    /// Where running sums are kept as integers inside floats: 1.0 as a raw value, and the float that
-    /// stands for the sum 0. A step is then a fused multiply-add, `input * weight + sum`. None for
-    /// formats whose steps round the product first.
+    /// Representation of running sums as integers inside floats: 1.0 as a raw value, and the float
+    /// that represents the sum 0. A step is then a fused multiply-add, `input * weight + sum`.
+    /// `None` for formats whose steps round the product first.
     const SUM_ORIGIN: Option<(Self::Sum, Self::Sum)>;
 
-    /// Takes a raw value; of a fixed format the low bits only.
+    /// Converts from a raw value; a fixed format uses only the low bits.
     fn from_raw(raw: i32) -> Self::Raw;
-    /// The raw value: sign-extended, or the bits of a float.
+    /// Returns the raw value: sign-extended, or the bits of a float.
     fn to_raw(value: Self::Raw) -> i32;
-    /// To the register's type.
+    /// Converts to the register type.
     fn widen(value: Self::Raw) -> Self::Wide;
-    /// Back to the stored type; the value must be in range.
+    /// Converts to the stored type; the value must be in range.
     fn narrow(value: Self::Wide) -> Self::Raw;
-    /// `x * y + z`, rounded and saturated.
+    /// Returns `x * y + z`, rounded and saturated.
     fn mac(x: Self::Wide, y: Self::Wide, z: Self::Wide, clipped: &mut Self::Wide) -> Self::Wide;
-    /// `x + y`, saturated.
+    /// Returns `x + y`, saturated.
     fn add(x: Self::Wide, y: Self::Wide, clipped: &mut Self::Wide) -> Self::Wide;
-    /// `x - y`, saturated.
+    /// Returns `x - y`, saturated.
     fn sub(x: Self::Wide, y: Self::Wide, clipped: &mut Self::Wide) -> Self::Wide;
-    /// `x * y`, rounded and saturated.
+    /// Returns `x * y`, rounded and saturated.
     fn mul(x: Self::Wide, y: Self::Wide, clipped: &mut Self::Wide) -> Self::Wide;
-    /// `x` without its sign; the most negative fixed value stays.
+    /// Returns the magnitude of `x`; the most negative fixed value is unchanged.
     fn abs(x: Self::Wide) -> Self::Wide;
 
-    /// An input as a factor of a running sum's step: the raw value.
+    /// Converts an input to a factor of a running sum's step: the raw value.
     fn sum_input(x: Self::Raw) -> Self::Sum;
-    /// A weight as a factor of a running sum's step: the real value.
+    /// Converts a weight to a factor of a running sum's step: the real value.
     fn sum_weight(w: Self::Raw) -> Self::Sum;
-    /// Whether a sum may have left the format's range, judged by all bits that it and other sums ever
-    /// had: always when it has, hardly ever when not. If so it is worthless from there on.
+    /// Whether a sum may have left the format's range, given the union of all bits that it and
+    /// other sums had. Always true if it has, rarely true if not. Such a sum is invalid from then
+    /// on.
     fn sum_left(seen: Self::Sum) -> bool;
-    /// The raw value of a sum that never left the range.
+    /// Returns the raw value of a sum that never left the range.
     fn sum_end(sum: Self::Sum) -> Self::Raw;
 }
 
-/// A fixed-point format of `WIDTH` bits, `POINT` of them fraction, stored in `S`.
+/// A fixed-point format of `WIDTH` bits, `POINT` of them fraction bits, stored in `S`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fixed<S, const WIDTH: u32, const POINT: u32>(PhantomData<S>);
 
 /// Fixed point in `$raw`, computed in `$wide`, which must hold `x * y + (z << POINT)` exactly.
 ///
-/// Running sums are kept in `$float`, in a place where its last bit is worth one raw unit: the sum
-/// `s` is the float `START + s`, and `START` is a power of two `2^($digits - 1)` so large that the
-/// significand has no bit left for fractions, plus half the format's range, which keeps sums in
-/// range at or above that power. A fused multiply-add there computes exactly and rounds once, to a
-/// whole number of raw units, half to even; `START` is even, so the float is even when `s` is. This
-/// is the hardware's rounding, in one instruction, for every weight.
+/// Running sums are kept in `$float`, in a range where its last bit is worth one raw unit: the sum
+/// `s` is the float `START + s`. `START` is a power of two `2^($digits - 1)`, so large that the
+/// significand has no fraction bits, plus half the format's range, so that sums in range are at
+/// least that power. There, a fused multiply-add computes exactly and rounds once, to a whole
+/// number of raw units, half to even. `START` is even, so the float is even if `s` is. This is the
+/// hardware's rounding, in one instruction, for every weight.
 ///
-/// In range a sum changes the low `WIDTH` bits of the float only. Out of range another bit changes:
-/// above, one of the significand's; below, the exponent becomes one less, and either its last bit
-/// (`f32`: from 0x96 to 0x95) or the significand's first (`f64`, by `$spare`) appears.
+/// In range, a sum changes only the low `WIDTH` bits of the float. Out of range, another bit
+/// changes. Above the range, it is a bit of the significand. Below, the exponent decreases by one,
+/// and either its last bit (`f32`: from 0x96 to 0x95) or the first bit of the significand (`f64`,
+/// by `$spare`) is set.
 macro_rules! fixed {
     ($raw:ty, $wide:ty, $float:ty, $digits:expr, $spare:expr) => {
         impl<const WIDTH: u32, const POINT: u32> Fixed<$raw, WIDTH, POINT> {
@@ -88,17 +90,17 @@ macro_rules! fixed {
                 kept
             }
 
-            /// The float of the sum 0; see above.
+            /// Float that represents the sum 0; see above.
             const START: $float = {
-                // One product moves a sum by at most 2^(2 * WIDTH - 2 - POINT).
+                // One product changes a sum by at most 2^(2 * WIDTH - 2 - POINT).
                 assert!(2 * WIDTH - 2 - POINT + $spare < $digits, "products too large for the float");
                 ((1u64 << ($digits - 1)) + (1 << (WIDTH - 1))) as $float
             };
-            /// The bits that are zero in every sum in range.
+            /// Bits that are zero in every sum in range.
             const OUTSIDE: $wide = !((Self::START.to_bits() as $wide) | ((1 << WIDTH) - 1));
 
-            /// Half to even: below one half the sum stays under the next integer, above it passes;
-            /// on a tie the integer part's own parity decides.
+            /// Rounds half to even: below one half the sum stays below the next integer, above it
+            /// exceeds it. On a tie the parity of the integer part decides.
             #[inline(always)]
             fn round(m: $wide) -> $wide {
                 (m + ((1 << POINT) / 2 - 1) + ((m >> POINT) & 1)) >> POINT
@@ -204,7 +206,7 @@ impl Number for Float {
     fn narrow(value: f32) -> f32 {
         value
     }
-    /// Two roundings: the product's, then the sum's.
+    /// Rounds twice: the product, then the sum.
     #[inline(always)]
     fn mac(x: f32, y: f32, z: f32, _: &mut f32) -> f32 {
         x * y + z

@@ -1,29 +1,31 @@
-//! [`quantised`]: real numbers to fixed point, for everybody who makes integers of them.
+//! [`quantised`]: conversion of real numbers to fixed point, shared by all code that quantizes.
 
-/// Where a number in the middle of two integers goes.
+/// Rounding of a number in the middle of two integers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ties {
-    /// To the greater: `floor(x + 1/2)`.
+    /// To the greater integer: `floor(x + 1/2)`.
     #[default]
     HalfUp,
     /// Away from zero.
     HalfAway,
-    /// To the even one.
+    /// To the even integer.
     HalfEven,
 }
 
-/// A real number as an integer of so many bits.
+/// A real number as an integer of limited width.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantised {
-    /// The integer; NaN stays NaN, which `as` makes 0.
+    /// The integer; NaN stays NaN, which `as` converts to 0.
     pub value: f64,
-    /// Whether the nearest integer is beyond the range, or the number is NaN.
+    /// Whether the nearest integer is out of range, or the number is NaN.
     pub is_saturated: bool,
 }
 
-/// The integer of `bits` bits, sign included, that is nearest to `x * 2^fraction`; saturates.
+/// Returns the integer of `bits` bits, including the sign, that is nearest to `x * 2^fraction`;
+/// saturates.
 ///
-/// It is exact: no intermediate result is rounded while `x * 2^fraction` is a normal double.
+/// The result is exact: no intermediate result is rounded while `x * 2^fraction` is a normal
+/// double.
 pub fn quantised(x: f64, fraction: i32, bits: u32, ties: Ties) -> Quantised {
     let half_range = power_of_two(bits as i32 - 1);
     let (min, max) = (-half_range, half_range - 1.0);
@@ -34,7 +36,7 @@ pub fn quantised(x: f64, fraction: i32, bits: u32, ties: Ties) -> Quantised {
 fn nearest_integer(x: f64, ties: Ties) -> f64 {
     match ties {
         Ties::HalfUp => {
-            // `x + 0.5` would round: 0.5 less the last place of a double would become 1.
+            // `x + 0.5` would round: the largest double below 0.5 would become 1.
             let below = x.floor();
             below + f64::from(u8::from(x - below >= 0.5))
         }
@@ -43,10 +45,10 @@ fn nearest_integer(x: f64, ties: Ties) -> f64 {
     }
 }
 
-/// `2^exponent`.
+/// Returns `2^exponent`.
 fn power_of_two(exponent: i32) -> f64 {
     match exponent {
-        // The exponent field of a normal double.
+        // Exponent field of a normal double.
         -1022..=1023 => f64::from_bits(((exponent + 1023) as u64) << 52),
         _ => 2f64.powi(exponent),
     }

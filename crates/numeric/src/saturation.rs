@@ -1,12 +1,12 @@
-//! How often, and how far, results left a fixed-point format: [`Saturations`].
+//! Statistics of results that leave a fixed-point format: [`Saturations`].
 //!
 //! An excess is the distance between the exact (already rounded) result and the limit it was
 //! clamped to, in raw units: one unit is `2^-binary_point`. Upstream's `Maximum delta` is the same
-//! number shifted right by the binary point; nothing is shifted away here.
+//! number shifted right by the binary point; here nothing is shifted.
 
 use crate::format::FixedFormat;
 
-/// Results beyond one end of the range.
+/// Statistics of results beyond one end of the range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Excess {
     /// Number of results.
@@ -18,37 +18,37 @@ pub struct Excess {
 }
 
 impl Excess {
-    /// Counts a result that was `excess` raw units beyond the limit.
+    /// Adds a result that was `excess` raw units beyond the limit.
     pub fn note(&mut self, excess: u64) {
         self.count += 1;
         self.maximum = self.maximum.max(excess);
         self.total += u128::from(excess);
     }
 
-    /// Adds what another counted.
+    /// Adds the statistics of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.maximum = self.maximum.max(other.maximum);
         self.total += other.total;
     }
 
-    /// Mean excess in raw units; 0 when nothing was counted.
+    /// Returns the mean excess in raw units; 0 without results.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total as f64 / self.count as f64 }
     }
 
-    /// Largest excess as a real value of `format`.
+    /// Returns the largest excess as a real value of `format`.
     pub fn maximum_real(&self, format: FixedFormat) -> f64 {
         self.maximum as f64 / format.one() as f64
     }
 
-    /// Mean excess as a real value of `format`.
+    /// Returns the mean excess as a real value of `format`.
     pub fn mean_real(&self, format: FixedFormat) -> f64 {
         self.mean() / format.one() as f64
     }
 }
 
-/// Results that did not fit a fixed-point format and were clamped.
+/// Statistics of results that did not fit a fixed-point format and were clamped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Saturations {
     /// Results above the largest value.
@@ -58,23 +58,23 @@ pub struct Saturations {
 }
 
 impl Saturations {
-    /// Number of clamped results.
+    /// Returns the number of clamped results.
     pub fn count(&self) -> u64 {
         self.overflow.count + self.underflow.count
     }
 
-    /// Whether nothing was clamped.
+    /// Whether no result was clamped.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
-    /// Adds what another counted.
+    /// Adds the statistics of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.overflow.merge(&other.overflow);
         self.underflow.merge(&other.underflow);
     }
 
-    /// Clamps `v` to the range of `format`, and counts it when that changes it.
+    /// Clamps `v` to the range of `format`, and records it if that changes it.
     pub fn saturate(&mut self, format: FixedFormat, v: i64) -> i64 {
         if v > format.max() {
             self.overflow.note(v.abs_diff(format.max()));

@@ -1,15 +1,15 @@
-//! [`Sha256`]: the SHA-256 of bytes, which come piece by piece. Source: FIPS 180-4.
+//! [`Sha256`]: the SHA-256 hash of bytes that arrive in pieces. Source: FIPS 180-4.
 
 use crate::simd::sha256_blocks;
 
-/// Bytes that are taken in at once.
+/// Bytes of a block.
 pub(crate) const BLOCK: usize = 64;
 
-/// Fractions of the square roots of the first primes.
+/// Initial state: fractions of the square roots of the first primes.
 const BEGIN: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Fractions of the cube roots of the first primes, by round.
+/// Round constants: fractions of the cube roots of the first primes.
 #[rustfmt::skip] // A table.
 pub(crate) const ROUNDS: [u32; 64] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -22,13 +22,13 @@ pub(crate) const ROUNDS: [u32; 64] = [
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
 ];
 
-/// A hash in the making.
+/// A hash under construction.
 #[derive(Clone, Debug)]
 pub struct Sha256 {
     state: [u32; 8],
-    /// What is not yet a block.
+    /// Bytes that do not yet fill a block.
     rest: Vec<u8>,
-    /// Bytes so far.
+    /// Number of bytes so far.
     bytes: u64,
 }
 
@@ -39,14 +39,14 @@ impl Default for Sha256 {
 }
 
 impl Sha256 {
-    /// The hash of `bytes`.
+    /// Returns the hash of `bytes`.
     pub fn digest(bytes: &[u8]) -> [u8; 32] {
         let mut hash = Self::default();
         hash.update(bytes);
         hash.finish()
     }
 
-    /// Takes more bytes in.
+    /// Adds more bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.bytes = self.bytes.wrapping_add(bytes.len() as u64);
         let mut bytes = bytes;
@@ -65,7 +65,7 @@ impl Sha256 {
         self.rest.extend_from_slice(rest);
     }
 
-    /// The hash of all bytes.
+    /// Returns the hash of all bytes.
     pub fn finish(mut self) -> [u8; 32] {
         let bits = self.bytes.wrapping_mul(8);
         self.rest.push(0x80);
@@ -81,7 +81,7 @@ impl Sha256 {
     }
 }
 
-/// The 16 words of a block.
+/// Returns the 16 words of a block.
 pub(crate) fn words(block: &[u8; BLOCK]) -> [u32; 16] {
     let mut words = [0; 16];
     for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
@@ -90,7 +90,7 @@ pub(crate) fn words(block: &[u8; BLOCK]) -> [u32; 16] {
     words
 }
 
-/// Takes blocks in, for any processor.
+/// Processes blocks, on any processor.
 pub(crate) fn portable(state: &mut [u32; 8], blocks: &[[u8; BLOCK]]) {
     for block in blocks {
         let mut w = words(block);
@@ -109,7 +109,7 @@ pub(crate) fn portable(state: &mut [u32; 8], blocks: &[[u8; BLOCK]]) {
     }
 }
 
-/// A round, of a word with its constant.
+/// Performs a round with a word plus its constant.
 fn step(state: &mut [u32; 8], word: u32) {
     let [a, b, c, d, e, f, g, h] = *state;
     let choice = (e & f) ^ (!e & g);
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Beside another implementation: all lengths around a block, in pieces.
+    /// Compared with another implementation: all lengths around a block, in pieces.
     #[test]
     fn pieces_give_what_the_whole_gives() {
         let mut random = SplitMix64::new(7);

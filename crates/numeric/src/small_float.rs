@@ -1,29 +1,29 @@
 //! Floats of at most 16 bits, to and from `f32`: [`SmallFloat`].
 //!
-//! One literal conversion serves all formats; it is compared with `ml_dtypes` on every value of
+//! One literal conversion serves all formats. It is compared with `ml_dtypes` on every value of
 //! every format and on every tie between two of them (`tests/main/small_float.rs`).
 
 use serde::{Deserialize, Serialize};
 
-/// What the codes of the largest exponent, and that of the negative zero, stand for.
+/// Meaning of the codes with the largest exponent, and of the code of the negative zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Specials {
-    /// Infinity with fraction 0, NaNs with others.
+    /// Infinity with fraction 0, NaN with other fractions.
     Ieee,
-    /// Numbers, but for a NaN with all fraction bits set.
+    /// Numbers, except for a NaN with all fraction bits set.
     NanOnly,
     /// Numbers; the code of the negative zero is the only NaN.
     NanAtNegativeZero,
-    /// Numbers throughout.
+    /// Only numbers.
     None,
     /// No sign, no fraction, no zero: a power of two, or NaN with all bits set.
     PowersOfTwo,
 }
 
-/// To which neighbour a value goes that lies between two.
+/// Rounding of a value between two neighbors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rounding {
-    /// To the nearest, from the middle to the one with the even code (upwards for powers of two).
+    /// To the nearest; ties to the even code (upwards for powers of two).
     Nearest,
     /// Away from zero.
     Up,
@@ -31,7 +31,7 @@ pub enum Rounding {
     Down,
 }
 
-/// A format of at most 16 bits: sign, exponent, fraction, from the upper end.
+/// A format of at most 16 bits: sign, exponent, fraction, from the most significant bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmallFloat {
     exponent_bits: u32,
@@ -40,7 +40,7 @@ pub struct SmallFloat {
     specials: Specials,
 }
 
-/// The fields of a format.
+/// Creates a format from its fields.
 const fn format(exponent_bits: u32, fraction_bits: u32, bias: i32, specials: Specials) -> SmallFloat {
     SmallFloat { exponent_bits, fraction_bits, bias, specials }
 }
@@ -67,12 +67,12 @@ impl SmallFloat {
     /// OCP MX E2M1.
     pub const F4E2M1: Self = format(2, 1, 1, Specials::None);
 
-    /// Number of codes.
+    /// Returns the number of codes.
     pub fn codes(self) -> u32 {
         2 * self.sign_code()
     }
 
-    /// The value of a code; bits beyond the format are ignored.
+    /// Returns the value of a code; bits beyond the format are ignored.
     pub fn decode(self, code: u16) -> f32 {
         let code = u32::from(code) & (self.codes() - 1);
         if self.specials == Specials::PowersOfTwo {
@@ -88,11 +88,11 @@ impl SmallFloat {
         if code == magnitude { value } else { -value }
     }
 
-    /// The code of the value nearest to `value`, from the middle to the even one.
+    /// Returns the code of the value nearest to `value`; ties to even.
     ///
-    /// Beyond the largest number: that number when `saturate` says so or the format has nothing
-    /// else, else infinity, else NaN. A NaN in a format without one is a negative zero, as
-    /// `ml_dtypes` has it.
+    /// A value beyond the largest number becomes that number if `saturate` is set or the format has
+    /// neither infinity nor NaN. Otherwise it becomes infinity or, if the format has none, NaN. NaN
+    /// in a format without NaN becomes a negative zero, as in `ml_dtypes`.
     pub fn encode(self, value: f32, saturate: bool) -> u16 {
         if self.specials == Specials::PowersOfTwo {
             return encode_power_of_two(value, saturate, Rounding::Nearest).into();
@@ -116,23 +116,23 @@ impl SmallFloat {
         (sign | magnitude) as u16
     }
 
-    /// The value of the format nearest to `value`; [`SmallFloat::encode`] and back.
+    /// Rounds to the nearest value of the format: [`SmallFloat::encode`] and back.
     pub fn round(self, value: f32, saturate: bool) -> f32 {
         self.decode(self.encode(value, saturate))
     }
 
-    /// The code of the sign bit alone; half the number of codes where there is no sign.
+    /// Returns the code of the sign bit alone; half the number of codes for an unsigned format.
     fn sign_code(self) -> u32 {
         let sign = u32::from(self.specials != Specials::PowersOfTwo);
         1 << (self.exponent_bits + self.fraction_bits + sign - 1)
     }
 
-    /// Code of the IEEE formats' infinity.
+    /// Returns the code of infinity in IEEE formats.
     fn infinity(self) -> u32 {
         ((1 << self.exponent_bits) - 1) << self.fraction_bits
     }
 
-    /// Code of the largest number.
+    /// Returns the code of the largest number.
     fn largest(self) -> u32 {
         match self.specials {
             Specials::Ieee => self.infinity() - 1,
@@ -141,7 +141,7 @@ impl SmallFloat {
         }
     }
 
-    /// Code of a NaN, or of what stands in for it.
+    /// Returns the code of a NaN, or of its substitute.
     fn nan(self, negative: bool) -> u32 {
         let sign = if negative { self.sign_code() } else { 0 };
         match self.specials {
@@ -152,7 +152,7 @@ impl SmallFloat {
         }
     }
 
-    /// The number that a code without sign stands for.
+    /// Returns the number of a code without sign.
     fn number(self, magnitude: u32) -> f32 {
         let (exponent, fraction) =
             (magnitude >> self.fraction_bits, magnitude & ((1 << self.fraction_bits) - 1));
@@ -161,12 +161,13 @@ impl SmallFloat {
         (f64::from(significand) * self.quantum(exponent.max(1) as i32 - self.bias)) as f32
     }
 
-    /// Distance of neighbours from `2^exponent` on.
+    /// Returns the distance of neighbors starting at `2^exponent`.
     fn quantum(self, exponent: i32) -> f64 {
         power_of_two(exponent - self.fraction_bits as i32)
     }
 
-    /// Code of the nearest number, as if exponents had no end. `value` is not negative.
+    /// Returns the code of the nearest number, as if exponents were unlimited. `value` must not be
+    /// negative.
     fn rounded(self, value: f32) -> u32 {
         if value == f32::INFINITY {
             return u32::MAX;
@@ -175,15 +176,15 @@ impl SmallFloat {
         let exponent = exponent_of(value).max(least);
         // Exact: a division by a power of two, of a number of 24 bits.
         let steps = (f64::from(value) / self.quantum(exponent)).round_ties_even() as u32;
-        // Where the hidden bit is set it adds 1 to the exponent, as does a carry out of the fraction.
+        // If the hidden bit is set, it adds 1 to the exponent, as does a carry out of the fraction.
         (((exponent - least) as u32) << self.fraction_bits) + steps
     }
 }
 
-/// The code in [`SmallFloat::F8E8M0`] of a power of two next to `value`.
+/// Returns the code in [`SmallFloat::F8E8M0`] of a power of two next to `value`.
 ///
-/// NaN for a NaN and for negative numbers, which the standard leaves open. Beyond either end, zero
-/// included: the last number when `saturate` says so, else NaN.
+/// NaN for NaN and for negative numbers, which the standard leaves open. A value out of range,
+/// including zero, becomes the last number if `saturate` is set, otherwise NaN.
 pub fn encode_power_of_two(value: f32, saturate: bool, rounding: Rounding) -> u8 {
     const NAN: u8 = 0xFF;
     const LARGEST: i32 = 0xFE;
@@ -207,14 +208,14 @@ pub fn encode_power_of_two(value: f32, saturate: bool, rounding: Rounding) -> u8
     if (0..=LARGEST).contains(&code) || saturate { code.clamp(0, LARGEST) as u8 } else { NAN }
 }
 
-/// The exponent of the largest power of two that is not above `value`, which is positive and
-/// finite; below all formats' for zero.
+/// Returns the exponent of the largest power of two that is not above `value`, which must be
+/// positive and finite. For zero, the result is below that of every format.
 fn exponent_of(value: f32) -> i32 {
-    // As a double every number has its hidden bit.
+    // As a double, every number has its hidden bit.
     (f64::from(value).to_bits() >> 52) as i32 - 1023
 }
 
-/// `2^exponent`, for exponents of normal doubles.
+/// Returns `2^exponent`, for exponents of normal doubles.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }

@@ -1,28 +1,29 @@
-//! Numbers that look random and are the same on every machine: [`SplitMix64`].
+//! Pseudorandom numbers that are the same on every machine: [`SplitMix64`].
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// The generator SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The numbers that follow from a seed.
+    /// Creates the generator with a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number, from `low` up to `high`.
+    /// Returns the next number, from `low` (inclusive) to `high` (exclusive).
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// The next number.
+    /// Returns the next 64 bits.
     pub const fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed(self.0)
     }
 }
 
-/// Mixes bits well: the generator's finaliser, Stafford's thirteenth variant of that of MurmurHash3.
+/// Mixes bits: the generator's finalizer, Stafford's variant 13 of the MurmurHash3 finalizer.
 pub(crate) const fn mixed(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

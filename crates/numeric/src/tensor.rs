@@ -1,10 +1,10 @@
-//! Tensors: a shape and its elements in row-major order, of a type all of them are values of.
+//! Tensors: a shape and its elements in row-major order, all of one type.
 
 use thiserror::Error;
 
 use crate::element::{ElementType, Storage};
 
-/// The elements of a tensor, row-major.
+/// Elements of a tensor, row-major, by storage type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TensorData {
     /// 32-bit floats.
@@ -13,12 +13,12 @@ pub enum TensorData {
     I64(Vec<i64>),
     /// 32-bit integers.
     I32(Vec<i32>),
-    /// Truth values.
+    /// Booleans.
     Bool(Vec<bool>),
 }
 
 impl TensorData {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
@@ -28,12 +28,12 @@ impl TensorData {
         }
     }
 
-    /// Whether there are no elements.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How the elements are held.
+    /// Returns the storage type of the elements.
     pub fn storage(&self) -> Storage {
         match self {
             Self::F32(_) => Storage::F32,
@@ -43,7 +43,7 @@ impl TensorData {
         }
     }
 
-    /// No elements, held as said.
+    /// Creates an empty list with the given storage.
     pub fn empty(storage: Storage) -> Self {
         match storage {
             Storage::F32 => Self::F32(Vec::new()),
@@ -54,29 +54,29 @@ impl TensorData {
     }
 }
 
-/// Why elements cannot be of a type.
+/// Reason why elements cannot have a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ElementError {
-    /// The type is held in another way.
-    #[error("{element} is held as {:?}, the elements are {found:?}", element.storage())]
+    /// The type has another storage.
+    #[error("{element} needs {:?} storage, but the elements are stored as {found:?}", element.storage())]
     Storage {
-        /// The type asked for.
+        /// Requested type.
         element: ElementType,
-        /// How the elements are held.
+        /// Storage of the elements.
         found: Storage,
     },
     /// An unsigned 64-bit integer of 2^63 or more.
-    #[error("element {position} is {value} as uint64, beyond the largest value held, 9223372036854775807")]
+    #[error("element {position} is {value} as uint64; the largest supported value is 9223372036854775807")]
     TooBig {
         /// Position of the element, row-major.
         position: usize,
-        /// The value.
+        /// Value of the element.
         value: u64,
     },
 }
 
-/// Whether `shape` has exactly `count` elements; a product that overflows has more than any count.
+/// Whether `shape` has exactly `count` elements; false if the product overflows.
 fn holds(shape: &[usize], count: usize) -> bool {
     if shape.contains(&0) {
         return count == 0;
@@ -93,11 +93,11 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor of 32-bit floats.
+    /// Creates a tensor of 32-bit floats.
     ///
     /// # Errors
     ///
-    /// Gives back `data` when its length is not the product of `shape`.
+    /// Returns `data` if its length is not the product of `shape`.
     pub fn from_f32(shape: Vec<usize>, data: Vec<f32>) -> Result<Self, Vec<f32>> {
         if !holds(&shape, data.len()) {
             return Err(data);
@@ -105,12 +105,12 @@ impl Tensor {
         Ok(Self { shape, element: ElementType::F32, data: TensorData::F32(data) })
     }
 
-    /// A tensor of the type that has every value its storage has; [`Tensor::with_element`] gives it a
-    /// narrower one.
+    /// Creates a tensor of the type that has every value of the storage; [`Tensor::with_element`]
+    /// narrows it.
     ///
     /// # Errors
     ///
-    /// Gives back `data` when its length is not the product of `shape`.
+    /// Returns `data` if its length is not the product of `shape`.
     pub fn new(shape: Vec<usize>, data: TensorData) -> Result<Self, TensorData> {
         if !holds(&shape, data.len()) {
             return Err(data);
@@ -118,12 +118,13 @@ impl Tensor {
         Ok(Self { shape, element: data.storage().element(), data })
     }
 
-    /// The tensor with elements of type `element`, which is held as they are: floats are rounded
-    /// to the nearest (to infinity or else NaN beyond the type's range), integers lose upper bits.
+    /// Converts the tensor to elements of type `element`, which must have the same storage. Floats
+    /// are rounded to nearest (beyond the type's range to infinity or, if it has none, NaN);
+    /// integers lose upper bits.
     ///
     /// # Errors
     ///
-    /// [`ElementError::Storage`] when `element` is held in another type than the data;
+    /// [`ElementError::Storage`] if `element` has another storage than the data;
     /// [`ElementError::TooBig`] for an unsigned 64-bit integer of 2^63 or more.
     pub fn with_element(mut self, element: ElementType) -> Result<Self, ElementError> {
         match (&mut self.data, element.integer_range()) {
@@ -140,27 +141,27 @@ impl Tensor {
         Ok(self)
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn element(&self) -> ElementType {
         self.element
     }
 
-    /// The shape, outermost axis first; empty for a scalar.
+    /// Returns the shape, outermost axis first; empty for a scalar.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The elements, row-major.
+    /// Returns the elements, row-major.
     pub fn data(&self) -> &TensorData {
         &self.data
     }
 
-    /// The elements, without their shape.
+    /// Returns the elements without their shape.
     pub fn into_data(self) -> TensorData {
         self.data
     }
 
-    /// The elements when they are floats, of any width.
+    /// Returns the elements if they are floats of any width.
     pub fn as_f32(&self) -> Option<&[f32]> {
         match &self.data {
             TensorData::F32(values) => Some(values),
@@ -168,7 +169,8 @@ impl Tensor {
         }
     }
 
-    /// The elements as real numbers: exactly, but for 64-bit integers beyond 2^53, which are rounded to the nearest.
+    /// Returns the elements as real numbers. Exact, except that 64-bit integers beyond 2^53 are
+    /// rounded to nearest.
     pub fn reals(&self) -> Vec<f64> {
         match &self.data {
             TensorData::F32(values) => values.iter().map(|&value| value.into()).collect(),
@@ -178,8 +180,8 @@ impl Tensor {
         }
     }
 
-    /// Whether shape, type and elements are the same, bit for bit: a NaN is the same as any other, which it is not by `==`,
-    /// and the two zeros are different.
+    /// Whether shape, type and elements are the same, bit for bit. Unlike `==`, all NaN are the
+    /// same, and the two zeros differ.
     pub fn is_same(&self, other: &Self) -> bool {
         let same = |a: &f32, b: &f32| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
         let is_same_data = match (&self.data, &other.data) {
@@ -191,7 +193,7 @@ impl Tensor {
         self.shape == other.shape && self.element == other.element && is_same_data
     }
 
-    /// The elements when they are held as 64-bit integers.
+    /// Returns the elements if they are stored as 64-bit integers.
     pub fn as_i64(&self) -> Option<&[i64]> {
         match &self.data {
             TensorData::I64(values) => Some(values),
@@ -207,7 +209,7 @@ fn round(values: &mut [f32], element: ElementType) {
     }
 }
 
-/// Keeps the lower `bits`, and reads them with or without a sign.
+/// Keeps the lower `bits`, with or without a sign.
 fn wrap_i32(values: &mut [i32], bits: usize, signed: bool) {
     let shift = 32 - bits as u32;
     let wrap = |value: i32| match signed {

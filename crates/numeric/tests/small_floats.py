@@ -1,7 +1,7 @@
 """Prints the digests in tests/main/small_float.rs, as ml_dtypes (0.6) and NumPy convert.
 
-Of all codes' values, and of the codes of every float of which the lower 12 bits are 0 and of its
-two neighbours: among them is every tie between two values of every format.
+One digest covers the values of all codes. The other covers the codes of every float whose lower 12
+bits are 0, and of its two neighbors; these include every tie between two values of every format.
 """
 
 import hashlib

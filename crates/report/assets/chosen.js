@@ -1,4 +1,4 @@
-// The selected layer in the side of the page: what is known of it, always in view.
+// Details of the selected layer, always in view at the side of the page.
 npukit.chosen = (() => {
   const { h, button } = npukit.dom;
   const { int, percent, short, ratio, decibels, known } = npukit.numbers;
@@ -25,7 +25,7 @@ npukit.chosen = (() => {
       return place.replaceChildren(run?.layers.length ? h("p", { class: "quiet" }, "Select a layer in a table, the timeline or the graph: it is then marked everywhere.") : "");
     }
     const layer = run.byKey.get(state.layer);
-    const rows = layer ? facts(layer) : [["In this run", "no layer of this name"]];
+    const rows = layer ? facts(layer) : [["In this run", "no layer with this name"]];
     return place.replaceChildren(h("h2", { "data-name": "chosen-name" }, state.layer),
       h("dl", {}, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
       button("Clear", () => state.select(null, "chosen"), { "data-name": "clear-layer" }));

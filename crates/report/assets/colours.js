@@ -1,7 +1,7 @@
-// Colours that colour-blind readers tell apart: Okabe and Ito's for kinds, viridis for amounts.
+// Colors for color-blind readers: Okabe and Ito's palette for kinds, viridis for amounts.
 npukit.colours = (() => {
   const KINDS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
-  // A second and third round of the kinds, mixed with white and black, before colours repeat.
+  // Second and third round of the kinds, mixed with white and black, before colors repeat.
   const ROUNDS = [["#ffffff", 0], ["#ffffff", 0.45], ["#000000", 0.35]];
   const VIRIDIS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
 
@@ -14,7 +14,7 @@ npukit.colours = (() => {
   }
 
   const kinds = new Map();
-  /// The colour of the kind with this index.
+  /// Returns the color of the kind with this index.
   function kind(index) {
     if (!kinds.has(index)) {
       const [towards, share] = ROUNDS[Math.floor(index / KINDS.length) % ROUNDS.length];
@@ -23,20 +23,20 @@ npukit.colours = (() => {
     return kinds.get(index);
   }
 
-  /// The colour of an amount between 0 and 1.
+  /// Returns the color of an amount between 0 and 1.
   function amount(share) {
     const at = Math.min(1, Math.max(0, share)) * (VIRIDIS.length - 1);
     const below = Math.min(VIRIDIS.length - 2, Math.floor(at));
     return mix(VIRIDIS[below], VIRIDIS[below + 1], at - below);
   }
 
-  /// Black or white, whichever reads better on a colour.
+  /// Returns black or white, whichever has more contrast on a color.
   function ink(colour) {
     const [red, green, blue] = parts(colour);
     return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff";
   }
 
-  /// The page's own colours as they are now: they follow the scheme, the button and the printer.
+  /// Returns the page's current colors, which follow the scheme, the button and the printer.
   function scheme() {
     const style = getComputedStyle(document.documentElement);
     const of = (name) => style.getPropertyValue(`--${name}`).trim();

@@ -1,4 +1,4 @@
-// Two runs beside each other, layer by layer.
+// Comparison of two runs, layer by layer.
 (() => {
   const { h, missing } = npukit.dom;
   const { int, percent, ratio, decibels, plural, known } = npukit.numbers;
@@ -49,7 +49,7 @@
       const faster = rows.filter((row) => row.quotient < 1).length;
       const slower = rows.filter((row) => row.quotient > 1).length;
       body.append(h("p", {}, `${plural(rows.length, "layer")} in both: ${int(faster)} take fewer cycles in ${doc.runs[0].label}, ${int(slower)} more. `
-        + "The ratio is of the first to the second."), table.element, only(doc.runs[0], doc.runs[1]), only(doc.runs[1], doc.runs[0]));
+        + "The ratio is the first run to the second."), table.element, only(doc.runs[0], doc.runs[1]), only(doc.runs[1], doc.runs[0]));
       scope.on("select", (key) => table.choose(key));
       table.choose(state.layer);
     },

@@ -1,8 +1,8 @@
-// The document of the page, and its layers: what time, comparison, timeline and values say of one under one key.
+// Document of the page, and its layers: time, comparison, timeline and values of each layer under one key.
 npukit.data = (() => {
   const list = (value) => (Array.isArray(value) ? value : []);
 
-  /// Keys of names in order: the second of the same name is `NAME #2`.
+  /// Returns unique keys of names in order: the second layer of a name is `NAME #2`.
   function keysOf(names) {
     const seen = new Map();
     return names.map((name) => {
@@ -34,7 +34,7 @@ npukit.data = (() => {
     return { layers: [...byKey.values()], byKey, keys };
   }
 
-  /// Bare values of a run that more than one section wants.
+  /// Values of a run that several sections use.
   function figures(run) {
     const { time, check, compile, run: ran } = run;
     const verdict = check?.verdict;
@@ -58,7 +58,7 @@ npukit.data = (() => {
     };
   }
 
-  /// How full memories are: name, used, of, unit.
+  /// Returns the use of memories: name, used, of, unit.
   function memories(run) {
     const told = list(run.check?.verdict?.memories);
     if (told.length > 0) return told;
@@ -66,19 +66,19 @@ npukit.data = (() => {
       ({ name, used: memory.maximum, of: memory.depth, unit: memory.unit, share: memory.maximum / memory.depth }));
   }
 
-  /// The cycles the timeline and the memory maps cover.
+  /// Returns the number of cycles of the timeline and the memory maps.
   function wholeCycles(run) {
     const map = list(run.memories)[0];
     return run.timeline?.cycles ?? run.time?.cycles?.model ?? (map ? map.columns * map.cycles_per_column : 1);
   }
 
-  /// Texts of all parts of a run, each once.
+  /// Returns the texts of all parts of a run, each once.
   function texts(run, field) {
     const all = [run.check, run.compile, run.time, run.run].flatMap((part) => list(part?.[field]));
     return [...new Set(all)];
   }
 
-  /// A tree of parameters as rows of dotted names.
+  /// Returns a tree of parameters as rows of dotted names.
   function flat(tree, prefix = "") {
     if (tree === null || typeof tree !== "object") return [[prefix, tree]];
     const entries = Array.isArray(tree) ? tree.map((item, index) => [String(index), item]) : Object.entries(tree);

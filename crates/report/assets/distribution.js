@@ -1,4 +1,4 @@
-// Values of each layer against the range of the format: one large, all small, and the same in a table.
+// Values of each layer compared with the range of the format: one large histogram, all small ones, and a table.
 (() => {
   const { h, button, chooser, checkbox, details, missing } = npukit.dom;
   const { int } = npukit.numbers;
@@ -6,7 +6,7 @@
   const { list } = npukit.data;
   const { state, histogram } = npukit;
 
-  /// Each distribution with the key of its layer.
+  /// Returns each distribution with the key of its layer.
   function entriesOf(run) {
     return list(run.distributions).map((one, index) => ({ index, one, key: run.keys.truth[one.layer] ?? null }));
   }
@@ -38,7 +38,7 @@
       if (at >= 0) this.show(at);
     }
 
-    /// Shows one, and makes it the selected layer.
+    /// Shows a distribution, and selects its layer.
     pick(at) {
       this.show(at);
       const { key } = this.entries[at];
@@ -60,7 +60,7 @@
     }
 
     fillStrip() {
-      // One scale for all, so that they can be compared at a glance.
+      // All share one scale, so that they can be compared.
       const extents = this.entries.map(({ one }) => histogram.extent(one));
       const whole = [Math.min(...extents.map(([low]) => low)), Math.max(...extents.map(([, high]) => high))];
       this.strip.replaceChildren(...this.entries.map((entry, at) => h("li", {},
@@ -81,7 +81,7 @@
     }
 
     element() {
-      this.absent = missing("The selected layer has no values of its own here; what follows is another.");
+      this.absent = missing("The selected layer has no values of its own; another layer is shown.");
       this.absent.hidden = state.layer === null || this.entries.some(({ key }) => key === state.layer);
       const legend = h("span", { class: "legend-inline" }, h("span", { class: "swatch float" }), "float ", h("span", { class: "swatch chip" }), "chip");
       const logarithmic = checkbox("logarithmic counts", false, (on) => {
@@ -90,7 +90,7 @@
         this.show(this.at);
       });
       return [h("div", { class: "controls" }, this.choose, logarithmic, legend), this.absent, this.title, this.surface.host, this.facts,
-        details("The same as a table", this.bins), h("h3", {}, "All layers"), this.strip];
+        details("As a table", this.bins), h("h3", {}, "All layers"), this.strip];
     }
   }
 
@@ -98,7 +98,7 @@
     id: "values", title: "Values and the number format",
     draw({ body, run, scope }) {
       if (list(run.distributions).length === 0) {
-        return body.append(missing("No values were measured: the report was made without an input, or the target does not tell its values."));
+        return body.append(missing("No values were measured: the report was made without an input, or the target does not report values."));
       }
       body.append(...new View(run, scope).element());
     },

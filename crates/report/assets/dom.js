@@ -1,4 +1,4 @@
-// Builds elements. Text enters as text nodes alone: names of layers may hold markup.
+// Builds elements. Text is only inserted as text nodes, as names of layers may contain markup.
 "use strict";
 const npukit = {};
 
@@ -19,10 +19,10 @@ npukit.dom = (() => {
     return node;
   }
 
-  /// An HTML element; attributes that begin with `on` are listeners, `vars` are style properties.
+  /// Creates an HTML element; attributes that begin with `on` are listeners, `vars` are style properties.
   const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 
-  /// An SVG element, likewise.
+  /// Creates an SVG element in the same way.
   const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
   let lastId = 0;
@@ -32,7 +32,7 @@ npukit.dom = (() => {
     return h("button", { type: "button", onclick, ...attributes }, label);
   }
 
-  /// A labelled chooser of `[value, text]` pairs; calls `change` with the value.
+  /// Creates a labeled select box of `[value, text]` pairs; calls `change` with the value.
   function chooser(label, pairs, chosen, change) {
     const id = freshId("choose");
     const select = h("select", { id, onchange: () => change(select.value) },

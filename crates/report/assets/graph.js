@@ -1,4 +1,4 @@
-// The network as a graph, coloured by what its layers cost or lose.
+// The network as a graph, colored by cost or error of its layers.
 (() => {
   const { h, button, chooser, details, missing } = npukit.dom;
   const { int, percent, decibels, short, plural, known } = npukit.numbers;
@@ -6,7 +6,7 @@
   const { list } = npukit.data;
   const { state } = npukit;
 
-  /// What nodes can be coloured by: the figure of a layer, where it lies between 0 and 1, and how it is written.
+  /// Figures to color nodes by: value of a layer, its position between 0 and 1, and its format.
   function measures(run) {
     const largest = (value) => Math.max(...run.layers.map(value).filter(known), 0);
     const linear = (value) => {
@@ -81,17 +81,17 @@
         return { colour: share === null ? null : npukit.colours.amount(share), figure: share === null ? "" : measure.write(layer) };
       };
       const host = graph.nodes.filter((node) => node.place === "host").length;
-      const words = `${plural(graph.nodes.length, "node")}, ${int(host)} of them at the host (dashed). A node has its layer's colour and figure; a deep network goes on in the next column.`;
+      const words = `${plural(graph.nodes.length, "node")}, ${int(host)} of them on the host (dashed). A node has its layer's color and figure; a deep network continues in the next column.`;
       const view = new npukit.graphView.GraphView(scope, graph, { look, keyOf, facts: (node) => factsOf(node, layerOf(node)),
-        label: `The network as a graph, from top to bottom. ${words} Plus and minus zoom, arrows move, 0 fits. The table below has the same facts.` });
+        label: `The network as a graph, from top to bottom. ${words} Plus and minus zoom, arrows move, 0 fits. The table below has the same data.` });
       const choose = kinds.length ? chooser("Colour by", kinds.map(({ key, label }) => [key, label]), measure.key, (key) => {
         measure = kinds.find((kind) => kind.key === key);
         scale.replaceChildren(ramp(measure, run));
         view.fill();
-      }) : missing("Nothing is known of the layers to colour by.");
+      }) : missing("The layers have no figures to color by.");
       const nodes = table(run, graph, layerOf, keyOf);
       body.append(h("div", { class: "controls" }, zoomButtons(view), choose, scale),
-        h("p", { class: "quiet" }, words), view.surface.host, details("The same as a table", nodes.element));
+        h("p", { class: "quiet" }, words), view.surface.host, details("As a table", nodes.element));
       scope.on("select", (key, source) => {
         view.choose();
         nodes.choose(key);

@@ -1,12 +1,12 @@
-// Lays a directed graph out in ranks from top to bottom: ranks by longest path, orders by barycentres, places
-// by least squares; a deep one is folded into columns.
+// Layout of a directed graph in ranks from top to bottom: ranks by longest path, orders by barycenters, positions
+// by least squares; a deep graph is folded into columns.
 npukit.graphLayout = (() => {
   const NODE = { width: 164, height: 36 };
   const BEND = { width: 10 };
   const [GAP, RANK, FOLD] = [20, 60, 56];
   const SWEEPS = 8;
 
-  /// Nodes in an order in which sources come first; what lies on a cycle comes last.
+  /// Returns the nodes in topological order; nodes on a cycle come last.
   function topological(count, edges) {
     const waiting = new Array(count).fill(0);
     const next = Array.from({ length: count }, () => []);
@@ -23,19 +23,19 @@ npukit.graphLayout = (() => {
     const order = topological(count, edges);
     const place = new Array(count);
     order.forEach((node, at) => { place[node] = at; });
-    // Only edges that go forward in the order: a cycle, which a network has not, then costs an edge and no more.
+    // Only edges that go forward in the order are used. Networks have no cycles; a cycle would only lose an edge.
     const forward = edges.filter(([from, to]) => place[from] < place[to]);
     const into = Array.from({ length: count }, () => []);
     const out = Array.from({ length: count }, () => []);
     forward.forEach(([from, to]) => { into[to].push(from); out[from].push(to); });
     const rank = new Array(count).fill(0);
     order.forEach((node) => { into[node].forEach((from) => { rank[node] = Math.max(rank[node], rank[from] + 1); }); });
-    // A source stands right above what takes it.
+    // A source is placed directly above its consumer.
     order.forEach((node) => { if (!into[node].length && out[node].length) rank[node] = Math.min(...out[node].map((to) => rank[to])) - 1; });
     return { rank, forward };
   }
 
-  /// Items by rank: nodes, and a bend for each rank that an edge passes.
+  /// Returns items by rank: nodes, and a bend for each rank that an edge passes.
   function itemsOf(count, edges) {
     const { rank, forward } = ranksOf(count, edges);
     const items = rank.map((at, node) => ({ node, rank: at, width: NODE.width, up: [], down: [] }));
@@ -55,7 +55,7 @@ npukit.graphLayout = (() => {
 
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-  /// Orders within ranks, so that few edges cross.
+  /// Orders the items within ranks to reduce edge crossings.
   function order(ranks) {
     ranks.forEach((rank) => rank.forEach((item, at) => { item.at = at; }));
     for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
@@ -71,7 +71,7 @@ npukit.graphLayout = (() => {
     }
   }
 
-  /// Places of a rank nearest to what its items wish, in order and apart: isotonic regression by pooling.
+  /// Returns positions of a rank nearest to the wishes of its items, in order and apart: isotonic regression by pooling.
   function place(rank) {
     let offset = 0;
     const offsets = rank.map((item, at) => {
@@ -110,7 +110,7 @@ npukit.graphLayout = (() => {
     }
   }
 
-  /// Ranks behind which a deep graph is folded into columns that together have the shape of the place: where few edges pass.
+  /// Returns the ranks after which a deep graph is folded into columns with the aspect ratio of the view, where few edges pass.
   function folds(ranks, width, aspect) {
     const columns = Math.sqrt((ranks.length * RANK * aspect) / width);
     const rows = Math.max(6, Math.ceil(ranks.length / Math.max(1, Math.floor(columns))));
@@ -128,7 +128,7 @@ npukit.graphLayout = (() => {
     return cuts;
   }
 
-  /// Puts the ranks into columns, each as wide as it needs, and gives every item its place `y` and its column.
+  /// Assigns the ranks to columns of sufficient width, and sets `y` and the column of every item.
   function fold(ranks, aspect) {
     const edge = (rank, side) => rank.map((item) => item.x + (side * item.width) / 2);
     const widest = Math.max(...ranks.map((rank) => Math.max(...edge(rank, 1)) - Math.min(...edge(rank, -1))));
@@ -142,7 +142,7 @@ npukit.graphLayout = (() => {
     });
   }
 
-  /// A smooth line through the centres of a path, from the foot of the first to the head of the last.
+  /// Returns a smooth line through the centers of a path, from the bottom of the first to the top of the last.
   function line(path) {
     const ends = path.map((item, at) => {
       const half = item.node === null ? 0 : NODE.height / 2;
@@ -158,14 +158,14 @@ npukit.graphLayout = (() => {
     return `C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}`;
   }
 
-  /// From the foot of a column through the gap to the head of the next.
+  /// Returns a line from the bottom of a column through the gap to the top of the next.
   function jump(from, to) {
     const [gap, foot, head] = [to.left - FOLD / 2, from.y + 16, to.y - 16];
     return `C${from.x} ${foot} ${gap} ${foot} ${gap} ${foot - 20}V${head + 20}C${gap} ${head - 8} ${to.x} ${head - 8} ${to.x} ${to.y}`;
   }
 
-  /// Centres of nodes, lines of edges and the box around all, at the drawing's own scale. `aspect` is the width of the place by
-  /// its height: a deep graph is folded into columns, read one after the other.
+  /// Returns the centers of nodes, the lines of edges and the bounding box, in the drawing's own scale. `aspect` is the ratio of
+  /// the view's width to its height: a deep graph is folded into columns, which are read one after the other.
   function layout(count, edges, aspect) {
     const { items, paths } = itemsOf(count, edges);
     const ranks = [];

@@ -1,4 +1,4 @@
-// The graph as a drawing that is zoomed, moved and fitted; a node picks its layer.
+// The graph as a drawing that can be zoomed, moved and fitted; a click on a node selects its layer.
 npukit.graphView = (() => {
   const { s } = npukit.dom;
   const { state } = npukit;
@@ -8,7 +8,7 @@ npukit.graphView = (() => {
   const clipped = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}\u2026` : text);
 
   class GraphView {
-    /// `look(node)` gives `{colour, figure}`, `facts(node)` rows for the tooltip, `keyOf(node)` the layer's key or null.
+    /// `look(node)` returns `{colour, figure}`, `facts(node)` rows for the tooltip, `keyOf(node)` the layer's key or null.
     constructor(scope, graph, { look, facts, keyOf, label }) {
       Object.assign(this, { graph, look, facts, keyOf });
       this.lines = s("g", { class: "edges" });
@@ -25,7 +25,7 @@ npukit.graphView = (() => {
       this.listen();
     }
 
-    /// Nodes in their colours.
+    /// Draws the nodes in their colors.
     fill() {
       if (!this.plan) return;
       this.boxes.replaceChildren(...this.graph.nodes.map((node, at) => this.box(node, this.plan.nodes[at])));
@@ -49,7 +49,7 @@ npukit.graphView = (() => {
       [...this.boxes.children].forEach((box) => box.classList.toggle("chosen", state.layer !== null && box.dataset.key === state.layer));
     }
 
-    /// Lays the graph out for the place it has. Begins at the first node, as large as is read well; with all where that fits.
+    /// Lays the graph out for the available size. It starts at the first node in a readable size, or shows everything if it fits.
     begin() {
       this.plan = npukit.graphLayout.layout(this.graph.nodes.length, this.graph.edges, this.width / HEIGHT);
       this.lines.replaceChildren(...this.plan.lines.map((d) => s("path", { d })));
@@ -89,7 +89,7 @@ npukit.graphView = (() => {
       this.apply();
     }
 
-    /// Brings the first node of a layer to the middle; false when it has none.
+    /// Centers the first node of a layer; returns false if it has none.
     centre(key) {
       const first = this.graph.nodes.findIndex((node) => this.keyOf(node) === key);
       if (first < 0 || !this.plan) return false;

@@ -1,4 +1,4 @@
-// Values of a layer by magnitude, chip beside float, against the range of the number format.
+// Values of a layer by magnitude, on the chip and in float, compared with the range of the number format.
 npukit.histogram = (() => {
   const { s } = npukit.dom;
   const { int, percent, short, compact, plural } = npukit.numbers;
@@ -8,11 +8,11 @@ npukit.histogram = (() => {
   const powers = new Map([..."0123456789-"].map((digit, at) => [digit, "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"[at]]));
   const power = (exponent) => `2${[...String(exponent)].map((digit) => powers.get(digit)).join("")}`;
 
-  /// Elements in all, below the format's step and beyond its largest number, by whole bins.
+  /// Counts elements in total, below the format's step and beyond its largest number, by whole bins.
   function counted(one) {
     const side = (counts, zeros) => {
       const nonzero = sum(counts);
-      // A bin counts as below the step when all of it is, and as beyond when it begins where the largest number ends.
+      // A bin is below the step if all of it is, and beyond the range if it begins where the largest number ends.
       const below = one.step ? sum(counts.filter((_, at) => 2 ** (one.low + at + 1) <= one.step)) : null;
       const beyond = one.largest ? sum(counts.filter((_, at) => 2 ** (one.low + at) >= one.largest)) : null;
       return { all: nonzero + zeros, zeros, below, beyond };
@@ -24,15 +24,15 @@ npukit.histogram = (() => {
     return count === 0 ? `none ${place}` : `${int(count)} (${percent(count / all)}) ${place}`;
   }
 
-  /// Bins end at powers of two: the sentence names the bound that was counted by, and the number beside it.
+  /// Bins end at powers of two, so the text gives the bound of the bins and the exact number.
   function side(name, { all, zeros, below, beyond }, one) {
     const parts = [zeros === 0 ? "none zero" : `${int(zeros)} (${percent(zeros / all)}) zero`];
     if (below !== null) parts.push(rim(below, all, `below ${power(Math.floor(Math.log2(one.step)))} (the step is ${short(one.step)})`));
-    if (beyond !== null) parts.push(rim(beyond, all, `from ${power(Math.ceil(Math.log2(one.largest)))} on (the largest number is ${short(one.largest, 6)})`));
-    return `${name}: ${plural(all, "value")}, of which ${parts.join(", ")}.`;
+    if (beyond !== null) parts.push(rim(beyond, all, `from ${power(Math.ceil(Math.log2(one.largest)))} upwards (the largest number is ${short(one.largest, 6)})`));
+    return `${name}: ${plural(all, "value")}; ${parts.join(", ")}.`;
   }
 
-  /// The facts in words, which are also the drawing's text.
+  /// Returns the facts in words, which are also the drawing's accessible text.
   function words(one) {
     const { chip, float } = counted(one);
     return [side("Float", float, one), side("Chip", chip, one)];
@@ -40,7 +40,7 @@ npukit.histogram = (() => {
 
   function extent(one) {
     const used = one.chip.map((count, at) => [count + one.float[at], one.low + at]).filter(([count]) => count > 0).map(([, exponent]) => exponent);
-    // A float's rims are so far off that they would squeeze the rest: they are told in words alone.
+    // The range of a float is so large that it would squeeze the rest, so it is only given in words.
     const isNear = (rim) => used.length === 0 || (rim > Math.min(...used) - FAR && rim < Math.max(...used) + FAR);
     const rims = [one.step, one.largest].filter(Boolean).map(Math.log2).filter(isNear);
     const all = [...used, ...rims, ...(used.length || rims.length ? [] : [0])];
@@ -54,7 +54,7 @@ npukit.histogram = (() => {
       name && s("text", { class: "rim-name", x: at + (anchor === "end" ? -4 : 4), y: top + 9, "text-anchor": anchor }, name)];
   }
 
-  /// Both bars of every bin; `lift` puts counts onto the height.
+  /// Draws both bars of every bin; `lift` maps counts to heights.
   function bars(one, x, y, base) {
     const wide = x(1) - x(0);
     const bar = (count, at, shift, kind) => (count > 0
@@ -77,7 +77,7 @@ npukit.histogram = (() => {
     return npukit.plot.scale({ low: 0.5, high: Math.max(high, 10), from, to, log: true });
   }
 
-  /// The large drawing, with axes.
+  /// Draws the large histogram, with axes.
   function large(one, width, log) {
     const height = 270;
     const [left, top, right, bottom] = [58 + 58, 26, width - 14, height - 42];
@@ -99,7 +99,7 @@ npukit.histogram = (() => {
     ] };
   }
 
-  /// A small one without axes.
+  /// Draws a small histogram without axes.
   function small(one, [low, high], log) {
     const [width, height] = [150, 52];
     const x = npukit.plot.scale({ low, high, from: 2, to: width - 2 });

@@ -1,4 +1,4 @@
-// All layers as a table: what each costs, what bounds it, how wrong it is.
+// Table of all layers: cost, bound and error of each.
 (() => {
   const { h, freshId, missing } = npukit.dom;
   const { int, percent, short, ratio, decibels, plural } = npukit.numbers;
@@ -17,10 +17,10 @@
         show: (row) => (row.time ? bar(row.time.share / widest, percent(row.time.share)) : null) },
       number("macs", "MACs", timeOf("macs"), int, "Multiply-accumulates"),
       number("utilisation", "utilisation", timeOf("utilisation"), percent,
-        "Of the multipliers; above 100 % where work overlaps with cycles that count to another layer"),
-      { key: "bound", label: "bound", value: boundOf("bound"), hint: "What the roofline says limits the layer",
+        "Utilization of the multipliers; above 100 % if work overlaps with cycles of another layer"),
+      { key: "bound", label: "bound", value: boundOf("bound"), hint: "Limit of the layer according to the roofline",
         show: (row) => row.time && h("span", { class: `bound ${row.time.roofline?.bound}` }, row.time.roofline?.bound) },
-      number("distance", "above bound", boundOf("distance"), ratio, "Cycles by those of the roofline bound"),
+      number("distance", "above bound", boundOf("distance"), ratio, "Cycles divided by the roofline bound"),
     ];
   }
 
@@ -61,18 +61,18 @@
   npukit.addSection({
     id: "layers", title: "Layers",
     draw({ body, run, scope }) {
-      if (run.layers.length === 0) return body.append(missing("No layers are known: neither times nor a comparison are in this report."));
+      if (run.layers.length === 0) return body.append(missing("No layers are known: the report has neither times nor a comparison."));
       const columns = columnsOf(run);
-      // The layer's name heads its row, and is what is picked; its place comes behind.
+      // The layer's name is the row header and is selectable; its index follows.
       [columns[0], columns[1]] = [columns[1], columns[0]];
       const table = new Table({
-        name: "layers", caption: "Layers in the order of the program", columns, rows: run.layers,
+        name: "layers", caption: "Layers in program order", columns, rows: run.layers,
         keyOf: (row) => row.key, pick: (row) => npukit.state.toggle(row.key, "layers"), empty: "No layer passes the filter.",
       });
       const count = h("output", { class: "quiet" }, plural(run.layers.length, "layer"));
       body.append(h("div", { class: "controls" }, filterBox(table, count, run.layers.length), count));
-      if (!run.run?.truth) body.append(missing("Errors and saturations are not here: the report was made without an input."));
-      if (!run.time) body.append(missing("Cycles are not here: the report was made without a timed program."));
+      if (!run.run?.truth) body.append(missing("Errors and saturations are missing: the report was made without an input."));
+      if (!run.time) body.append(missing("Cycles are missing: the report was made without a timed program."));
       body.append(table.element);
       scope.on("select", (key) => table.choose(key));
       table.choose(npukit.state.layer);

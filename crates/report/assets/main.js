@@ -1,4 +1,4 @@
-// Puts the page together: title, sections, choice of the run, scheme, printing, and the address.
+// Assembles the page: title, sections, choice of the run, scheme, printing, and the address.
 (() => {
   const { h, button, chooser, missing } = npukit.dom;
   const { state } = npukit;
@@ -12,7 +12,7 @@
     state.layer = layer !== null && doc.runs.some((one) => one.byKey.has(layer)) ? layer : null;
   }
 
-  /// The address was changed by hand, or by going back.
+  /// Called when the address was edited, or on navigation.
   function followHash(doc) {
     const before = state.run;
     const shown = state.layer;
@@ -27,7 +27,7 @@
     heading.focus({ preventScroll: true });
   }
 
-  /// Links that move the focus and leave the address to the selection.
+  /// Links that move the focus without changing the address, which holds the selection.
   function navigation(sections) {
     return h("ul", {}, sections.map(({ id, title }) => h("li", {}, h("a", { href: `#${id}`, onclick: (event) => {
       event.preventDefault();
@@ -60,7 +60,7 @@
     place.append(schemeButton(), button("Print", () => window.print(), { "data-name": "print" }));
   }
 
-  /// Paper takes all: what is folded is opened, and canvases are drawn in the colours of paper.
+  /// For printing, everything folded is opened, and canvases are drawn in print colors.
   function printing() {
     const paper = window.matchMedia("print");
     const opened = [];
@@ -87,7 +87,7 @@
     controls(doc);
     const sections = npukit.sections.filter((section) => section.wants(doc));
     document.getElementById("sections").append(navigation(sections));
-    if (sections.length === 0) main.append(missing("This report holds no run and no exploration."));
+    if (sections.length === 0) main.append(missing("This report has neither a run nor an exploration."));
     sections.forEach((section) => npukit.drawSection(section, doc, main));
     const place = document.getElementById("chosen");
     ["select", "run"].forEach((event) => state.scope().on(event, () => npukit.chosen.draw(doc, place)));

@@ -1,4 +1,4 @@
-// What is in each memory over time: places up, cycles across, on the timeline's cycles.
+// Contents of each memory over time: addresses up, cycles across, aligned with the timeline.
 (() => {
   const { h, button, details, missing } = npukit.dom;
   const { int, percent, plural } = npukit.numbers;
@@ -11,7 +11,7 @@
 
   const gutter = (width) => npukit.timelineDraw.gutter(width);
 
-  /// Run lengths as rows of cells, the lowest places first.
+  /// Decodes run lengths to rows of cells, lowest addresses first.
   function cellsOf(map) {
     const cells = new Int16Array(map.rows * map.columns);
     let at = 0;
@@ -22,7 +22,7 @@
     return cells;
   }
 
-  /// For each column how many rows hold something, and for each value how many cells.
+  /// Counts the filled rows of each column, and the cells of each value.
   function counted(map, cells) {
     const filled = new Uint32Array(map.columns);
     const byValue = new Map();
@@ -37,7 +37,7 @@
     return value === BEFORE ? scheme.before : npukit.colours.kind(value - 1);
   }
 
-  /// The map as a picture of one pixel a cell; the selected layer's cells are strong, the others pale.
+  /// Draws the map with one pixel per cell; the selected layer's cells are strong, the others pale.
   function pictureOf(map, cells, chosen, scheme) {
     const picture = h("canvas", { width: map.columns, height: map.rows });
     const context = picture.getContext("2d");
@@ -84,7 +84,7 @@
       const { map } = this;
       const cycle = this.fullest() * map.cycles_per_column;
       return `${int(map.used)} of ${int(map.places)} ${map.unit} used, ${percent(map.used / map.places)}; fullest around cycle ${int(cycle)}, `
-        + `with something needed in ${percent(this.filled[this.fullest()] / map.rows)} of the rows (a row is ${plural(map.places_per_row, "place")}).`;
+        + `with live content in ${percent(this.filled[this.fullest()] / map.rows)} of the rows (a row is ${plural(map.places_per_row, "address", "addresses")}).`;
     }
 
     chosen() {
@@ -92,7 +92,7 @@
       return index === undefined || !this.byValue.has(index + 1) ? null : index + 1;
     }
 
-    /// The picture for the present selection and scheme.
+    /// Returns the image for the current selection and scheme.
     current(scheme) {
       const key = `${this.chosen()} ${scheme.before}`;
       if (key !== this.key) [this.key, this.picture] = [key, pictureOf(this.map, this.cells, this.chosen(), scheme)];
@@ -131,7 +131,7 @@
       this.drawFill(context, x, y, scheme);
     }
 
-    /// How much of the memory is needed, as a line over the cells.
+    /// Draws the share of the memory in use as a line over the cells.
     drawFill(context, x, y, scheme) {
       const { map } = this;
       const [first, last] = state.range.map((cycle) => Math.floor(cycle / map.cycles_per_column));
@@ -188,7 +188,7 @@
       if (key !== undefined) state.toggle(key, "memory");
     }
 
-    /// What is in the map, the most first: as a legend to pick from, and as a table.
+    /// Lists the contents of the map, largest first: as a legend to select from, and as a table.
     legend() {
       const all = [...this.byValue].filter(([value]) => value !== 0).sort(([, a], [, b]) => b - a);
       const cells = this.map.rows * this.map.columns;
@@ -199,9 +199,9 @@
       const table = new Table({
         name: "memory-table", caption: `What ${this.map.name} holds`, rows: all.map(([value, count]) => ({ name: this.nameOf(value), share: count / cells })),
         columns: [{ key: "name", label: "written by", value: (row) => row.name },
-          { key: "share", label: "share of places and cycles", number: true, value: (row) => row.share, show: (row) => percent(row.share) }],
+          { key: "share", label: "share of addresses and cycles", number: true, value: (row) => row.share, show: (row) => percent(row.share) }],
       });
-      return h("div", {}, h("ul", { class: "legend", "aria-label": "Colours" }, entries), details(`What ${this.map.name} holds, as a table`, table.element));
+      return h("div", {}, h("ul", { class: "legend", "aria-label": "Colours" }, entries), details(`Contents of ${this.map.name}, as a table`, table.element));
     }
   }
 
@@ -209,9 +209,9 @@
     id: "memory", title: "Memory over time",
     draw({ body, run, scope }) {
       const maps = list(run.memories);
-      if (maps.length === 0) return body.append(missing("There are no maps of memory: the program was not traced, or its memories are not known."));
-      body.append(h("p", { class: "quiet" }, "Places up, cycles across, in step with the timeline. A cell has the colour of the layer that wrote "
-        + "what is there and still needed; the line is how much is needed at once."));
+      if (maps.length === 0) return body.append(missing("Memory maps are missing: the program was not traced, or its memories are unknown."));
+      body.append(h("p", { class: "quiet" }, "Addresses up, cycles across, aligned with the timeline. A cell has the color of the layer that wrote "
+        + "its content, as long as it is needed; the line shows the share in use."));
       body.append(...maps.map((map) => new MapView(run, map, scope).element));
     },
   });

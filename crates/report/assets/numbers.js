@@ -1,4 +1,4 @@
-// How figures are written. What is not known is an en dash.
+// Number formats. An unknown value is an en dash.
 npukit.numbers = (() => {
   const DASH = "\u2013";
   const known = (value) => typeof value === "number" && Number.isFinite(value);
@@ -8,7 +8,7 @@ npukit.numbers = (() => {
   const int = (value) => (known(value) ? grouped(value, 0) : DASH);
   const fixed = (value, digits) => (known(value) ? grouped(value, digits) : DASH);
 
-  /// A share between 0 and 1 in percent; a small one that is not zero never reads as zero.
+  /// Formats a share between 0 and 1 in percent; a small nonzero share never becomes zero.
   function percent(share, digits = 1) {
     if (!known(share)) return DASH;
     const least = 10 ** -digits;
@@ -16,7 +16,7 @@ npukit.numbers = (() => {
     return `${grouped(100 * share, digits)} %`;
   }
 
-  /// Three significant digits, with a power of ten where the number is far from one.
+  /// Formats three significant digits, with a power of ten if the number is far from one.
   function short(value, digits = 3) {
     if (!known(value)) return DASH;
     if (value === 0) return "0";
@@ -25,7 +25,7 @@ npukit.numbers = (() => {
     return grouped(value, Math.max(0, digits - 1 - size));
   }
 
-  /// Thousands and millions by letter, for axes.
+  /// Formats thousands and millions by letter, for axes.
   function compact(value) {
     if (!known(value)) return DASH;
     const units = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
@@ -38,7 +38,7 @@ npukit.numbers = (() => {
   const decibels = (value) => (known(value) ? `${grouped(value, 1)} dB` : DASH);
   const plural = (count, one, many = `${one}s`) => `${int(count)} ${count === 1 ? one : many}`;
 
-  /// Cycles as time at a clock, in the unit that reads best; null without a clock.
+  /// Formats cycles as time at a clock, in a suitable unit; null without a clock.
   function duration(cycles, mhz) {
     if (!known(cycles) || !known(mhz) || mhz <= 0) return null;
     const microseconds = cycles / mhz;

@@ -1,4 +1,4 @@
-// The machine's parameters, its number format and what it takes of an FPGA; where two runs differ is marked.
+// Parameters of the instance, its number format and FPGA resources; differences between two runs are marked.
 (() => {
   const { missing } = npukit.dom;
   const { short, int, known, DASH } = npukit.numbers;
@@ -6,7 +6,7 @@
   const { Table } = npukit.table;
   const { flat } = npukit.data;
 
-  /// What a machine takes: an object of numbers, or a list of `{name, value}`.
+  /// Returns the resources of an instance: an object of numbers, or a list of `{name, value}`.
   function area(run) {
     if (Array.isArray(run.area)) return run.area.map(({ name, value }) => [`area.${name}`, value]);
     return run.area ? flat(run.area, "area") : [];
@@ -25,7 +25,7 @@
   }
 
   npukit.addSection({
-    id: "parameters", title: "Parameters of the machine", perRun: false,
+    id: "parameters", title: "Parameters of the instance", perRun: false,
     draw({ body, doc }) {
       const tables = doc.runs.map((run) => new Map(rowsOf(run)));
       const names = [...new Set(tables.flatMap((table) => [...table.keys()]))];
@@ -40,7 +40,7 @@
         columns.push({ key: "differs", label: "differs", value: (row) => (row.differs ? "differs" : ""),
           show: (row) => (row.differs ? h("strong", { class: "differs" }, "differs") : "") });
         const count = rows.filter((row) => row.differs).length;
-        body.append(missing(count === 0 ? "The two machines have the same parameters." : `${int(count)} of ${int(rows.length)} differ.`));
+        body.append(missing(count === 0 ? "The two instances have the same parameters." : `${int(count)} of ${int(rows.length)} differ.`));
       }
       body.append(new Table({ name: "parameters", caption: "Parameters", columns, rows }).element);
     },

@@ -1,4 +1,4 @@
-// An exploration: all points by any two figures, the front, and a table of what is selected.
+// Exploration: all points by any two figures, the Pareto front, and a table of the selected points.
 (() => {
   const { h, button, chooser, details, missing } = npukit.dom;
   const { int, short, plural, known, percent } = npukit.numbers;
@@ -50,7 +50,7 @@
       });
     }
 
-    /// The points that the table shows: the selected ones, else all that pass.
+    /// Returns the points of the table: the selected ones, or all that pass if none is selected.
     current() {
       const { points } = this.space;
       return this.selection.size ? points.filter((point) => this.selection.has(point.key)) : points.filter(this.passes);
@@ -74,7 +74,7 @@
     update() {
       const rows = this.current();
       const passing = this.space.points.filter(this.passes).length;
-      this.shown.textContent = `${this.selection.size ? `${plural(this.selection.size, "point")} selected` : "none selected: all that pass are listed"}; `
+      this.shown.textContent = `${this.selection.size ? `${plural(this.selection.size, "point")} selected` : "none selected: all matching points are listed"}; `
         + `${int(passing)} of ${plural(this.space.points.length, "point")} pass the filters`;
       this.table.setRows(rows);
       this.plot.surface.redraw();
@@ -88,7 +88,7 @@
       });
     }
 
-    /// Gives the listed points to the reader as a file, made in the page.
+    /// Offers the listed points as a file, made in the page.
     download() {
       const text = npukit.points.csv(this.space, this.table.shown());
       const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
@@ -111,8 +111,8 @@
       const infeasible = space.points.filter((point) => !point.feasible).length;
       const front = space.points.filter((point) => point.pareto).length;
       return `${plural(space.points.length, "point")} for ${list(exploration.models).join(", ")}; objectives: ${list(exploration.objectives).join(", ") || "none"}. `
-        + `${int(front)} are on the front (ringed), ${int(infeasible)} infeasible (hollow), ${int(exploration.pruned ?? 0)} left out because a bound `
-        + "tells that others beat them.";
+        + `${int(front)} are on the front (ringed), ${int(infeasible)} infeasible (hollow), ${int(exploration.pruned ?? 0)} left out because a lower bound `
+        + "shows that others dominate them.";
     }
 
     pruned() {
@@ -121,7 +121,7 @@
       const number = (key, label, w) => ({ key, label, number: true, value: (point) => point[key] ?? null, show: (point) => w(point[key]) });
       const table = new Table({ name: "pruned", caption: "Points left out", rows: pruned, columns: [
         number("index", "#", int), { key: "target", label: "target", value: (point) => point.target },
-        number("bound_milliseconds", "at least, ms", (value) => short(value, 4)), number("beaten_by", "beaten by #", int)] });
+        number("bound_milliseconds", "at least, ms", (value) => short(value, 4)), number("beaten_by", "dominated by #", int)] });
       return details(`Points left out (${pruned.length})`, table.element);
     }
   }
@@ -132,7 +132,7 @@
       if (list(doc.exploration.points).length === 0) return body.append(missing("The exploration has no points."));
       const view = new Exploration(doc.exploration, scope);
       const warnings = list(doc.exploration.warnings);
-      if (view.space.figures.length === 0) body.append(missing("No point has a figure to draw."));
+      if (view.space.figures.length === 0) body.append(missing("No point has figures to draw."));
       body.append(h("p", {}, view.words()));
       if (warnings.length) body.append(h("div", { class: "warnings" }, h("h3", {}, "Warnings"), h("ul", {}, warnings.map((text) => h("li", {}, text)))));
       body.append(view.controls(), h("p", { class: "quiet" }, "Drag a rectangle to select points, with Shift to add; click a point to add or remove it."),

@@ -1,4 +1,4 @@
-// Filters by parameter: boxes where there are few values, bounds where there are many.
+// Filters by parameter: checkboxes for few values, bounds for many.
 npukit.paretoFilters = (() => {
   const { h, checkbox, freshId } = npukit.dom;
   const { known, short } = npukit.numbers;
@@ -23,7 +23,7 @@ npukit.paretoFilters = (() => {
       const id = freshId("bound");
       const box = h("input", { id, type: "number", value: limits[at], step: "any" });
       box.addEventListener("input", () => {
-        // An empty box bounds nothing.
+        // An empty field is not a bound.
         limits[at] = box.value === "" ? [low, high][at] : Number(box.value);
         changed();
       });

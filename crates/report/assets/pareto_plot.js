@@ -1,9 +1,9 @@
-// Points of an exploration by two figures: the front, a rectangle that selects, and a cursor for the keyboard.
+// Points of an exploration by two figures: the front, a rectangle that selects, and a keyboard cursor.
 npukit.paretoPlot = (() => {
   const { s } = npukit.dom;
   const { short, known, plural } = npukit.numbers;
   const MARGIN = [64, 28, 20, 44];
-  // Values as far apart as this are drawn on a logarithmic axis.
+  // Ratio of values above which an axis is logarithmic.
   const APART = 8;
 
   function axis(values, from, to) {
@@ -14,7 +14,7 @@ npukit.paretoPlot = (() => {
   }
 
   class Plot {
-    /// `owner` has `space`, `x` and `y` (figures), `selection` (keys), `passes(point)`, and is told by `select(keys)`.
+    /// `owner` has `space`, `x` and `y` (figures), `selection` (keys), `passes(point)` and `select(keys)`.
     constructor(owner, scope) {
       Object.assign(this, { owner, cursor: -1, brush: null });
       this.surface = npukit.plot.drawing(scope, { name: "pareto", label: "", focusable: true, draw: (width) => this.draw(width) });
@@ -44,10 +44,10 @@ npukit.paretoPlot = (() => {
       const { space, x, y } = this.owner;
       const missing = space.points.length - points.length;
       this.surface.element.setAttribute("aria-label", `${y.label} against ${x.label} of ${plural(points.length, "point")}`
-        + `${missing ? `; ${missing} have not both figures` : ""}. Arrows go from point to point, Enter selects, Escape clears. The table below has the same facts.`);
+        + `${missing ? `; ${missing} lack one of the figures` : ""}. Arrows go from point to point, Enter selects, Escape clears. The table below has the same facts.`);
     }
 
-    /// The stairs between points that none beats, where the axes are the two objectives.
+    /// Draws the steps between Pareto-optimal points if the axes are the two objectives.
     front(points) {
       const { space, x, y } = this.owner;
       const [one, two] = space.objectives;
@@ -56,7 +56,7 @@ npukit.paretoPlot = (() => {
       const best = points.filter((point) => point.pareto).map((point) => [x.value(point), y.value(point)]).sort(([a], [b]) => a - b);
       if (best.length === 0) return null;
       const more = (one.key === x.key ? one : two).more;
-      // Between two points of the front, the one that is worse in x bounds the other's y until its own x.
+      // Between two points of the front, the point that is worse in x bounds the other's y up to its own x.
       const d = best.map(([px, py], at) => {
         if (at === 0) return `M${this.x(px)} ${this.y(py)}`;
         return more ? `V${this.y(py)}H${this.x(px)}` : `H${this.x(px)}V${this.y(py)}`;

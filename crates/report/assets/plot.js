@@ -1,11 +1,11 @@
-// Surfaces to draw on, which follow their width, the scheme and the printer; ticks of axes; the tooltip.
+// Drawing surfaces that follow their width, the scheme and the printer; ticks of axes; the tooltip.
 npukit.plot = (() => {
   const { h, s } = npukit.dom;
 
-  /// Calls `change` with the width of an element, once a frame, whenever it has become another.
+  /// Calls `change` with the width of an element, at most once per frame, when the width has changed.
   function watchWidth(scope, element, change) {
     let last = 0;
-    // In a frame of its own: drawing within the observer may resize again, which browsers report as an error.
+    // In its own frame: drawing within the observer may resize again, which browsers report as an error.
     const observer = new ResizeObserver(() => requestAnimationFrame(() => {
       if (element.clientWidth > 0 && element.clientWidth !== last) change((last = element.clientWidth));
     }));
@@ -13,7 +13,7 @@ npukit.plot = (() => {
     scope.end(() => observer.disconnect());
   }
 
-  /// A canvas as wide as its place. `draw(context, width, colours)` draws in CSS pixels; `heightOf(width)` says how high.
+  /// A canvas of full width. `draw(context, width, colours)` draws in CSS pixels; `heightOf(width)` returns the height.
   function canvas(scope, { label, heightOf, draw, focusable = true, name }) {
     const element = h("canvas", { role: "img", "aria-label": label, tabindex: focusable ? 0 : null, "data-name": name });
     const host = h("div", { class: "canvas" }, element);
@@ -38,12 +38,12 @@ npukit.plot = (() => {
     }
     watchWidth(scope, host, redraw);
     scope.on("scheme", redraw);
-    // Printers take what is drawn now.
+    // Printers use the current drawing.
     scope.on("print", paint);
     return { host, element, redraw };
   }
 
-  /// A drawing in SVG, made anew for each width: `draw(width)` gives its content and height.
+  /// An SVG drawing, remade for each width: `draw(width)` returns its content and height.
   function drawing(scope, { label, draw, name, focusable = false }) {
     const host = h("div", { class: "drawing" });
     const element = s("svg", { role: "img", "aria-label": label, "data-name": name, tabindex: focusable ? 0 : null });
@@ -60,7 +60,7 @@ npukit.plot = (() => {
     return { host, element, redraw };
   }
 
-  /// Round numbers from `low` to `high`, about `count` of them.
+  /// Returns about `count` round numbers from `low` to `high`.
   function ticks(low, high, count) {
     const raw = (high - low) / Math.max(1, count);
     if (!(raw > 0)) return [low];
@@ -72,7 +72,7 @@ npukit.plot = (() => {
     return marks;
   }
 
-  /// The same on a logarithmic axis: powers of ten, with twos and fives where few of them fit.
+  /// Returns round numbers on a logarithmic axis: powers of ten, with twos and fives if few powers fit.
   function logTicks(low, high) {
     const decades = Math.log10(high / low);
     const within = decades > 3 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 5];
@@ -83,7 +83,7 @@ npukit.plot = (() => {
     return marks.filter((mark) => mark >= low * 0.999999 && mark <= high * 1.000001);
   }
 
-  /// An axis: from values to pixels. A logarithmic one wants values above zero.
+  /// An axis: maps values to pixels. A logarithmic axis needs positive values.
   function scale({ low, high, from, to, log }) {
     const put = log ? Math.log10 : (value) => value;
     const [a, b] = [put(low), put(high)];
@@ -97,7 +97,7 @@ npukit.plot = (() => {
     return at;
   }
 
-  /// Lines, numbers and names of two axes around a plot.
+  /// Draws lines, numbers and names of two axes around a plot.
   function axes({ x, y, box, labels, write = npukit.numbers.compact }) {
     const [left, top, right, bottom] = box;
     const across = x.marks(Math.max(2, Math.floor((right - left) / 90)));
@@ -113,7 +113,7 @@ npukit.plot = (() => {
     ];
   }
 
-  /// Shows rows of a name and a value beside the pointer; null hides it.
+  /// Shows rows of a name and a value next to the pointer; null hides them.
   function tip(event, title, rows) {
     const box = document.getElementById("tip");
     box.hidden = !event;

@@ -1,8 +1,8 @@
-// Zoom and pan by wheel, drag and keys, the same wherever something can be moved.
+// Zoom and pan by wheel, drag and keys, the same for everything that moves.
 npukit.pointer = (() => {
   const NEAR = 4;
 
-  /// Tells drags from clicks: `drag(dx, dy, event)` while one lasts, `click(event)` for the others.
+  /// Distinguishes drags from clicks: `drag(dx, dy, event)` during a drag, `click(event)` for a click.
   function drags(element, { drag, click, start, end }) {
     let from = null;
     let last = null;
@@ -31,7 +31,7 @@ npukit.pointer = (() => {
     });
   }
 
-  /// A wheel zooms what has the focus, or with Control held; else the page scrolls on, as its reader expects.
+  /// The wheel zooms the focused element, or any with Control; otherwise the page scrolls as usual.
   function wheel(element, zoom, pan, hint) {
     element.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && document.activeElement !== element) return hint?.();
@@ -42,7 +42,7 @@ npukit.pointer = (() => {
     }, { passive: false });
   }
 
-  /// Runs the action of a key; keys with Control, Alt or Meta are the browser's.
+  /// Runs the action of a key; keys with Control, Alt or Meta are left to the browser.
   function keys(element, actions) {
     element.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || !actions[event.key]) return;

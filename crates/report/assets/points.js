@@ -1,16 +1,16 @@
-// The points of an exploration: their figures, parameters and objectives, and how they are written as CSV.
+// Points of an exploration: figures, parameters and objectives, and their form in CSV.
 npukit.points = (() => {
   const { list, flat } = npukit.data;
   const { known } = npukit.numbers;
 
   const NAMES = {
-    milliseconds: "milliseconds", cycles: "cycles", frames_per_second: "frames a second", instructions: "instructions",
+    milliseconds: "milliseconds", cycles: "cycles", frames_per_second: "frames per second", instructions: "instructions",
     relative_error: "error by range", snr_db: "SNR, dB", argmax_agree: "largest class as in float",
     dsp: "DSP slices", bram: "block RAMs", lut: "lookup tables",
   };
   const AREA = ["dsp", "bram", "lut"];
 
-  /// A point with its parameters by dotted name.
+  /// Returns a point with its parameters by dotted name.
   function pointOf(point) {
     return { ...point, key: String(point.index), flat: new Map(flat(point.parameters || {})) };
   }
@@ -22,14 +22,14 @@ npukit.points = (() => {
     return (point) => point.flat.get(key) ?? null;
   }
 
-  /// Figures and numeric parameters that at least one point has, each with how it is read and called.
+  /// Returns the figures and numeric parameters that at least one point has, each with its accessor and label.
   function figuresOf(points, parameters) {
     const candidates = [...Object.entries(NAMES), ["utilisation", "utilisation"], ...parameters.map((name) => [name, name])];
     return candidates.map(([key, label]) => ({ key, label, isParameter: parameters.includes(key), value: valueOf(key) }))
       .filter(({ value }) => points.some((point) => known(value(point))));
   }
 
-  /// `minimise dsp` as a key and a direction.
+  /// Parses `minimise dsp` to a key and a direction.
   function objectivesOf(texts) {
     return list(texts).map((text) => {
       const [verb, ...rest] = text.split(" ");
@@ -44,7 +44,7 @@ npukit.points = (() => {
       pruned: list(exploration.pruned_points).map(pointOf) };
   }
 
-  /// A cell of CSV: quoted where it would be read otherwise.
+  /// Returns a CSV cell, quoted if needed.
   function cell(value) {
     const text = value === null || value === undefined ? "" : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,4 +1,4 @@
-// What is wrong or wants a look, and what would help: of the check, the compiler, the clock and the comparison.
+// Problems and notes, with remedies: from the check, the compiler, the clock and the comparison.
 (() => {
   const { h, missing } = npukit.dom;
   const { int, plural } = npukit.numbers;
@@ -40,7 +40,7 @@
 
   function hostSteps(run) {
     const rows = [run.check, run.compile, run.time, run.run].map((part) => list(part?.host_steps)).find((steps) => steps.length) || [];
-    return table("host-steps", `Steps left to the host (${rows.length})`, rows,
+    return table("host-steps", `Steps on the host (${rows.length})`, rows,
       [column("node", "node"), column("op", "operator"), column("reason", "reason"), column("output", "result")]);
   }
 
@@ -53,30 +53,30 @@
 
   const WHY = {
     saturation: "results do not fit the number format",
-    error: "its error is larger than rounding explains",
-    underflow: "rounding leaves next to nothing of it",
+    error: "the error exceeds rounding",
+    underflow: "rounding removes nearly all of it",
   };
 
   function parting(run) {
     const at = run.run?.truth?.parts_at;
     if (!at) return null;
     const text = h("p", { class: "verdict bad", "data-name": "parts-at" },
-      h("strong", {}, `The chip parts from float at ${at.input ? "the input " : ""}`),
+      h("strong", {}, `The chip first differs from float at ${at.input ? "the input " : ""}`),
       at.input ? at.at : npukit.dom.button(at.at, () => npukit.state.select(at.at, "problems"), { class: "pick" }),
       `: ${WHY[at.why] ?? at.why}.`);
     return text;
   }
 
-  /// What is good to know but needs nothing done.
+  /// Notes that need no action.
   function aside(run) {
     const parts = [texted("notes", "Notes", texts(run, "notes")),
-      texted("assumptions", "What the cost models assume", list(run.time?.assumptions))].filter(Boolean);
+      texted("assumptions", "Assumptions of the cost models", list(run.time?.assumptions))].filter(Boolean);
     return parts.length ? npukit.dom.details("Notes and assumptions", parts) : null;
   }
 
   const failure = (item) => (typeof item === "string" ? item : item?.message ?? JSON.stringify(item));
 
-  /// Layers that lost values to saturation, the most first.
+  /// Layers with saturated values, most first.
   function saturations(run) {
     const rows = [...list(run.run?.saturations_by_layer)].sort((a, b) => b.count - a.count);
     return table("saturations", "Saturations by layer", rows, [column("layer", "layer"), column("count", "saturations", true)]);
@@ -84,7 +84,7 @@
 
   function weights(run) {
     const poor = list(run.compile?.weights).filter((weight) => weight.is_poor || weight.saturated > 0 || weight.non_finite > 0);
-    return table("weights", "Weights that the format does not hold well", poor, [
+    return table("weights", "Weights that do not fit the format well", poor, [
       column("tensor", "tensor"), column("elements", "elements", true), column("bits_used", "bits used", true),
       column("underflows", "became zero", true), column("saturated", "saturated", true), column("non_finite", "not finite", true),
     ]);
@@ -96,14 +96,14 @@
       const parts = [
         parting(run),
         texted("failures", "Failures", list(run.run?.failures).map(failure)),
-        texted("suggestions", "Suggestions, each tried on the samples", list(run.run?.truth?.suggestions)),
+        texted("suggestions", "Suggestions, each tested on the samples", list(run.run?.truth?.suggestions)),
         problems(run), diagnostics(run), flags(run), saturations(run), weights(run), hostSteps(run),
         texted("warnings", "Warnings", texts(run, "warnings")),
         aside(run),
       ].filter(Boolean);
       const bad = list(run.check?.problems).length + list(run.run?.failures).length;
       if (bad === 0 && !run.run?.truth?.parts_at) {
-        const compared = run.run?.truth ? " and the chip parts nowhere from float" : "; results were not compared with float";
+        const compared = run.run?.truth ? " and the chip agrees with float everywhere" : "; results were not compared with float";
         body.append(missing(run.check ? `The check found no problems${compared}.` : `The network was not checked${compared}.`));
       } else if (bad > 0) {
         body.append(h("p", { class: "verdict bad" }, `${plural(bad, "problem")} in all.`));

@@ -1,4 +1,4 @@
-// The roofline: what each layer reaches beside what the multipliers and the memory allow it.
+// Roofline: throughput of each layer, and its limits by the multipliers and the memory.
 (() => {
   const { h, s, details, missing } = npukit.dom;
   const { int, short, percent, plural, known } = npukit.numbers;
@@ -7,7 +7,7 @@
   const MARGIN = [58, 26, 20, 42];
   const [LEAST, MOST] = [4, 17];
 
-  /// MACs a cycle when all multipliers work in every cycle, as the layers tell it; null when none does.
+  /// Returns the MACs per cycle with all multipliers busy, derived from the layers; null if no layer has any.
   function peakOf(layers) {
     const peaks = layers.map(({ time }) => (time.utilisation > 0 ? time.macs / (time.utilisation * time.cycles) : null)).filter(known);
     return peaks.length ? peaks.sort((a, b) => a - b)[peaks.length >> 1] : null;
@@ -38,7 +38,7 @@
     };
   }
 
-  /// The slope of the memory up to the ridge, then the multipliers' level.
+  /// Draws the slope of the memory up to the ridge, and the level of the multipliers.
   function roofs({ x, y, box }, peak) {
     const [left, top, right, bottom] = box;
     const low = Math.max(x.back(left), y.back(bottom));
@@ -46,7 +46,7 @@
     const level = peak ? `L${right} ${y(peak)}` : "";
     return [
       s("path", { class: "roof", d: `M${x(low)} ${y(low)}L${x(ridge)} ${y(ridge)}${level}` }),
-      peak && s("text", { class: "roof-name", x: right, y: y(peak) - 6, "text-anchor": "end" }, `peak ${short(peak)} MACs a cycle`),
+      peak && s("text", { class: "roof-name", x: right, y: y(peak) - 6, "text-anchor": "end" }, `peak ${short(peak)} MACs per cycle`),
       s("text", { class: "roof-name", "text-anchor": "middle", transform: slope(x, y, low, ridge) }, "memory"),
     ];
   }
@@ -57,7 +57,7 @@
     return `translate(${x(middle)} ${y(middle)}) rotate(${angle}) translate(0 -6)`;
   }
 
-  /// A circle for a layer bound by compute, a square for one bound by memory.
+  /// Draws a circle for a layer bound by compute, a square for a layer bound by memory.
   function mark(point, { x, y }, widest, handlers) {
     const size = LEAST + (MOST - LEAST) * Math.sqrt(point.share / widest);
     const [cx, cy] = [x(point.x), y(point.y)];
@@ -70,8 +70,8 @@
   }
 
   function facts(point) {
-    return [["MACs a cycle", short(point.y)], ["the roof there", short(point.roof)], ["reaches", percent(point.y / point.roof)],
-      ["MACs a cycle of memory", short(point.x)], ["bound", point.time.roofline.bound], ["cycles", int(point.time.cycles)],
+    return [["MACs per cycle", short(point.y)], ["roofline at this point", short(point.roof)], ["reaches", percent(point.y / point.roof)],
+      ["MACs per cycle of memory", short(point.x)], ["bound", point.time.roofline.bound], ["cycles", int(point.time.cycles)],
       ["share", percent(point.share)]];
   }
 
@@ -86,7 +86,7 @@
     });
     const sorted = [...data.points].sort((a, b) => (a.key === state.layer) - (b.key === state.layer) || b.share - a.share);
     return { height, content: [
-      npukit.plot.axes({ ...at, labels: ["MACs a cycle of memory traffic", "MACs a cycle"] }),
+      npukit.plot.axes({ ...at, labels: ["MACs per cycle of memory traffic", "MACs per cycle"] }),
       roofs(at, data.peak), sorted.map((point) => mark(point, at, widest, handlers)), label(sorted.find((point) => point.key === state.layer), at, width),
     ] };
   }
@@ -105,8 +105,8 @@
       pick: (row) => state.toggle(row.key, "roofline"),
       columns: [
         { key: "name", label: "layer", kind: "name", value: (row) => row.name, show: (row) => h("span", { class: "clip", title: row.name }, row.name) },
-        number("x", "MACs a cycle of memory", (row) => row.x, short), number("y", "MACs a cycle", (row) => row.y, short),
-        number("roof", "the roof there", (row) => row.roof, short), number("reached", "reached", (row) => row.y / row.roof, percent),
+        number("x", "MACs per cycle of memory", (row) => row.x, short), number("y", "MACs per cycle", (row) => row.y, short),
+        number("roof", "roofline at this point", (row) => row.roof, short), number("reached", "reached", (row) => row.y / row.roof, percent),
         { key: "bound", label: "bound", value: (row) => row.time.roofline.bound },
       ],
     });
@@ -116,12 +116,12 @@
     const bound = points.filter((point) => point.time.roofline.bound === "memory").length;
     const above = points.filter((point) => point.y > point.roof * 1.0005).length;
     return `${plural(points.length, "layer")}: ${int(bound)} bound by memory (squares), ${int(points.length - bound)} by compute (circles); `
-      + `the larger, the more of the cycles. ${peak ? `The multipliers do at most ${short(peak)} MACs a cycle.` : ""}`
-      + (above ? ` ${plural(above, "layer is", "layers are")} above the roof: part of the work ran in cycles that count to a neighbour.` : "")
+      + `larger marks take more cycles. ${peak ? `The multipliers reach at most ${short(peak)} MACs per cycle.` : ""}`
+      + (above ? ` ${plural(above, "layer is", "layers are")} above the roof: part of the work ran in cycles of a neighboring layer.` : "")
       + (left ? ` ${plural(left, "layer has", "layers have")} no MACs or no memory traffic and ${left === 1 ? "is" : "are"} not drawn.` : "");
   }
 
-  /// Left and right go from point to point by intensity; the selection says which.
+  /// Left and right step through points by intensity; the selection shows the current one.
   function walk(points, by) {
     const sorted = [...points].sort((a, b) => a.x - b.x);
     const at = sorted.findIndex((point) => point.key === state.layer);
@@ -133,16 +133,16 @@
     id: "roofline", title: "Roofline",
     draw({ body, run, scope }) {
       const data = pointsOf(run);
-      if (data.points.length === 0) return body.append(missing("There is no roofline: no layer has both a time and traffic of memory."));
+      if (data.points.length === 0) return body.append(missing("The roofline is missing: no layer has both a time and memory traffic."));
       const surface = npukit.plot.drawing(scope, {
         name: "roofline", focusable: true, draw: (width) => draw(data, width),
-        label: `Roofline. ${words(data)} Left and right select layers; the table below has the same facts.`,
+        label: `Roofline. ${words(data)} Left and right select layers; the table below has the same data.`,
       });
       npukit.pointer.keys(surface.element, {
         ArrowLeft: () => walk(data.points, -1), ArrowRight: () => walk(data.points, 1), Escape: () => state.select(null, "roofline"),
       });
       const points = table(data.points);
-      body.append(h("p", { class: "quiet" }, words(data)), surface.host, details("The same as a table", points.element));
+      body.append(h("p", { class: "quiet" }, words(data)), surface.host, details("As a table", points.element));
       scope.on("select", (key) => { surface.redraw(); points.choose(key); });
       points.choose(state.layer);
     },

@@ -1,8 +1,8 @@
 // Sections of the page: each file adds its own, main.js draws them in order.
 npukit.sections = [];
 
-/// Adds a section. `wants(doc)` says whether the page has it at all; `draw({body, doc, run, scope})` fills it, anew for each
-/// run where it is `perRun`. One that throws says so in its place, and the others are drawn all the same.
+/// Adds a section. `wants(doc)` returns whether the page has it; `draw({body, doc, run, scope})` fills it, again for each run if
+/// it is `perRun`. A section that throws shows the error in its place, and the others are still drawn.
 npukit.addSection = ({ id, title, wants = (doc) => doc.runs.length > 0, perRun = true, draw }) => {
   npukit.sections.push({ id, title, wants, perRun, draw });
 };
@@ -16,7 +16,7 @@ npukit.drawSection = (() => {
     return { body, element: h("section", { id, "aria-labelledby": `${id}-title` }, heading, body) };
   }
 
-  /// Puts a section into the page and keeps it up to date.
+  /// Adds a section to the page and keeps it up to date.
   return (section, doc, main) => {
     const { body, element } = frame(section);
     main.append(element);

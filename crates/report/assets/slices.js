@@ -1,11 +1,11 @@
-// Slices of a track for quick looking up: what is where, and how much of a stretch was worked, by binary search.
+// Slices of a track with fast lookup: what is at a cycle, and how much of a range was worked, by binary search.
 npukit.slices = (() => {
   const FIELDS = 6;
   const SAMPLES = 12;
-  // Kept between calls: a frame asks thousands of times.
+  // Kept between calls, as a frame makes thousands of queries.
   const TALLY = { kind: new Int32Array(SAMPLES + 2), sum: new Float64Array(SAMPLES + 2) };
 
-  /// The first index whose value is above `limit` (or at least it, with `orEqual`) in a sorted array.
+  /// Returns the first index whose value is above `limit` (or at least it, with `orEqual`) in a sorted array.
   function first(values, limit, orEqual) {
     let [low, high] = [0, values.length];
     while (low < high) {
@@ -16,7 +16,7 @@ npukit.slices = (() => {
     return low;
   }
 
-  /// Rows of six numbers in the order of their starts.
+  /// Rows of six numbers, ordered by start.
   function ordered(flat) {
     const count = Math.floor(flat.length / FIELDS);
     const order = Array.from({ length: count }, (_, at) => at * FIELDS);
@@ -39,18 +39,18 @@ npukit.slices = (() => {
       this.start[index] = flat[at];
       this.end[index] = flat[at] + cycles;
       [this.name[index], this.layer[index], this.count[index], this.busy[index]] = [flat[at + 2], flat[at + 3], flat[at + 4], flat[at + 5]];
-      // Slices that overlap end out of order: the furthest end so far is what a search may rely on.
+      // Overlapping slices end out of order, so searches use the largest end so far.
       this.reach[index] = Math.max(this.end[index], index > 0 ? this.reach[index - 1] : 0);
       this.cyclesBefore[index + 1] = this.cyclesBefore[index] + cycles;
       this.busyBefore[index + 1] = this.busyBefore[index] + this.busy[index];
     }
 
-    /// Indices from and up to which slices touch the cycles from `from` up to `to`.
+    /// Returns the index range of slices that touch the cycles from `from` to `to`.
     within(from, to) {
       return [first(this.reach, from), first(this.start, to, true)];
     }
 
-    /// Share of cycles held and of cycles worked between `from` and `to`; slices at the rims count in part.
+    /// Returns the shares of cycles held and of cycles worked between `from` and `to`; slices at the edges are included in part.
     shares(from, to) {
       const [low, high] = this.within(from, to);
       if (low >= high) return { held: 0, worked: 0, low, high };
@@ -66,7 +66,7 @@ npukit.slices = (() => {
       return { held: Math.min(1, held / width), worked: Math.min(1, Math.max(0, worked) / width), low, high };
     }
 
-    /// The kind (an index by `of`) that most cycles between two indices are of, by samples where there are many.
+    /// Returns the most frequent kind (an index by `of`) between two indices, by samples if there are many.
     mostly(of, low, high) {
       if (of[low] === of[high - 1] && high - low <= 2) return of[low];
       const step = Math.max(1, (high - low) / SAMPLES);
@@ -82,7 +82,7 @@ npukit.slices = (() => {
       return TALLY.kind[best];
     }
 
-    /// Marks slices whose name is in a set, so that any stretch tells at once whether it has one.
+    /// Marks slices whose name is in a set, so that any range can be tested quickly.
     search(names) {
       for (let at = 0; at < this.length; at += 1) this.hitsBefore[at + 1] = this.hitsBefore[at] + (names.has(this.name[at]) ? 1 : 0);
     }
@@ -91,7 +91,7 @@ npukit.slices = (() => {
       return this.hitsBefore[high] - this.hitsBefore[low];
     }
 
-    /// The innermost slice at a cycle, else null.
+    /// Returns the innermost slice at a cycle, or null.
     at(cycle) {
       let [low, high] = this.within(cycle, cycle + 1e-9);
       for (high = Math.min(this.length, high + 1); high > low; high -= 1) {

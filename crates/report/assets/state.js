@@ -1,4 +1,4 @@
-// What the reader has chosen: the run, the layer, the cycles in view. The first two are kept in the address.
+// Choices of the reader: the run, the layer, the cycles in view. The first two are kept in the address.
 npukit.state = (() => {
   const listeners = new Map();
   const state = { run: 0, layer: null, range: [0, 1], whole: [0, 1] };
@@ -7,7 +7,7 @@ npukit.state = (() => {
     [...(listeners.get(event) || [])].forEach((listener) => listener(...details));
   }
 
-  /// Listeners that live as long as what a section has drawn.
+  /// Listeners that live as long as the content of a section.
   function scope() {
     const ends = [];
     return {
@@ -31,7 +31,7 @@ npukit.state = (() => {
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   }
 
-  /// Selects a layer by its key, or none; `source` is the section that asked, which need not move.
+  /// Selects a layer by its key, or none; `source` is the section that asked, which need not scroll.
   function select(layer, source) {
     state.layer = layer;
     writeHash();
@@ -46,13 +46,13 @@ npukit.state = (() => {
     emit("run", run);
   }
 
-  /// The cycles that a run has at all; all of them come into view.
+  /// Sets the cycles of a run; all of them come into view.
   function setWhole(cycles) {
     state.whole = [0, Math.max(1, cycles)];
     state.range = [...state.whole];
   }
 
-  /// Brings cycles into view: at least a few, and none that there are not.
+  /// Brings cycles into view: at least a few, and only existing ones.
   function setRange(from, to) {
     const [low, high] = state.whole;
     const width = Math.min(high - low, Math.max(to - from, Math.min(8, high - low)));
@@ -61,7 +61,7 @@ npukit.state = (() => {
     emit("range");
   }
 
-  /// Zooms by a factor about a share of the view, 0 at its left.
+  /// Zooms by a factor about a position of the view, 0 at its left.
   function zoom(factor, about = 0.5) {
     const [from, to] = state.range;
     const width = (to - from) / factor;

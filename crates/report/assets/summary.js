@@ -1,4 +1,4 @@
-// What a reader wants to know first: of one run as tiles, of two beside each other with ratios.
+// Summary: one run as tiles, two runs with ratios.
 (() => {
   const { h } = npukit.dom;
   const { int, fixed, percent, short, ratio, decibels, DASH, known } = npukit.numbers;
@@ -7,7 +7,7 @@
 
   const MODELS = { model: null, estimator: "estimator", estimator_undrained: "estimator, undrained" };
 
-  /// Rows of figures: name, value, how it is written, whether more is better (null: neither).
+  /// Rows of figures: name, value, format, whether more is better (null: neither).
   function rows(run) {
     const of = run.figures;
     const cycles = Object.entries(run.time?.cycles || { model: of.cycles }).sort(([a], [b]) => (b === "model") - (a === "model"));
@@ -15,7 +15,7 @@
     return [
       ...cycles.map(([name, value]) => [`Cycles (${MODELS[name] ?? (name === "model" ? model ?? "cost model" : name)})`, value, int, false]),
       ["Latency, ms", of.latency, (value) => fixed(value, 3), false],
-      ["Frames a second", of.frames, (value) => short(value, 4), true],
+      ["Frames per second", of.frames, (value) => short(value, 4), true],
       ["Clock, MHz", of.clock, (value) => short(value, 4), null],
       ["MACs", of.macs, int, null],
       ["MACs on the chip", of.onChip, percent, true],
@@ -47,7 +47,7 @@
     const model = run.time?.cost_model ?? run.check?.verdict?.cost_model;
     return h("dl", { class: "tiles" },
       tile("Cycles", int(of.cycles), [model, otherCycles(run)].filter(Boolean).join("; ")),
-      tile("Latency", known(of.latency) ? `${short(of.latency, 4)} ms` : DASH, `${short(of.frames, 4)} frames a second`),
+      tile("Latency", known(of.latency) ? `${short(of.latency, 4)} ms` : DASH, `${short(of.frames, 4)} frames per second`),
       tile("Clock", known(of.clock) ? `${short(of.clock, 4)} MHz` : DASH, of.clockSource),
       tile("MACs", int(of.macs), `${percent(of.onChip)} on the chip`),
       tile("Utilisation", percent(of.utilisation), "of the multipliers, over all cycles"),
@@ -58,7 +58,7 @@
 
   function errors(run) {
     const of = run.figures;
-    if (!run.run) return [tile("Error", DASH, "no input was given, so nothing was run")];
+    if (!run.run) return [tile("Error", DASH, "without an input, the network was not run")];
     const agree = known(of.argmax) ? `largest class as in float for ${percent(of.argmax)}` : "";
     return [
       tile("Largest error", short(of.error), `${percent(of.relativeError, 2)} of the range; RMS ${short(of.rmsError)}`),
@@ -69,9 +69,9 @@
 
   function fills(run) {
     const memories = npukit.data.memories(run);
-    if (memories.length === 0) return npukit.dom.missing("How full the memories get is not known: no program was made.");
+    if (memories.length === 0) return npukit.dom.missing("The use of memories is unknown: no program was compiled.");
     return new Table({
-      name: "fills", caption: "How full memories get", rows: memories,
+      name: "fills", caption: "Use of memories", rows: memories,
       columns: [
         { key: "name", label: "memory", value: (row) => row.name },
         { key: "share", label: "filled", value: (row) => row.share, kind: "wide", show: (row) => bar(row.share, percent(row.share)) },
@@ -88,8 +88,8 @@
     const risk = verdict.saturation;
     const problems = list(run.check.problems).length;
     return h("p", { class: verdict.fits && problems === 0 ? "verdict good" : "verdict bad" },
-      h("strong", {}, verdict.fits && problems === 0 ? "The network fits." : "The network does not fit as it is."),
-      ` ${percent(verdict.share_of_macs_on_chip)} of its MACs are on the chip; ${int(verdict.host_steps)} steps are the host's. `,
+      h("strong", {}, verdict.fits && problems === 0 ? "The network fits." : "The network does not fit."),
+      ` ${percent(verdict.share_of_macs_on_chip)} of its MACs are on the chip; ${int(verdict.host_steps)} steps run on the host. `,
       risk ? `Risk of saturation: ${risk.risk}, since ${risk.reason}.` : "");
   }
 
@@ -99,13 +99,13 @@
     return h("div", {}, h("h3", {}, `Warnings (${texts.length})`), h("div", { class: "warnings" }, h("ul", {}, texts.map((text) => h("li", {}, text)))));
   }
 
-  /// Whether the first is better, in a word; nothing where neither is, or next to nothing lies between them.
+  /// Returns whether the first is better, in a word; empty if neither is, or if they are nearly equal.
   function judged({ value, other, more }) {
     if (more === null || !known(value) || !known(other) || Math.abs(value - other) <= 0.0005 * Math.abs(other)) return "";
     return (value > other) === more ? "better" : "worse";
   }
 
-  /// How two figures differ: by ratio, decibels by difference.
+  /// Formats the difference of two figures: as a ratio, for decibels as a difference.
   function between({ value, other, write, quotient }) {
     if (write !== decibels) return ratio(quotient);
     return known(value) && known(other) ? `${value >= other ? "+" : ""}${decibels(value - other)}` : DASH;
@@ -119,7 +119,7 @@
       return { name, value, other, write, more, quotient: known(value) && known(other) && other !== 0 ? value / other : null };
     });
     return new Table({
-      name: "beside", caption: `${ours.label} held against ${theirs.label}`, rows: all,
+      name: "beside", caption: `${ours.label} compared with ${theirs.label}`, rows: all,
       columns: [
         { key: "name", label: "figure", value: (row) => row.name },
         { key: "ours", label: ours.label, number: true, value: (row) => row.value, show: (row) => row.write(row.value) },

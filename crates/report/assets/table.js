@@ -5,7 +5,7 @@ npukit.table = (() => {
 
   const absent = (value) => value === null || value === undefined || Number.isNaN(value);
 
-  /// Orders rows by a column; what is missing comes last in both directions.
+  /// Sorts rows by a column; missing values come last in both directions.
   function order(rows, column, descending) {
     const compare = (a, b) =>
       typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
@@ -16,8 +16,8 @@ npukit.table = (() => {
   }
 
   class Table {
-    /// `columns`: `{key, label, hint, number, value(row), show(row)}`; `pick(row)` is called for the row clicked,
-    /// `keyOf(row)` names rows, and `limit` is how many are shown until all are asked for.
+    /// `columns`: `{key, label, hint, number, value(row), show(row)}`; `pick(row)` is called for a clicked row, `keyOf(row)`
+    /// returns the key of a row, and `limit` is the number of rows shown until all are requested.
     constructor({ name, caption, columns, rows, keyOf, pick, limit = 500, empty = "No rows.", sort }) {
       Object.assign(this, { name, columns, rows, keyOf, pick, limit, empty, chosen: null, sort: sort || null });
       this.passes = () => true;
@@ -37,7 +37,7 @@ npukit.table = (() => {
         "aria-sort": "none" }, turn);
     }
 
-    /// Sorts by a column: numbers from the largest, texts from the first; again turns it round.
+    /// Sorts by a column: numbers in descending, texts in ascending order; a second click reverses it.
     turn(column) {
       const same = this.sort?.key === column.key;
       this.sort = { key: column.key, descending: same ? !this.sort.descending : Boolean(column.number) };
@@ -110,7 +110,7 @@ npukit.table = (() => {
     }
   }
 
-  /// A share as a bar with its number.
+  /// Returns a share as a bar with its number.
   function bar(share, text) {
     const width = Math.max(0, Math.min(1, share || 0));
     return h("span", { class: "bar" }, h("span", { class: "fill", vars: { "--share": width } }), h("span", {}, text));

@@ -1,4 +1,4 @@
-// The timeline of units: zoomed by wheel, keys and buttons, searched by operation, linked with the selected layer.
+// Timeline of units: zoomed by wheel, keys and buttons, searched by operation, linked with the selected layer.
 npukit.timeline = (() => {
   const { h, button, chooser, checkbox, details, freshId, missing } = npukit.dom;
   const { int, plural, duration } = npukit.numbers;
@@ -6,7 +6,7 @@ npukit.timeline = (() => {
   const { Slices } = npukit.slices;
   const drawing = npukit.timelineDraw;
 
-  /// Rows in order: each track, its waits and its counters, then the counters of no track.
+  /// Rows in order: each track with its waits and counters, and finally counters without a track.
   function rowsOf(timeline) {
     const tracks = timeline.tracks.map((track, index) =>
       ({ ...track, index, kind: track.parent === null || track.parent === undefined ? "track" : "wait", slices: new Slices(track.slices) }));
@@ -15,7 +15,7 @@ npukit.timeline = (() => {
       return { ...counter, kind: "counter", cycles: counter.points.filter((_, at) => at % 2 === 0), values,
         most: values.reduce((most, value) => Math.max(most, value), 0) };
     });
-    // Waits and counters of a unit are called by it.
+    // Waits and counters of a unit have its name.
     [...tracks, ...counters].forEach((row) => {
       const unit = tracks[row.parent]?.name;
       if (unit !== undefined && !row.name.startsWith(unit)) row.name = `${unit}: ${row.name}`;
@@ -25,7 +25,7 @@ npukit.timeline = (() => {
     return [...tracks.filter((row) => row.kind === "track").flatMap((row) => [row, ...below(row.index)]), ...loose];
   }
 
-  /// First and last cycle of a layer: on the track of layers where there is one, else on any.
+  /// Returns the first and last cycle of a layer: on the track of layers if it exists, otherwise on any track.
   function extent(rows, layer) {
     const tracks = rows.filter((row) => row.kind === "track");
     const own = tracks.filter((row) => row.name === "layers");
@@ -38,7 +38,7 @@ npukit.timeline = (() => {
     return from < to ? [from, to] : null;
   }
 
-  /// Brings a layer into view with a little of what is around it.
+  /// Brings a layer into view, with some margin.
   function showLayer(run, rows, key) {
     const index = run.byKey.get(key)?.timeline;
     const found = index === undefined ? null : extent(rows, index);
@@ -80,7 +80,7 @@ npukit.timeline = (() => {
 
     words() {
       return `Timeline of ${plural(this.all.filter((row) => row.kind === "track").length, "unit")} over ${int(this.timeline.cycles)} cycles. `
-        + "Plus and minus zoom, arrows move, 0 shows all. The tables below have the same facts.";
+        + "Plus and minus zoom, arrows move, 0 shows all. The tables below have the same data.";
     }
 
     rows() {
@@ -105,9 +105,9 @@ npukit.timeline = (() => {
     }
 
     hint() {
-      const merged = this.timeline.merged > 1 ? ` What is closer than ${int(this.timeline.merged)} cycles was joined, and gaps within count as held.` : "";
-      return h("p", { class: "quiet" }, "A block is as high as the share of its cycles in which the unit worked; what it only "
-        + "held is pale, and its waits are in the thin row below it. Click the timeline, then the wheel zooms "
+      const merged = this.timeline.merged > 1 ? ` Slices closer than ${int(this.timeline.merged)} cycles were merged; gaps within them are drawn as held.` : "";
+      return h("p", { class: "quiet" }, "The height of a block is the share of its cycles in which the unit worked; cycles that it only "
+        + "held are pale, and its waits are in the thin row below it. After a click on the timeline, the wheel zooms "
         + `(elsewhere with Control); drag to move; keys + \u2212 arrows 0.${merged}`);
     }
 
@@ -137,7 +137,7 @@ npukit.timeline = (() => {
       this.surface.redraw();
     }
 
-    /// Goes to the next slice found behind the middle of the view, or before it.
+    /// Goes to the next match after the middle of the view, or before it.
     step(by) {
       if (this.matches.length === 0) return;
       const centre = (state.range[0] + state.range[1]) / 2;
@@ -171,12 +171,12 @@ npukit.timeline = (() => {
     draw({ body, run, scope }) {
       state.setWhole(run.cycles);
       if (!run.timeline) {
-        return body.append(missing(`There is no timeline: ${run.timeline_missing || "no program was timed"}.`), npukit.timelineTables.units(run) ?? "");
+        return body.append(missing(`The timeline is missing: ${run.timeline_missing || "no program was timed"}.`), npukit.timelineTables.units(run) ?? "");
       }
       const view = new View(run, scope, body);
       if (state.layer !== null) showLayer(run, view.all, state.layer);
       const table = npukit.timelineTables.inView(view, scope);
-      body.append(details("Units over the whole program, and what they wait for", npukit.timelineTables.units(run) ?? missing("Not computed.")),
+      body.append(details("Units over the whole program, and their waits", npukit.timelineTables.units(run) ?? missing("Not computed.")),
         details("What is in view, as a table", table),
         details("Instructions by kind", npukit.timelineTables.kinds(run) ?? missing("Not computed.")));
     },

@@ -9,7 +9,7 @@ npukit.timelineDraw = (() => {
 
   const gutter = (width) => (width < NARROW ? 4 : 172);
 
-  /// Places of rows from top to bottom. Where it is narrow, names stand above their rows.
+  /// Positions of rows from top to bottom. In narrow views, names are above their rows.
   function layout(rows, width) {
     const above = width < NARROW ? 13 : 0;
     let y = AXIS + 4;
@@ -23,7 +23,7 @@ npukit.timelineDraw = (() => {
     return { placed, height: y + 6 };
   }
 
-  /// A view: the context with what is needed to put cycles on it.
+  /// A view: the context with the mapping from cycles to pixels.
   function viewOf(context, width, range, colours, look) {
     const left = gutter(width);
     const scale = (width - left - 4) / (range[1] - range[0]);
@@ -70,7 +70,7 @@ npukit.timelineDraw = (() => {
     });
   }
 
-  /// A counter's name, `UNIT: WHAT`, takes two lines where there is room, and says its largest value.
+  /// Draws a counter's name, `UNIT: WHAT`, on two lines if they fit, with its largest value.
   function labelLines(row, narrow) {
     if (row.kind !== "counter") return [row.name];
     const most = `max ${compact(row.most)}${row.unit ? ` ${row.unit}` : ""}`;
@@ -78,25 +78,25 @@ npukit.timelineDraw = (() => {
     return narrow ? [`${row.name}, ${most}`] : [unit, [...what, most].join(", ")];
   }
 
-  /// How strongly a piece is drawn: what a search or the selected layer leaves out is pale.
+  /// Returns the opacity of a piece: pieces outside a search or the selected layer are pale.
   function strength(view, slices, low, high, layer) {
     if (view.searched) return slices.hits(low, high) > 0 ? 1 : 0.1;
     if (view.chosenLayer !== null && view.chosenLayer !== undefined) return layer === view.chosenLayer ? 1 : 0.28;
     return 1;
   }
 
-  /// Sets the colour only when it is another: a frame draws thousands of blocks of few colours.
+  /// Sets the color only if it changes: a frame draws thousands of blocks in few colors.
   function dip(view, colour) {
     if (view.dipped !== colour) view.context.fillStyle = view.dipped = colour;
   }
 
-  /// A block of a row: pale where it is only held, as high as the share of its cycles in which work was done.
+  /// Draws a block of a row: pale where the unit is only held, and as high as the share of its worked cycles.
   function block(view, row, x, width, low, high, held, worked) {
     const { slices } = row;
     const layer = slices.mostly(slices.layer, low, high);
     const colour = view.byName ? npukit.colours.kind(slices.mostly(slices.name, low, high)) : view.layerColour(layer);
     const strong = strength(view, slices, low, high, layer) * (row.kind === "wait" ? 0.5 : 1);
-    // Whole pixels and few tones of pale: neighbours that look the same are then drawn at once.
+    // Whole pixels and few shades, so that equal neighbors are drawn at once.
     const height = Math.max(Math.min(2, row.height), Math.round(row.height * worked));
     const pale = strong * 0.3 * Math.max(0.25, Math.ceil(held * 4) / 4);
     const { pending } = view;
@@ -110,7 +110,7 @@ npukit.timelineDraw = (() => {
     return { colour, strong, share: worked };
   }
 
-  /// Draws what blocks have gathered.
+  /// Draws the collected blocks.
   function flush(view) {
     if (!view.pending) return;
     const { context, pending: { row, x, width, colour, height, pale, strong } } = view;
@@ -131,14 +131,14 @@ npukit.timelineDraw = (() => {
     view.dipped = null;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
-    // On a block that is mostly pale the page's own ink reads better.
+    // On a mostly pale block, the page's text color has more contrast.
     context.fillStyle = drawn.share > 0.6 ? npukit.colours.ink(drawn.colour) : view.colours.ink;
     const start = Math.max(x, view.left);
     const room = Math.min(x + width, view.right) - start - 8;
     if (room > 30) context.fillText(fitted(context, view.names[row.slices.name[at]], room), start + 4, row.top + 12);
   }
 
-  /// Slices at least a pixel wide one by one; the others together, a column of pixels at a time.
+  /// Draws slices of at least a pixel one by one; the others together, one column of pixels at a time.
   function drawSlices(view, row) {
     const { slices } = row;
     let [at, end] = slices.within(...view.range);
@@ -159,23 +159,23 @@ npukit.timelineDraw = (() => {
     flush(view);
   }
 
-  /// Draws the column at a pixel; gives the slice that comes next, and where the column ends.
+  /// Draws the column at a pixel; returns the next slice, and where the column ends.
   function drawColumn(view, row, pixel, at) {
     const { slices } = row;
     const [a, b] = [view.cycle(pixel), view.cycle(pixel + 1)];
     const { held, worked, low, high } = slices.shares(a, b);
     if (high > low) block(view, row, pixel, 1, low, high, held, worked);
-    // The first that ends in another column; always one on, whatever rounding says.
+    // The first that ends in another column; always at least one further, in spite of rounding.
     return [Math.max(at + 1, first(slices.reach, b)), pixel + 1];
   }
 
-  /// A counter as steps: a value holds from its cycle to the next.
+  /// Draws a counter as steps: a value lasts from its cycle to the next.
   function drawCounter(view, row) {
     const { context, colours } = view;
     const { cycles, values, most } = row;
     const [from, to] = view.range;
     const y = (value) => row.top + row.height - (row.height * Math.max(0, value)) / (most || 1);
-    // Before its first value a counter has none.
+    // A counter has no value before its first.
     const begin = Math.max(0, first(cycles, from) - 1);
     const steps = new Path2D();
     for (let at = begin; at < cycles.length && cycles[at] < to; at += 1) {

@@ -1,10 +1,10 @@
-// What the pointer and the keys do to the timeline.
+// Reactions of the timeline to the pointer and the keys.
 npukit.timelineInput = (() => {
   const { int, percent, short, duration, plural } = npukit.numbers;
   const { state } = npukit;
   const drawing = npukit.timelineDraw;
 
-  /// The row and cycle below the pointer.
+  /// Returns the row and cycle below the pointer.
   function spot(view, event) {
     const box = view.surface.element.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
@@ -37,7 +37,7 @@ npukit.timelineInput = (() => {
     ]);
   }
 
-  /// What a column of pixels stands for where its slices are narrower.
+  /// Returns the content of a column of pixels with narrower slices.
   function columnTip(view, event, row, from, to) {
     const { slices } = row;
     const { held, worked, low, high } = slices.shares(from, to);

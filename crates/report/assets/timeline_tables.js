@@ -1,4 +1,4 @@
-// The timeline in tables: units over the whole program, what is in view now, and instructions by kind.
+// The timeline as tables: units over the whole program, the current view, and instructions by kind.
 npukit.timelineTables = (() => {
   const { h } = npukit.dom;
   const { int, percent } = npukit.numbers;
@@ -42,7 +42,7 @@ npukit.timelineTables = (() => {
     return { name: row.name, slices: high - low, held, worked, most };
   }
 
-  /// A table of the cycles in view, made anew a moment after they changed and only while it is open.
+  /// A table of the cycles in view, updated with a delay after they change, and only while it is open.
   function inView(view, scope) {
     const rows = () => view.all.filter((row) => row.slices).map((row) => viewRow(view, row));
     const table = new Table({

@@ -1,4 +1,4 @@
-//! [`Report`]: what the page shows, as data.
+//! [`Report`]: content of the report page, as data.
 
 use npukit_target::Area;
 use npukit_trace::MemoryMap;
@@ -7,32 +7,33 @@ use serde_json::Value;
 
 use crate::timeline::Timeline;
 
-/// What the data of a page say they are.
+/// Schema name in the data of a page.
 pub const SCHEMA: &str = "npukit.report/1";
 
-/// Runs beside each other, or an exploration.
+/// One run, two runs to compare, or an exploration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Version of npukit.
     pub version: String,
-    /// What it is of, in a line.
+    /// Title, in one line.
     pub title: String,
-    /// What was run; the second is what the first is held against.
+    /// The runs. The second is the baseline for the first.
     #[cfg_attr(feature = "schemas", schemars(with = "Vec<Run>"))]
     pub runs: Vec<Value>,
-    /// What `npu explore --json` prints, in a report of that.
+    /// Output of `npu explore --json`, in a report on an exploration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exploration: Option<Value>,
 }
 
-/// A program on its machine. What is missing was not asked for, or is not known of such a program.
+/// Program on its instance. Fields are missing if they were not requested or are unknown for the
+/// program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// Target and instance, and what else tells it from another run.
+    /// Target and instance, and options that distinguish it from another run.
     pub label: String,
-    /// The model or the artifact.
+    /// Model or artifact.
     pub model: String,
     /// Target and instance.
     pub target: String,
@@ -40,66 +41,66 @@ pub struct Run {
     pub version: String,
     /// Parameters of the instance.
     pub parameters: Value,
-    /// What the instance takes of an FPGA.
+    /// FPGA resources of the instance.
     pub area: Option<Area>,
-    /// The format of numbers in its memories.
+    /// Number format of its memories.
     pub format: Option<Format>,
-    /// What `npu time --json` prints.
+    /// Output of `npu time --json`.
     pub time: Option<Value>,
-    /// What `npu compile --json` prints.
+    /// Output of `npu compile --json`.
     pub compile: Option<Value>,
-    /// What `npu check --compile --json` prints.
+    /// Output of `npu check --compile --json`.
     pub check: Option<Value>,
-    /// What `npu run --compare --json` prints.
+    /// Output of `npu run --compare --json`.
     pub run: Option<Value>,
-    /// What each unit does when.
+    /// Activity of each unit over time.
     pub timeline: Option<Timeline>,
-    /// Why there is no timeline.
+    /// Reason why the timeline is missing.
     pub timeline_missing: Option<String>,
-    /// Who needs which places of each memory when.
+    /// Use of each memory over time.
     pub memories: Vec<MemoryMap>,
-    /// The network as it was compiled.
+    /// Network as it was compiled.
     pub graph: Network,
-    /// Values of each layer.
+    /// Distribution of the values of each layer.
     pub distributions: Vec<Distribution>,
 }
 
-/// A format of numbers.
+/// Number format.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Format {
-    /// In words.
+    /// Description in words.
     pub name: String,
-    /// Distance of neighbours; none where it depends on the number.
+    /// Distance between adjacent numbers; `None` if it depends on the number.
     pub step: Option<f64>,
-    /// The largest number that does not saturate.
+    /// Largest number that does not saturate.
     pub largest: f64,
 }
 
-/// Nodes, and who uses whose results.
+/// Nodes and edges of a network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Network {
-    /// Producers first.
+    /// Nodes, producers first.
     pub nodes: Vec<GraphNode>,
-    /// Who makes something, and who uses it.
+    /// Producer and consumer of each result.
     pub edges: Vec<Edge>,
 }
 
-/// Places of two nodes.
+/// Indices of two nodes.
 pub type Edge = [usize; 2];
 
-/// A node of the network.
+/// Node of the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct GraphNode {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Its operator.
+    /// Operator of the node.
     pub op: String,
-    /// The place of its layer in the report of time; -1 for a node of no layer.
+    /// Index of its layer in the time report; -1 if it belongs to no layer.
     pub layer: i64,
-    /// `chip` or `host`; empty where it is not known.
+    /// `chip` or `host`; empty if unknown.
     pub place: String,
     /// Multiply-accumulates.
     pub macs: u64,
@@ -107,26 +108,26 @@ pub struct GraphNode {
     pub shape: Vec<usize>,
 }
 
-/// How large the results of a layer are, on the chip and in float, over all samples.
+/// Histogram of the magnitudes of a layer's results, on the chip and in float, over all samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Distribution {
-    /// Place of the layer in the comparison of layers.
+    /// Index of the layer in the comparison of layers.
     pub layer: usize,
     /// Name of the layer.
     pub name: String,
-    /// The first counts are of sizes from `2^low` up to twice that.
+    /// Exponent of the first bin, which has magnitudes from `2^low` to twice that.
     pub low: i32,
-    /// On the chip: each of twice the size of the one before.
+    /// Counts on the chip. Each bin covers twice the magnitudes of the previous one.
     pub chip: Vec<u64>,
-    /// In float.
+    /// Counts in float.
     pub float: Vec<u64>,
-    /// Zeros on the chip.
+    /// Number of zeros on the chip.
     pub chip_zeros: u64,
-    /// Zeros in float.
+    /// Number of zeros in float.
     pub float_zeros: u64,
-    /// Distance of neighbours of the format, in the model's scale.
+    /// Distance between adjacent numbers of the format, in the model's scale.
     pub step: Option<f64>,
-    /// The largest number of the format, in the model's scale.
+    /// Largest number of the format, in the model's scale.
     pub largest: Option<f64>,
 }

@@ -1,12 +1,15 @@
-//! Figures for papers, in SVG: text stays text, colours are told apart by everybody, light and dark.
+//! Figures for papers, in SVG: with selectable text and colors for color-blind readers, in light
+//! and dark mode.
 
 mod axis;
+mod diagram;
 mod roofline;
 mod scatter;
 mod timeline;
 
 use std::fmt::Write as _;
 
+pub use diagram::diagram;
 pub use roofline::roofline;
 pub use scatter::{Class, Mark, Scatter};
 pub use timeline::timeline;
@@ -14,27 +17,29 @@ pub use timeline::timeline;
 use crate::page::escaped;
 use axis::{Axis, short};
 
-/// Width and height, and what the axes take of them at the left and below.
+/// Width and height, and the space for the axes at the left and at the bottom.
 const SIZE: (f64, f64) = (720.0, 480.0);
 const MARGIN: (f64, f64) = (80.0, 56.0);
 /// Free space at the other sides.
 const EDGE: f64 = 24.0;
 
-/// Colours of layers in turn, by Okabe and Ito.
+/// Colors of layers, used in turn, by Okabe and Ito.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6b7785"];
 
-/// What all figures share.
+/// Style of all figures.
 const STYLE: &str = "svg{color:#1b1f24;background:#fff;font:12px sans-serif}text{fill:currentColor}\
+    rect{stroke:currentColor;stroke-opacity:.5}.outside{fill:#8884;stroke-dasharray:4}.memory{fill:#56b4e966}.unit{fill:#e69f0066}\
+    .control{fill:#009e7355}.path{fill:none;stroke:currentColor;stroke-width:1.5}\
     .grid{stroke:currentColor;opacity:.15}.roof{fill:none;stroke:currentColor;stroke-width:1.5}\
     .point{fill:#6b7785;opacity:.7}.unfit{fill:none;stroke:#6b7785;opacity:.6}.best{fill:#c2410c}.front{fill:none;stroke:#c2410c}\
     @media(prefers-color-scheme:dark){svg{color:#e6e9ed;background:#15181c}.point{fill:#9aa7b5}.unfit{stroke:#9aa7b5}.best{fill:#fb923c}.front{stroke:#fb923c}}";
 
-/// A figure under way.
+/// Figure under construction.
 struct Figure(String);
 
 impl Figure {
-    /// Begins a figure; `told` is what a reader who does not see it is told.
+    /// Begins a figure; `told` is the description for screen readers.
     fn begin((width, height): (f64, f64), told: &str) -> Self {
         Self(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n\
@@ -49,7 +54,7 @@ impl Figure {
         let _ = writeln!(self.0, "{markup}");
     }
 
-    /// A text, whose `anchor` is `start`, `middle` or `end`.
+    /// Adds a text, whose `anchor` is `start`, `middle` or `end`.
     fn text(&mut self, (x, y): (f64, f64), anchor: &str, text: &str) {
         self.add(format_args!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
@@ -57,7 +62,7 @@ impl Figure {
         ));
     }
 
-    /// Marks and names of both axes.
+    /// Adds the marks and names of both axes.
     fn axes(&mut self, x: (&Axis, &str), y: (&Axis, &str)) {
         let (width, height) = SIZE;
         let (top, bottom, left, right) = (EDGE, height - MARGIN.1, MARGIN.0, width - EDGE);
@@ -84,7 +89,7 @@ impl Figure {
     }
 }
 
-/// The axes of a figure for these figures.
+/// Returns the axes for these values.
 fn plane(across: impl Iterator<Item = f64>, up: impl Iterator<Item = f64>) -> (Axis, Axis) {
     let x = Axis::of(across, (MARGIN.0, SIZE.0 - EDGE));
     (x, Axis::of(up, (SIZE.1 - MARGIN.1, EDGE)))

@@ -1,9 +1,11 @@
-//! What a program does as pictures.
+//! Reports on a program's execution, as pages and figures.
 //!
-//! A [`Report`] has what is known of one run, of two beside each other, or of an exploration: [`Report::page`] is one file
-//! for a browser that opens without a network, and [`figure`] draws the same for papers, in SVG.
+//! A [`Report`] has the data of one run, of two runs to compare, or of an exploration.
+//! [`Report::page`] returns one file for a browser, which works without a network; [`figure`] draws
+//! figures for papers, in SVG.
 //!
-//! The crate knows no accelerator: it is given reports, and takes a [`Timeline`] from a recorder by [`Gathering`].
+//! The crate is independent of accelerators: it is given reports, and takes a [`Timeline`] from a
+//! recorder with [`Gathering`].
 
 mod data;
 pub mod figure;

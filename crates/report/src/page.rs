@@ -8,12 +8,12 @@ use crate::data::{Report, SCHEMA};
 const PAGE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/style.css");
 
-/// The content of these scripts.
+/// Includes the content of these scripts.
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => { &[$(include_str!(concat!("../assets/", $name, ".js"))),*] };
 }
 
-/// The scripts in the order in which they are read: later ones use what earlier ones define.
+/// Scripts in the order in which they are read: later ones use definitions of earlier ones.
 #[rustfmt::skip] // A list.
 const SCRIPTS: &[&str] = scripts![
     "dom", "numbers", "colours", "state", "data", "plot", "pointer", "table", "section", "summary",
@@ -22,13 +22,13 @@ const SCRIPTS: &[&str] = scripts![
     "compare", "points", "pareto", "pareto_filters", "pareto_plot", "chosen", "main",
 ];
 
-/// What stands around the data in a page.
+/// Markup around the data in a page.
 const DATA: (&str, &str) = ("<script id=\"data\" type=\"application/json\">", "</script>");
 
 impl Report {
-    /// The report with the name of its form.
+    /// Returns the report as JSON, with its schema name.
     pub fn document(&self) -> Value {
-        // Default: numbers, texts and lists always serialise.
+        // Default: numbers, texts and lists can always be serialized.
         let mut document = serde_json::to_value(self).unwrap_or_default();
         if let Some(fields) = document.as_object_mut() {
             fields.insert("schema".to_owned(), SCHEMA.into());
@@ -36,9 +36,9 @@ impl Report {
         document
     }
 
-    /// One file that opens without a network.
+    /// Returns the page as one file, which works without a network.
     pub fn page(&self) -> String {
-        // No text of a model ends the element that the data are in.
+        // No text of a model may end the element that contains the data.
         let data = shown(self.document()).to_string().replace('<', "\\u003c");
         let parts = [
             ("style", STYLE),
@@ -60,7 +60,8 @@ impl Report {
     }
 }
 
-/// The data in a page that [`Report::page`] made, or in a document of it alone; none in any other text.
+/// Returns the data of a page that [`Report::page`] made, or of a plain JSON document; `None` for
+/// any other text.
 pub fn document_of(text: &str) -> Option<Value> {
     let data = match text.split_once(DATA.0) {
         Some((_, after)) => after.split_once(DATA.1)?.0,
@@ -70,7 +71,7 @@ pub fn document_of(text: &str) -> Option<Value> {
     (document.get("schema")? == SCHEMA).then_some(document)
 }
 
-/// The document with all texts as tables show them: a browser obeys marks of direction as a terminal does.
+/// Escapes all texts as in tables, since a browser obeys direction marks like a terminal.
 fn shown(document: Value) -> Value {
     let own = |text: String| printable(&text).into_owned();
     match document {
@@ -83,7 +84,8 @@ fn shown(document: Value) -> Value {
     }
 }
 
-/// A text in XML or HTML: on a line, as tables show it, since these cannot hold all characters.
+/// Escapes a text for XML or HTML, on one line, with characters that they cannot contain escaped as
+/// in tables.
 pub(crate) fn escaped(text: &str) -> String {
     on_a_line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! [`Timeline`]: what each unit does when, of bounded size; [`Gathering`] takes it from a recorder.
+//! [`Timeline`]: activity of each unit, of bounded size. [`Gathering`] collects it from a recorder.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,74 +7,75 @@ use std::sync::{Arc, Mutex, PoisonError};
 use npukit_trace::{About, Interval, Shown, Sink, Track, Value};
 use serde::Serialize;
 
-/// Slices of a track, at most: beyond them, those that are short and close become one.
+/// Maximum number of slices of a track. Beyond it, short slices that are close to each other are
+/// merged.
 const MOST: usize = 4000;
 
-/// What each unit does when.
+/// Activity of each unit over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Timeline {
-    /// Of the whole program.
+    /// Cycles of the whole program.
     pub cycles: u64,
-    /// Slices that begin in the same so many cycles, and end there, may be one.
+    /// Slices that begin and end within one window of this many cycles may be merged.
     pub merged: u64,
     /// Names of slices.
     pub names: Vec<String>,
     /// Names of the layers of the program.
     pub layers: Vec<String>,
-    /// Units and what they wait for, in the order of the machine.
+    /// Units and their waits, in the order of the machine.
     pub tracks: Vec<Lane>,
-    /// Numbers that change.
+    /// Counters over time.
     pub counters: Vec<Counter>,
 }
 
-/// What one unit does, or waits for.
+/// Activity or waits of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Lane {
-    /// Its name.
+    /// Name of the track.
     pub name: String,
-    /// The place of the unit whose waits these are.
+    /// Index of the unit, if the lane has its waits.
     pub parent: Option<usize>,
-    /// Its slices in order.
+    /// Slices in order.
     #[serde(serialize_with = "flat")]
     #[cfg_attr(feature = "schemas", schemars(with = "Vec<i64>"))]
     pub slices: Vec<Slice>,
-    /// Cycles in which what begins and ends is one slice.
+    /// Length of the windows within which slices are merged, in cycles.
     #[serde(skip)]
     pub(crate) merged: u64,
 }
 
-/// A unit at work. Six numbers of [`Lane::slices`] in this order.
+/// Work of a unit. In [`Lane::slices`], it is six numbers in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// The first cycle.
+    /// First cycle.
     pub start: u64,
-    /// How many, to the last of them.
+    /// Number of cycles.
     pub cycles: u64,
-    /// Place among the names: of the longest where several are one.
+    /// Index of the name; of merged slices, the name of the longest.
     pub name: usize,
-    /// Place among the layers.
+    /// Index of the layer.
     pub layer: Option<usize>,
-    /// How many were made one.
+    /// Number of merged slices.
     pub count: u64,
     /// Cycles of work.
     pub busy: u64,
-    /// Cycles of the longest.
+    /// Cycles of the longest merged slice.
     pub(crate) longest: u64,
 }
 
-/// A number that changes.
+/// Number that changes over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Counter {
-    /// Its name.
+    /// Name of the counter.
     pub name: String,
-    /// The place of the unit that it is of.
+    /// Index of the unit that it belongs to.
     pub parent: Option<usize>,
-    /// What it counts.
+    /// Unit of its values.
     pub unit: String,
-    /// A cycle and the number from there on, in turn.
+    /// Alternating cycles and values; each value starts at its cycle.
     #[serde(serialize_with = "pairs")]
     #[cfg_attr(feature = "schemas", schemars(with = "Vec<f64>"))]
     pub points: Vec<(u64, f64)>,
@@ -94,7 +95,7 @@ fn pairs<S: serde::Serializer>(points: &[(u64, f64)], serializer: S) -> Result<S
 }
 
 impl Lane {
-    /// Adds a slice; too many are made fewer.
+    /// Adds a slice. If there are too many, slices are merged.
     fn push(&mut self, slice: Slice) {
         match self.slices.last_mut().filter(|last| last.joins(&slice, self.merged)) {
             Some(last) => last.join(&slice),
@@ -113,7 +114,7 @@ impl Lane {
 }
 
 impl Slice {
-    /// Whether it and the one after it begin and end in the same `merged` cycles.
+    /// Whether it and the next slice begin and end within the same window of `merged` cycles.
     const fn joins(&self, next: &Self, merged: u64) -> bool {
         merged > 0 && self.start / merged == (next.start + next.cycles).saturating_sub(1) / merged
     }
@@ -128,7 +129,7 @@ impl Slice {
     }
 }
 
-/// Takes a timeline from a recorder, which has it as its sink.
+/// Sink of a recorder that collects a timeline.
 #[derive(Clone, Default)]
 pub struct Gathering(Arc<Mutex<State>>);
 
@@ -137,11 +138,11 @@ struct State {
     timeline: Timeline,
     names: HashMap<String, usize>,
     layers: HashMap<String, usize>,
-    /// By track: where it is.
+    /// Position of each track.
     places: Vec<Place>,
 }
 
-/// Where what is on a track goes.
+/// Destination of a track's events.
 #[derive(Clone, Copy)]
 enum Place {
     Lane(usize),
@@ -149,12 +150,12 @@ enum Place {
 }
 
 impl Gathering {
-    /// What was taken, of a program that takes so many cycles.
+    /// Returns the timeline of a program of `cycles` cycles.
     pub fn timeline(self, cycles: u64) -> Timeline {
-        // Default: who panicked while a track was added left the others whole.
+        // Default: a panic while a track was added leaves the other tracks intact.
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut timeline = std::mem::take(&mut state.timeline);
-        // What is outside of all layers has a name in every trace; here, where there is such a thing.
+        // Every trace has a name for work outside all layers; here only if such work exists.
         let slices = timeline.tracks.iter().flat_map(|lane| &lane.slices);
         let used = slices.filter_map(|slice| slice.layer).max().map_or(0, |last| last + 1);
         timeline.layers.truncate(used);
@@ -196,7 +197,7 @@ impl State {
         let named = |name: &str| self.layers.get(name).copied();
         let layer = match detail("layer") {
             Some(Value::Text(layer)) => named(layer),
-            // The track of layers has their names.
+            // Slices on the track of layers are named after the layers.
             _ => named(interval.name),
         };
         let cycles = end.saturating_sub(start);

@@ -1,14 +1,14 @@
-//! Where tests find files: [`shared`] what is not in the repository, [`golden`] a target's vectors;
-//! [`macro@needs`] lets a test that wants what is absent be seen as ignored.
+//! Test helpers that find files: [`shared`] for files outside the repository, [`golden`] for a
+//! target's vectors. [`macro@needs`] marks a test as ignored if a required file is absent.
 
 use std::path::{Path, PathBuf};
 
 pub use npukit_needs::needs;
 
-/// The path of `name` below the folder of vectors, programs and networks that are not in the repository:
-/// `NPUKIT_SHARED`, or `shared` beside the workspace.
+/// Returns the path of `name` in the folder of vectors, programs and networks that are not in the
+/// repository. The folder is `NPUKIT_SHARED`, or `shared` next to the workspace.
 ///
-/// Panics when it is absent, so tests that call it stand below `#[needs(NPUKIT_SHARED)]`.
+/// Panics if it is absent, so tests that call it must have `#[needs(NPUKIT_SHARED)]`.
 pub fn shared(name: &str) -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let path = std::env::var_os("NPUKIT_SHARED").map_or(default, PathBuf::from).join(name);
@@ -16,32 +16,32 @@ pub fn shared(name: &str) -> PathBuf {
     path
 }
 
-/// The bytes of a file below the same folder. Panics when it cannot be read.
+/// Returns the bytes of a file in the same folder. Panics if it cannot be read.
 pub fn shared_bytes(name: &str) -> Vec<u8> {
     let path = shared(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The path of the golden vectors of a target, which are in the repository: `tests/golden/TARGET`.
+/// Returns the path of the golden vectors of a target in the repository: `tests/golden/TARGET`.
 pub fn golden(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(target)
 }
 
-/// What a rewriting makes of a small example, in text.
+/// A small example of a rewrite, as text before and after.
 #[derive(Clone, Debug)]
 pub struct Rewritten {
-    /// What is particular to the example.
+    /// Subject of the example.
     pub title: &'static str,
-    /// The text before.
+    /// Text before the rewrite.
     pub before: String,
-    /// The text after; equal to `before` where the rewriting leaves the example alone.
+    /// Text after the rewrite; equal to `before` if the rewrite does not apply.
     pub after: String,
 }
 
-/// Compares `examples` with the file `tests/NAME` of the repository, which `headline` begins; with `NPUKIT_BLESS=1`
-/// writes it instead.
+/// Compares `examples` with the file `tests/NAME` of the repository, which begins with `headline`.
+/// With `NPUKIT_BLESS=1` writes the file instead.
 ///
-/// Panics where they differ, with the first line that does.
+/// Panics if they differ, with the first differing line.
 pub fn expect_rewritten(name: &str, headline: &str, examples: &[Rewritten]) {
     let mut text = format!("{headline}\n");
     for Rewritten { title, before, after } in examples {

@@ -1,4 +1,5 @@
-//! How an instance is set: its presets and files, its parameters and system, the options of its compiler and of runs.
+//! Configuration: built-in instances and instance files, parameters, systems, compiler and run
+//! options.
 
 pub mod compile_options;
 pub mod name;

@@ -1,8 +1,8 @@
 //! Runs golden vectors against any target; the library of `npu conform`.
 //!
-//! [`run`] searches paths for files, asks the target which it knows, checks every vector in them
-//! over the machine's cores and sums up in a [`Report`]. What the vectors mean is the target's
-//! business ([`Target::vectors`]).
+//! [`run`] searches paths for vector files and keeps the files that the target knows. It checks
+//! every vector on all cores of the computer and sums up in a [`Report`]. The target defines the
+//! meaning of its vectors ([`Target::vectors`]).
 
 mod report;
 
@@ -15,7 +15,7 @@ use crate::phase::Phase;
 
 pub use report::{Failure, FileReport, Report, Skip};
 
-/// A case and the file it comes from.
+/// One case and the file that contains it.
 struct Task {
     file: usize,
     case: Case,
@@ -23,13 +23,13 @@ struct Task {
 
 /// Checks every golden vector found below `paths`.
 ///
-/// Files whose names do not end as [`Target::vector_extensions`] are not vectors; those that do and that the
-/// target does not know are listed in [`Report::unrecognised`].
+/// Files without one of the extensions in [`Target::vector_extensions`] are ignored. Files with
+/// such an extension that the target does not recognize are listed in [`Report::unrecognised`].
 ///
 /// # Errors
 ///
-/// [`ReadError`] when one of `paths`, or a file below it, cannot be read. A case that fails is not an error
-/// but a line of the report.
+/// [`ReadError`] if one of `paths`, or a file below it, cannot be read. A failing case is not an
+/// error; it is listed in the report.
 pub fn run(target: &Target, paths: &[String], reader: &dyn Reader) -> Result<Report, ReadError> {
     let mut report = Report::default();
     let mut tasks = Vec::new();
@@ -49,7 +49,8 @@ pub fn run(target: &Target, paths: &[String], reader: &dyn Reader) -> Result<Rep
     Ok(report)
 }
 
-/// All files below `paths` with one of the extensions, each once; files named outright, whatever they are.
+/// Lists all files below `paths` with one of the extensions, without duplicates. Files named
+/// explicitly are always included.
 fn find(paths: &[String], extensions: &[&str], reader: &dyn Reader) -> Result<Vec<String>, ReadError> {
     let is_vector = |file: &str| {
         extensions.iter().any(|extension| file.rsplit_once('.').is_some_and(|(_, end)| end == *extension))
@@ -64,7 +65,7 @@ fn find(paths: &[String], extensions: &[&str], reader: &dyn Reader) -> Result<Ve
     Ok(found)
 }
 
-/// The outcomes, in the order of the tasks.
+/// Checks all tasks in parallel; returns the outcomes in the order of the tasks.
 fn check(tasks: Vec<Task>) -> Vec<(usize, String, Outcome)> {
     let phase = Phase::counting("check vectors", tasks.len());
     tasks

@@ -1,34 +1,36 @@
-//! What an accelerator provides.
+//! The contract of an accelerator: what it must and can provide.
 //!
-//! An accelerator must have a [`Target`](target::Target), an [`Instance`](instance::Instance) and, if it compiles or reads
-//! programs, a [`Compiled`](program::Compiled). Of the latter two only `info` must be written: a struct of all that is known
-//! without work. Every other method has a default.
+//! An accelerator must have a [`Target`](target::Target) and an [`Instance`](instance::Instance).
+//! If it compiles or reads programs, it also needs a [`Compiled`](program::Compiled). Of the latter
+//! two only `info` is required: a struct of everything that is known without work. All other
+//! methods have defaults.
 //!
-//! | part | is | without it |
+//! | part | content | without it |
 //! |---|---|---|
-//! | `target` | what is the same of all instances, and how instances and artifacts are read: constants and functions | - |
-//! | `instance::info` | name, parameters, sizes, numbers and forms of an instance | - |
-//! | `instance` | compiler, assembler, disassembler, linter; texts are of the instruction set of `Instance::language` | no such verb |
-//! | `program` | a compiled program: its info, files, words, runs, time | no `npu compile`, `run`, `time` |
-//! | `values` | values in the forms of the target's own tools and memories | no such files as inputs, no images of memory |
-//! | `machine` | a program on its machine, step by step with open memories | no `npu debug`, no run of a program by hand |
-//! | `proof`, `bounds` | a program over a prime field, and with ranges for numbers | no `npu verify` |
+//! | `target` | common to all instances; reads instances and artifacts | - |
+//! | `instance::info` | name, parameters, sizes, number formats and text forms of an instance | - |
+//! | `instance` | compiler, assembler, linter (see `Instance::language`) | no such verb |
+//! | `program` | files, words, runs, time | no `npu compile`, `run`, `time` |
+//! | `values` | values in formats of the target and its memories | no such inputs or images |
+//! | `machine` | a program on its machine, step by step | no `npu debug`, no assembly programs |
+//! | `proof`, `bounds` | a program over a prime field, and on ranges | no `npu verify` |
 //! | `vectors` | golden vectors | no `npu conform` |
-//! | `port`, `convert`, `output` | what goes into a run and comes of it | |
+//! | `port`, `convert`, `output` | inputs and outputs of a run | |
 //!
-//! Five methods are capabilities that hardly a target has. Each answers that it is not there by default, and the verb that
-//! asks for it is its only caller:
+//! Five methods are capabilities that few targets have. By default each reports that it is not
+//! supported. Only the verb in this table calls it:
 //!
-//! | method | is | verb |
+//! | method | returns | verb |
 //! |---|---|---|
 //! | `Instance::circuit` | the instance as a circuit | `npu rtl` |
 //! | `Instance::generator` | a language model, token by token | `npu generate` |
-//! | `Instance::host` | what software on the host writes and reads beside instructions | `npu host` |
-//! | `Compiled::cosim`, `Machine::cosim` | a program on the circuit of its machine, and the same with memories filled by hand | `npu cosim` |
+//! | `Instance::host` | the host's registers and commands, apart from instructions | `npu host` |
+//! | `Compiled::cosim`, `Machine::cosim` | a program on its circuit | `npu cosim` |
 
 pub mod bounds;
 pub mod convert;
 pub mod cosim;
+pub mod diagram;
 pub mod instance;
 pub mod machine;
 pub mod output;

@@ -1,5 +1,5 @@
-//! [`Diagnose`]: what an error is and where, for programs; [`ErrorKind`] finds that of an error whose type is not known
-//! any more.
+//! Structured errors: [`Diagnose`] gives the code and place of an error. [`ErrorKind`] recovers
+//! both from an error whose type was erased.
 
 use std::error::Error;
 
@@ -12,68 +12,69 @@ use crate::config::options::OptionError;
 use crate::contract::port::PortError;
 use crate::files::read::ReadError;
 
-/// Where something is wrong, as far as it is known.
+/// Location of an error; unknown parts are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Place {
-    /// The file, as it was named.
+    /// File, as the user named it.
     pub file: Option<String>,
-    /// Line of a text, from 1.
+    /// Line of a text, starting at 1.
     pub line: Option<usize>,
-    /// Column in characters, from 1.
+    /// Column in characters, starting at 1.
     pub column: Option<usize>,
-    /// Byte of a file that is no text, from 0.
+    /// Byte offset in a binary file, starting at 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
-    /// Node, input or tensor of a model.
+    /// Name of a node, input or tensor of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// Instruction of a program, from 0.
+    /// Index of an instruction in its program, starting at 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instruction: Option<usize>,
-    /// Layer of a program.
+    /// Name of a layer of a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<String>,
 }
 
 impl Place {
-    /// A whole file.
+    /// Returns the place of a whole file.
     pub fn file(path: impl Into<String>) -> Self {
         Self { file: Some(path.into()), ..Self::default() }
     }
 
-    /// A line of a text and a column, both from 1; a column of 0 is none.
+    /// Returns a place in a text, with line and column starting at 1. Column 0 means that the
+    /// column is unknown.
     pub fn text(line: usize, column: usize) -> Self {
         Self { line: Some(line), column: (column > 0).then_some(column), ..Self::default() }
     }
 
-    /// A line of a text, from 1.
+    /// Returns a line of a text, starting at 1.
     pub fn line(line: usize) -> Self {
         Self { line: Some(line), ..Self::default() }
     }
 
-    /// A byte, from 0.
+    /// Returns a byte offset, starting at 0.
     pub fn offset(offset: usize) -> Self {
         Self { offset: Some(offset), ..Self::default() }
     }
 
-    /// A node, input or tensor of a model.
+    /// Returns the place of a node, input or tensor of a model.
     pub fn node(name: &str) -> Self {
         Self { node: Some(name.to_owned()), ..Self::default() }
     }
 
-    /// An instruction of a program and its layer, as far as they are known.
+    /// Returns the place of an instruction and its layer, as far as they are known.
     pub fn of_instruction(instruction: Option<usize>, layer: Option<&str>) -> Self {
         Self { instruction, layer: layer.map(str::to_owned), ..Self::default() }
     }
 
-    /// The place that a parser's message says: `line 3, column 5` as toml does, `line 3 column 5` as serde_json does, or
-    /// `line 3`.
+    /// Extracts the place from a parser's message: `line 3, column 5` (toml), `line 3 column 5`
+    /// (serde_json) or `line 3`.
     pub fn told(message: &str) -> Self {
         let number = |text: &str| {
             let digits = text.find(|c: char| !c.is_ascii_digit()).map_or(text, |end| &text[..end]);
-            digits.parse::<usize>().ok().filter(|number| *number > 0) // Default: no number, no place.
+            digits.parse::<usize>().ok().filter(|number| *number > 0) // Default: without a number the place is unknown.
         };
         let Some((_, after)) = message.split_once("line ") else { return Self::default() };
         let column = after.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(',');
@@ -81,62 +82,62 @@ impl Place {
         Self { line: number(after), column, ..Self::default() }
     }
 
-    /// The same in `file`, if it is in none yet.
+    /// Returns this place in `file`, unless it already names a file.
     #[must_use]
     pub fn in_file(self, file: Option<&str>) -> Self {
         Self { file: self.file.or_else(|| file.map(str::to_owned)), ..self }
     }
 
-    /// Where byte `offset` of `text` is.
+    /// Returns the line and column of byte `offset` in `text`.
     pub fn of_byte(text: &str, offset: usize) -> Self {
-        let before = text.get(..offset).unwrap_or(text); // Default: beyond the text is its end.
+        let before = text.get(..offset).unwrap_or(text); // Default: an offset past the end means the end.
         let line = before.rfind('\n').map_or(0, |end| end + 1);
         Self::text(before.matches('\n').count() + 1, before[line..].chars().count() + 1)
     }
 }
 
-/// One of the faults of an error.
+/// One fault of an error that consists of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What it is.
+    /// Stable code of the error, for programs.
     pub code: &'static str,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// Where.
+    /// Location of the fault.
     pub place: Place,
 }
 
-/// An error that says what it is and where.
+/// An error with a stable code and a location.
 pub trait Diagnose: Coded + Error + 'static {
-    /// What it is and where, as far as it knows itself.
+    /// Returns code and place, as far as the error itself knows them.
     fn diagnosis(&self) -> Diagnosis {
         Diagnosis::at(self, Place::default())
     }
 }
 
-/// What an error of any type is found to be.
+/// Code, place and individual faults of an error of any type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// What it is.
+    /// Stable code of the error, for programs.
     pub code: &'static str,
-    /// Where.
+    /// Location of the error.
     pub place: Place,
-    /// Its faults, when it is several.
+    /// Individual faults, if the error consists of several; otherwise empty.
     pub faults: Vec<Fault>,
 }
 
 impl Diagnosis {
-    /// An error at a place.
+    /// Creates the diagnosis of an error at a place.
     pub fn at(error: &(impl Coded + ?Sized), place: Place) -> Self {
         Self { code: error.code(), place, faults: Vec::new() }
     }
 
-    /// An error that is several faults, each with its place.
+    /// Creates the diagnosis of an error that consists of several faults.
     pub fn several(error: &(impl Coded + ?Sized), faults: Vec<Fault>) -> Self {
         Self { code: error.code(), place: Place::default(), faults }
     }
 
-    /// The same with what a cause says, which knows better.
+    /// Replaces code and place by the values of the underlying cause, which is more precise.
     #[must_use]
     pub fn caused_by(self, cause: Self) -> Self {
         let Place { file, .. } = &self.place;
@@ -147,26 +148,27 @@ impl Diagnosis {
     }
 }
 
-/// A type of errors, by which one is recognised.
+/// Recognizer for one error type.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorKind {
-    /// The codes they may have.
+    /// Codes that errors of this type can have.
     pub codes: &'static [Code],
     diagnose: fn(&(dyn Error + 'static)) -> Option<Diagnosis>,
 }
 
 impl ErrorKind {
-    /// The errors of type `E`.
+    /// Returns the recognizer for errors of type `E`.
     pub const fn of<E: Diagnose>() -> Self {
         Self { codes: E::CODES, diagnose: diagnose::<E> }
     }
 
-    /// The faults of a text of type `E`, which say themselves what and where they are.
+    /// Returns the recognizer for text errors of type `E`, whose faults carry their own codes and
+    /// places.
     pub const fn of_text<E: Coded>() -> Self {
         Self { codes: E::CODES, diagnose: |_| None }
     }
 
-    /// What `error` is, if it is of this type.
+    /// Returns the diagnosis of `error` if it has this type.
     pub fn diagnose(&self, error: &(dyn Error + 'static)) -> Option<Diagnosis> {
         (self.diagnose)(error)
     }
@@ -176,64 +178,64 @@ fn diagnose<E: Diagnose>(error: &(dyn Error + 'static)) -> Option<Diagnosis> {
     Some(error.downcast_ref::<E>()?.diagnosis())
 }
 
-/// What errors of any target are called.
+/// Error codes that all targets share.
 pub mod failure {
     use npukit_base::Code;
 
-    /// An instance's file.
+    /// Code of an invalid instance file.
     pub const INSTANCE: Code = Code {
         name: "invalid-instance",
         meaning: "the parameters of an instance are not of the documented form, out of range or contradict each other",
     };
-    /// An artifact.
+    /// Code of an invalid artifact.
     pub const ARTIFACT: Code = Code {
         name: "invalid-artifact",
-        meaning: "a file of an artifact is not of its format, or says something else than the others",
+        meaning: "a file of an artifact is malformed or contradicts the other files",
     };
-    /// Words.
+    /// Code of invalid instruction words.
     pub const WORDS: Code = Code {
         name: "invalid-words",
-        meaning: "words are no instructions of the instance, or end inside one",
+        meaning: "words are not instructions of the instance, or end inside one",
     };
-    /// Inputs.
+    /// Code of an invalid input file.
     pub const INPUTS: Code = Code {
         name: "invalid-inputs",
-        meaning: "a file of inputs in the target's own text is not of its form",
+        meaning: "an input file in the target's own text format is malformed",
     };
-    /// A compilation.
+    /// Code of a failed compilation.
     pub const COMPILE: Code = Code {
         name: "not-compiled",
-        meaning: "the model cannot be compiled for this instance, for want of memory for instance",
+        meaning: "the model cannot be compiled for this instance, for example for lack of memory",
     };
-    /// A run.
+    /// Code of a failed run.
     pub const RUN: Code =
         Code { name: "machine-stopped", meaning: "the machine cannot execute the program to its end" };
-    /// A comparison with a circuit.
+    /// Code of a failed comparison with a circuit.
     pub const COSIM: Code = Code {
         name: "not-cosimulated",
-        meaning: "a program cannot be compared with the circuit of its machine, or the simulator's files are none",
+        meaning: "a program cannot be compared with the circuit of its machine, or the simulator's files are invalid",
     };
-    /// A measurement.
+    /// Code of a failed time measurement.
     pub const TIME: Code =
-        Code { name: "not-timed", meaning: "the clock or the samples of a program cannot say its cycles" };
+        Code { name: "not-timed", meaning: "the clock or the samples of a program do not give its cycles" };
 }
 
 codes!(OptionError: Code {
     name: "illegal-option",
-    meaning: "an option is not one of the target's, or not with this value",
+    meaning: "an option or its value is unknown to the target",
 });
 codes!(ReadError {
-    Absent = "no-such-file": "there is no file of that name";
-    Unreadable = "unreadable-file": "the system does not let a file be read";
-    Elsewhere = "outside-folder": "a file names another that is not in its folder";
-    NotAName = "no-file-name": "a file names a neighbour by something that is no plain file name";
+    Absent = "no-such-file": "the file does not exist";
+    Unreadable = "unreadable-file": "the operating system cannot read a file";
+    Elsewhere = "outside-folder": "a file names another file outside of its folder";
+    NotAName = "no-file-name": "a file names a neighbor by something that is not a plain file name";
     Changed = "changed-manifest": "a manifest was changed after it was written";
-    Mixed = "mixed-artifact": "files of one artifact are of different compilations";
+    Mixed = "mixed-artifact": "files of one artifact come from different compilations";
 });
 codes!(PortError {
-    Shape = "input-shape": "an input has another shape than the program takes";
+    Shape = "input-shape": "the shape of an input differs from the program's";
     Element = "input-type": "an input does not hold floats";
-    Value = "input-value": "an element of an input is no value of the port's type";
+    Value = "input-value": "the input type cannot represent an element";
     Unknown = "unknown-input": "the program has no input of that name";
     Twice = "input-twice": "an input is given twice";
     Missing = "missing-input": "an input of the program is not given";

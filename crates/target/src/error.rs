@@ -1,4 +1,4 @@
-//! [`TargetError`]: why a target could not do what a verb asked of it.
+//! [`TargetError`]: errors of a target's verbs.
 
 use std::error::Error;
 
@@ -11,71 +11,73 @@ use miette::Diagnostic;
 use crate::config::options::OptionError;
 use crate::lint::Finding;
 
-/// Why a target could not do what was asked.
+/// Why a target could not do what a verb asked for.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// The target does not have this part.
+    /// The target does not support the verb.
     #[error("target `{target}` has no {}", quoted(verb))]
     Unsupported {
         /// Name of the target.
         target: String,
-        /// The verb asked for; after ` of ` what it is asked of, in words.
+        /// The requested verb. After ` of ` follows, in words, the object it was applied to.
         verb: &'static str,
     },
-    /// An option the target does not know, or a value it does not take.
+    /// An option that the target does not know, or a value that the option does not accept.
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// Nodes of the model cannot be lowered; all of them are listed.
+    /// Nodes of the model cannot be lowered; lists all of them.
     #[error("{} of the model cannot be compiled for this target:{}", counted(.0.len() as u64, "node"), list(.0))]
     Refused(Vec<Problem>),
-    /// The released hardware computes something else than the instructions say; all places are listed.
-    #[error("the hardware computes something else than this program says:{}", findings(.0))]
+    /// The released hardware deviates from the instructions; lists all
+    /// findings.
+    #[error("the hardware deviates from the instructions of this program:{}", findings(.0))]
     #[diagnostic(help(
-        "`--sequential` takes the instructions one after the other, `--hardware` computes what the hardware does"
+        "`--sequential` executes the instructions in order, `--hardware` computes the results of the hardware"
     ))]
     Differs(Vec<Finding>),
-    /// A program that gives other outputs when it runs again.
-    #[error("output `{output}` of run {time} is not that of the first run on the same inputs")]
-    #[diagnostic(help("the program relies on memory that it changes itself, and that no driver sets again"))]
+    /// A program whose outputs change when it runs again.
+    #[error("output `{output}` of run {time} differs from the first run on the same inputs")]
+    #[diagnostic(help("the program relies on memory that it changes and that no driver resets"))]
     Unrepeatable {
         /// Name of the output.
         output: String,
-        /// Which run, from 1.
+        /// Number of the differing run, starting at 1.
         time: u32,
     },
-    /// There is no circuit of an instance.
+    /// The circuit does not support the parameters of the instance.
     #[error(transparent)]
     Unbuildable(#[from] Unbuildable),
-    /// Text that is wrong at places it can point to.
+    /// Invalid text, with the places of its faults.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Text(Box<dyn Diagnostic + Send + Sync + 'static>),
-    /// What is wrong with a file, as the target's own error says.
+    /// Invalid file, with the target's own error.
     #[error("{file}: {fault}")]
     File {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         fault: Box<dyn Error + Send + Sync + 'static>,
     },
-    /// Any other error of the target's own.
+    /// Any other target-specific error.
     #[error(transparent)]
     Failed(Box<dyn Error + Send + Sync + 'static>),
 }
 
 impl TargetError {
-    /// An option, or something else that is chosen by name, that is not legal; `reason` says what is.
+    /// Creates the error of an invalid option or other named choice; `reason` states the legal
+    /// values.
     pub fn option(key: &str, value: &str, reason: impl Into<String>) -> Self {
         OptionError { key: key.to_owned(), value: value.to_owned(), reason: reason.into() }.into()
     }
 
-    /// Wraps a target's own error.
+    /// Wraps a target-specific error.
     pub fn failed(error: impl Into<Box<dyn Error + Send + Sync + 'static>>) -> Self {
         Self::Failed(error.into())
     }
 
-    /// Wraps a target's own error about `file`.
+    /// Wraps a target-specific error about `file`.
     pub fn in_file(file: &str, fault: impl Into<Box<dyn Error + Send + Sync + 'static>>) -> Self {
         Self::File { file: file.to_owned(), fault: fault.into() }
     }
@@ -87,14 +89,14 @@ impl TargetError {
 }
 
 codes!(TargetError {
-    Unsupported = "unsupported-verb": "the target does not have this part";
+    Unsupported = "unsupported-verb": "the target does not support the verb";
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
-    Differs = "hardware-differs": "the hardware computes something else than the program says";
+    Differs = "hardware-differs": "the hardware deviates from the instructions of the program";
     Unrepeatable = "unrepeatable": "a program gives other outputs when it runs again";
-    Unbuildable = "no-circuit": "parameters of an instance are none that its circuit can have";
-    Text = "invalid-text": "a text is wrong at places it points to";
-    File = "invalid-file": "a file is not what it is taken for";
-    Failed = "target-failed": "the target could not do what was asked, for a reason without a code";
+    Unbuildable = "no-circuit": "the circuit does not support parameters of the instance";
+    Text = "invalid-text": "a text is invalid; the message shows the places";
+    File = "invalid-file": "a file is malformed";
+    Failed = "target-failed": "the target could not do what was asked, for a reason without a code of its own";
 } carries { Option.0 });
 
 fn findings(findings: &[Finding]) -> String {
@@ -109,10 +111,10 @@ fn findings(findings: &[Finding]) -> String {
     shown.chain(rest).collect()
 }
 
-/// Findings that an error spells out.
+/// Maximum number of findings that an error message lists.
 const MOST_FINDINGS: usize = 10;
 
-/// A verb as it is typed, and after it what it is asked of.
+/// Quotes a verb for a message; the object that follows ` of ` stays unquoted.
 fn quoted(verb: &str) -> String {
     match verb.split_once(" of ") {
         Some((verb, of)) => format!("`{verb}` of {of}"),

@@ -1,4 +1,5 @@
-//! Bytes that come and go: files that are read, artifacts and what holds their parts together, what is kept between runs.
+//! Input and output bytes: reading files, the parts of artifacts and their seals, and the cache
+//! between runs.
 
 pub mod cache;
 pub mod hash;

@@ -1,13 +1,14 @@
-//! What an accelerator gives npukit: the module `contract` has a table of its parts.
+//! Interface between npukit and an accelerator; the module `contract` has a table of its parts.
 //!
-//! A [`Target`] is an architecture, a value of constants and functions; an [`Instance`] is it with its parameters fixed; a
-//! [`Compiled`] is a program for an instance, and a [`Machine`] runs one step by step. What is known of an instance or a program
-//! without work is a struct, [`InstanceInfo`] and [`ProgramInfo`]. All else is optional: a default method answers
-//! [`TargetError::Unsupported`], so a new target compiles with a name and instances alone and gains verbs one by one.
-//! Nothing here touches a file: bytes come in through [`Reader`].
+//! A [`Target`] is an architecture: a value of constants and functions. An [`Instance`] is an
+//! architecture with all parameters fixed. A [`Compiled`] is a program for an instance, and a
+//! [`Machine`] runs a program step by step. What is known without work is a struct:
+//! [`InstanceInfo`] and [`ProgramInfo`]. Everything further is optional. By default such a method
+//! returns [`TargetError::Unsupported`], so a new target compiles with a name and instances alone
+//! and gains verbs one by one. Nothing here opens a file: bytes come in through [`Reader`].
 //!
-//! Three modules are what machines share: [`sim`] memories, faults and the run loop, [`rtl`] circuits, [`conform`] the golden
-//! vectors of any target.
+//! Three modules are shared by all machines: [`sim`] has memories, faults and the run loop, [`rtl`]
+//! circuits, and [`conform`] golden vectors.
 
 mod config;
 pub mod conform;
@@ -38,6 +39,7 @@ pub use contract::convert::{as_element, to_element};
 pub use contract::cosim::{
     CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart, CosimRun,
 };
+pub use contract::diagram;
 pub use contract::instance::generator::{Generator, GeneratorOptions, MakeProgram, Step};
 pub use contract::instance::hand::{HandOptions, HandProgram, ProgramText, program_text};
 pub use contract::instance::host::{

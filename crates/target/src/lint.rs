@@ -1,5 +1,5 @@
-//! [`Finding`]: what `npu lint` says of a program, with the keys of its `--json`. [`Lint`] is a kind of them, and
-//! [`Linted`] are those of a text, without what the text allows.
+//! Findings of `npu lint`. [`Finding`] has the keys of `--json`, [`Lint`] is a kind of finding, and
+//! [`Linted`] holds the findings of a text, except allowed ones.
 
 mod allow;
 mod kind;
@@ -13,19 +13,20 @@ pub use kind::Lint;
 pub use linted::{LINTS_OF_TEXTS, Linted};
 pub use writers::{Overwritten, Writers};
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Runs, but hardly as meant.
+    /// The program runs, but probably not as intended.
     Warning,
-    /// Hardware computes something else than the instructions say one after the other, or cannot run it.
+    /// Hardware cannot run the program, or deviates from the sequential execution of its
+    /// instructions.
     Error,
 }
 
 impl Severity {
-    /// The word.
+    /// Returns the lowercase name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Warning => "warning",
@@ -34,33 +35,35 @@ impl Severity {
     }
 }
 
-/// Something wrong with a program.
+/// A problem found in a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Finding {
-    /// What kind it is, as `lost-addition`: the same word in every program. `npu lint --explain` has a paragraph on each.
+    /// Kind of the finding, for example `lost-addition`; stable across programs. `npu lint
+    /// --explain` describes each kind.
     pub code: &'static str,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// Index of the instruction in the program, from 0; none when it is the whole program's.
+    /// Index of the instruction in the program, starting at 0. `None` if the finding concerns the
+    /// whole program.
     pub instruction: Option<usize>,
-    /// Line of the text that the instruction comes from, from 1, in the file that `diagnostics` names; none for words
-    /// and artifacts, which have no text.
+    /// Line of the instruction in the source text, starting at 1, in the file that `diagnostics`
+    /// names. `None` for words and artifacts, which have no text.
     pub line: Option<usize>,
-    /// Layer of the instruction; none when the program does not know.
+    /// Layer of the instruction; `None` if the program does not record layers.
     pub layer: Option<String>,
-    /// What is wrong, with the numbers, and what to do.
+    /// Description of the problem with its numbers, and a remedy.
     pub message: String,
 }
 
 impl Finding {
-    /// A finding of a kind, which is in the table of its target. It has neither line nor layer yet.
+    /// Creates a finding of a kind from the target's table, without line and layer.
     pub fn new(lint: &'static Lint, severity: Severity, instruction: Option<usize>, message: String) -> Self {
         Self { code: lint.code, severity, instruction, line: None, layer: None, message }
     }
 
-    /// Whether hardware would not do what the program says.
+    /// Returns whether the finding is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -1,7 +1,7 @@
-//! [`Phase`]: a part of long work, which whoever looks sees begin, go on and end.
+//! [`Phase`]: a part of long work whose begin, progress and end can be observed.
 //!
-//! Phases are spans of `tracing`: nothing is handed down to who works, and where nobody looks a phase costs next to
-//! nothing. `docs/logging.md` says what a subscriber gets.
+//! Phases are spans of `tracing`, so no handle must be passed down. Without a subscriber a phase
+//! costs next to nothing. `docs/logging.md` describes what a subscriber receives.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -14,7 +14,7 @@ use tracing::span::EnteredSpan;
 /// The `target` of the spans and events of phases.
 pub const PHASES: &str = "npukit::phase";
 
-/// A part of long work, from where it is made to where it is dropped; phases of a thread nest.
+/// A part of long work, from its creation until it is dropped; the phases of a thread nest.
 ///
 /// ```
 /// use npukit_target::Phase;
@@ -27,7 +27,7 @@ pub const PHASES: &str = "npukit::phase";
 /// }
 /// ```
 #[derive(Debug)]
-#[must_use = "a phase ends where it is dropped"]
+#[must_use = "a phase ends when it is dropped"]
 pub struct Phase {
     name: &'static str,
     is_detail: bool,
@@ -49,7 +49,8 @@ impl Phase {
         Self::of(name, span, false)
     }
 
-    /// As [`Self::counting`], of what is done for every sample or program: it is logged as a detail.
+    /// Like [`Self::counting`], for work that repeats for every sample or program; it is logged as
+    /// a detail.
     pub fn detail(name: &'static str, total: usize) -> Self {
         let span = tracing::debug_span!(target: PHASES, "phase", name, done = Empty, total);
         Self::of(name, span, true)
@@ -59,26 +60,27 @@ impl Phase {
         Self { name, is_detail, begin: Instant::now(), done: AtomicUsize::new(0), span: span.entered() }
     }
 
-    /// A step more is done; on any thread.
+    /// Completes one more step; can be called on any thread.
     pub fn advance(&self) {
         self.span.record("done", self.done.fetch_add(1, Ordering::Relaxed) + 1);
     }
 
-    /// `done` of very many steps are done, which is told now and then.
+    /// Reports that `done` steps are complete. Only every 1,024th step is reported, so it suits
+    /// very long phases.
     pub fn tick(&self, done: usize) {
         if done.is_multiple_of(BETWEEN_TICKS) {
             self.reach(done);
         }
     }
 
-    /// `done` steps are done.
+    /// Reports that `done` steps are complete.
     pub fn reach(&self, done: usize) {
         self.done.store(done, Ordering::Relaxed);
         self.span.record("done", done);
     }
 }
 
-/// Steps of which one is told.
+/// Number of steps between two reports of [`Phase::tick`].
 const BETWEEN_TICKS: usize = 1024;
 
 impl Drop for Phase {
@@ -92,15 +94,15 @@ impl Drop for Phase {
     }
 }
 
-/// How long a phase took.
+/// Duration of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PhaseTime {
-    /// Its name; `other` for what is in no phase.
+    /// Name of the phase; `other` for time outside of all phases.
     pub phase: String,
-    /// Of all phases of that name within the same one.
+    /// Duration in seconds, summed over all phases of this name with the same parent.
     pub seconds: f64,
-    /// Phases around it. Those of depth 0 add up to the whole.
+    /// Nesting depth, starting at 0. The phases of depth 0 add up to the whole.
     pub depth: usize,
 }
 
@@ -116,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes down what happens, but for how long it took.
+    /// Records all events, without their durations.
     #[derive(Clone, Default)]
     struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -169,7 +171,7 @@ mod tests {
         with_default(notes.clone(), || {
             let outer = Phase::counting("outer", 3);
             drop(Phase::begin("inner"));
-            // From any thread.
+            // Steps may complete on any thread.
             std::thread::scope(|scope| _ = scope.spawn(|| outer.advance()));
             outer.advance();
             outer.reach(3);

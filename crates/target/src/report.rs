@@ -1,4 +1,4 @@
-//! What verbs answer with: plain values that serialise to the keys of the command's `--json`.
+//! Results of verbs: plain values that serialize to the keys of `--json`.
 
 pub mod area;
 pub mod benchmark;
@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 use npukit_lower::HostStep;
 use serde::Serialize;
 
-/// A step left to the host.
+/// A step that the host computes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostStepReport {
     /// Name of the node.
     pub node: String,
-    /// Operator.
+    /// Operator of the node.
     pub op: String,
-    /// Output it applies to.
+    /// Program output to which the step applies.
     pub output: String,
-    /// Why the host does it.
+    /// Why the accelerator cannot compute it.
     pub reason: String,
 }
 
@@ -33,75 +33,77 @@ impl From<&HostStep> for HostStepReport {
     }
 }
 
-/// Use of a memory, in the memory's own addressable unit.
+/// Use of a memory, in the addressable unit of that memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MemoryReport {
-    /// Highest number in use at once.
+    /// Peak use: the highest number of units in use at once.
     pub maximum: u64,
-    /// Sum of all allocations.
+    /// Sum of the sizes of all allocations.
     pub aggregate: u64,
     /// Size of the memory.
     pub depth: u64,
-    /// What is counted: `vectors`, `words`, `bytes`.
+    /// Unit of these numbers: `vectors`, `words` or `bytes`.
     pub unit: String,
 }
 
-/// What a program is.
+/// Summary of a program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ProgramReport {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
     /// Target and instance, as `TARGET:INSTANCE`.
     pub target: String,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Multiply-accumulates of the model, padding left out; none when the artifact does not say.
+    /// Multiply-accumulates of the model, without padding; `None` if the artifact does not record
+    /// them.
     pub macs: Option<u64>,
-    /// Use of each memory by name; empty when the artifact does not say.
+    /// Use of each memory by name; empty if the artifact does not record it.
     pub memory: BTreeMap<String, MemoryReport>,
-    /// Steps left to the host.
+    /// Steps that the host computes.
     pub host_steps: Vec<HostStepReport>,
-    /// Layers; empty when the artifact does not say.
+    /// Names of the layers; empty if the artifact does not record them.
     pub layers: Vec<String>,
-    /// What the compiler chose, by option; empty when the artifact does not say.
+    /// Choices of the compiler, by option; empty if the artifact does not record them.
     pub choices: BTreeMap<String, String>,
-    /// Constants that did not fit the number format; none when the artifact does not say.
+    /// Number of constants that saturated in the number format; `None` if the artifact does not
+    /// record it.
     pub saturated_constants: Option<u64>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Results at a layer that did not fit the number format.
+/// Number of saturated results in one layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Saturation {
-    /// Name of the layer, or of the kind of instruction when layers are not known.
+    /// Name of the layer, or of the kind of instruction if layers are unknown.
     pub layer: String,
-    /// Number of results.
+    /// Number of saturated results.
     pub count: u64,
 }
 
-/// Values that did not fit the number format.
+/// Number of values that saturated in the number format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Saturations {
-    /// Input values.
+    /// Number of saturated input values.
     pub inputs: u64,
-    /// Results on the machine.
+    /// Number of saturated results on the machine.
     pub results: u64,
-    /// By layer, those with none left out.
+    /// Saturated results by layer; layers without any are omitted.
     pub layers: Vec<Saturation>,
 }
 
 impl Saturations {
-    /// All of them.
+    /// Returns the total of inputs and results.
     pub fn total(&self) -> u64 {
         self.inputs + self.results
     }
 
-    /// Adds those of another sample.
+    /// Adds the numbers of another sample.
     pub fn add(&mut self, other: &Self) {
         self.inputs += other.inputs;
         self.results += other.results;

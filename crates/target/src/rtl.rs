@@ -1,8 +1,9 @@
-//! Accelerators as circuits: [`Circuit`] is one with its parameters, and [`Circuit::files`] what is written of it.
+//! Accelerators as circuits: a [`Circuit`] has sources and parameters, and [`Circuit::files`]
+//! generates its files.
 //!
-//! What all machines share is here: the top with its ports, lists of files for tools, and what a simulator is to build
-//! ([`Build`]) and to run ([`Run`]). Who has a circuit gives its sources, parameters and ports. Nothing here touches a file
-//! or starts a process.
+//! This module has the parts that all machines share: the top module with its ports, file lists for
+//! tools, and the inputs of a simulator ([`Build`] and [`Run`]). A target with a circuit provides
+//! sources, parameters and ports. Nothing here opens a file or starts a process.
 
 mod build;
 mod circuit;

@@ -1,21 +1,21 @@
-//! Models of which a machine takes a part: what it takes runs in segments, a program each, and the host computes what lies
-//! between them in `f32`, as the graph's evaluator does.
+//! Models that a machine computes in part. The supported nodes run in segments, each a program of
+//! its own. The host computes the rest in `f32`, as the graph's evaluator does.
 //!
-//! A [`SegmentPlan`] says what goes where, by what an instance refuses. A [`SegmentedInstance`] is the instance that
-//! compiles by a plan: whoever compiles, runs or times for an instance does so for one of these. Its programs are artifacts
-//! of a manifest ([`EXTENSION`]), the constants of the host's steps and the files of every segment, which the target's
-//! drivers load one by one.
+//! A [`SegmentPlan`] assigns nodes to machine or host, based on what an instance refuses. A
+//! [`SegmentedInstance`] is an instance that compiles by such a plan; callers use it like any other
+//! instance. The artifact of its programs is a manifest ([`EXTENSION`]), the constants of the host
+//! steps, and the files of every segment. The target's drivers load the segments one by one.
 //!
-//! | module | is |
+//! | module | content |
 //! |---|---|
-//! | `plan` | what the machine takes and what the host does, by names |
-//! | `cut` | a graph cut by a plan, and put together again from segments that an instance has prepared |
+//! | `plan` | assignment of nodes to machine and host, by names |
+//! | `cut` | a graph cut by a plan, and joined again from segments that an instance has prepared |
 //! | `instance` | the instance that compiles by a plan |
 //! | `program` | the program: segments and host steps in order |
 //! | `program/machine` | the program on its machines, step by step |
 //! | `program/field` | the program over a prime field, and the model that it is compared with |
 //! | `time` | the times of the segments, added up |
-//! | `manifest` | the file that says the order, and what the host does; the whole artifact, both ways |
+//! | `manifest` | order and host steps in a file; reads and writes the artifact |
 
 mod cut;
 mod instance;
@@ -35,114 +35,115 @@ pub use plan::SegmentPlan;
 use crate::config::options::{Aliases, OptionSpec, Stage, Values};
 use crate::diagnosis::{Diagnose, Diagnosis, Place, failure};
 
-/// The option of every target that says whether models are cut into segments.
+/// Option of every target: whether models may be cut into segments.
 ///
-/// They are unless it says no: a model that compiles whole is never cut, and one that does not would be refused.
+/// The default is yes. A model that compiles as a whole is never cut; other models would be refused
+/// without segments.
 pub const SEGMENTS: OptionSpec = OptionSpec {
     key: "segments",
     values: Values::Choice(&["yes", "no"]),
     default: "yes",
-    doc: "leaves nodes that the target refuses to the host, between segments on the chip; `no` refuses the model",
+    doc: "lets the host compute nodes that the target refuses; `no` refuses the model",
     stage: Stage::Compile,
     aliases: Aliases::NONE,
 };
 
-/// Why a model in segments cannot be compiled, read or run.
+/// Why a segmented model cannot be compiled, read or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
-    /// The manifest's text does not hold an operator as it is.
-    #[error("step `{name}` of the host ({op}) has attributes that a manifest cannot hold")]
+    /// The manifest format cannot represent the attributes of an operator.
+    #[error("host step `{name}` ({op}) has attributes that a manifest cannot represent")]
     Attributes {
-        /// The node.
+        /// Name of the node.
         name: String,
-        /// Its operator.
+        /// Operator of the node.
         op: &'static str,
     },
-    /// The graph has lost a value that goes from one part to another.
+    /// A pass removed a value that goes from one part to another.
     #[error("value `{value}`, which goes from one segment to another, is not in the graph")]
     Lost {
-        /// The value.
+        /// Name of the value.
         value: String,
     },
-    /// A value is not there when a part reads it.
-    #[error("{reader} reads `{value}`, which no input gives and nothing before it makes")]
+    /// A part reads a value that does not exist yet.
+    #[error("{reader} reads `{value}`, which is neither an input nor computed before")]
     Missing {
-        /// Who reads it.
+        /// Name of the part that reads it.
         reader: String,
-        /// The value.
+        /// Name of the value.
         value: String,
     },
-    /// A value is made by two parts, or is an input.
-    #[error("value `{value}` is made twice")]
+    /// Two parts produce the same value, or a part produces an input.
+    #[error("value `{value}` is computed twice")]
     Twice {
-        /// The value.
+        /// Name of the value.
         value: String,
     },
-    /// A value changes its type on the way.
-    #[error("{reader} takes `{value}` as numbers of type {expected}, and it is made as {found}")]
+    /// A value is read with another type than it was produced with.
+    #[error("{reader} reads `{value}` with type {expected}, but it is computed with type {found}")]
     Converted {
-        /// Who reads it.
+        /// Name of the part that reads it.
         reader: String,
-        /// The value.
+        /// Name of the value.
         value: String,
-        /// Type that it has.
+        /// Type of the produced value.
         found: ElementType,
-        /// Type that it is read as.
+        /// Type that the reader expects.
         expected: ElementType,
     },
-    /// A value has another shape where it is read.
-    #[error("{reader} takes `{value}` in shape {expected:?}, and it has shape {found:?}")]
+    /// A value is read with another shape than it was produced with.
+    #[error("{reader} reads `{value}` with shape {expected:?}, but its shape is {found:?}")]
     Shape {
-        /// Who reads it.
+        /// Name of the part that reads it.
         reader: String,
-        /// The value.
+        /// Name of the value.
         value: String,
-        /// Shape that is read.
+        /// Shape that the reader expects.
         expected: Vec<usize>,
-        /// Shape that it has.
+        /// Shape of the produced value.
         found: Vec<usize>,
     },
-    /// The model does not have what goes between parts.
-    #[error("{part} reads or makes `{value}`, which is no value of the model")]
+    /// A part reads or produces a value that the model does not have.
+    #[error("{part} reads or computes `{value}`, which is not a value of the model")]
     Foreign {
-        /// Who.
+        /// Name of the part.
         part: String,
-        /// The value.
+        /// Name of the value.
         value: String,
     },
-    /// The host gives what is no number.
-    #[error("a step of the host gives `{value}`, which has no image in the field")]
+    /// A host step produces NaN or infinity, which the field cannot represent.
+    #[error("a host step computes `{value}`, which the field cannot represent")]
     NoImage {
-        /// The value.
+        /// The value, as text.
         value: String,
     },
     /// The host cannot compute a step.
-    #[error("a step of the host: {0}")]
+    #[error("a host step failed: {0}")]
     Host(#[from] EvalError),
 }
 
-/// Why a file is not the manifest of a model in segments.
+/// Why a file is not the manifest of a segmented model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {reason}")]
 pub struct ManifestError {
-    /// The manifest.
+    /// Path of the manifest.
     pub file: String,
-    /// What is wrong.
+    /// Description of the fault.
     pub reason: String,
-    /// Where, as far as it is known.
+    /// Location of the fault, as far as it is known.
     pub place: Box<Place>,
 }
 
 codes!(SegmentError {
-    Attributes = "host-step-attributes": "a manifest cannot hold the attributes of a step of the host: a defect of npukit";
-    Lost = "segment-value-lost": "a pass has taken out a value that goes from one segment to another: a defect of npukit";
-    Missing = "segment-value-missing": "a segment or host step reads a value that nothing before it makes";
-    Twice = "segment-value-twice": "two parts of a program in segments make the same value";
-    Converted = "segment-value-converted": "a value goes from one part of a program to another as numbers of another type";
-    Shape = "segment-value-shape": "a value goes from one part of a program to another in another shape";
-    Foreign = "segment-value-foreign": "a value that goes from one part of a program to another is not one of the model";
-    NoImage = "segment-value-no-number": "a value that the host gives is no number that a proof can have";
+    Attributes = "host-step-attributes": "a manifest cannot represent the attributes of a host step; this is a defect of npukit";
+    Lost = "segment-value-lost": "a pass removed a value that goes from one segment to another; this is a defect of npukit";
+    Missing = "segment-value-missing": "a segment or host step reads a value that is not computed before";
+    Twice = "segment-value-twice": "two parts of a segmented program compute the same value";
+    Converted = "segment-value-converted": "a value changes its type between two parts of a segmented program";
+    Shape = "segment-value-shape": "a value changes its shape between two parts of a segmented program";
+    Foreign = "segment-value-foreign": "a value that goes from one part of a program to another is not a value of the model";
+    NoImage = "segment-value-no-number": "a host step computes a value that a proof cannot represent";
     Host = "host-step-failed": "the host cannot compute a step between segments";
 });
 codes!(ManifestError: failure::ARTIFACT);

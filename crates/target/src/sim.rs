@@ -1,7 +1,8 @@
-//! What simulators share: memories, faults, the run loop.
+//! Parts that simulators share: memories, faults and the run loop.
 //!
-//! [`Flat`] and [`Paged`] are memories of vectors, which may hold [`garbage`] where nobody wrote, or poison; [`run`] steps a machine through a program and
-//! turns what goes wrong into a [`Fault`]. The crate knows no instruction and prints nothing.
+//! [`Flat`] and [`Paged`] are memories of vectors; unwritten elements may hold [`garbage`] or
+//! poison. [`run`] steps a machine through a program and turns errors into a [`Fault`]. The module
+//! knows no instruction set and prints nothing.
 
 mod fault;
 mod garbage;

@@ -1,10 +1,11 @@
-//! Tests of the search and the sums, with a target made up for them.
+//! Tests of the search for vector files and of the totals, with a target made for them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use npukit_target::conform::run;
 use npukit_target::{Case, Outcome, ReadError, Reader, Target, TargetError};
 
-/// Knows files that begin with `v`: a `p`, `f` or `s` for each vector.
+/// A target for files that begin with `v`; each following `p`, `f` or `s` is a vector that passes,
+/// fails or is skipped.
 static TOY: Target = Target {
     read_vectors: vectors,
     ..Target::new("toy", "for this test", Vec::new, |_| {

@@ -1,5 +1,5 @@
-//! [`Chrome`]: the "JSON object format" of Chrome's trace events, of which complete events (`X`), flows (`s`, `f`),
-//! counters (`C`) and metadata (`M`) are used.
+//! [`Chrome`]: writes the "JSON object format" of Chrome's trace events, with complete events
+//! (`X`), flows (`s`, `f`), counters (`C`) and metadata (`M`).
 
 use std::io::{self, Write};
 
@@ -8,22 +8,22 @@ use serde_json::{Value as Json, json};
 
 use crate::model::{About, Flow, Interval, Shown, Sink, Track, Value};
 
-/// Writes a trace as JSON.
+/// Writer of a trace as JSON.
 #[derive(Debug)]
 pub struct Chrome<W> {
     out: W,
     about: About,
-    /// By track: its name, and that of the values for a counter.
+    /// Name of each track, and name of the values of a counter.
     names: Vec<(String, Option<String>)>,
 }
 
 /// All tracks belong to one process.
 const PROCESS: usize = 1;
-/// What flows are called: viewers tell them apart by name, category and number.
+/// Name of flows. Viewers identify flows by name, category and number.
 const FLOW: &str = "use";
 
 impl<W: Write> Chrome<W> {
-    /// Writes to `out`.
+    /// Creates a writer to `out`.
     pub fn new(out: W) -> Self {
         Self { out, about: About::default(), names: Vec::new() }
     }
@@ -33,7 +33,7 @@ impl<W: Write> Chrome<W> {
         write!(self.out, "{event}")
     }
 
-    /// The events are a list; the first one is written by [`Self::begin`].
+    /// Writes the separator of the event list. [`Self::begin`] writes the first event.
     fn separate(&mut self) -> io::Result<()> {
         self.out.write_all(b",\n")
     }
@@ -42,7 +42,7 @@ impl<W: Write> Chrome<W> {
         Microseconds(self.about.nanoseconds(cycle))
     }
 
-    /// An end of an arrow, in the slice that begins at `cycle`.
+    /// Writes an end of an arrow, in the slice that begins at `cycle`.
     fn flow(&mut self, track: Track, cycle: u64, flow: Flow) -> io::Result<()> {
         self.separate()?;
         let (phase, id, binds) = match flow {
@@ -78,7 +78,7 @@ impl<W: Write> Sink for Chrome<W> {
         self.separate()?;
         self.metadata("thread_name", track.0, json!({ "name": name }))?;
         self.separate()?;
-        // What stands below a track stands right below it.
+        // A child track is placed directly below its parent.
         let index = parent.map_or((track.0, 0), |parent| (parent.0, 1));
         self.metadata("thread_sort_index", track.0, json!({ "sort_index": 2 * index.0 + index.1 }))
     }
@@ -113,10 +113,10 @@ impl<W: Write> Sink for Chrome<W> {
     }
 }
 
-/// Default: the series of a counter whose unit nobody names.
+/// Default: name of a counter's values if it has no unit.
 const COUNTED: &str = "number";
 
-/// Pairs as a map.
+/// Serializes pairs as a map.
 struct Details<'a>(&'a [(&'a str, Value<'a>)]);
 
 impl Serialize for Details<'_> {

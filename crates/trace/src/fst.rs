@@ -1,26 +1,30 @@
-//! [`Fst`]: a trace as waveforms in the FST format, which GTKWave and Surfer show.
+//! [`Fst`]: writes a trace as waveforms in the FST format, for GTKWave and Surfer.
 //!
-//! Each unit is a scope with its signals: `operation` (what it does), `active`, `waits_for`, what its slices say
-//! (`instruction`, `layer`, `busy`, `bytes`, addresses...) and its counters. The scope `program` has the `layer` that the
-//! machine is with and the last `instruction` that the first unit to know one took up, which is what issues them; numbers of
-//! no unit are in the scope `memories`. Names have underscores for all that is neither a letter nor a digit, as save files
-//! split at spaces.
+//! Each unit is a scope with its signals: `operation`, `active`, `waits_for`, the details of its
+//! slices (`instruction`, `layer`, `busy`, `bytes`, addresses and so on) and its counters. The
+//! scope `program` has the current `layer`, and the last `instruction` of the first unit that knows
+//! instructions, which is the unit that issues them. Numbers without a unit are in the scope
+//! `memories`. In names, all characters other than letters and digits become underscores, as save
+//! files are split at spaces.
 //!
-//! While a unit rests its signals are not driven (`z`), which viewers draw as a line between the slices, and `active` is 0.
-//! Slices of the same name without a gap are one block of `operation`, as a signal has no edge where its value stays the
-//! same: `instruction` tells them apart. What a recorder leaves out as it goes without saying is said: `busy` that is all
-//! cycles, `waited` that is all of a wait, and no `bytes`.
+//! While a unit is idle, its signals are not driven (`z`), which viewers draw as a line between the
+//! slices, and `active` is 0. Adjacent slices with the same name are one block of `operation`, as a
+//! signal has no edge where its value stays the same; `instruction` distinguishes them. Details
+//! that a recorder omits are written: `busy` if it is all cycles, `waited` if it is the whole wait,
+//! and `bytes` if it is 0.
 //!
-//! Texts are vectors of ASCII, which both viewers show when told so: the library writes neither strings of any length nor
-//! tables of names. A save file tells GTKWave ([`Fst::with_gtkwave`]), a command file Surfer ([`Fst::with_surfer`]).
+//! Texts are vectors of ASCII, which both viewers show if configured: the library writes neither
+//! strings of variable length nor name tables. A save file configures GTKWave
+//! ([`Fst::with_gtkwave`]), a command file Surfer ([`Fst::with_surfer`]).
 //!
-//! Times are real where there is a clock ([`Scale`]), as those of waveforms from a hardware simulation that stand beside
-//! them; and cycles can still be counted: `program.cycle` is the cycle of the last change, so that it is exact wherever a
-//! marker stands on an edge. A signal that changes with each cycle would take more than all others together. Without a
-//! clock a cycle is a nanosecond.
+//! With a clock, times are real ([`Scale`]), so that they match waveforms of hardware simulations.
+//! Cycles can still be counted: `program.cycle` is the cycle of the last change, so it is exact at
+//! every edge. A signal that changed in each cycle would be larger than all others together.
+//! Without a clock, a cycle is a nanosecond.
 //!
-//! A file declares its signals first and has the changes of all of them in order of time, while tracks tell of themselves
-//! one after the other: what they tell is kept in memory, ten to twenty bytes a slice ([`Lane`]), and written at the end.
+//! A file declares its signals first and has all changes in order of time, but tracks arrive one
+//! after the other. Their events are therefore kept in memory, with ten to twenty bytes per slice
+//! ([`Lane`]), and written at the end.
 
 mod gtkwave;
 mod lane;
@@ -42,34 +46,35 @@ use stage::Stage;
 use texts::Texts;
 use time::Scale;
 
-/// What names of such files end in, without the dot.
+/// Extension of such files, without the dot.
 pub const EXTENSION: &str = "fst";
-/// The most bytes of who made a file.
+/// Maximum length of the version text, in bytes.
 const VERSION_BYTES: usize = 127;
 
-/// Writes a trace as waveforms.
+/// Writer of a trace as waveforms.
 ///
-/// All is written in [`Sink::end`]: the format goes back to its beginning, so the file is made in memory, where it is
-/// compressed.
+/// Everything is written in [`Sink::end`]: the format seeks back to its beginning, so the file is
+/// made in memory, where it is compressed.
 pub struct Fst<'a, W> {
     out: W,
     gtkwave: Option<(Box<dyn Write + 'a>, Option<String>)>,
     surfer: Option<Box<dyn Write + 'a>>,
     about: About,
     texts: Texts,
-    /// By track.
+    /// Events of each track.
     lanes: Vec<Lane>,
 }
 
 impl<'a, W: Write> Fst<'a, W> {
-    /// Writes to `out`.
+    /// Creates a writer to `out`.
     pub fn new(out: W) -> Self {
         let (about, texts, lanes) = (About::default(), Texts::default(), Vec::new());
         Self { out, gtkwave: None, surfer: None, about, texts, lanes }
     }
 
-    /// Also writes a save file of GTKWave, `.gtkw`: groups, formats and colours, for `gtkwave x.fst x.gtkw`. With the path
-    /// of the `waveforms`, as seen from the folder in which GTKWave is started, `gtkwave x.gtkw` is enough.
+    /// Also writes a save file of GTKWave, `.gtkw`, with groups, formats and colors, for `gtkwave
+    /// x.fst x.gtkw`. If `waveforms` is given, the path of the waveforms relative to the folder in
+    /// which GTKWave is started, `gtkwave x.gtkw` is enough.
     pub fn with_gtkwave(mut self, save: impl Write + 'a, waveforms: Option<&str>) -> Self {
         self.gtkwave = Some((Box::new(save), waveforms.map(str::to_owned)));
         self
@@ -85,7 +90,7 @@ impl<'a, W: Write> Fst<'a, W> {
         Some((self.lanes.get_mut(track.0.checked_sub(1)?)?, &mut self.texts))
     }
 
-    /// Who made the file, and the program.
+    /// Returns the version text: the writer of the file, and the program.
     fn version(&self) -> String {
         let program = texts::printable(&self.about.program);
         let mut version = format!("npukit {}: {program}", env!("CARGO_PKG_VERSION"));
@@ -115,7 +120,7 @@ impl<W: Write> Sink for Fst<'_, W> {
 
     fn end(&mut self) -> io::Result<()> {
         let scale = Scale::new(&self.about);
-        // Default: nothing was told. Viewers want a time after the first one.
+        // Default: no events were recorded. Viewers need a time after the first one.
         let end = self.lanes.iter().map(|lane| lane.end).max().unwrap_or(0).max(1);
         let signals = Signals::new(&self.lanes, end, scale.has_clock());
         let mut stage = Stage::new(&signals, &self.texts, scale, self.version())?;

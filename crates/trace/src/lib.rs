@@ -1,12 +1,13 @@
-//! What happened when, as a file a trace viewer opens.
+//! Traces of a program's execution, as files for trace viewers.
 //!
-//! A [`Recorder`] takes tracks of units, [`Slice`]s of their work, [`Wait`]s and levels, in cycles, and hands them as
-//! one model to a [`Sink`]: [`Chrome`] writes the JSON that Perfetto and `chrome://tracing` read, [`Perfetto`] the
-//! protobuf of Perfetto, which is small, and [`Fst`] the waveforms that GTKWave and Surfer show. The recorder draws the
-//! track of layers, makes counters of work and bytes, and leaves out the layers that nobody asked for.
+//! A [`Recorder`] takes tracks of units, [`Slice`]s of their work, [`Wait`]s and levels, in cycles,
+//! and passes them to a [`Sink`]. [`Chrome`] writes the JSON of Perfetto and `chrome://tracing`,
+//! [`Perfetto`] the compact protobuf of Perfetto, and [`Fst`] the waveforms of GTKWave and Surfer.
+//! The recorder adds the track of layers and counters of work and bytes, and omits layers that were
+//! not selected.
 //!
-//! Events are written as they come, so a trace may be longer than memory; but for waveforms, which are written at the
-//! end. The crate knows no accelerator.
+//! Events are written immediately, so a trace may exceed the memory. Waveforms are the exception:
+//! they are written at the end. The crate is independent of accelerators.
 
 mod chrome;
 mod fst;

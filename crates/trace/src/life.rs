@@ -1,48 +1,48 @@
-//! [`Lives`]: how long the words of a memory are needed, from the program's order alone.
+//! [`Lives`]: lifetimes of a memory's words, derived from the program's order alone.
 
 use std::collections::{BTreeMap, HashSet};
 
 use crate::map::{Mapping, MemoryMap, Moments};
 
-/// The largest memory of which all places are remembered.
+/// Largest memory whose addresses are tracked.
 const MOST_PLACES: u64 = 1 << 22;
 
-/// The places of a memory, as the instructions of a program read and write them.
+/// Lifetimes of a memory's addresses, from the reads and writes of a program's instructions.
 #[derive(Debug)]
 pub struct Lives<'a> {
     places: u64,
-    /// By place, up to the last one that was used.
+    /// Content of each address, up to the last one that was used.
     held: Vec<Option<Held>>,
-    /// Loads of which nothing was used yet.
+    /// Loads whose words are all unused so far.
     unused: HashSet<usize>,
     uses: BTreeMap<usize, usize>,
-    /// By instruction, how many more places are needed from it on.
+    /// Change of the number of live addresses at each instruction.
     changes: Vec<i64>,
-    /// The map that is drawn, when one is asked for.
+    /// Map to draw, if requested.
     mapping: Option<(&'a Moments, Mapping)>,
 }
 
-/// What a place holds.
+/// Content of an address.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    /// Who wrote it; none for what was there before.
+    /// Instruction that wrote it; `None` if it was there before the program.
     writer: Option<usize>,
     is_load: bool,
-    /// The last one that read it.
+    /// Last instruction that read it.
     reader: Option<usize>,
 }
 
-/// What a program does with a memory.
+/// Use of a memory by a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// For each load that fills places, the first instruction that uses one of them.
+    /// For each load, the first instruction that uses one of its words.
     pub uses: BTreeMap<usize, usize>,
-    /// By instruction, the places that hold what it or a later instruction reads.
+    /// For each instruction, the number of addresses whose content it or a later instruction reads.
     pub live: Vec<u64>,
 }
 
 impl<'a> Lives<'a> {
-    /// A memory of that many places; none when they are too many to be remembered.
+    /// Tracks a memory with `places` addresses; `None` if there are too many to track.
     pub fn new(places: u64) -> Option<Self> {
         (places <= MOST_PLACES).then(|| Self {
             places,
@@ -54,8 +54,8 @@ impl<'a> Lives<'a> {
         })
     }
 
-    /// The map of a memory of that many places, whose instructions `tell` tells of in the order of the program, by when they
-    /// are at work; none when the places are too many to be remembered, or none is used.
+    /// Returns the map of a memory with `places` addresses. `tell` reports the instructions in
+    /// program order. `None` if there are too many addresses to track, or if none is used.
     pub fn map(
         name: &str,
         unit: &str,
@@ -70,7 +70,7 @@ impl<'a> Lives<'a> {
         lives.mapping.take()?.1.finish(name, unit, places)
     }
 
-    /// An instruction reads `places`. Those beyond the memory do not count.
+    /// Records that an instruction reads `places`. Addresses beyond the memory are ignored.
     pub fn read(&mut self, instruction: usize, places: impl Iterator<Item = u64>) {
         let limit = self.places;
         let moments = self.mapping.as_ref().map(|(moments, _)| *moments);
@@ -86,7 +86,8 @@ impl<'a> Lives<'a> {
         }
     }
 
-    /// An instruction writes `places`, perhaps with what it loads from another memory.
+    /// Records that an instruction writes `places`; `is_load` if the words come from another
+    /// memory.
     pub fn write(&mut self, instruction: usize, places: impl Iterator<Item = u64>, is_load: bool) {
         let limit = self.places;
         for place in places.filter(|place| *place < limit) {
@@ -100,19 +101,19 @@ impl<'a> Lives<'a> {
         }
     }
 
-    /// What was found, of a program of so many instructions.
+    /// Returns the results for a program of `instructions` instructions.
     pub fn finish(mut self, instructions: usize) -> Found {
         self.end();
         self.changes.resize(instructions, 0);
         let mut level = 0;
         let live = self.changes.iter().map(|change| {
             level += change;
-            u64::try_from(level).unwrap_or(0) // Default: every place is given up after it was needed.
+            u64::try_from(level).unwrap_or(0) // Default: a lifetime ends after it starts.
         });
         Found { live: live.collect(), uses: self.uses }
     }
 
-    /// What places still hold has lived.
+    /// Ends the lifetimes of all current contents.
     fn end(&mut self) {
         let held = std::mem::take(&mut self.held);
         let held = held.into_iter().enumerate();
@@ -120,7 +121,7 @@ impl<'a> Lives<'a> {
             .for_each(|(place, held)| self.lived(place, held));
     }
 
-    /// What a place holds.
+    /// Returns the content of an address.
     fn at(&mut self, place: u64) -> Option<&mut Option<Held>> {
         let place = usize::try_from(place).ok()?;
         if self.held.len() <= place {
@@ -129,7 +130,7 @@ impl<'a> Lives<'a> {
         self.held.get_mut(place)
     }
 
-    /// A place was needed from its writer to its last reader.
+    /// Records a lifetime from the writer to the last reader.
     fn lived(&mut self, place: u64, held: Held) {
         let Some(reader) = held.reader else { return };
         if let Some((moments, mapping)) = &mut self.mapping {
@@ -141,7 +142,7 @@ impl<'a> Lives<'a> {
         if self.changes.len() < reader + 2 {
             self.changes.resize(reader + 2, 0);
         }
-        // Default: what was there before is needed from the first instruction on.
+        // Default: content from before the program is needed starting at the first instruction.
         for (at, change) in [(held.writer.unwrap_or(0), 1), (reader + 1, -1)] {
             if let Some(sum) = self.changes.get_mut(at) {
                 *sum += change;
@@ -150,10 +151,11 @@ impl<'a> Lives<'a> {
     }
 }
 
-/// Which of two readers is done last: the later one of the program, but where engines work at once.
+/// Returns the reader that ends later: the later one in the program, unless engines run in
+/// parallel.
 fn last_done(moments: Option<&Moments>, known: Option<usize>, reader: usize) -> usize {
     let done = |reader: usize| moments.and_then(|moments| moments.done(reader));
-    known.filter(|&known| done(known) > done(reader)).unwrap_or(reader) // Default: nobody else is done later.
+    known.filter(|&known| done(known) > done(reader)).unwrap_or(reader) // Default: the new reader ends last.
 }
 
 #[cfg(test)]
@@ -183,7 +185,8 @@ mod tests {
         lives.read(4, 0..1);
         lives.read(5, 7..8);
         let found = lives.finish(7);
-        // Instruction 1 loads for nobody; place 7 was written before the program.
+        // The words of the load in instruction 1 are never used; address 7 was written before the
+        // program.
         assert_eq!(found.uses.into_iter().collect::<Vec<_>>(), [(0, 2)]);
         assert_eq!(found.live, [3, 3, 3, 3, 2, 1, 0]);
         assert!(Lives::new(u64::MAX).is_none());

@@ -1,31 +1,32 @@
-//! [`MemoryMap`]: which layer's words lie where in a memory, and when, as a picture of bounded size.
+//! [`MemoryMap`]: layers that occupy a memory over time, as a grid of bounded size.
 
 use std::ops::Range;
 
 use serde::Serialize;
 
-/// Rows of a map, at most. When places beyond them are used, neighbours become one.
+/// Maximum number of rows of a map. Beyond it, adjacent rows are merged.
 const ROWS: usize = 128;
-/// Columns of a map, at most.
+/// Maximum number of columns of a map.
 const COLUMNS: u64 = 512;
 
-/// Nothing in a cell is needed.
+/// Cell without a live address.
 const FREE: i64 = 0;
-/// What was there before the program.
+/// Cell with content from before the program.
 const BEFORE: i64 = -1;
 
-/// When the instructions of a program are at work, and the layer of each.
+/// Start, end and layer of each instruction of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
-    /// The first cycle of each instruction, then the end of the program.
+    /// First cycle of each instruction, and the end of the program.
     starts: Vec<u64>,
-    /// The end of each instruction; empty when it is where the next one begins.
+    /// End of each instruction; empty if each ends where the next one begins.
     ends: Vec<u64>,
     layers: Vec<Option<usize>>,
 }
 
 impl Moments {
-    /// By layer and cycles of each instruction, in order: one after the other.
+    /// Creates the moments of sequential instructions, from the layer and the number of cycles of
+    /// each.
     pub fn new(instructions: impl IntoIterator<Item = (Option<usize>, u64)>) -> Self {
         let (mut starts, mut layers, mut end) = (vec![0], Vec::new(), 0_u64);
         for (layer, cycles) in instructions {
@@ -36,7 +37,7 @@ impl Moments {
         Self { starts, ends: Vec::new(), layers }
     }
 
-    /// By layer and cycles of each instruction, where they may be at work at once.
+    /// Creates the moments of instructions that may overlap, from the layer and the cycles of each.
     pub fn spans(instructions: impl IntoIterator<Item = (Option<usize>, Range<u64>)>) -> Self {
         let mut moments = Self::default();
         for (layer, Range { start, end }) in instructions {
@@ -52,69 +53,71 @@ impl Moments {
         self.starts.get(instruction).copied()
     }
 
-    /// When an instruction is done; none when there is none.
+    /// Returns the end of an instruction, or `None` if it does not exist.
     pub(crate) fn done(&self, instruction: usize) -> Option<u64> {
         if self.ends.is_empty() { self.start(instruction + 1) } else { self.ends.get(instruction).copied() }
     }
 
-    /// Cycles of the program.
+    /// Returns the number of cycles of the program.
     pub(crate) fn end(&self) -> u64 {
         self.starts.last().map_or(0, |end| *end)
     }
 
-    /// Who an instruction writes for, and the cycles from its first one up to the end of `reader`; none when there is no such
-    /// reader.
+    /// Returns the writer of a lifetime and its cycles, from the start of `writer` to the end of
+    /// `reader`; `None` if the reader does not exist.
     pub(crate) fn life(&self, writer: Option<usize>, reader: usize) -> Option<(Writer, Range<u64>)> {
         let by =
             writer.map_or(Writer::Before, |writer| Writer::Layer(self.layers.get(writer).copied().flatten()));
-        // Default: what was there before lives from the first cycle on.
+        // Default: content from before the program lives from the first cycle.
         let from = writer.and_then(|writer| self.start(writer)).unwrap_or(0);
         Some((by, from..self.done(reader)?))
     }
 }
 
-/// Who wrote what lies in a place.
+/// Writer of an address's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// It was there before the program.
+    /// The content was there before the program.
     Before,
-    /// The layer at that place among the layers; none where no layers are known, and the program is the only one.
+    /// Layer with this index; `None` if layers are unknown, and the program counts as the only one.
     Layer(Option<usize>),
 }
 
-/// Who needs which places of a memory when: rows of places, columns of cycles. A cell tells of the last who wrote one of its
-/// places that is still read in one of its cycles.
+/// Map of a memory's use: rows of addresses, columns of cycles. A cell shows the last writer of one
+/// of its addresses that is still read in one of its cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct MemoryMap {
     /// Name of the memory.
     pub name: String,
-    /// What a place holds: `vectors`, `words`.
+    /// Unit of an address: `vectors`, `words`.
     pub unit: String,
-    /// Places of the memory.
+    /// Number of addresses of the memory.
     pub places: u64,
-    /// One past the last place that is needed at any time.
+    /// One past the last address that is ever live.
     pub used: u64,
-    /// Rows of the map, from the lowest places.
+    /// Rows of the map, lowest addresses first.
     pub rows: usize,
-    /// Columns of the map, from the first cycle.
+    /// Columns of the map, first cycle first.
     pub columns: usize,
-    /// Places of a row.
+    /// Addresses per row.
     pub places_per_row: u64,
-    /// Cycles of a column.
+    /// Cycles per column.
     pub cycles_per_column: u64,
-    /// Row by row, a value and how many cells have it, in turn: 0 where nothing is needed, -1 for what was there before the
-    /// program, otherwise one more than the place of the layer that wrote it.
+    /// Run-length encoded cells, row by row: alternating values and numbers of cells. The value is
+    /// 0 if nothing is live, -1 for content from before the program, otherwise the index of the
+    /// layer that wrote it plus 1.
     pub cells: Vec<i64>,
 }
 
-/// When what is seen in a cell was written, one more than for what was there before, and its value in the map. The larger one is seen.
+/// Write time of a cell's content (one more than for content from before the program), and its
+/// value in the map. The cell with the larger pair is shown.
 type Cell = (u64, i64);
 
-/// Nobody needs a place of it.
+/// Cell without a live address.
 const EMPTY: Cell = (0, FREE);
 
-/// A map under way.
+/// Map under construction.
 #[derive(Debug)]
 pub struct Mapping {
     columns: usize,
@@ -123,12 +126,12 @@ pub struct Mapping {
     used: u64,
     /// Rows of cells.
     cells: Vec<Vec<Cell>>,
-    /// By row, what was drawn last: neighbours that live together are drawn once.
+    /// Last drawn cells by row: adjacent addresses with equal lifetimes are drawn once.
     last: Vec<Option<(usize, usize, Cell)>>,
 }
 
 impl Mapping {
-    /// Of a program of so many cycles.
+    /// Creates the map of a program of `cycles` cycles.
     pub fn new(cycles: u64) -> Self {
         let cycles_per_column = cycles.div_ceil(COLUMNS).max(1);
         let columns = cycles.div_ceil(cycles_per_column) as usize;
@@ -136,13 +139,13 @@ impl Mapping {
         Self { columns, cycles_per_column, places_per_row: 1, used: 0, cells, last }
     }
 
-    /// The column of a cycle; the last one for those after the end.
+    /// Returns the column of a cycle; the last one for cycles after the end.
     pub fn column(&self, cycle: u64) -> usize {
         ((cycle / self.cycles_per_column) as usize).min(self.columns.saturating_sub(1))
     }
 
-    /// Places are needed from the cycle in which `writer` begins up to the one in which the last reader is done. In any
-    /// order.
+    /// Draws a lifetime of addresses, from the first cycle of `writer` to the end of the last
+    /// reader. Calls may come in any order.
     pub fn lived(&mut self, places: Range<u64>, writer: Writer, cycles: Range<u64>) {
         let Some(highest) = places.end.checked_sub(1).filter(|highest| *highest >= places.start) else {
             return;
@@ -151,11 +154,11 @@ impl Mapping {
         let Range { start: from, end: until } = cycles;
         let cell = match writer {
             Writer::Before => (1, BEFORE),
-            // Default: without layers the program is the only one.
+            // Default: without layers, the program counts as the only one.
             Writer::Layer(layer) => (from.saturating_add(2), layer.map_or(1, |layer| layer as i64 + 1)),
         };
         let columns = (self.column(from), self.column(until.saturating_sub(1).max(from)));
-        // First the highest, so that all of the others have their rows already.
+        // The highest address comes first, so that rows for all others exist.
         let rows = self.row(highest);
         let lowest = (places.start / self.places_per_row) as usize;
         (lowest..=rows).for_each(|row| self.draw(row, columns, cell));
@@ -172,7 +175,7 @@ impl Mapping {
         }
     }
 
-    /// The row of a place, once there are such rows.
+    /// Returns the row of an address, and adds rows up to it.
     fn row(&mut self, place: u64) -> usize {
         while place / self.places_per_row >= ROWS as u64 {
             self.halve();
@@ -185,7 +188,7 @@ impl Mapping {
         row
     }
 
-    /// Makes two rows one.
+    /// Merges adjacent rows in pairs.
     fn halve(&mut self) {
         self.places_per_row *= 2;
         let join = |pair: &[Vec<Cell>]| {
@@ -198,7 +201,7 @@ impl Mapping {
         self.last = vec![None; self.cells.len()];
     }
 
-    /// The map of a memory of that many places; none when none of them is used.
+    /// Returns the map of a memory of `places` addresses; `None` if none of them is used.
     pub fn finish(self, name: &str, unit: &str, places: u64) -> Option<MemoryMap> {
         let Self { columns, cycles_per_column, places_per_row, used, cells, .. } = self;
         let (name, unit, rows) = (name.to_owned(), unit.to_owned(), cells.len());
@@ -209,7 +212,7 @@ impl Mapping {
     }
 }
 
-/// A value and how often it follows itself, in turn.
+/// Encodes cells as alternating values and repetitions.
 fn run_lengths(cells: impl Iterator<Item = i64>) -> Vec<i64> {
     let mut runs: Vec<i64> = Vec::new();
     for cell in cells {
@@ -225,7 +228,8 @@ fn run_lengths(cells: impl Iterator<Item = i64>) -> Vec<i64> {
 mod tests {
     use super::*;
 
-    /// Draws places with their writers and last readers, in both orders: which comes first makes no difference.
+    /// Draws addresses with their writers and last readers, in both orders, which must give the
+    /// same map.
     fn drawn(moments: &Moments, lives: &[(u64, Option<usize>, usize)]) -> MemoryMap {
         let draw = |lives: &mut dyn Iterator<Item = &(u64, Option<usize>, usize)>| {
             let mut mapping = Mapping::new(moments.end());
@@ -246,7 +250,7 @@ mod tests {
         let map = drawn(&moments, &[(0, Some(0), 1), (1, None, 2), (2, Some(2), 2)]);
         assert_eq!((map.rows, map.columns, map.places_per_row, map.cycles_per_column), (3, 10, 1, 1));
         assert_eq!(map.used, 3);
-        // Five cycles of layer 0, five of nobody; ten from before; five of nobody, five of layer 1.
+        // Five cycles of layer 0, five free; ten from before; five free, five of layer 1.
         assert_eq!(map.cells, [1, 5, 0, 5, -1, 10, 0, 5, 2, 5]);
     }
 
@@ -261,7 +265,8 @@ mod tests {
     #[test]
     fn a_cell_shows_the_last_writer_of_its_places() {
         let moments = Moments::new((0..1024).map(|layer| (Some(layer), 1)));
-        // Places 0 and 1 are a row once place 128 is used, and two instructions a column.
+        // Addresses 0 and 1 share a row once address 128 is used, and two instructions share a
+        // column.
         let map = drawn(&moments, &[(0, Some(0), 3), (1, Some(1), 1), (0, None, 0), (129, Some(9), 9)]);
         assert_eq!((map.places_per_row, map.cycles_per_column), (2, 2));
         assert_eq!(map.cells[..6], [2, 1, 1, 1, 0, 64 * 512 - 2 + 4]);

@@ -1,77 +1,77 @@
-//! What a trace consists of, for those who write it: a [`Sink`] takes [`Track`]s, [`Interval`]s and values.
+//! Model of a trace for writers: a [`Sink`] takes [`Track`]s, [`Interval`]s and values.
 
 use std::io;
 
-/// A line of the viewer, by its number. The first one is 1.
+/// Track of the viewer, by number, starting at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Track(pub usize);
 
-/// The program of a trace, and the machine it runs on.
+/// Program of a trace, and the machine it runs on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
     /// Name of the program.
     pub program: String,
-    /// Clock of the cycles. None: a cycle is shown as a nanosecond.
+    /// Clock frequency in MHz. Without it, a cycle is shown as a nanosecond.
     pub clock_mhz: Option<f64>,
-    /// Cycles it takes, as far as is known before: the width of the counters' windows goes by them.
+    /// Expected number of cycles, which determines the width of the counters' windows.
     pub cycles: u64,
-    /// Names of the layers that slices give by their place; empty when there are none.
+    /// Names of the layers, by the index that slices use; empty without layers.
     pub layers: Vec<String>,
 }
 
 impl About {
-    /// The clock, where it is one.
+    /// Returns the clock frequency in MHz if it is positive and finite.
     pub fn clock(&self) -> Option<f64> {
         self.clock_mhz.filter(|mhz| mhz.is_finite() && *mhz > 0.0)
     }
 
-    /// What the viewer's time is.
+    /// Describes the unit of the viewer's time.
     pub fn time(&self) -> &'static str {
         if self.clock().is_some() { "time of the clock" } else { "a cycle is a nanosecond" }
     }
 
-    /// When a cycle begins, in whole nanoseconds, as viewers have it.
+    /// Returns the start of a cycle in whole nanoseconds, as used by viewers.
     ///
-    /// Rounded where cycles are, not where they are long: what does not overlap in cycles does not overlap in the
-    /// file.
+    /// Start times are rounded, not lengths: intervals that do not overlap in cycles do not overlap
+    /// in the file.
     pub fn nanoseconds(&self, cycle: u64) -> u64 {
         match self.clock() {
-            // Rounded; beyond the largest number it stops there.
+            // Rounded; saturates at the largest number.
             Some(mhz) => (cycle as f64 * (1e3 / mhz)).round() as u64,
             None => cycle,
         }
     }
 }
 
-/// What a track is for.
+/// Role of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The layers, as the machine is with them.
+    /// Layers over time.
     Layers,
-    /// What a unit does.
+    /// Work of a unit.
     Unit,
-    /// What a unit waits for: the unit is the parent.
+    /// Waits of the unit that is the parent.
     Waits,
-    /// A number: of a unit that is the parent, or without a parent of the whole machine.
+    /// Number of the unit that is the parent, or of the whole machine.
     Counter,
     /// The program from start to end.
     Program,
 }
 
-/// How a track is shown.
+/// Description of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown<'a> {
-    /// Its name.
+    /// Name of the track.
     pub name: &'a str,
-    /// What it is for.
+    /// Role of the track.
     pub role: Role,
-    /// The track it stands below, if it belongs to one.
+    /// Track below which it is shown, if any.
     pub parent: Option<Track>,
-    /// The unit of its values, if it is a counter.
+    /// Unit of its values, if it is a counter.
     pub unit: Option<&'a str>,
 }
 
-/// What a viewer shows of a slice.
+/// Value of a detail of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// A number.
@@ -80,65 +80,65 @@ pub enum Value<'a> {
     Text(&'a str),
 }
 
-/// An arrow from a slice to another one, by a number of its own.
+/// End of an arrow between two slices, by the arrow's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// It begins here.
+    /// The arrow begins here.
     From(u64),
-    /// It ends here.
+    /// The arrow ends here.
     To(u64),
 }
 
-/// A slice as it is drawn.
+/// Slice to draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval<'a> {
-    /// What the viewer writes on it.
+    /// Label of the slice.
     pub name: &'a str,
-    /// The first cycle.
+    /// First cycle.
     pub start: u64,
-    /// One past the last.
+    /// One past the last cycle.
     pub end: u64,
-    /// What the viewer shows when it is selected.
+    /// Details shown when the slice is selected.
     pub details: &'a [(&'a str, Value<'a>)],
     /// Arrows that begin or end here.
     pub flows: &'a [Flow],
 }
 
-/// Who writes a trace. On a track intervals come in order and do not overlap.
+/// Writer of a trace. Intervals of a track come in order and do not overlap.
 pub trait Sink {
-    /// Before all else.
+    /// Begins the trace; called first.
     ///
     /// # Errors
     ///
-    /// What is written is not taken; so of all others.
+    /// Writing fails. This holds for all methods.
     fn begin(&mut self, about: &About) -> io::Result<()>;
 
-    /// A new track: each number is one more than the last.
+    /// Adds a track. Numbers are consecutive.
     ///
     /// # Errors
     ///
-    /// As [`Self::begin`].
+    /// Writing fails.
     fn track(&mut self, track: Track, shown: &Shown<'_>) -> io::Result<()>;
 
-    /// A slice of a track.
+    /// Adds a slice to a track.
     ///
     /// # Errors
     ///
-    /// As [`Self::begin`].
+    /// Writing fails.
     fn slice(&mut self, track: Track, interval: &Interval<'_>) -> io::Result<()>;
 
-    /// A counter has a value from cycle `at` on.
+    /// Sets the value of a counter, starting at cycle `at`.
     ///
     /// # Errors
     ///
-    /// As [`Self::begin`].
+    /// Writing fails.
     fn count(&mut self, track: Track, at: u64, value: f64) -> io::Result<()>;
 
-    /// After all else.
+    /// Ends the trace; called last.
     ///
     /// # Errors
     ///
-    /// As [`Self::begin`].
+    /// Writing fails.
     fn end(&mut self) -> io::Result<()>;
 }
 

@@ -1,7 +1,7 @@
-//! [`Perfetto`]: a trace as Perfetto's protobuf, small by three means.
+//! [`Perfetto`]: writes a trace as Perfetto's protobuf, which is compact for three reasons.
 //!
-//! Each track is a packet sequence of its own, so that the track is said once and times are differences; names and
-//! texts are said once and used by number; and packets are deflated, a block of them at a time.
+//! Each track is its own packet sequence, so that it is named once and times are differences. Names
+//! and texts are interned. Packets are compressed in blocks.
 
 mod interned;
 pub mod proto;
@@ -20,35 +20,35 @@ use proto::{
     TrackEvent, TrackEventDefaults,
 };
 
-/// What names of such files end in, without the dot.
+/// Extensions of such files, without the dot.
 pub const EXTENSIONS: [&str; 2] = ["pftrace", "perfetto-trace"];
 
-/// Bytes of packets that are deflated together.
+/// Number of packet bytes that are compressed together.
 const BLOCK: usize = 1 << 18;
-/// The track of the process; those of the model follow.
+/// Track of the process; the model's tracks follow.
 const PROCESS: u64 = 1;
 /// Perfetto's clock of the whole trace.
 const BOOT: u32 = 6;
-/// The clock of a sequence, on which times are differences.
+/// Clock of a sequence, with times as differences.
 const DELTA: u32 = 64;
-/// In a [`proto::Trace`], the field of packets.
+/// Field of packets in a [`proto::Trace`].
 const PACKET: u32 = 1;
 
-/// Writes a trace as protobuf.
+/// Writer of a trace as protobuf.
 #[derive(Debug)]
 pub struct Perfetto<W> {
     out: W,
     about: About,
-    /// Packets that are not yet deflated.
+    /// Packets that are not yet compressed.
     packets: Vec<u8>,
-    /// By track.
+    /// State of each track's sequence.
     sequences: Vec<Sequence>,
 }
 
-/// What was said of a track.
+/// State of a packet sequence.
 #[derive(Debug, Default)]
 struct Sequence {
-    /// Nanoseconds of the packet before.
+    /// Time of the previous packet, in nanoseconds.
     time: u64,
     names: Interned,
     keys: Interned,
@@ -56,7 +56,7 @@ struct Sequence {
 }
 
 impl<W: Write> Perfetto<W> {
-    /// Writes to `out`.
+    /// Creates a writer to `out`.
     pub fn new(out: W) -> Self {
         Self { out, about: About::default(), packets: Vec::new(), sequences: Vec::new() }
     }
@@ -66,7 +66,7 @@ impl<W: Write> Perfetto<W> {
         if self.packets.len() >= BLOCK { self.deflate() } else { Ok(()) }
     }
 
-    /// Writes what was gathered.
+    /// Compresses and writes the collected packets.
     fn deflate(&mut self) -> io::Result<()> {
         if self.packets.is_empty() {
             return Ok(());
@@ -80,7 +80,7 @@ impl<W: Write> Perfetto<W> {
         self.out.write_all(&bytes)
     }
 
-    /// An event of a track, with what has to be known for it.
+    /// Writes an event of a track, with the packets that it depends on.
     fn event(
         &mut self,
         track: Track,
@@ -103,7 +103,7 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-/// Of the sequence of a track. Tracks are fewer than 2^32: each has a name in memory.
+/// Sequence number of a track. There are fewer than 2^32 tracks, as each has a name in memory.
 fn number(track: Track) -> u32 {
     track.0 as u32 + 1
 }
@@ -112,7 +112,7 @@ fn uuid(track: Track) -> u64 {
     PROCESS + track.0 as u64
 }
 
-/// The beginning of a sequence: its clock, and what its events have in common.
+/// Returns the first packet of a sequence: its clock, and defaults of its events.
 fn opening(track: Track) -> TracePacket {
     let boot = Clock { clock_id: Some(BOOT), timestamp: Some(0), is_incremental: None };
     let delta = Clock { clock_id: Some(DELTA), timestamp: Some(0), is_incremental: Some(true) };
@@ -130,7 +130,7 @@ fn opening(track: Track) -> TracePacket {
 }
 
 impl Sequence {
-    /// A slice begins.
+    /// Returns the event at the begin of a slice, with new interned texts.
     fn begin(&mut self, interval: &Interval<'_>) -> (TrackEvent, Option<InternedData>) {
         let mut new = InternedData::default();
         let (name_iid, name) = self.names.number(interval.name, &mut new.event_names);
@@ -195,7 +195,7 @@ impl<W: Write> Sink for Perfetto<W> {
             parent_uuid: Some(shown.parent.map_or(PROCESS, uuid)),
             counter,
             child_ordering: Some(BY_RANK),
-            sibling_order_rank: i32::try_from(track.0).ok(), // Default: without a rank it stands last.
+            sibling_order_rank: i32::try_from(track.0).ok(), // Default: without a rank it is last.
             ..TrackDescriptor::default()
         };
         self.packet(&opening(track))?;

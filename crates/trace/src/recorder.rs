@@ -1,4 +1,4 @@
-//! [`Recorder`]: takes what happens from a machine, and gives it to a [`Sink`] as tracks.
+//! [`Recorder`]: takes events of a machine, and passes them to a [`Sink`] as tracks.
 
 mod counter;
 
@@ -7,106 +7,106 @@ use std::io;
 use crate::model::{About, Flow, Interval, Role, Shown, Sink, Track, Value};
 use counter::{Counter, Sums};
 
-/// Windows of the counters of a program, at least; at most there are twice as many.
+/// Minimum number of counter windows per program; the maximum is twice that.
 const WINDOWS: u64 = 512;
 /// Cycles of the smallest window.
 const SMALLEST: u64 = 16;
 
-/// Which counters go with a unit.
+/// Counters of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measures {
-    /// The share of cycles in which it works.
+    /// Whether to show the share of cycles in which it works.
     pub utilisation: bool,
-    /// Bytes that it moves in a cycle.
+    /// Whether to show the bytes that it moves per cycle.
     pub bytes: bool,
 }
 
-/// A unit at work.
+/// Work of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slice<'a> {
-    /// What it does.
+    /// Label of the work.
     pub name: &'a str,
-    /// The first cycle.
+    /// First cycle.
     pub start: u64,
-    /// How many, from the first to the last of them.
+    /// Number of cycles.
     pub cycles: u64,
-    /// How much it works, in cycles: rows, accesses, beats or what else takes one.
+    /// Cycles of actual work: rows, accesses, beats and the like.
     pub busy: u64,
-    /// Bytes that it moves.
+    /// Bytes moved.
     pub bytes: u64,
-    /// Place of its layer in [`About::layers`].
+    /// Index of its layer in [`About::layers`].
     pub layer: Option<usize>,
-    /// Place of the instruction in the program.
+    /// Index of the instruction in the program.
     pub instruction: Option<usize>,
-    /// What else is worth knowing.
+    /// Further details.
     pub details: &'a [(&'a str, Value<'a>)],
     /// Arrows to and from other slices.
     pub flows: &'a [Flow],
 }
 
-/// A unit that has work and waits.
+/// Wait of a unit that has work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wait<'a> {
-    /// For what.
+    /// Cause of the wait.
     pub on: &'a str,
-    /// The first cycle.
+    /// First cycle.
     pub start: u64,
-    /// How many, from the first to the last of them.
+    /// Number of cycles.
     pub cycles: u64,
-    /// In how many of them it waits; as many at most.
+    /// Number of cycles in which it actually waits, at most `cycles`.
     pub waited: u64,
-    /// Place of its layer in [`About::layers`].
+    /// Index of its layer in [`About::layers`].
     pub layer: Option<usize>,
-    /// Place of the instruction in the program.
+    /// Index of the instruction in the program.
     pub instruction: Option<usize>,
 }
 
-/// How much a trace has.
+/// Size of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Tracks, counters among them.
+    /// Number of tracks, including counters.
     pub tracks: usize,
-    /// Slices: work and layers.
+    /// Number of slices of work and layers.
     pub slices: u64,
-    /// Slices of waits.
+    /// Number of slices of waits.
     pub waits: u64,
-    /// Values of counters.
+    /// Number of counter values.
     pub values: u64,
-    /// Arrows from a load to its first use.
+    /// Number of arrows from a load to its first use.
     pub flows: u64,
 }
 
-/// A trace under way.
+/// Recorder of a trace.
 ///
-/// Its methods do not fail: the first thing that cannot be written ends the trace, and [`Self::finish`] says so.
+/// Its methods do not fail: the first write error ends the trace, and [`Self::finish`] returns it.
 pub struct Recorder<'a> {
     sink: Box<dyn Sink + 'a>,
     about: About,
-    /// By layer, whether it is asked for; none when all is.
+    /// Whether each layer is selected; `None` if all are.
     chosen: Option<Vec<bool>>,
-    /// Cycles of a window of counters.
+    /// Cycles of a counter window.
     window: u64,
-    /// By track.
+    /// State of each track.
     lanes: Vec<Lane>,
     layers: Option<Track>,
     stay: Option<Stay>,
     counts: Counts,
-    /// One past the last cycle of which something is known.
+    /// One past the last recorded cycle.
     end: u64,
     written: io::Result<()>,
 }
 
-/// A track under way.
+/// State of a track.
 #[derive(Default)]
 struct Lane {
     /// One past its last cycle.
     end: u64,
-    /// The track of its waits, once there is one.
+    /// Track of its waits, once it exists.
     waits: Option<Track>,
     counters: Vec<Counter>,
 }
 
-/// A layer that is under way.
+/// Current layer.
 #[derive(Clone, Copy)]
 struct Stay {
     layer: usize,
@@ -115,7 +115,7 @@ struct Stay {
 }
 
 impl<'a> Recorder<'a> {
-    /// Begins a trace; of `chosen` layers alone, when that is given by layer.
+    /// Begins a trace. With `chosen`, only events of the selected layers are recorded.
     pub fn new(sink: impl Sink + 'a, about: About, chosen: Option<Vec<bool>>) -> Self {
         let window = (about.cycles / WINDOWS).max(SMALLEST).next_power_of_two();
         let (lanes, counts) = (Vec::new(), Counts::default());
@@ -139,7 +139,7 @@ impl<'a> Recorder<'a> {
         recorder
     }
 
-    /// The track of a unit, below those before it, with its counters.
+    /// Adds the track of a unit, below the previous ones, with its counters.
     pub fn unit(&mut self, name: &str, measures: Measures) -> Track {
         let track = self.track(&Shown { name, role: Role::Unit, parent: None, unit: None });
         if let Some(lane) = self.lane(track) {
@@ -153,7 +153,7 @@ impl<'a> Recorder<'a> {
         track
     }
 
-    /// A number that rises and falls, of which the most in each window is shown.
+    /// Adds a gauge, whose maximum in each window is shown.
     pub fn gauge(&mut self, name: &str, unit: &'static str) -> Track {
         let track = self.track(&Shown { name, role: Role::Counter, parent: None, unit: Some(unit) });
         if let Some(lane) = self.lane(track) {
@@ -162,7 +162,7 @@ impl<'a> Recorder<'a> {
         track
     }
 
-    /// A unit works. What overlaps the slice before it on the track is cut off.
+    /// Records work of a unit. An overlap with the previous slice on the track is cut off.
     pub fn slice(&mut self, track: Track, slice: &Slice<'_>) {
         if !self.shows(slice.layer) {
             return;
@@ -182,7 +182,7 @@ impl<'a> Recorder<'a> {
         self.counts.slices += 1;
     }
 
-    /// A unit waits: a slice of the track below its own.
+    /// Records a wait of a unit, as a slice of the track below the unit's.
     pub fn wait(&mut self, unit: Track, wait: &Wait<'_>) {
         if !self.shows(wait.layer) {
             return;
@@ -199,14 +199,14 @@ impl<'a> Recorder<'a> {
         self.counts.waits += 1;
     }
 
-    /// A gauge has a level from `cycle` on.
+    /// Records the level of a gauge, starting at `cycle`.
     pub fn level(&mut self, gauge: Track, cycle: u64, value: u64, layer: Option<usize>) {
         if self.shows(layer) {
             self.measure(gauge, cycle, cycle.saturating_add(1), [value, value]);
         }
     }
 
-    /// The machine is with a layer, until another one begins.
+    /// Records that the machine enters a layer, which lasts until the next one begins.
     pub fn layer(&mut self, layer: usize, start: u64, cycles: u64) {
         let end = start.saturating_add(cycles);
         match &mut self.stay {
@@ -218,11 +218,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the trace of a program that takes so many cycles.
+    /// Ends the trace of a program of `cycles` cycles.
     ///
     /// # Errors
     ///
-    /// The first time that what is written was not taken.
+    /// The first write error.
     pub fn finish(mut self, cycles: u64) -> io::Result<Counts> {
         self.leave(u64::MAX);
         self.end_counters(cycles.max(self.end));
@@ -234,7 +234,7 @@ impl<'a> Recorder<'a> {
         Ok(Counts { tracks: self.lanes.len(), ..self.counts })
     }
 
-    /// The program from start to end.
+    /// Draws the program from start to end.
     fn whole(&mut self, cycles: u64) {
         let track = self.track(&Shown { name: "program", role: Role::Program, parent: None, unit: None });
         let (name, time) = (self.about.program.clone(), self.about.time());
@@ -244,7 +244,7 @@ impl<'a> Recorder<'a> {
         self.counts.slices += 1;
     }
 
-    /// Whether events of a layer are asked for.
+    /// Whether events of a layer are recorded.
     pub fn shows(&self, layer: Option<usize>) -> bool {
         let Some(chosen) = &self.chosen else { return true };
         layer.and_then(|place| chosen.get(place)).is_some_and(|chosen| *chosen)
@@ -254,11 +254,11 @@ impl<'a> Recorder<'a> {
         self.about.layers.get(layer?).cloned()
     }
 
-    /// The machine is done with its layer, at `next` at the latest.
+    /// Ends the current layer, at `next` at the latest.
     fn leave(&mut self, next: u64) {
         let Some(Stay { layer, start, end }) = self.stay.take() else { return };
         let (Some(track), Some(name)) = (self.layers, self.layer_name(Some(layer))) else { return };
-        // Engines side by side may come to a layer again before the one that began last.
+        // Parallel engines may return to a layer before the one that began last.
         let start = self.lane(track).map_or(start, |lane| start.max(lane.end));
         let cycles = end.min(next).saturating_sub(start);
         if self.shows(Some(layer)) && cycles > 0 {
@@ -279,7 +279,7 @@ impl<'a> Recorder<'a> {
         track
     }
 
-    /// The track of a unit's waits.
+    /// Returns the track of a unit's waits, and adds it if needed.
     fn waits(&mut self, unit: Track) -> Option<Track> {
         if let Some(track) = self.lane(unit)?.waits {
             return Some(track);
@@ -306,7 +306,7 @@ impl<'a> Recorder<'a> {
         self.write(|sink| sink.slice(track, &Interval { name, start, end, details, flows }));
     }
 
-    /// Counts what happens from `start` to `end`: cycles of work, bytes.
+    /// Adds work cycles and bytes from `start` to `end` to the counters.
     fn measure(&mut self, track: Track, start: u64, end: u64, amounts: [u64; 2]) {
         let window = self.window;
         let Some(lane) = self.lane(track) else { return };
@@ -320,7 +320,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Writes values of a counter, whose track begins with the first one.
+    /// Writes values of a counter, whose track is added with the first one.
     fn show(&mut self, unit: Track, counter: &mut Counter, values: &[(u64, f64)]) {
         if values.is_empty() {
             return;
@@ -364,7 +364,8 @@ mod tests {
     use super::*;
     use crate::chrome::Chrome;
 
-    /// Two layers with two slices each on a unit, of which those of the second overlap those of the first.
+    /// Two layers with two slices each on a unit; the slices of the second overlap the slices of
+    /// the first.
     fn record(chosen: Option<Vec<bool>>) -> (Counts, Vec<Json>) {
         let mut bytes = Vec::new();
         let layers = ["a", "b"].map(str::to_owned).into();
@@ -404,7 +405,7 @@ mod tests {
         let works: Vec<_> = slices(&events, 2).into_iter().map(|(_, start, long)| (start, long)).collect();
         assert_eq!(works, [(0.0, 10.0), (10.0, 10.0), (20.0, 10.0), (30.0, 10.0)]);
         assert_eq!(slices(&events, 3).len(), 4);
-        // The third one says what it is in truth.
+        // The details of the third one have its actual times.
         let third = events.iter().find(|event| event["args"]["instruction"] == 2).unwrap();
         let expected = serde_json::json!({
             "layer": "b", "instruction": 2, "cycle": 18, "cycles": 10, "busy": 5, "bytes": 64
@@ -427,7 +428,7 @@ mod tests {
         assert!((values[0] * 16.0 + values[1] * 8.0 - 128.0).abs() < 1e-9, "{values:?}");
     }
 
-    /// Takes a few bytes.
+    /// Writer that accepts a few bytes.
     struct Full(usize);
 
     impl io::Write for Full {

@@ -1,42 +1,45 @@
-//! Two graphs that are to compute the same, in floats: [`agreement`].
+//! Float comparison of two graphs that should compute the same function: [`agreement`].
 
 use npukit_graph::{EvalError, Graph, ValueId, ValueInfo, evaluate, pass};
 use npukit_numeric::{Element, Storage, Tensor, TensorData};
 use npukit_target::as_element;
 
-/// How far two graphs are apart on the same inputs.
+/// Difference between the outputs of two graphs on the same inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Agreement {
-    /// Samples that both computed.
+    /// Number of samples that both graphs computed.
     pub samples: usize,
-    /// Largest difference of two outputs.
+    /// Largest absolute difference of two output elements.
     pub difference: f64,
-    /// Largest magnitude of an output.
+    /// Largest magnitude of an output element.
     pub largest: f64,
 }
 
 impl Agreement {
-    /// The difference as a share of the largest output; 0 where both are.
+    /// Returns the difference as a fraction of the largest output; 0 if both are 0.
     pub fn share(&self) -> f64 {
         if self.difference == 0.0 { 0.0 } else { self.difference / self.largest }
     }
 
-    /// Whether the difference is one that rounding floats in another order makes, and not one of another computation.
+    /// Whether the difference is small enough to come from float rounding in another order of
+    /// operations.
     pub fn is_rounding(&self) -> bool {
         self.share() <= ROUNDING
     }
 }
 
-/// Differences of outputs, as a share of the largest, that floats of 24 bits make in networks of a hundred layers.
+/// Largest relative difference that rounding of 24-bit mantissas causes in networks of a hundred
+/// layers.
 const ROUNDING: f64 = 1e-3;
 
-/// Computes both graphs on as many samples as `seeds`, whose elements look like random numbers from -1 to 1.
+/// Evaluates both graphs on one pseudorandom sample for each of `seeds`, with elements from -1 to
+/// 1.
 ///
-/// The graphs have the same inputs and outputs.
+/// The graphs must have the same inputs and outputs.
 ///
 /// # Errors
 ///
-/// What one of them cannot be evaluated for.
+/// An error of the evaluator for one of the graphs.
 pub fn agreement(left: &Graph, right: &Graph, seeds: &[u64]) -> Result<Agreement, EvalError> {
     let mut agreement = Agreement::default();
     let wide = in_single_precision(left);
@@ -45,7 +48,7 @@ pub fn agreement(left: &Graph, right: &Graph, seeds: &[u64]) -> Result<Agreement
         let (left, right) = (evaluated(&wide, &samples)?, evaluated(right, &samples)?);
         for (left, right) in left.iter().zip(&right) {
             for (l, r) in numbers(left).into_iter().zip(numbers(right)) {
-                // Infinities that are the same, and two that are no numbers, differ by nothing.
+                // Equal infinities and two NaN do not differ.
                 if l != r && !(l.is_nan() && r.is_nan()) {
                     agreement.difference = agreement.difference.max((l - r).abs());
                 }
@@ -59,7 +62,8 @@ pub fn agreement(left: &Graph, right: &Graph, seeds: &[u64]) -> Result<Agreement
     Ok(agreement)
 }
 
-/// The graph with floats of 32 bits where it has others, as accelerators compute it; it stays as it is where that fails.
+/// Returns the graph with 32-bit floats instead of other floats, as accelerators compute it.
+/// Returns it unchanged if the pass fails.
 fn in_single_precision(graph: &Graph) -> Graph {
     let mut wide = graph.clone();
     let pass = pass::passes().iter().find(|pass| pass.name == "single-precision");
@@ -69,14 +73,14 @@ fn in_single_precision(graph: &Graph) -> Graph {
     }
 }
 
-/// The outputs of a graph for samples, which take the element types of its inputs.
+/// Evaluates a graph on samples that have the element types of its inputs.
 fn evaluated(graph: &Graph, samples: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let typed = |(&id, sample): (&ValueId, &Tensor)| as_element(sample, graph.value(id).info.element);
     let inputs: Vec<Tensor> = graph.inputs.iter().zip(samples).map(typed).collect();
     evaluate(graph, &inputs)
 }
 
-/// The elements of a tensor of any type as numbers.
+/// Returns the elements of a tensor of any type as `f64`.
 pub fn numbers(tensor: &Tensor) -> Vec<f64> {
     match tensor.data() {
         TensorData::F32(numbers) => numbers.iter().copied().map(f64::from).collect(),
@@ -86,8 +90,8 @@ pub fn numbers(tensor: &Tensor) -> Vec<f64> {
     }
 }
 
-/// Inputs of a graph, each of its own element type. Floats look like random numbers from -1 to 1; integers of up to 16 bits
-/// are any of their type, truth values either, and wider integers, which may be places in tables, 0.
+/// Returns pseudorandom inputs of a graph in their element types. Floats are from -1 to 1; integers
+/// of up to 16 bits and booleans take any value. Wider integers are 0, as they may be indices.
 pub fn samples(graph: &Graph, seed: u64) -> Vec<Tensor> {
     let sample = |(i, &id): (usize, &ValueId)| {
         let info = &graph.value(id).info;
@@ -97,7 +101,7 @@ pub fn samples(graph: &Graph, seed: u64) -> Vec<Tensor> {
     graph.inputs.iter().enumerate().map(sample).collect()
 }
 
-/// A tensor made of elements that look random.
+/// Makes a tensor of pseudorandom elements.
 fn typed(info: &ValueInfo, random: impl Iterator<Item = Element>) -> Tensor {
     let real = |element: Element| (element.bits() >> 37) as f32 / (1u32 << 23) as f32 - 1.0;
     let integer = |element: Element| match info.element.integer_range() {
@@ -112,8 +116,10 @@ fn typed(info: &ValueInfo, random: impl Iterator<Item = Element>) -> Tensor {
         Storage::I64 => TensorData::I64(random.map(integer).collect()),
         Storage::Bool => TensorData::Bool(random.map(|element| element.bits() >> 60 & 1 == 1).collect()),
     };
-    let tensor = Tensor::new(info.shape.clone(), data).expect("as many as the shape says");
-    // Narrow floats do not have all of these: they are halves there, which all but the narrowest have.
+    let tensor =
+        Tensor::new(info.shape.clone(), data).expect("the number of elements follows from the shape");
+    // Narrow floats cannot represent all of these values. They are generated as halves, which all
+    // but the narrowest formats contain.
     let narrow = |tensor: &Tensor| tensor.clone().with_element(info.element);
     narrow(&tensor).unwrap_or(tensor)
 }

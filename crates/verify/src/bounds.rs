@@ -1,4 +1,4 @@
-//! What a program may do for all inputs of their ranges: [`Bounding`].
+//! Bounds on the results of a program for all inputs in their ranges: [`Bounding`].
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -6,40 +6,42 @@ use std::ops::RangeInclusive;
 use npukit_numeric::{Bounded, Bounds};
 use npukit_target::{BoundedRun, BoundedTensor, PossibleSaturation};
 
-/// What an output may be.
+/// Bounds of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputBound {
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// Its elements.
+    /// Number of elements.
     pub elements: usize,
-    /// The most that the machine's numbers are from those of exact arithmetic; infinite where nothing is known.
+    /// Largest difference between the machine's numbers and exact arithmetic; infinite if unknown.
     pub error: f64,
-    /// What exact arithmetic may have.
+    /// Range of the output in exact arithmetic.
     pub exact: RangeInclusive<f64>,
 }
 
-/// For each input, by its name, whether its elements are at the highest of their ranges, or at the lowest.
+/// Corner of the input ranges: for each input its name, and for each element whether it is at its
+/// maximum.
 pub type Corner = Vec<(String, Vec<bool>)>;
 
-/// What is known of runs on ranges, together.
+/// Bounds over several runs on ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounding {
-    /// How many there were.
+    /// Number of runs, each on one box of input ranges.
     pub boxes: usize,
-    /// For each output the most that any may have.
+    /// For each output, the widest bounds of any run.
     pub outputs: Vec<OutputBound>,
-    /// Results that may saturate, in the order of the instructions.
+    /// Results that may saturate, in instruction order.
     pub saturations: Vec<PossibleSaturation>,
-    /// For each run, in their order, corners of its ranges: by output the one that is likely to make the error of its least
-    /// known element large.
+    /// For each run and output, the corner that is likely to give a large error in the output's
+    /// least certain element.
     pub worst: Vec<Vec<Corner>>,
-    /// Runs whose first output surely has its largest element in one place, in exact arithmetic and on the machine.
+    /// Number of runs in which the index of the first output's largest element is certain, in exact
+    /// arithmetic and on the machine.
     pub decided: usize,
 }
 
 impl Bounding {
-    /// What is known of one run.
+    /// Returns the bounds of one run.
     pub fn of(mut run: BoundedRun) -> Self {
         let decided = run.outputs.first().is_some_and(|output| is_decided(&mut run.bounds, &output.elements));
         Self {
@@ -51,7 +53,7 @@ impl Bounding {
         }
     }
 
-    /// What is known of the runs of both, which are of the same program.
+    /// Merges the bounds of runs of the same program.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         let outputs = self.outputs.into_iter().zip(other.outputs).map(|(left, right)| OutputBound {
@@ -87,14 +89,15 @@ fn bound(output: &BoundedTensor) -> OutputBound {
     }
 }
 
-/// The inputs at which the error of an output's least known element is likely to be large.
+/// Returns the inputs at which the error of an output's least certain element is likely to be
+/// large.
 fn worst(output: &BoundedTensor, inputs: &[BoundedTensor]) -> Option<Corner> {
     let least_known = output.elements.iter().max_by(|a, b| a.error().total_cmp(&b.error()))?;
     let ends = |input: &BoundedTensor| (input.name.clone(), least_known.worst(&input.elements));
     Some(inputs.iter().map(ends).collect())
 }
 
-/// Whether the largest element is surely the same on both sides, for all inputs.
+/// Whether the largest element has the same index on both sides for all inputs.
 fn is_decided(bounds: &mut Bounds, elements: &[Bounded]) -> bool {
     let middle = |number: &Bounded| number.exact().start() + number.exact().end();
     let largest = (0..elements.len()).max_by(|&a, &b| middle(&elements[a]).total_cmp(&middle(&elements[b])));

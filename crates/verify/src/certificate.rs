@@ -1,4 +1,5 @@
-//! [`Certificate`]: what was proved of which bytes, to be kept beside an artifact and checked again.
+//! [`Certificate`]: record of a proof and of the bytes that it covers. It is stored with an
+//! artifact and can be checked again.
 
 mod digest;
 mod error;
@@ -14,46 +15,46 @@ use serde_json::Value;
 pub use digest::canonical;
 pub use error::CertificateError;
 
-/// What the key `schema` says of certificates of this version.
+/// Value of the key `schema` in certificates of this version.
 pub const SCHEMA: &str = "npukit.certificate/1";
 
-/// That a program computes its model, for all inputs.
+/// Statement that a program computes its model, for all inputs.
 ///
-/// It is made by [`Certificate::new`] and read by [`Certificate::parse`], so that its digest is that of its content.
-/// The digest finds damage; it is no signature, as everybody can compute it. What a certificate says is known to be so
-/// when the proof was made again ([`Subject::check`], [`Claim::check`]).
+/// [`Certificate::new`] and [`Certificate::parse`] ensure that the digest matches the content. The
+/// digest detects damage; it is not a signature, as anyone can compute it. Only repeating the proof
+/// confirms the statement ([`Subject::check`], [`Claim::check`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Certificate {
-    /// [`SCHEMA`]
+    /// Version of the format: [`SCHEMA`].
     pub schema: String,
     /// Version of npukit that made the proof.
     pub npukit: String,
-    /// What the proof is about.
+    /// Program and model that the proof is about.
     pub subject: Subject,
-    /// What was proved.
+    /// Statement that was proved.
     pub claim: Claim,
-    /// The SHA-256 of all that is above as JSON on one line, its keys sorted.
+    /// SHA-256 of all other keys as JSON on one line, with sorted keys.
     pub digest: String,
 }
 
-/// What a proof is about.
+/// Program and model of a proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
     /// Name of the program.
     pub program: String,
-    /// The machine.
+    /// Machine that runs the program.
     pub instance: InstanceMark,
-    /// The model.
+    /// Files of the model.
     pub model: Files,
-    /// How the model was read, as options of the command; empty where it was read as it is. `--calibrate` where samples
-    /// have scaled it.
+    /// Command options that changed how the model was read; empty for the defaults. `--calibrate`
+    /// if samples scaled the model.
     pub reading: Vec<String>,
-    /// The program.
+    /// Files of the program.
     pub artifact: Files,
 }
 
@@ -62,50 +63,51 @@ pub struct Subject {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct InstanceMark {
-    /// Its name, as `TARGET:INSTANCE`.
+    /// Name, as `TARGET:INSTANCE`.
     pub name: String,
-    /// The SHA-256 of its parameters as JSON on one line, their keys sorted.
+    /// SHA-256 of its parameters as JSON on one line, with sorted keys.
     pub sha256: String,
 }
 
-/// Files that belong together.
+/// A main file and the files that it names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Files {
-    /// The one that names the others.
+    /// Main file, which names the others.
     pub file: String,
-    /// The SHA-256 of the bytes of each, 64 hexadecimal digits, by its name from the folder of the first.
+    /// SHA-256 of each file, as 64 hexadecimal digits, by its path relative to the main file's
+    /// folder.
     pub sha256: BTreeMap<String, String>,
 }
 
-/// What was proved.
+/// Statement that was proved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The field: its number of elements.
+    /// Number of elements of the field.
     pub field: String,
-    /// What the inputs of each run were made of.
+    /// Seeds of the inputs of the runs.
     pub seeds: Vec<u64>,
-    /// What the program was compared with, where its compiler has several orders.
+    /// Name of the summation order that the program was compared with, if its compiler has several.
     pub order: String,
     /// Outputs of the model, in its order; all of their elements are covered.
     pub outputs: Vec<CoveredOutput>,
-    /// What was not compared: no output depends on it.
+    /// Parts that were not compared; no output depends on them.
     pub uncovered: Vec<UncoveredNode>,
-    /// What the proof takes for granted.
+    /// Assumptions of the proof.
     pub assumptions: Vec<String>,
 }
 
-/// An output that was compared, and is the same.
+/// An output that was compared and matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CoveredOutput {
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// Its elements.
+    /// Number of elements.
     pub elements: usize,
 }
 
@@ -114,16 +116,16 @@ pub struct CoveredOutput {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UncoveredNode {
-    /// The node it begins with.
+    /// First node of the part.
     pub node: String,
-    /// Its operator.
+    /// Operator of that node.
     pub op: String,
-    /// Why.
+    /// Reason why it was not compared.
     pub reason: String,
 }
 
 impl Certificate {
-    /// The certificate of a proof that npukit of version `npukit` made.
+    /// Creates the certificate of a proof that version `npukit` of npukit made.
     pub fn new(npukit: &str, subject: Subject, claim: Claim) -> Self {
         let (schema, npukit) = (SCHEMA.to_owned(), npukit.to_owned());
         let mut certificate = Self { schema, npukit, subject, claim, digest: String::new() };
@@ -131,27 +133,28 @@ impl Certificate {
         certificate
     }
 
-    /// The file.
+    /// Returns the certificate as a JSON file.
     pub fn to_json(&self) -> String {
         format!("{:#}\n", self.value())
     }
 
     fn value(&self) -> Value {
-        serde_json::to_value(self).expect("strings, numbers, lists and maps of strings always serialise")
+        serde_json::to_value(self).expect("strings, numbers, lists and maps of strings always serialize")
     }
 
-    /// Reads a file.
+    /// Parses a JSON file.
     ///
     /// # Errors
     ///
-    /// What is no certificate, one of another format, one whose digest is that of other content, and one of no run.
+    /// The file is not a certificate, has another format version, its digest does not match, or it
+    /// covers no run or output.
     pub fn parse(bytes: &[u8]) -> Result<Self, CertificateError> {
         let value: Value = serde_json::from_slice(bytes)?;
         match value.get("schema").and_then(Value::as_str) {
             Some(SCHEMA) => {}
             found => return Err(CertificateError::Schema { found: found.map(str::to_owned) }),
         }
-        // From the bytes: a key that is there twice is an error here only.
+        // Parsed from the bytes: only this parser rejects duplicate keys.
         let certificate: Self = serde_json::from_slice(bytes)?;
         let actual = certificate.digest_of_content();
         if certificate.digest != actual {
@@ -176,21 +179,21 @@ impl Certificate {
 }
 
 impl InstanceMark {
-    /// Of the instance called `name` with these parameters.
+    /// Creates the mark of the instance `name` with these parameters.
     pub fn new(name: String, parameters: &Value) -> Self {
         Self { name, sha256: sha256(canonical(parameters).as_bytes()) }
     }
 }
 
 impl Subject {
-    /// Whether the certificate of this subject is one of what is `here`.
+    /// Checks that the certificate's subject equals `here`.
     ///
     /// # Errors
     ///
-    /// The first that differs.
+    /// The first difference.
     pub fn check(&self, here: &Self) -> Result<(), CertificateError> {
         self.model.check("model", &here.model, true)?;
-        differs("how the model is read", &self.reading.join(" "), &here.reading.join(" "))?;
+        differs("the reading of the model", &self.reading.join(" "), &here.reading.join(" "))?;
         self.artifact.check("artifact", &here.artifact, false)?;
         differs("the program's name", &self.program, &here.program)?;
         differs("the instance", &self.instance.name, &here.instance.name)?;
@@ -199,7 +202,8 @@ impl Subject {
 }
 
 impl Files {
-    /// The first file of a model may be called otherwise: nothing names it.
+    /// Checks that the files are equal. The main file of a model may be renamed, since no other
+    /// file names it.
     fn check<'a>(&'a self, what: &str, here: &'a Self, is_renamable: bool) -> Result<(), CertificateError> {
         differs(
             &format!("the SHA-256 of {what} `{}`", here.file),
@@ -218,21 +222,21 @@ impl Files {
     }
 
     fn hash(&self, name: &str) -> &str {
-        self.sha256.get(name).map_or("no such file", String::as_str) // Default: it says so.
+        self.sha256.get(name).map_or("missing", String::as_str) // Default: reported as a missing file.
     }
 }
 
 impl Claim {
-    /// Whether what is claimed is what a proof with the same seeds has shown `here`.
+    /// Checks that a proof with the same seeds showed `here`, the same as this claim.
     ///
-    /// It may assume more than that.
+    /// The claim may have more assumptions than the proof.
     ///
     /// # Errors
     ///
-    /// The first that differs.
+    /// The first difference.
     pub fn check(&self, here: &Self) -> Result<(), CertificateError> {
         differs("the field", &self.field, &here.field)?;
-        differs("what the program is compared with", &self.order, &here.order)?;
+        differs("the reference of the comparison", &self.order, &here.order)?;
         let output = |output: &CoveredOutput| format!("`{}` of {} elements", output.name, output.elements);
         all("output", self.outputs.iter().map(output), here.outputs.iter().map(output))?;
         let node = |gap: &UncoveredNode| format!("node `{}` ({}): {}", gap.node, gap.op, gap.reason);
@@ -244,7 +248,7 @@ impl Claim {
     }
 }
 
-/// Two lists, one entry after the other.
+/// Compares two lists entry by entry.
 fn all(
     what: &str,
     said: impl Iterator<Item = String>,
@@ -256,7 +260,7 @@ fn all(
             (None, None) => break,
             pair => pair,
         };
-        let text = |entry: Option<String>| entry.unwrap_or_else(|| "none".to_owned()); // Default: the list is over.
+        let text = |entry: Option<String>| entry.unwrap_or_else(|| "none".to_owned()); // Default: past the end of the list.
         differs(&format!("{what} {index}"), &text(said), &text(found))?;
     }
     Ok(())

@@ -1,13 +1,16 @@
-//! Programs against the graphs they were made of: [`prove`], [`judge`].
+//! Checks that programs compute the graphs they were compiled from: [`prove`], [`judge`].
 //!
-//! A program and a graph compute in the field of 2^61 - 1 on elements that look random ([`npukit_graph::field`],
-//! [`npukit_target::FieldProgram`]). Where an output is the same polynomial of the inputs they agree; where it is not
-//! they differ, but with a probability of at most the polynomials' degree over 2^61 for each run.
+//! A program and a graph compute in the field of 2^61 - 1 on pseudorandom elements
+//! ([`npukit_graph::field`], [`npukit_target::FieldProgram`]). If an output is the same polynomial
+//! of the inputs, the results are equal. If it is not, they differ, except with a probability of at
+//! most the polynomials' degree over 2^61 for each run.
 //!
-//! [`Bounding`] is what a program may do on ranges of inputs: its largest errors, and where it may saturate.
+//! [`Bounding`] holds what a program may compute on ranges of inputs: its largest errors, and the
+//! results that may saturate.
 //!
-//! What the graph is taken for differs from the model by the passes that change constants. [`agreement`] compares the two
-//! in floats. A [`Certificate`] says what was proved, and is checked by proving it again.
+//! Passes that change constants make the compared graph differ from the model. [`agreement`]
+//! compares the two in floats. A [`Certificate`] records what was proved, and is checked by
+//! repeating the proof.
 
 mod agreement;
 mod bounds;

@@ -1,4 +1,4 @@
-//! The comparison: [`prove`].
+//! Comparison of a program with a graph: [`prove`].
 
 use npukit_graph::field::{FieldTensor, Gap, Images, Operand, Value, Walked, constant_elements, key, walk};
 use npukit_graph::shape::indices;
@@ -8,84 +8,84 @@ use npukit_target::{Culprit, FieldProgram, Reference, TargetError};
 
 use crate::values::{ValuePlace, Values};
 
-/// What is known of an output.
+/// Result of the comparison for one output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputProof {
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// Its elements.
+    /// Number of elements.
     pub elements: usize,
-    /// Elements that differ; none when nobody knows what they should be.
+    /// Number of elements that differ; `None` if the expected values are unknown.
     pub different: Option<usize>,
 }
 
 impl OutputProof {
-    /// Whether it was compared, and all of it is the same.
+    /// Whether it was compared and all elements match.
     pub fn is_proved(&self) -> bool {
         self.different == Some(0)
     }
 }
 
-/// An element of an output that is another polynomial in the program.
+/// An output element that is a different polynomial in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
     /// The output, and the index of its first element that differs.
     pub output: ValuePlace,
-    /// The value of the graph that the program has there instead, if it is one.
+    /// Value of the graph that the program has there instead; `None` if it matches no value.
     pub instead: Option<ValuePlace>,
-    /// Where it was made.
+    /// Instruction that first produced a wrong element.
     pub culprit: Option<Culprit>,
-    /// The value of the graph that is where it was made, if it is one.
+    /// Value of the graph that matches the culprit's element; `None` if none does.
     pub culprit_is: Option<ValuePlace>,
 }
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// The graph that it was compared with, where its passes round nothing.
+    /// Graph that the program was compared with, without rounding in its passes.
     pub unrounded: Graph,
-    /// Which of the graphs that the program may compute it was compared with.
+    /// Name of the summation order of that graph, among those the program may implement.
     pub order: String,
-    /// Its outputs, in the order of the graph.
+    /// Result for each output, in graph order.
     pub outputs: Vec<OutputProof>,
-    /// Nodes that the field knows nothing of.
+    /// Nodes that the field semantics does not cover.
     pub gaps: Vec<Gap>,
     /// Seeds of the runs.
     pub seeds: Vec<u64>,
-    /// Where the first output that differs goes wrong.
+    /// First differing output element and its origin; `None` if all match.
     pub counterexample: Option<Counterexample>,
 }
 
 impl Proof {
-    /// Whether every output was compared, and is the same.
+    /// Whether every output was compared and matches.
     pub fn is_proved(&self) -> bool {
         !self.outputs.is_empty() && self.outputs.iter().all(OutputProof::is_proved)
     }
 
     fn different(&self) -> usize {
-        self.outputs.iter().map(|output| output.different.unwrap_or(output.elements)).sum() // Default: all count.
+        self.outputs.iter().map(|output| output.different.unwrap_or(output.elements)).sum() // Default: all elements.
     }
 }
 
-/// Why a program cannot be compared with a graph.
+/// Reason why a program cannot be compared with a graph.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
-    /// The program has not the outputs of the graph.
+    /// The inputs or outputs of the program and the graph differ.
     #[error("{0}")]
     Unfit(String),
     /// The program cannot run.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The model cannot be computed in floats.
+    /// The model cannot be evaluated in floats.
     #[error(transparent)]
     Evaluate(#[from] EvalError),
 }
 
-/// Compares a program with a graph, once for each of `seeds`, and looks for where they part.
+/// Compares a program with a graph, once for each of `seeds`, and locates the first difference.
 ///
 /// # Errors
 ///
-/// Inputs and outputs of the one that the other does not have, and what the machine faults on.
+/// Inputs or outputs that only one of them has, and faults of the machine.
 pub fn prove(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
     let judged = judged(graph, program, seeds)?;
     let Judged { proof, reference, last: Some(last) } = judged else { return Ok(judged.proof) };
@@ -95,24 +95,24 @@ pub fn prove(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result
     Ok(Proof { counterexample: counterexample(&reference, program, &last)?, ..proof })
 }
 
-/// As [`prove`], without looking for where they part.
+/// Like [`prove`], without locating the difference.
 ///
 /// # Errors
 ///
-/// Those of [`prove`].
+/// See [`prove`].
 pub fn judge(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Proof, ProofError> {
     judged(graph, program, seeds).map(|judged| judged.proof)
 }
 
-/// A comparison with one of the graphs.
+/// Comparison with one of the graphs.
 struct Judged {
     proof: Proof,
     reference: Reference,
-    /// The last run: that in which they part, if they do.
+    /// Last run; the run with the difference, if there is one.
     last: Option<Runs>,
 }
 
-/// The comparison with the graph that the program is nearest to.
+/// Returns the comparison with the graph that matches the program best.
 fn judged(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Judged, ProofError> {
     let mut best: Option<Judged> = None;
     for reference in program.references(graph) {
@@ -124,13 +124,14 @@ fn judged(graph: &Graph, program: &dyn FieldProgram, seeds: &[u64]) -> Result<Ju
             best = Some(judged);
         }
     }
-    best.ok_or_else(|| ProofError::Unfit("it computes no graph".to_owned()))
+    best.ok_or_else(|| ProofError::Unfit("the program does not compute a graph".to_owned()))
 }
 
-/// Who gives out what is a constant: whoever it is, a program in segments has none.
+/// Node number that selects the images of outputs that are constants. Any number works: a program
+/// in segments has no such outputs.
 const OF_CONSTANTS: usize = 0;
 
-/// Inputs of a graph that look random.
+/// Returns pseudorandom inputs of a graph.
 fn inputs(graph: &Graph, seed: u64) -> Vec<FieldTensor> {
     let input = |&id| {
         let value = graph.value(id);
@@ -141,7 +142,7 @@ fn inputs(graph: &Graph, seed: u64) -> Vec<FieldTensor> {
     graph.inputs.iter().map(input).collect()
 }
 
-/// What the graph has, and what the program has.
+/// Values of the graph and of the program in one run.
 struct Runs {
     seed: u64,
     inputs: Vec<(String, FieldTensor)>,
@@ -160,7 +161,7 @@ impl Runs {
         Ok(Self { seed, inputs, walked, outputs })
     }
 
-    /// For each output of the graph its name, what it is, and what the program has.
+    /// Returns, for each output of the graph, its name, its expected value and the program's value.
     fn pairs<'a>(
         &'a self,
         graph: &'a Graph,
@@ -169,11 +170,14 @@ impl Runs {
         graph.outputs.iter().zip(&self.walked.outputs).map(|(&id, value)| {
             let name = graph.value(id).name.as_str();
             let found = self.outputs.iter().find(|(other, _)| other == name);
-            let (_, found) = found.ok_or_else(|| ProofError::Unfit(format!("it has no output `{name}`")))?;
+            let (_, found) =
+                found.ok_or_else(|| ProofError::Unfit(format!("the program has no output `{name}`")))?;
             let shape = graph.shape(id);
             if found.elements.len() != shape.iter().product::<usize>() {
-                let told =
-                    format!("output `{name}` has shape {shape:?} in the model and {:?} in it", found.shape);
+                let told = format!(
+                    "output `{name}` has shape {shape:?} in the model and {:?} in the program",
+                    found.shape
+                );
                 return Err(ProofError::Unfit(told));
             }
             Ok((name, expected(value, images), found))
@@ -181,7 +185,8 @@ impl Runs {
     }
 }
 
-/// What an output is to be, where it is known: a constant is as the machine has it.
+/// Returns the expected value of an output, if it is known; constants are as the machine stores
+/// them.
 fn expected(value: &Value, images: &dyn Images) -> Option<FieldTensor> {
     match value {
         Value::Known(Operand::Field(tensor)) => Some(FieldTensor::clone(tensor)),
@@ -228,7 +233,7 @@ fn differing<'a>(expected: &'a FieldTensor, found: &'a FieldTensor) -> impl Iter
     pairs.filter(|(_, (expected, found))| expected != found).map(|(i, _)| i)
 }
 
-/// The first element that differs in a run, and where it comes from.
+/// Returns the first element that differs in a run, and its origin.
 fn counterexample(
     reference: &Reference,
     program: &dyn FieldProgram,

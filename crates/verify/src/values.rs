@@ -1,4 +1,4 @@
-//! Which value of a graph an element is: [`Values`].
+//! Lookup of the graph value that a field element belongs to: [`Values`].
 
 use std::collections::HashMap;
 
@@ -13,11 +13,12 @@ use npukit_target::{Expected, FieldProgram, Reference};
 pub struct ValuePlace {
     /// Name of the tensor.
     pub value: String,
-    /// Index along each of its axes.
+    /// Index along each axis.
     pub index: Vec<usize>,
 }
 
-/// All elements of a graph's values: they look random, so that each says where it is from.
+/// Index of all elements of a graph's values. They are pseudorandom, so each element identifies its
+/// place.
 pub(crate) struct Values<'a> {
     reference: &'a Reference,
     program: &'a dyn FieldProgram,
@@ -31,11 +32,11 @@ impl<'a> Values<'a> {
         let mut places = HashMap::new();
         values.walk(|id, tensor| {
             for (i, &element) in tensor.elements.iter().enumerate() {
-                // The first in the order of the graph: what later nodes hand on is still that.
+                // The first value in graph order wins: later nodes may only pass it on.
                 places.entry(element).or_insert((id, i));
             }
         });
-        // What everything is padded with says nothing.
+        // Zero is used for padding, so it identifies nothing.
         places.remove(&Element::ZERO);
         values.places = places;
         values

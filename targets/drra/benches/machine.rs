@@ -1,4 +1,5 @@
-//! Simulated cell-cycles a second: every port of every cell with an address in every cycle, and published programs.
+//! Simulated cell-cycles per second: all ports of all cells with an address in every cycle, and
+//! published programs.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -15,10 +16,10 @@ fn main() {
     divan::main();
 }
 
-/// Cycles in which all ports have addresses.
+/// Number of cycles in which all ports have addresses.
 const CYCLES: u64 = 60_000;
 
-/// A program that keeps every port of a fabric busy for [`CYCLES`].
+/// Program that keeps every port of a fabric busy for [`CYCLES`].
 fn busy(fabric: &Fabric) -> Program {
     let mut text = String::new();
     for (place, cell) in fabric.places().zip(&fabric.cells) {
@@ -70,7 +71,7 @@ fn all_ports_active(bencher: Bencher<'_, '_>, name: &str) {
         .bench_refs(|machine| machine.as_mut().map(|machine| machine.run(u64::MAX, &mut ())));
 }
 
-/// A product of 64x64 matrices on 3x4, whose calls do not depend on each other, by threads.
+/// Product of 64x64 matrices on 3x4, with independent calls, by number of threads.
 #[divan::bench(args = [1, 2, 4])]
 fn calls_in_parallel(bencher: Bencher<'_, '_>, threads: usize) {
     let Some(fabric) = preset("3x4") else { return };
@@ -88,7 +89,7 @@ fn calls_in_parallel(bencher: Bencher<'_, '_>, threads: usize) {
     bencher.counter(ItemsCount::new(cell_cycles)).bench(|| pool.install(|| executable.run(&inputs)));
 }
 
-/// Cells that wait cost nothing.
+/// Waiting cells cost no time.
 #[divan::bench]
 fn waiting(bencher: Bencher<'_, '_>) {
     let Some(fabric) = preset("3x4") else { return };

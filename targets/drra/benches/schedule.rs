@@ -1,4 +1,5 @@
-//! The scheduler: the guide's problem from text to words, and problems of 100 operations with 200 constraints.
+//! The scheduler: the guide's problem from text to words, and problems of 100 operations with 200
+//! constraints.
 
 use divan::Bencher;
 use npukit_drra::internals::config::preset;

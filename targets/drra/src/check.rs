@@ -1,5 +1,5 @@
-//! Everything that is wrong with a program, or probably a mistake ([`findings`]): what an instruction may do and should not
-//! ([`lints`]), beside what none may ([`crate::isa::refusal`]).
+//! Static checks of programs: [`findings`] lists illegal instructions ([`crate::isa::refusal`]) and
+//! likely mistakes ([`lints`]).
 
 mod circuit;
 mod finding;

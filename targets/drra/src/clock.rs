@@ -1,6 +1,5 @@
-//! What a run did, for people: [`Counts`] for reports, [`Timeline`] for trace viewers, [`Lives`] for maps of memories,
-//! [`Table`] as text. All are
-//! [`Observer`]s.
+//! Views of a run for people: [`Counts`] for reports, [`Timeline`] for trace viewers, [`Lives`] for
+//! memory maps, [`Table`] as text. All implement [`Observer`].
 
 mod counts;
 mod lives;
@@ -18,18 +17,18 @@ pub(crate) use lives::{Life, Lives, Store};
 pub(crate) use table::Table;
 pub(crate) use timeline::{Played, Timeline, Tracks};
 
-/// A port of a cell.
+/// Port of a cell, with its display name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PortName {
-    /// Number of the cell.
+    /// Index of the cell in the fabric.
     pub cell: usize,
-    /// `4 * slot + port`.
+    /// Port number in the cell: `4 * slot + port`.
     pub number: usize,
-    /// `(1, 0) rf 2 word_read`
+    /// Display name: `(1, 0) rf 2 word_read`.
     pub text: String,
 }
 
-/// The ports of all cells, in the fabric's order.
+/// Returns the ports of all cells, in fabric order.
 pub(crate) fn port_names(fabric: &Fabric) -> Vec<PortName> {
     let cells = fabric.places().zip(&fabric.cells).enumerate();
     let of_cell = |(index, (place, cell)): (usize, (Place, &Cell))| {
@@ -44,7 +43,7 @@ pub(crate) fn port_names(fabric: &Fabric) -> Vec<PortName> {
     cells.flat_map(of_cell).collect()
 }
 
-/// `rf 2 word_read`
+/// Returns the display name of a port: `rf 2 word_read`.
 fn port_name(cell: &Cell, slot: u8, port: u8) -> String {
     let component = cell.component_at(slot).expect("ports are of components");
     let fields = Isa::get().rows(component).iter().flat_map(|row| &row.fields);
@@ -52,7 +51,7 @@ fn port_name(cell: &Cell, slot: u8, port: u8) -> String {
     format!("{} {slot} {}", component.name(), name.expect("all ports of a fabric have names"))
 }
 
-/// An instruction of a cell's program as text: `rep(slot=1, port=word_read, iter=32)`.
+/// Returns an instruction as assembly text: `rep(slot=1, port=word_read, iter=32)`.
 fn text_of(cell: &Cell, op: &Op) -> String {
     let component_at = |slot| cell.component_at(slot);
     let component = op.slot().map_or(Some(Component::Sequencer), component_at);

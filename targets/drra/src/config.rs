@@ -1,5 +1,5 @@
-//! Fabrics from files and by name: architecture JSON (`json`, `elaborated`), the short form of the golden vectors
-//! (`short`), and the presets.
+//! Reads fabrics from files and by name: architecture JSON (`json`, `elaborated`), the short form
+//! of the golden vectors (`short`), and built-in instances (`presets`).
 
 mod cell;
 pub(crate) mod column;

@@ -1,8 +1,8 @@
-//! The instruction sets of all components, as tables: [`Isa`]. Their rows stand in [`crate::isa::op`].
+//! Instruction tables of all components: [`Isa`]. The rows are in [`crate::isa::op`].
 //!
-//! A word alone does not say what it is: a resource instruction means what the component in its slot makes
-//! of it. So rows belong to a [`Component`], and decoding takes the cell it is for. [`Isa::spec`] makes the
-//! page of `npu isa`.
+//! A word alone does not determine its instruction: the component in the addressed slot does. Rows
+//! therefore belong to a [`Component`], and decoding takes the cell. [`Isa::spec`] makes the page
+//! of `npu isa`.
 //!
 //! Source: specification 2, `drra-isa.json`.
 
@@ -31,69 +31,69 @@ use crate::isa::op::{Format, Op, ResourceOp};
 use crate::config::encoding::Encoding;
 pub use recode::{RecodeError, recode};
 
-/// Bit that is set in resource instructions and clear in those of control.
+/// Type bit: set in resource instructions, clear in control instructions.
 pub(crate) const TYPE: BitRange = BitRange::new(31, 1);
-/// The opcode.
+/// Opcode bits.
 pub(crate) const OPCODE: BitRange = BitRange::new(28, 3);
-/// The slot of a resource instruction.
+/// Slot bits of a resource instruction.
 pub(crate) const SLOT: BitRange = BitRange::new(24, 4);
 
-const DOC: &str = "A cell's sequencer executes the instructions of control and forwards the others to their \
-                   slot, where they mean what the component there makes of them. Fields that are not written \
-                   are 0, `step` is 1. A negative value is in two's complement.";
+const DOC: &str = "A cell's sequencer executes control instructions and forwards the others to their slot. The \
+                   component in the slot determines their meaning. Missing fields are 0, a missing `step` is 1. \
+                   Negative values are in two's complement.";
 
-/// The instruction sets of all components.
+/// Instruction tables of all components.
 #[derive(Clone, Debug)]
 pub struct Isa {
-    /// In the order of [`Component::ALL`].
+    /// Rows by component, in the order of [`Component::ALL`].
     rows: [Vec<InstructionSpec>; Component::ALL.len()],
 }
 
-/// An instruction with the bits of its fields, before anybody asks what they mean.
+/// Instruction with the raw bits of its fields.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// Whose instruction it is.
+    /// Component that executes the instruction.
     pub component: Component,
-    /// Its place among the component's rows.
+    /// Index of the row in the component's table.
     pub row: usize,
-    /// The bits of each field, in the order of the row: the slot first, but for control.
+    /// Bits of each field, in the order of the row. Resource instructions begin with the slot.
     pub values: Vec<u32>,
 }
 
-/// Why a word is not an instruction of its cell.
+/// Reason why a word is not an instruction of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// Nothing sits in the slot.
+    /// The addressed slot is empty.
     #[error("{word:#010x} goes to slot {slot}, which is empty")]
     EmptySlot {
         /// The word.
         word: u32,
-        /// The slot.
+        /// The addressed slot.
         slot: u8,
     },
-    /// The component has no instruction of that opcode.
-    #[error("{word:#010x} is no instruction: opcode {opcode} means nothing to {}", .component.name())]
+    /// The component has no instruction with this opcode.
+    #[error("{word:#010x} is not an instruction: opcode {opcode} is unknown to {}", .component.name())]
     Opcode {
         /// The word.
         word: u32,
-        /// The component it goes to.
+        /// Component in the addressed slot.
         component: Component,
-        /// The opcode.
+        /// Opcode of the word.
         opcode: u8,
     },
-    /// Bits that must be 0 are not.
+    /// Reserved bits are not 0.
     #[error("{word:#010x} has bits {bits:#x} set, which are reserved in {instruction}")]
     Reserved {
         /// The word.
         word: u32,
-        /// What it else would be.
+        /// Mnemonic that the other bits select.
         instruction: &'static str,
-        /// The bits.
+        /// Mask of the reserved bits that are set.
         bits: u32,
     },
 }
 
-/// Smallest and largest legal value of a field.
+/// Returns the smallest and the largest legal value of a field.
 pub fn range(field: &Field) -> (i64, i64) {
     match field.kind {
         FieldKind::Signed { min, max } => (min, max),
@@ -101,48 +101,49 @@ pub fn range(field: &Field) -> (i64, i64) {
     }
 }
 
-/// The bits of a value of a field; none when it does not fit.
+/// Returns the bits of a field's value, or `None` if the value does not fit.
 pub fn bits_of(field: &Field, value: i64) -> Option<u32> {
     let value = value.cast_unsigned();
     field.allows(value).then(|| field.stored(value) as u32)
 }
 
-/// The value that bits of a field stand for, with its sign.
+/// Returns the value that a field's bits encode, sign-extended if the field is signed.
 pub fn value_of(field: &Field, bits: u32) -> i64 {
     field.value(bits.into()).cast_signed()
 }
 
 impl Instruction {
-    /// An instruction, all fields at their defaults.
+    /// Creates an instruction with all fields at their defaults.
     pub fn new(component: Component, row: usize) -> Self {
         let fields = &Isa::get().rows(component)[row].fields;
         let bits = |field: &Field| field.stored(field.default_value()) as u32;
         Self { component, row, values: fields.iter().map(bits).collect() }
     }
 
-    /// Its row, which has the same fields in all encodings.
+    /// Row of the instruction. Its fields are the same in all encodings.
     pub fn spec(&self) -> &'static InstructionSpec {
         &Isa::get().rows(self.component)[self.row]
     }
 
-    /// The bits of a field, if it has that.
+    /// Returns the bits of a field, or `None` if the instruction has no such field.
     pub fn get(&self, field: &str) -> Option<u32> {
         self.spec().field(field).map(|index| self.values[index])
     }
 
-    /// Each field with its bits.
+    /// Returns each field with its bits.
     pub fn fields(&self) -> impl Iterator<Item = (&'static Field, u32)> + '_ {
         self.spec().fields.iter().zip(self.values.iter().copied())
     }
 }
 
 impl Isa {
-    /// The instruction set of the components' releases 2.10 and 2.11.
+    /// Returns the instruction set of component releases 2.10 and 2.11.
     pub fn get() -> &'static Self {
         Self::of(Encoding::Released)
     }
 
-    /// The table of an encoding. All have the same rows and fields in the same order.
+    /// Returns the table of an encoding. All encodings have the same rows and fields in the same
+    /// order.
     pub fn of(encoding: Encoding) -> &'static Self {
         static RELEASED: LazyLock<Isa> = LazyLock::new(|| Isa::new(Encoding::Released));
         static LATER: LazyLock<Isa> = LazyLock::new(|| Isa::new(Encoding::Later));
@@ -152,7 +153,8 @@ impl Isa {
         }
     }
 
-    /// The table of the released encoding as the seed's text has it to the letter.
+    /// Returns the table of the released encoding with the field meanings of the ISA document
+    /// (suffix `+seed`).
     pub fn seed() -> &'static Self {
         static SEED: LazyLock<Isa> = LazyLock::new(|| {
             let mut isa = Isa::new(Encoding::Released);
@@ -162,12 +164,12 @@ impl Isa {
         &SEED
     }
 
-    /// The table of the text and the words of programs for a fabric.
+    /// Returns the table that reads the assembly text and program words of a fabric.
     pub fn read_by(options: Options) -> &'static Self {
         if options.revision.is_seed() { Self::seed() } else { Self::get() }
     }
 
-    /// The table of the words in files for a fabric.
+    /// Returns the table of the words in the files of a fabric.
     pub fn in_files(options: Options) -> &'static Self {
         if options.revision.is_seed() { Self::seed() } else { Self::of(options.encoding) }
     }
@@ -176,26 +178,27 @@ impl Isa {
         Self { rows: Component::ALL.map(|component| rows(Format { component, encoding })) }
     }
 
-    /// The instructions of a component.
+    /// Returns the instructions of a component.
     pub fn rows(&self, component: Component) -> &[InstructionSpec] {
         &self.rows[component as usize]
     }
 
-    /// The table of a fabric, with what its components do where the table does not say it.
+    /// Returns the table of a fabric, with notes on components that deviate from it.
     pub fn of_fabric(options: Options, name: &str) -> IsaSpec {
         let mut spec = Self::in_files(options).spec(name);
         spec.instructions.iter_mut().for_each(|row| notes::note(row, options.revision));
         spec
     }
 
-    /// The table in the form that is common to all targets. A row's context is its component.
+    /// Returns the table in the target-independent form. A row's context is its component.
     pub fn spec(&self, name: &str) -> IsaSpec {
         let instructions = self.rows.concat();
         let (name, doc) = (name.to_owned(), DOC.to_owned());
         IsaSpec { name, doc, byte_order: ByteOrder::Big, instructions }
     }
 
-    /// The word of an instruction. Values are cut to their fields' widths, which [`bits_of`] checks.
+    /// Encodes an instruction as a word. Values are truncated to their fields; check them with
+    /// [`bits_of`] before.
     pub fn encode(&self, instruction: &Instruction) -> u32 {
         let row = &self.rows(instruction.component)[instruction.row];
         let fields = row.fields.iter().zip(&instruction.values);
@@ -203,11 +206,11 @@ impl Isa {
         word.low_u64() as u32
     }
 
-    /// The instruction of `word` in a cell whose slots hold what `component_at` says.
+    /// Decodes `word` for a cell; `component_at` returns the component of a slot.
     ///
     /// # Errors
     ///
-    /// An empty slot, an opcode without meaning, reserved bits that are set.
+    /// The slot is empty, the opcode is unknown, or reserved bits are set.
     pub fn decode(
         &'static self,
         word: u32,
@@ -234,7 +237,7 @@ impl Isa {
     }
 }
 
-/// The rows of a component, with what all of them have: type, slot and text.
+/// Returns the rows of a component, with the shared parts: type bit, slot and text.
 fn rows(format: Format) -> Vec<InstructionSpec> {
     let rows = match format.component {
         Component::Sequencer => Op::rows(format),
@@ -247,7 +250,7 @@ fn placed(component: Component, mut row: InstructionSpec) -> InstructionSpec {
     let is_resource = component != Component::Sequencer;
     row.patterns.insert(0, Pattern { name: "type".to_owned(), bits: TYPE, value: is_resource.into() });
     if is_resource {
-        let (name, meaning) = ("slot".to_owned(), "where it goes".to_owned());
+        let (name, meaning) = ("slot".to_owned(), "slot of the component that executes it".to_owned());
         let kind = FieldKind::up_to(SLOT.max(), Radix::Decimal);
         row.fields.insert(0, Field { name, meaning, bits: SLOT, kind, default: None });
     }

@@ -1,8 +1,13 @@
 //! KTH's DRRA: a coarse-grained reconfigurable fabric.
 //!
-//! A [`Fabric`] is rows and columns of cells; a cell is a sequencer and components in slots. A [`Program`] is words by
-//! cell; `isa.rs` says what a word means to the component it goes to, `op.rs` has the typed form. Here time is part of
-//! the meaning: the machine that computes is the machine that counts cycles.
+//! A [`Fabric`] consists of rows and columns of cells; a cell is a sequencer and components in
+//! slots. A [`Program`] holds words by cell. `isa.rs` decodes a word for the component that
+//! executes it; `op.rs` has the typed form. Timing is part of the semantics, so [`Machine`] both
+//! computes results and counts cycles.
+//!
+//! Documents: *specification* is npukit's description of the target. The *ISA document* is KTH's
+//! published description of the instruction set, which fabrics with the suffix `+seed` follow to
+//! the letter.
 
 mod check;
 mod clock;

@@ -1,14 +1,15 @@
-//! The compiler: a graph to a [`Plan`], steps that are calls of kernels and moves of data by the driver.
+//! The compiler: lowers a graph to a [`Plan`], whose steps are kernel calls and data moves by the
+//! driver.
 //!
-//! | module | is |
+//! | module | content |
 //! |---|---|
-//! | `kernels` | PASM programs made for a size |
-//! | `format` | fraction lengths, and what the dpu does about them |
-//! | `expand` | operators that others make |
+//! | `kernels` | PASM programs generated for a size |
+//! | `format` | fraction lengths, and how the dpu handles them |
+//! | `expand` | operators expressed by other operators |
 //! | `ops` | operators as steps |
-//! | `calls` | the calls that a task takes |
-//! | `executable` | kernels scheduled, and checked |
-//! | `fit` | what kernels do not do |
+//! | `calls` | kernel calls of a task |
+//! | `executable` | kernels, scheduled and checked |
+//! | `fit` | features that kernels avoid |
 
 pub mod calls;
 #[cfg(test)]
@@ -41,11 +42,11 @@ use format::{Format, largest_fraction};
 pub(crate) use ops::reaches_border;
 use rounded::{Rounding, Roundings};
 
-/// The graph in the forms that are lowered.
+/// Rewrites the graph into the forms that can be lowered.
 ///
 /// # Errors
 ///
-/// A pass finds shapes that do not go together.
+/// A pass finds inconsistent shapes.
 pub fn prepare(graph: &Graph) -> Result<Graph, pass::PassError> {
     let mut graph = graph.clone();
     pass::simplify(&mut graph)?;
@@ -53,13 +54,14 @@ pub fn prepare(graph: &Graph) -> Result<Graph, pass::PassError> {
     Ok(graph)
 }
 
-/// Every node of a prepared graph that cannot be lowered, whatever its fraction lengths.
+/// Returns the nodes of a prepared graph that cannot be lowered with any fraction lengths.
 pub fn check(fabric: &Fabric, graph: &Graph) -> Vec<Problem> {
     // Default: a graph that can be lowered has no problems.
     lower(fabric, graph, None).err().unwrap_or_default()
 }
 
-/// The plan of a prepared graph. Without fraction lengths all numbers have those of the dpu's products.
+/// Returns the plan of a prepared graph. Without fraction lengths, all numbers use the fraction
+/// bits of the dpu's products.
 ///
 /// # Errors
 ///
@@ -77,7 +79,8 @@ pub fn lower(
     lower_in(fabric, graph, format).map(|(plan, _)| plan)
 }
 
-/// The plan of a prepared graph whose values have these fraction lengths, and what became of constants.
+/// Returns the plan of a prepared graph with the given fraction lengths, and how constants were
+/// rounded.
 ///
 /// # Errors
 ///
@@ -110,22 +113,22 @@ fn lower_in(fabric: &Fabric, graph: &Graph, format: Format<'_>) -> Result<(Plan,
     if problems.is_empty() { Ok((lowering.plan, lowering.roundings)) } else { Err(problems) }
 }
 
-/// A plan in the making.
+/// Plan under construction.
 struct Lowering<'a> {
     graph: &'a Graph,
     format: Format<'a>,
     plan: Plan,
-    /// Values with other fraction lengths than their own, by both.
+    /// Rescaled values, by value id and fraction length.
     scaled: BTreeMap<(usize, i32), usize>,
     refusals: Refusals<Infallible>,
-    /// The node under way, by number.
+    /// Index of the node being lowered.
     node: usize,
-    /// What became of the constants of each node.
+    /// Rounding of the constants of each node.
     roundings: Roundings,
 }
 
 impl Lowering<'_> {
-    /// Notes what became of a constant of the node under way.
+    /// Records how a constant of the current node was rounded.
     fn note(&mut self, rounding: Rounding) {
         self.roundings.push((self.node, rounding));
     }
@@ -135,13 +138,14 @@ impl Lowering<'_> {
         self.push_as(node, node.op.name(), result, tasks);
     }
 
-    /// The same under another operator's name.
+    /// Appends a step of a node under another operator's name.
     fn push_as(&mut self, node: &Node, op: &str, result: usize, tasks: Vec<Task>) {
         let (name, op) = (node.name.clone(), op.to_owned());
         self.plan.steps.push(Step { name, op, result, tasks, saturates: false });
     }
 
-    /// Whether every result of the steps from `first` on can be computed from what the input buffer holds.
+    /// Checks whether the operands of every result of the steps starting at `first` fit the input
+    /// buffer.
     fn fits(&self, fabric: &Fabric, first: usize) -> Result<(), Reject> {
         let mut tasks = self.plan.steps.iter().skip(first).flat_map(|step| &step.tasks);
         let Some(TooLong { words, operands, rows, depth }) = tasks.find_map(|task| task.too_long(fabric))
@@ -151,33 +155,34 @@ impl Lowering<'_> {
         let of = if operands > 1 { "pairs of words" } else { "words" };
         let most = depth / operands * ROW_WORDS;
         Err(Reject::new(
-            format!("a result of {words} {of} takes {rows} rows of the input buffer, which has {depth}"),
-            format!("sum at most about {most} at a time, and then the sums"),
+            format!("a result of {words} {of} needs {rows} rows of the input buffer, which has {depth}"),
+            format!("split the sum into parts of at most about {most}, and add the parts"),
         ))
     }
 
-    /// Results of the last step at the ends of the range are wanted.
+    /// Marks the last step's results as ones that may saturate.
     fn let_saturate(&mut self) {
         self.plan.steps.iter_mut().last().into_iter().for_each(|step| step.saturates = true);
     }
 
-    /// Reports inputs that are not of floats.
+    /// Reports graph inputs that are not floats.
     fn require_inputs(&mut self) {
         let elements = self.graph.inputs.iter().map(|&id| self.graph.value(id));
         let others = elements.filter(|value| value.info.element != ElementType::F32);
         self.refusals.problems.extend(others.map(|value| {
-            let reason = format!("it is not of floats but of {:?}", value.info.element);
-            let hint = "make it a float, or begin the model behind what takes it";
+            let reason = format!("its elements are {:?}, not floats", value.info.element);
+            let hint = "make it a float, or start the model after the node that reads it";
             Problem::new(&value.name, "input", reason, hint)
         }));
     }
 
-    /// Steps that make outputs of constants, with the most fraction bits that fit: samples do not determine any.
+    /// Adds steps that return constants as outputs. They use the most fraction bits that fit, as no
+    /// sample determines any.
     fn bind_constants(&mut self) {
         let constants = self.graph.outputs.iter().filter(|&&id| self.graph.constant(id).is_some());
         for &id in constants.collect::<BTreeSet<_>>() {
             let values = self.graph.constant(id).and_then(|constant| constant.as_f32());
-            // Default: a constant that is not of floats is refused below, whatever its fraction.
+            // Default: a constant without floats is refused below, whatever its fraction.
             let fraction = largest_fraction(values.unwrap_or_default().iter().map(|&x| x.into()));
             let value = &mut self.plan.values[id.0 as usize];
             value.fraction = fraction;
@@ -193,14 +198,14 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value that the graph does not have.
+    /// Adds a value that is not in the graph, and returns its index.
     fn temporary(&mut self, name: &str, shape: Vec<usize>, fraction: i32) -> usize {
         let number = self.plan.values.len();
         self.plan.values.push(Value { name: format!("{name}.{number}"), shape, fraction });
         number
     }
 
-    /// Where the integers of a value come from: a constant's are known.
+    /// Returns the source of a value's integers. A constant's integers are known at compile time.
     fn source(&mut self, id: ValueId, fraction: i32) -> Result<Source, Reject> {
         let Some(constant) = self.graph.constant(id) else { return Ok(Source::Value(id.0 as usize)) };
         let values =
@@ -208,7 +213,7 @@ impl Lowering<'_> {
         Ok(Source::Constant(self.words(values.iter().map(|&x| x.into()), fraction).into()))
     }
 
-    /// The integers of a constant; counts the numbers that no word holds.
+    /// Quantizes the numbers of a constant, and counts the numbers that do not fit a word.
     fn words(&mut self, values: impl IntoIterator<Item = f64>, fraction: i32) -> Vec<i16> {
         let word = |x: f64| {
             let saturates = u64::from(!fits(x, fraction));

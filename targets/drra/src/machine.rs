@@ -1,9 +1,9 @@
-//! [`Machine`]: a fabric with its program, cycle by cycle. What it computes and how long it takes are one.
+//! [`Machine`]: bit-exact and cycle-accurate simulator of a fabric with its program.
 //!
-//! A cycle has five steps, so that everything is read before anything is written: addresses and words of all cells; bulk rows and
-//! buffers; arithmetic and words written; rows written; instructions, whose effects show in the next cycle. Cells
-//! in which nothing can happen are passed over, and so are cycles. Where cells only go on as they do, each computes many
-//! cycles at once, unless somebody watches.
+//! A cycle has five steps, so that everything is read before anything is written: addresses and
+//! words of all cells; bulk rows and buffers; arithmetic and word writes; row writes; instructions,
+//! whose effects show in the next cycle. Idle cells and idle cycles are skipped. Cells in a steady
+//! state compute many cycles at once, unless an observer follows words.
 
 pub(crate) mod agu;
 mod bench;
@@ -39,110 +39,110 @@ use shadow::Shadow;
 pub(crate) use shadow::UnwrittenRead;
 use transfer::Transfers;
 
-/// Cycles computed after which a run is given up by default: some seconds.
+/// Default limit of computed cycles, after which a run is aborted: some seconds.
 pub const DEFAULT_LIMIT: u64 = 1 << 25;
-/// Warnings listed of a run; more are counted only.
+/// Warnings listed per run; further warnings are only counted.
 const MAX_WARNINGS: usize = 100;
 
-/// A fabric with its program.
+/// Fabric with its program and state.
 #[derive(Clone, Debug)]
 pub struct Machine<W: Word = i16> {
     fabric: Fabric,
     cells: Vec<CellState<W>>,
-    /// What the cells of the top read.
+    /// Buffer read by the top cells.
     pub input: Buffer<W>,
-    /// What the cells of the bottom write.
+    /// Buffer written by the bottom cells.
     pub output: Buffer<W>,
-    /// The cell at each side of a cell.
+    /// Index of the neighbor of each cell in each direction, `None` at the border.
     neighbours: Vec<[Option<usize>; DIRECTIONS]>,
     transfers: Transfers<W>,
     due: Vec<usize>,
-    /// Cells that have halted.
+    /// Number of cells that have halted.
     halted: usize,
     warnings: Warnings,
-    /// What nobody has written, when reading it is a fault.
+    /// Record of unwritten words, if reading one is a fault.
     shadow: Option<Box<Shadow>>,
 }
 
-/// Why a program cannot be loaded.
+/// Reason why a program cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LoadError {
-    /// It does not fit the fabric.
+    /// The program does not fit the fabric.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// Instructions that the fabric refuses.
+    /// The fabric refuses instructions.
     #[error("the fabric refuses {} of the program's instructions:{}", .0.len(), lines(.0))]
     Refused(Vec<(At, Refusal)>),
-    /// An input row beyond the buffer.
+    /// An input row is outside the buffer.
     #[error("the image has row {row}; the input buffer has rows 0 to {}", .depth - 1)]
     Input {
-        /// Row.
+        /// Row number.
         row: u32,
-        /// Rows there are.
+        /// Number of rows of the buffer.
         depth: usize,
     },
 }
 
-/// What a run was.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Cycles, as the specification counts them: from the call to the return.
+    /// Cycles from the call to the return, as the specification counts them.
     pub cycles: u64,
-    /// Cycles of each cell, from its own first instruction to its halt, in the fabric's order.
+    /// Cycles of each cell from its own first instruction to its halt, in fabric order.
     pub cell_cycles: Vec<u64>,
-    /// What the program's author should know of.
+    /// Likely mistakes of the program, at most 100.
     pub warnings: Vec<Warning>,
-    /// Warnings that are not listed.
+    /// Number of warnings that are not listed.
     pub more_warnings: usize,
-    /// Sums that did not fit the accumulator of their dpu at some time.
+    /// Number of sums that did not fit the accumulator of their dpu at some time.
     pub saturated_sums: u64,
 }
 
-/// Something that happened in a run and is probably a mistake.
+/// Event in a run that is probably a mistake of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("cycle {cycle}, {at}: {kind}")]
 pub struct Warning {
-    /// When it first happened.
+    /// Cycle of the first occurrence.
     pub cycle: u64,
-    /// Where: the instruction before or at which it happened.
+    /// Instruction before or at which it happened.
     pub at: At,
-    /// What.
+    /// Kind of event.
     pub kind: WarningKind,
 }
 
-/// What is probably a mistake.
+/// Kind of event that is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WarningKind {
-    /// An address beyond the memory.
+    /// An address is outside the memory.
     #[error("slot {slot}, port {port}: address {address} is beyond 0 to {}, and wraps", .size - 1)]
     Wrapped {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
-        /// The address.
+        /// Address before wrapping.
         address: i64,
-        /// What there is.
+        /// Number of addresses of the memory.
         size: u32,
     },
-    /// Two rows for a memory in a cycle.
+    /// A memory receives two rows in one cycle.
     #[error("slot {slot}: a bulk row is dropped, the input buffer's write has priority")]
     Dropped {
         /// First slot of the memory.
         slot: u8,
     },
-    /// A configuration that hardware may erase again.
+    /// A configuration is written in a cycle in which hardware may still erase it.
     #[error(transparent)]
     Early(FaultKind),
     /// A division by 0.
     #[error("division by 0 gives 0")]
     DivisionByZero,
-    /// A port that is not done at the end.
+    /// A port is still active at the end of the run.
     #[error("port {port} of slot {slot} still runs when the last cell halts")]
     StillRuns {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
     },
 }
@@ -154,7 +154,7 @@ struct Warnings {
 }
 
 impl Warnings {
-    /// Adds one, unless it is known.
+    /// Adds a warning, unless the same one is already listed.
     fn add(&mut self, cycle: u64, at: At, kind: WarningKind) {
         if self.list.iter().any(|known| known.at == at && known.kind == kind) {
             return;
@@ -168,20 +168,20 @@ impl Warnings {
 }
 
 impl Machine {
-    /// A machine after reset.
+    /// Creates a machine in its reset state.
     ///
     /// # Errors
     ///
-    /// A program that does not fit the fabric, or that the fabric refuses.
+    /// The program does not fit the fabric, or the fabric refuses an instruction.
     pub fn new(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         Self::of_words(fabric, program)
     }
 
-    /// Rows of the input buffer; those not listed were never written.
+    /// Writes rows of the input buffer. Rows that are not in `image` become unwritten.
     ///
     /// # Errors
     ///
-    /// A row beyond it.
+    /// A row is outside the buffer.
     pub fn set_input(&mut self, image: &Image) -> Result<(), LoadError> {
         self.input.clear();
         let depth = self.fabric.input_depth;
@@ -191,18 +191,18 @@ impl Machine {
         Ok(())
     }
 
-    /// The rows written to the output buffer so far.
+    /// Returns the rows of the output buffer written so far.
     pub fn output_image(&self) -> Image {
         self.output.image()
     }
 }
 
 impl<W: Word> Machine<W> {
-    /// A machine of words of any kind, after reset.
+    /// Creates a machine with words of any type, in its reset state.
     ///
     /// # Errors
     ///
-    /// A program that does not fit the fabric, or that the fabric refuses.
+    /// The program does not fit the fabric, or the fabric refuses an instruction.
     pub fn of_words(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         let ops = load(fabric, program)?;
         let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, fabric.options, ops));
@@ -221,18 +221,19 @@ impl<W: Word> Machine<W> {
         })
     }
 
-    /// Another program, all memories and configurations as they are.
+    /// Replaces the program, and keeps all memories and configurations.
     ///
     /// # Errors
     ///
-    /// A program that does not fit the fabric, or that the fabric refuses.
+    /// The program does not fit the fabric, or the fabric refuses an instruction.
     pub fn reload(&mut self, program: &Program) -> Result<(), LoadError> {
         let ops = load(&self.fabric, program)?;
         self.cells.iter_mut().zip(ops).for_each(|(cell, ops)| cell.sequencer.ops = ops);
         Ok(())
     }
 
-    /// What memories, buffers and registers of data hold from now on, whatever they held before.
+    /// Sets how memories, buffers and data registers read that the program has not written: as
+    /// zeros, as random words, or as a fault.
     pub fn unset(&mut self, unset: Unset) {
         self.input.unset(unset);
         self.output.unset(unset);
@@ -250,34 +251,35 @@ impl<W: Word> Machine<W> {
         }
     }
 
-    /// Its sequencers have the registers of another machine's: addresses and loops depend on them.
+    /// Copies the sequencer registers of another machine, on which addresses and loops depend.
     pub(crate) fn take_registers<V: Word>(&mut self, of: &Machine<V>) {
         for (own, other) in self.cells.iter_mut().zip(&of.cells) {
             (own.sequencer.regs, own.sequencer.flags) = (other.sequencer.regs, other.sequencer.flags);
         }
     }
 
-    /// A dpu of a cell, to be changed as a debugger would.
+    /// Mutable access to a dpu of a cell, for a debugger; `None` if it does not exist.
     pub(crate) fn dpu_mut(&mut self, cell: usize, number: usize) -> Option<&mut Dpu<W>> {
         self.cells.get_mut(cell)?.dpus.get_mut(number)
     }
 
-    /// The fabric.
+    /// Fabric of the machine.
     pub const fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// The cells, in the fabric's order.
+    /// State of the cells, in fabric order.
     pub fn cells(&self) -> &[CellState<W>] {
         &self.cells
     }
 
-    /// Calls the program: every cell starts at its first instruction, and the run ends with the last halt.
+    /// Runs the program: every cell starts at its first instruction, and the run ends with the last
+    /// halt.
     ///
     /// # Errors
     ///
-    /// What cannot be executed, and a run in which more than `limit` cycles have to be computed; those that
-    /// are passed over do not count.
+    /// An instruction cannot be executed, or more than `limit` cycles had to be computed. Skipped
+    /// cycles are not part of the limit.
     pub fn run(&mut self, limit: u64, observer: &mut impl Observer) -> Result<Run, Fault> {
         self.begin();
         let is_watched = self.shadow.is_some() || observer.is_on() || observer.follows_words();
@@ -300,7 +302,7 @@ impl<W: Word> Machine<W> {
         }
     }
 
-    /// The next cycle in which something may happen.
+    /// Returns the next cycle in which something may happen.
     pub(crate) fn next_cycle(&self) -> u64 {
         self.cells.iter().map(|cell| cell.wake).min().expect("a fabric has a cell")
     }
@@ -314,17 +316,17 @@ impl<W: Word> Machine<W> {
     ///
     /// # Errors
     ///
-    /// What cannot be executed.
+    /// An instruction cannot be executed.
     pub(crate) fn advance(&mut self, observer: &mut impl Observer) -> Result<(), Fault> {
         self.cycle(self.next_cycle(), observer)
     }
 
-    /// The first cycle of a cell.
+    /// Returns the first cycle of a cell.
     fn start(&self, index: usize) -> u64 {
         self.fabric.place(index).col as u64 * u64::from(self.fabric.options.call_skew)
     }
 
-    /// Calls the program, and computes no cycle yet.
+    /// Starts the program without computing a cycle.
     pub(crate) fn begin(&mut self) {
         (self.warnings, self.halted) = (Warnings::default(), 0);
         for index in 0..self.cells.len() {
@@ -356,7 +358,7 @@ impl<W: Word> Machine<W> {
             halted - self.start(index) + 1
         };
         let cell_cycles: Vec<u64> = cells.map(cycles).collect();
-        // The call takes as long to arrive as the return takes to come back.
+        // The call and the return take equally long.
         let ends = cell_cycles.iter().enumerate().map(|(index, cycles)| cycles + 2 * self.start(index));
         let cycles = ends.max().expect("a fabric has a cell");
         let warnings = std::mem::take(&mut self.warnings);
@@ -376,7 +378,7 @@ impl<W: Word> Machine<W> {
         result
     }
 
-    /// The five steps of a cycle, over the cells in which something may happen.
+    /// Runs the five steps of a cycle over the cells in which something may happen.
     fn steps(&mut self, cycle: u64, due: &[usize], observer: &mut impl Observer) -> Result<(), Fault> {
         for &index in due {
             self.addresses(index, cycle, observer)?;
@@ -392,12 +394,12 @@ impl<W: Word> Machine<W> {
         }
         let mut changed = 0_u64;
         for (&index, number) in due.iter().zip(0_u32..) {
-            // Default: there are bits for 64 cells; below the others count as changed.
+            // Default: there are bits for 64 cells; later cells always count as changed.
             changed |= u64::from(compute(&mut self.cells[index])).checked_shl(number).unwrap_or(0);
         }
         self.apply(cycle)?;
         for (&index, number) in due.iter().zip(0_u32..) {
-            // Beyond 64 cells the cycle after is looked at, too, which costs time only.
+            // With more than 64 cells, the next cycle is always examined, which only costs time.
             let changed = number >= u64::BITS || changed >> number & 1 == 1;
             self.control(index, cycle, changed, observer)?;
         }
@@ -426,7 +428,7 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
-    /// Step 5: the instruction, the options of the next cycle, and when to look again.
+    /// Step 5: the instruction, the options of the next cycle, and the cell's next wake-up.
     fn control(
         &mut self,
         index: usize,
@@ -462,7 +464,8 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
-    /// All that cells remember but words of data and times, in text: where it is the same, a call goes the same ways.
+    /// Returns, as text, the state of all cells except data words and times. Calls from equal
+    /// settings behave equally.
     pub(crate) fn setting(&self) -> String {
         let of = |cell: &CellState<W>| {
             let CellState { sequencer, ports, swb, dpus, .. } = cell;
@@ -472,14 +475,14 @@ impl<W: Word> Machine<W> {
         self.cells.iter().map(of).collect()
     }
 
-    /// Where every cell is, a line for each.
+    /// Returns the position of every cell, one line per cell.
     pub fn describe(&self) -> String {
         let cells = self.fabric.places().zip(&self.cells);
         cells.map(|(place, state)| format!("cell {place}: {}\n", state.describe())).collect()
     }
 }
 
-/// The words that leave slots.
+/// Puts the words that leave slots onto the cell's lines.
 #[inline]
 fn put_words<W: Word>(cell: &mut CellState<W>) {
     for rf in &cell.rfs {
@@ -490,7 +493,7 @@ fn put_words<W: Word>(cell: &mut CellState<W>) {
     }
 }
 
-/// Step 3: arithmetic and words written; whether a dpu changed.
+/// Step 3: arithmetic and word writes. Returns whether a dpu changed.
 fn compute<W: Word>(cell: &mut CellState<W>) -> bool {
     let mut changed = false;
     for dpu in &mut cell.dpus {

@@ -1,13 +1,13 @@
-//! Programs in files, and compiled models with what a driver does for a sample.
+//! Programs in files, and compiled models with the driver's work for a sample.
 //!
-//! | module | is |
+//! | module | content |
 //! |---|---|
 //! | `artifact`, `binary` | programs and compiled models in files |
-//! | `plan` | a model as steps, and what each does |
-//! | `gather` | which elements of a tensor make the words of a vector |
-//! | `kernels`, `call` | what kernels compute, and what a call of one loads and gives |
+//! | `plan` | a model as steps |
+//! | `gather` | which elements of a tensor form the words of a vector |
+//! | `kernels`, `call` | kernel functions, and the inputs and outputs of a kernel call |
 //! | `executable` | a plan with its kernels as programs |
-//! | `driver` | what a driver does with them for a sample |
+//! | `driver` | runs an executable for a sample |
 
 pub(crate) mod artifact;
 pub(crate) mod binary;

@@ -1,6 +1,7 @@
 //! [`DRRA`], the [`Target`] of this crate.
 
 pub(crate) mod diagnose;
+mod diagram;
 mod hand;
 mod instance;
 mod machine;
@@ -27,7 +28,7 @@ use crate::target::terms::TERMS;
 use options::OPTIONS;
 use program::DrraProgram;
 
-/// Its fabrics; when none is named, the one of the published examples.
+/// Built-in fabrics. The default is the fabric of the published examples.
 const FABRICS: Presets<Fabric> = Presets {
     target: "drra",
     default: "3x1",
@@ -40,29 +41,29 @@ const FABRICS: Presets<Fabric> = Presets {
     with_parameters: settable::from_tree,
     extension: "json",
     read: |text| Ok((from_json(text)?, misspelt(text))),
-    others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; to any of these add `+ext` for the modes of \
-             the extension, `+seed` for what the seed's text says to the letter (`drra:seed` is `3x1+seed`), `+text` for what the specification \
-             makes of it, `+later` for the later encoding or `+f11` for 11 \
-             fraction bits (released with `+later` only)",
+    others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; suffixes: `+ext` for the modes of \
+             the extension, `+seed` to follow the ISA document to the letter (`drra:seed` is `3x1+seed`), `+text` for \
+             the specification's reading of it, `+later` for the later encoding, `+f11` for 11 fraction bits \
+             (released with `+later` only)",
 };
 
-/// What names of fabrics end in whose dpus have the modes of the extension.
+/// Suffix of fabrics whose dpus have the modes of the extension.
 pub(crate) const EXTENDED: &str = "+ext";
-/// What they end in that do what the seed's text says.
+/// Suffix of fabrics that follow the ISA document to the letter.
 pub(crate) const SEED: &str = "+seed";
-/// What is named as the fabric that does.
+/// Built-in instance that follows the ISA document.
 const SEED_PRESET: &str = "seed";
-/// What they end in that do what the specification makes of the seed's text.
+/// Suffix of fabrics that follow the specification's reading of the ISA document.
 const TEXT: &str = "+text";
-/// What they end in whose words are in the later encoding.
+/// Suffix of fabrics whose words are in the later encoding.
 const LATER: &str = "+later";
-/// What they end in, before a number of fraction bits that the products of all dpus lose.
+/// Suffix, before a number, that sets the fraction bits of the products of all dpus.
 const FRACTION: &str = "+f";
-/// Most fraction bits of a dpu.
+/// Largest number of fraction bits of a dpu.
 const MAX_FRACTION_BITS: u32 = 15;
-/// Makes a fabric another.
+/// Function that changes a fabric.
 type Change = fn(Fabric) -> Fabric;
-/// What endings without a number change.
+/// Changes made by the suffixes without a number.
 const CHANGES: [(&str, Change); 4] = [
     (EXTENDED, |fabric| Fabric { options: Options { extensions: true, ..fabric.options }, ..fabric }),
     (SEED, |fabric| fabric.of_revision(Revision::Seed)),
@@ -95,19 +96,20 @@ fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError
     Ok(Box::new(DrraProgram::new(artifact::read(path, files)?)))
 }
 
-/// The revision that computes, by what is meant. Errors: what the fabric computes otherwise than the text says, when
-/// both must agree.
+/// Returns the revision that computes, for the meaning asked for. Errors: differences between the
+/// fabric and the ISA document, if both must agree.
 fn meant(
     revision: Revision,
     meaning: Meaning,
     findings: impl FnOnce() -> Result<Vec<Finding>, TargetError>,
 ) -> Result<Revision, TargetError> {
     match meaning {
-        // The seed's text to the letter is what it says; of other revisions that is what the specification makes of it.
+        // The letter of the ISA document is its own reading; other revisions use the
+        // specification's reading.
         Meaning::Sequential if revision.is_seed() => Ok(revision),
         Meaning::Sequential => Ok(Revision::Text),
         Meaning::Hardware => Ok(revision),
-        // The text agrees with itself.
+        // These revisions are the text itself.
         Meaning::Agreed if matches!(revision, Revision::Text | Revision::Seed) => Ok(revision),
         Meaning::Agreed => {
             let errors: Vec<Finding> = findings()?.into_iter().filter(Finding::is_error).collect();
@@ -116,22 +118,22 @@ fn meant(
     }
 }
 
-/// What comes with npukit under a name, in a line.
+/// Returns a one-line description of a built-in instance.
 fn summary(name: &str) -> String {
     let preset = PRESETS.iter().find(|(known, _, _)| *known == name);
     preset.map_or_else(String::new, |(_, summary, _)| (*summary).to_owned())
 }
 
-/// A preset or a fabric in the short form, changed as the endings of its name say.
+/// Returns a built-in fabric or one in the short form, changed by the suffixes of its name.
 ///
 /// # Errors
 ///
-/// A short form or a number of fraction bits that cannot be.
+/// An invalid short form, or an invalid number of fraction bits.
 fn named(name: &str) -> Result<Option<Fabric>, String> {
     let own = (plain(name) == SEED_PRESET).then_some(SEED);
     let revisions: Vec<&str> = own.into_iter().chain(endings(name).filter(is_revision)).collect();
     if let [first, second, ..] = revisions[..] {
-        return Err(format!("`{first}` and `{second}` are two revisions: leave one of them out"));
+        return Err(format!("`{first}` and `{second}` both select a revision; remove one of them"));
     }
     for (ending, change) in CHANGES {
         if let Some(plain) = name.strip_suffix(ending) {
@@ -139,10 +141,9 @@ fn named(name: &str) -> Result<Option<Fabric>, String> {
         }
     }
     if let Some((plain, bits)) = name.rsplit_once(FRACTION) {
-        let bits =
-            bits.parse().ok().filter(|bits| *bits <= MAX_FRACTION_BITS).ok_or_else(|| {
-                format!("`{FRACTION}` is followed by fraction bits, 0 to {MAX_FRACTION_BITS}")
-            })?;
+        let bits = bits.parse().ok().filter(|bits| *bits <= MAX_FRACTION_BITS).ok_or_else(|| {
+            format!("`{FRACTION}` must be followed by a number of fraction bits, 0 to {MAX_FRACTION_BITS}")
+        })?;
         return Ok(named(plain)?.map(|fabric| with_fraction_bits(fabric, bits)));
     }
     if name.contains(':') {
@@ -151,9 +152,10 @@ fn named(name: &str) -> Result<Option<Fabric>, String> {
     Ok(preset(name))
 }
 
-/// What has an instruction of the seed's text that a fabric of this name ignores, in words.
+/// Names a fabric that executes the instructions of the ISA document which the fabric `name`
+/// ignores.
 pub(crate) fn fabric_of_the_seed(name: &str) -> String {
-    // A system and parameters stand behind it; commas of the short form are within brackets.
+    // A system and parameters follow the name; commas of the short form are within brackets.
     let list = name.rfind(']').unwrap_or(0); // Default: it is not the short form.
     let end = name[list..].find(['@', ',']).map_or(name.len(), |at| list + at);
     let (name, behind) = name.split_at(end);
@@ -165,31 +167,31 @@ pub(crate) fn fabric_of_the_seed(name: &str) -> String {
     }
 }
 
-/// Whether an ending names a revision.
+/// Whether a suffix selects a revision.
 fn is_revision(ending: &&str) -> bool {
     [SEED, TEXT, LATER].contains(ending)
 }
 
-/// A name without its endings.
+/// Returns a name without its suffixes.
 fn plain(name: &str) -> &str {
     name.split_once('+').map_or(name, |(plain, _)| plain)
 }
 
-/// The endings of a name, with their `+`.
+/// Returns the suffixes of a name, with their `+`.
 fn endings(name: &str) -> impl Iterator<Item = &str> {
     let begins = name.match_indices('+').map(|(begin, _)| begin);
     let ends = begins.clone().skip(1).chain(std::iter::once(name.len()));
     begins.zip(ends).map(|(begin, end)| &name[begin..end])
 }
 
-/// The fabric whose dpus' products all lose this many fraction bits.
+/// Sets the fraction bits of the products of all dpus.
 fn with_fraction_bits(mut fabric: Fabric, bits: u32) -> Fabric {
     let parts = fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
     parts.for_each(|part| part.fraction_bits = bits);
     fabric
 }
 
-/// A fabric with its name.
+/// Fabric with its name.
 pub(super) struct DrraInstance {
     pub info: InstanceInfo,
     pub fabric: Fabric,

@@ -1,6 +1,6 @@
-//! Golden vectors in the formats documented beside them, as cases for `npu conform`.
+//! Golden vectors as cases for `npu conform`. Their formats are documented next to the files.
 //!
-//! [`vectors`] recognises a file by its keys; a module for each format.
+//! [`vectors`] recognizes the format of a file by its keys; each format has a module.
 
 mod addresses;
 mod encoding;
@@ -10,7 +10,7 @@ mod released;
 use npukit_target::{Case, Outcome};
 use serde_json::Value;
 
-/// A key that only files of a format have, and its vectors.
+/// Key that only files of one format have, and the reader of its vectors.
 type Format = (&'static str, fn(Value) -> Result<Vec<Case>, serde_json::Error>);
 
 const FORMATS: [Format; 4] = [
@@ -20,9 +20,9 @@ const FORMATS: [Format; 4] = [
     ("kernels", released::cases),
 ];
 
-/// The vectors in a file; none when its format is not one of ours.
+/// Returns the vectors of a file, or `None` if its format is unknown.
 ///
-/// A file of a known format whose content is wrong gives one case, which fails.
+/// A file of a known format with invalid content gives one case, which fails.
 pub(crate) fn vectors(bytes: &[u8]) -> Option<Vec<Case>> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let (_, cases) = FORMATS.iter().find(|(key, _)| value.get(key).is_some())?;

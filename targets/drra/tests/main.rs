@@ -1,4 +1,4 @@
-//! All tests of DRRA that need more than one module, or files that are not ours.
+//! Tests of DRRA that need several modules or external files.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "tests say what they skip")]
 

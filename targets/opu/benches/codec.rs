@@ -1,4 +1,4 @@
-//! Words to instructions and back, a million of each.
+//! Encoding and decoding of a million words.
 
 use divan::{Bencher, black_box, counter::ItemsCount};
 use npukit_opu::{Addend, Op, Pool, Post, Shape, Validity, decode, encode};
@@ -9,7 +9,8 @@ fn main() {
 
 const COUNT: usize = 1_000_000;
 
-/// The instructions of tiles, as a compiler emits them: mostly loads, convolutions and stores.
+/// Returns the instructions of tiles, as the compiler emits them: mostly loads, convolutions and
+/// stores.
 fn program() -> Vec<Op> {
     let tile = |i: u32| {
         [

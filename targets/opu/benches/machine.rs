@@ -1,4 +1,5 @@
-//! The machine: multiply-accumulates per second on one core, by types and tile, with exact semantics.
+//! Speed of the simulator: multiply-accumulates per second on one core, by types and tile, with
+//! exact semantics.
 
 use divan::{Bencher, counter::ItemsCount};
 use npukit_opu::{Addend, Arithmetic, Clock, Config, Machine, Op, Pool, Post, Shape};
@@ -7,7 +8,7 @@ fn main() {
     divan::main();
 }
 
-/// A machine with a tile loaded, and the nine taps of a 3 x 3 kernel over it.
+/// Returns a machine with a loaded tile, and the nine taps of a 3 x 3 kernel over it.
 fn tile(preset: &str, arithmetic: Arithmetic, side: u32, [ifm_c, ofm_c]: [u32; 2]) -> (Machine, Vec<Op>) {
     let types = Config::preset(preset).expect("a preset").types;
     let mut machine = Machine::with_arithmetic(types, arithmetic);
@@ -46,7 +47,7 @@ fn taps(bencher: Bencher<'_, '_>, preset: &str, arithmetic: Arithmetic, side: u3
     });
 }
 
-/// Published machine: 3 x 3 over tiles of that many pixels a side.
+/// Published accelerator: 3 x 3 convolutions over tiles with that number of pixels per side.
 #[divan::bench(args = [36, 13, 8])]
 fn int8_64x64(bencher: Bencher<'_, '_>, side: u32) {
     taps(bencher, "reference", Arithmetic::Fast, side, [64, 64]);
@@ -57,7 +58,7 @@ fn int8_36x36(bencher: Bencher<'_, '_>, (ifm_c, ofm_c): (u32, u32)) {
     taps(bencher, "reference", Arithmetic::Fast, 36, [ifm_c, ofm_c]);
 }
 
-/// Types without vector code of their own.
+/// Types without special vector code.
 #[divan::bench(args = ["int16", "fp16", "bf16"], sample_count = 5)]
 fn others_8x8(bencher: Bencher<'_, '_>, preset: &str) {
     taps(bencher, preset, Arithmetic::Fast, 8, [64, 64]);
@@ -68,7 +69,7 @@ fn literal_int8_8x8(bencher: Bencher<'_, '_>) {
     taps(bencher, "reference", Arithmetic::Literal, 8, [64, 64]);
 }
 
-/// A tile's store with 2 x 2 pooling; items are values of partial sums.
+/// Store of a tile with 2 x 2 pooling; items are partial sums.
 #[divan::bench]
 fn store_int8_36x36x64(bencher: Bencher<'_, '_>) {
     let (mut machine, taps) = tile("reference", Arithmetic::Fast, 36, [64, 64]);
@@ -78,7 +79,7 @@ fn store_int8_36x36x64(bencher: Bencher<'_, '_>) {
         .bench_local(|| machine.step(&Op::Store { addr: 0 }).expect("legal"));
 }
 
-/// A tile's load; items are bytes.
+/// Load of a tile; items are bytes.
 #[divan::bench]
 fn load_int8_38x38x64(bencher: Bencher<'_, '_>) {
     let (mut machine, _) = tile("reference", Arithmetic::Fast, 36, [64, 64]);
@@ -87,7 +88,7 @@ fn load_int8_38x38x64(bencher: Bencher<'_, '_>) {
         .bench_local(|| machine.step(&Op::LoadIfm { addr: 0 }).expect("legal"));
 }
 
-/// The clock on its own, over many tiles of a layer; items are instructions.
+/// The clock alone, over many tiles of a layer; items are instructions.
 #[divan::bench]
 fn clock_reference(bencher: Bencher<'_, '_>) {
     let config = Config::preset("reference").expect("a preset");

@@ -1,9 +1,10 @@
-//! A whole program, before it runs: [`program`] for artifacts, [`words`] for words alone.
+//! Checks of a whole program before it runs: [`program`] for artifacts, [`words`] for words alone.
 //!
-//! There are no branches: one walk sees every instruction with the registers and the valid buffers it will have, so
-//! that all faults but those of values are known. Of an artifact the bytes are known too that drivers and the
-//! program itself write: nothing else may be read. The orders that the document guarantees, and what of
-//! them a program relies on, are listed in `SOURCES.md`.
+//! There are no branches, so a single walk sees every instruction with the registers and the valid
+//! buffers that it will have. This finds every fault that does not depend on values. For an
+//! artifact, the bytes that drivers and the program itself write are also known; no other byte may
+//! be read. `SOURCES.md` lists the orders that the specification guarantees, and the ones that a
+//! program relies on.
 
 mod fault;
 mod known;
@@ -30,7 +31,7 @@ use known::Known;
 use stored::Stored;
 use unused::{Idle, Unused};
 
-/// What is wrong with a program and its files, in the order of its instructions.
+/// Returns the findings for a program and its files, in instruction order.
 pub fn program(program: &Program) -> Vec<Finding> {
     let mut walk = Walk::new(&program.config);
     walk.layers = program.layer_of_each();
@@ -44,19 +45,21 @@ pub fn program(program: &Program) -> Vec<Finding> {
     walk.finish(program.instructions.iter().map(|op| *op == Op::End))
 }
 
-/// What is wrong with a program's instructions, whatever memory holds.
+/// Returns the findings for a program's instructions, whatever memory contains.
 pub fn instructions(program: &Program) -> Vec<Finding> {
     let mut walk = Walk::new(&program.config);
     walk.run(program.instructions.iter().map(|op| Ok(*op)));
     walk.finish(program.instructions.iter().map(|op| *op == Op::End))
 }
 
-/// What is wrong with words, whatever memory holds. Of findings of one kind the first is told, and how many more there are.
+/// Returns the findings for binary words, whatever memory contains. Findings of one kind are merged
+/// into the first, with the number of the others.
 pub fn words(words: &[u32], config: &Config) -> Vec<Finding> {
     of_words(words, Walk::new(config))
 }
 
-/// The same, each finding by itself: of words that come from a text, which may allow one and not another.
+/// Like [`words`], without merging repeated findings: in assembly text, each one can be allowed by
+/// a comment.
 pub fn words_of_text(words: &[u32], config: &Config) -> Vec<Finding> {
     of_words(words, Walk { is_brief: false, ..Walk::new(config) })
 }
@@ -74,25 +77,25 @@ fn of_words(words: &[u32], mut walk: Walk<'_>) -> Vec<Finding> {
     walk.finish(words.iter().map(|&word| decode(word, validity) == Ok(Op::End)))
 }
 
-/// A walk through a program.
+/// State of a walk through a program.
 struct Walk<'a> {
     config: &'a Config,
     state: State,
-    /// What memory holds before; none when that is unknown.
+    /// Initial contents of memory; `None` if unknown.
     known: Option<Known>,
     stored: Stored,
-    /// By instruction, the place of its layer in `names`.
+    /// For each instruction, the index of its layer in `names`.
     layers: Vec<usize>,
     names: Vec<String>,
     findings: Vec<Findings>,
     unused: Unused,
-    /// Instructions looked at, `end` included.
+    /// Number of instructions that were checked, including `end`.
     executed: usize,
-    /// Whether findings of one kind and layer count as one.
+    /// Whether findings of the same kind and layer are merged.
     is_brief: bool,
 }
 
-/// Findings alike: the first, and how many more there are.
+/// Findings of the same kind: the first one, and the number of further ones.
 struct Findings {
     first: Finding,
     more: usize,
@@ -114,7 +117,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at all instructions up to `end`; false when one is at fault, after which nothing runs.
+    /// Checks all instructions up to `end`. Returns false after the first one that faults, since
+    /// nothing runs after it.
     fn run(&mut self, ops: impl Iterator<Item = Result<Op, FaultKind>>) -> bool {
         for (index, op) in ops.enumerate() {
             self.executed = index + 1;
@@ -155,7 +159,7 @@ impl<'a> Walk<'a> {
         Ok(*op)
     }
 
-    /// Every byte that is read was written before.
+    /// Checks that every byte that is read was written before.
     fn reads(&mut self, index: usize, effects: &Effects) {
         for run in effects.memory.runs() {
             self.stored.read(run.first, run.bytes());
@@ -170,28 +174,29 @@ impl<'a> Walk<'a> {
     }
 
     fn writes(&mut self, index: usize, memory: &Access) {
-        // Default: instructions after the last layer are of none.
+        // Default: an instruction after the last layer belongs to no layer.
         let layer = self.layers.get(index).copied().unwrap_or(self.names.len());
         let mut twice = None;
         for run in memory.runs() {
             let other = self.stored.write(run.first, run.bytes(), [index, layer]);
-            // Memory is shared over time: what another layer wrote may not be needed any more.
+            // Layers share memory over time: bytes that another layer wrote may no longer be
+            // needed.
             twice = twice.or(other.filter(|_| layer < self.names.len()));
             if let Some(what) = self.known.as_ref().and_then(|known| known.spoiled(run.first, run.bytes())) {
-                let message = format!("writes over {what}: the next run would begin with something else");
+                let message = format!("writes over {what}: the next run would start with different data");
                 self.note(Some(index), OVERWRITTEN_CONSTANT, Severity::Error, message);
             }
         }
         if let Some(other) = twice {
             let message = format!(
-                "writes over what instruction {other} wrote and nobody has read: stores must stay in order, \
-                 as the document has them"
+                "overwrites data that instruction {other} wrote and no instruction has read: the result depends on \
+                 the order of the two stores"
             );
             self.note(Some(index), STORED_TWICE, Severity::Warning, message);
         }
     }
 
-    /// Upstream's simulator adds operands of one shape only, or repeats the smaller.
+    /// Upstream's simulator only adds operands of equal shape, or repeats the smaller one.
     fn residual(&mut self, index: usize) {
         let registers = &self.state.registers;
         let (Some(post), Some(ifm), Some(ofm), Some(pool)) =
@@ -203,14 +208,14 @@ impl<'a> Walk<'a> {
         if post.res && ifm != sums {
             let hint = if ifm == (Shape { c: ifm.c, ..sums }) { "channels" } else { "sides and channels" };
             let message = format!(
-                "adds an ifm buffer of {ifm} to values of {sums}: upstream's simulator refuses that; \
+                "adds an ifm buffer of {ifm} to values of {sums}: upstream's simulator rejects this; \
                  make their {hint} equal"
             );
             self.note(Some(index), RESIDUAL_SHAPE_DIFFERS, Severity::Error, message);
         }
     }
 
-    /// Everything that drivers read has been written.
+    /// Checks that all bytes that drivers read have been written.
     fn outputs(&mut self, program: &Program) {
         let size = program.config.types.itype.size_bytes();
         for output in &program.outputs {
@@ -218,13 +223,14 @@ impl<'a> Walk<'a> {
                 self.known.as_mut()?.read(address, (group.channels * size).into(), &self.stored)
             });
             if let Some(address) = unwritten {
-                let message = format!("output `{}`: nobody writes the byte at {address:#x}", output.name);
+                let message =
+                    format!("output `{}`: no instruction writes the byte at {address:#x}", output.name);
                 self.note(None, UNWRITTEN_OUTPUT, Severity::Error, message);
             }
         }
     }
 
-    /// Notes a finding; those of one code and layer count as one.
+    /// Records a finding, or merges it with one of the same code and layer.
     fn note(&mut self, instruction: Option<usize>, lint: &'static Lint, severity: Severity, message: String) {
         let layer = instruction.and_then(|index| self.layers.get(index));
         let layer = layer.and_then(|&layer| self.names.get(layer)).cloned();
@@ -241,7 +247,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// All findings; `ends` says which instructions are `end`.
+    /// Returns all findings, in instruction order. `ends` yields for each instruction whether it is
+    /// `end`.
     fn finish(mut self, ends: impl ExactSizeIterator<Item = bool>) -> Vec<Finding> {
         let after = ends.len() - self.executed;
         if after > 0 && ends.enumerate().any(|(index, is_end)| is_end && index + 1 == self.executed) {
@@ -251,7 +258,7 @@ impl<'a> Walk<'a> {
         }
         let finding = |Findings { mut first, more }: Findings| {
             if more > 0 {
-                first.message += &format!(" (and {more} more alike)");
+                first.message += &format!(" (and {more} more like it)");
             }
             first
         };

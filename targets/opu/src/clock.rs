@@ -1,17 +1,18 @@
-//! Cycles as the hardware takes them: [`Clock`] is handed a program's instructions and says when each engine
-//! works on them. Source: specification, 8.2; what instructions cost is in [`crate::clock::timing`].
+//! Cycle-accurate timing: [`Clock`] takes a program's instructions and reports when each engine
+//! works on them. Source: specification, 8.2; instruction costs are in [`crate::clock::timing`].
 //!
-//! The front end fetches words in order, sets registers, and hands the other instructions with the
-//! registers of that moment to the engine they concern, each of which takes them in order. Nothing is
-//! simulated cycle by cycle: of the instructions at the heads of the engines the one that can start first
-//! does, the older one when two can, and has the DRAM port until its transfer is done. Nothing depends
-//! on values, and registers and memory are as the program's order says: `machine` has the values.
+//! The front end fetches words in order and sets registers. It hands each other instruction, with
+//! the current registers, to its engine; an engine takes its instructions in order. Nothing is
+//! simulated cycle by cycle: of the instructions at the heads of the engines, the one that can
+//! start first starts (the older one if two can), and holds the DRAM port until its transfer is
+//! done. Nothing depends on values, and registers and memory follow program order: `machine`
+//! computes the values.
 //!
-//! `hazards` knows what waits for what, `task` how long; what engines wait for is in `engine`.
+//! `hazards` knows what each instruction waits for, `task` how long, and `engine` names the causes.
 //!
-//! Where the specification is silent: a store waits for an older load of the bytes it writes, as a load does
-//! for a store; sums are free for the next convolution when the store has read them, before its latency is
-//! over; a pad counts as a transfer of its whole plane.
+//! Where the specification is silent: a store waits for an older load of the bytes it writes, as a
+//! load waits for a store; sums are free for the next convolution when the store has read them,
+//! before its latency is over; a pad is treated as a transfer of its whole plane.
 
 mod engine;
 mod hazards;
@@ -31,69 +32,71 @@ use crate::config::{Config, Port};
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Effects, Op, Registers};
 
-/// A point in time, in cycles since the first word is fetched.
+/// Point in time, in cycles since the first word is fetched.
 pub type Cycle = u64;
 
-/// An engine at work on an instruction, from `start` up to but without `end`.
+/// Work of an engine on one instruction, in the cycles `start..end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Place of the instruction in the program.
+    /// Index of the instruction in the program.
     pub instruction: usize,
-    /// The engine.
+    /// Engine that does the work.
     pub engine: Engine,
-    /// When it starts.
+    /// First cycle of the work.
     pub start: Cycle,
-    /// When it is done; the same cycle for what costs nothing.
+    /// Cycle after the last one; equal to `start` if the instruction costs nothing.
     pub end: Cycle,
-    /// Words it moves over the DRAM port.
+    /// Words moved over the DRAM port.
     pub words: u64,
-    /// What the engine waited for right before, with work to do, and how long.
+    /// Last thing that the engine waited for before this work, and for how many cycles; `None` if
+    /// it did not wait.
     pub wait: Option<(Cause, Cycle)>,
 }
 
-/// An engine that the front end gives work to.
+/// Engine that receives work from the front end.
 #[derive(Clone, Debug, Default)]
 struct Lane {
     waiting: VecDeque<Task>,
-    /// Tasks it was handed.
+    /// Sequence number of the last task that was issued.
     issued: Sequence,
-    /// Tasks it started.
+    /// Sequence number of the last task that started.
     started: Sequence,
-    /// When the last of them is done.
+    /// Cycle at which the last started task is done.
     end: Cycle,
-    /// When it has read the partial sums.
+    /// Cycle at which the last started task has read the partial sums.
     read: Cycle,
 }
 
-/// The machine's time, up to the last instruction it was handed.
+/// Timing state of the machine, up to the last instruction that was pushed.
 ///
-/// A clone goes on from there on its own: what some instructions more would take is what the clone's
-/// [`Clock::finish`] says.
+/// A clone continues independently: to time a few more instructions, push them to a clone and call
+/// [`Clock::finish`] on it.
 #[derive(Clone, Debug)]
 pub struct Clock {
     costs: Costs,
     registers: Registers,
     hazards: Hazards,
-    /// When the front end is done with the last instruction.
+    /// Cycle at which the front end is done with the last instruction.
     front: Cycle,
     instructions: usize,
-    /// By place in [`ENGINES`].
+    /// State of each engine, in the order of [`ENGINES`].
     lanes: [Lane; 3],
-    /// When the port for reading, and that for writing, is free.
+    /// Cycles at which the read port and the write port are free.
     ports: [Cycle; 2],
     totals: Totals,
-    /// What the front end waits for after its last instruction.
+    /// Last thing that the front end waited for after its last instruction, and for how many
+    /// cycles.
     blocked: Option<(Cause, Cycle)>,
 }
 
-/// What an instruction asks of the machine, with the registers of its moment.
+/// Cost and hazards of an instruction, with the registers at the time of its issue.
 struct Work {
     engine: Engine,
     effects: Effects,
     cost: Cost,
 }
 
-/// The engines that are handed instructions, and what the front end waits for when one cannot be.
+/// Engines that receive instructions, and the cause of waiting when an engine's queue is full.
 const ENGINES: [(Engine, Cause); 3] = [
     (Engine::Load, Cause::LoadQueue),
     (Engine::Multiply, Cause::MultiplyQueue),
@@ -101,7 +104,7 @@ const ENGINES: [(Engine, Cause); 3] = [
 ];
 
 impl Clock {
-    /// The machine at reset.
+    /// Creates the clock of a machine after a reset.
     pub fn new(config: &Config) -> Self {
         Self {
             costs: Costs::new(config),
@@ -116,23 +119,25 @@ impl Clock {
         }
     }
 
-    /// Cycles of a whole program.
+    /// Returns the number of cycles of a whole program.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::push`], at the first instruction that has one.
+    /// The error of [`Self::push`] for the first instruction that fails.
     pub fn cycles<'a>(config: &Config, program: impl IntoIterator<Item = &'a Op>) -> Result<u64, FaultKind> {
         let mut clock = Self::new(config);
         program.into_iter().try_for_each(|op| clock.push(op, &mut |_| ()))?;
         Ok(clock.finish(&mut |_| ()).cycles)
     }
 
-    /// The next instruction. `watch` is called with what starts meanwhile: on an engine slices come in order.
+    /// Takes the next instruction. Calls `watch` for each slice of work that starts in the
+    /// meantime; the slices of one engine come in order.
     ///
     /// # Errors
     ///
-    /// [`FaultKind`] when fields are not legal ([`Op::check`]), or [`FaultKind::UndefinedRegister`] when a
-    /// register that it needs was never set. What is in the buffers is not checked.
+    /// [`FaultKind`] if fields are not legal ([`Op::check`]), or [`FaultKind::UndefinedRegister`]
+    /// if a register that the instruction needs was never set. The contents of the buffers are not
+    /// checked.
     pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
         op.check()?;
         self.registers.set(op);
@@ -154,15 +159,16 @@ impl Clock {
         Ok(())
     }
 
-    /// What the whole took, when everything that was handed out is done.
+    /// Runs everything that was issued to its end and returns the totals.
     pub fn finish(mut self, watch: &mut impl FnMut(Slice)) -> Totals {
         while self.start_next(watch).is_some() {}
         self.totals.cycles = self.lanes.iter().map(|lane| lane.end).fold(self.front, Cycle::max);
         self.totals
     }
 
-    /// When, from `fetched` on, there is room in the queue of an engine. What starts until then is started, in the
-    /// order of time; nothing that is issued later can start earlier.
+    /// Returns the first cycle, starting at `fetched`, at which an engine's queue has room. Starts
+    /// all tasks that can start until then, in order of time; no task that is issued later can
+    /// start earlier.
     fn room(&mut self, place: usize, fetched: Cycle, watch: &mut impl FnMut(Slice)) -> Cycle {
         let queue = self.costs.timing().queue as usize;
         let mut room = fetched;
@@ -192,7 +198,7 @@ impl Clock {
         }
     }
 
-    /// Starts what can start first. Gives the place of its engine and when; none when nothing waits.
+    /// Starts the task that can start first. Returns its start cycle; `None` if no task is waiting.
     fn start_next(&mut self, watch: &mut impl FnMut(Slice)) -> Option<Cycle> {
         let heads = self.lanes.iter().enumerate().filter_map(|(place, lane)| {
             let task = lane.waiting.front().filter(|task| task.is_ready())?;
@@ -208,7 +214,7 @@ impl Clock {
         task.ready.max(lane.end).max(port)
     }
 
-    /// When the port that an engine uses is free.
+    /// Returns the cycle at which the port that an engine uses is free.
     fn port(&self, place: usize) -> Cycle {
         let [read, write] = self.ports;
         match self.costs.timing().port {
@@ -227,7 +233,7 @@ impl Clock {
         lane.started += 1;
         (lane.end, lane.read) = (start + task.cost.cycles, start + task.cost.reads);
         let (last, end, read) = (lane.started, lane.end, lane.read);
-        // What is ready earlier than it starts was delayed by its engine or by the port.
+        // A task that is ready before it starts was delayed by its engine or by the port.
         let cause = if task.ready == start { task.cause } else { Some(Cause::Port) };
         let wait =
             cause.map(|cause| (cause, start.saturating_sub(idle_from))).filter(|(_, waited)| *waited > 0);
@@ -248,7 +254,7 @@ impl Clock {
     }
 }
 
-/// The place of an engine in [`ENGINES`]; none of the front end.
+/// Returns the index of an engine in [`ENGINES`]; `None` for the front end.
 const fn place_of(engine: Engine) -> Option<usize> {
     match engine {
         Engine::FrontEnd => None,

@@ -1,5 +1,5 @@
-//! Instances of the machine: [`Config`], read from TOML. The embedded ones are in `presets`, the
-//! parameters of the cycle model in [`Timing`].
+//! Instances of the accelerator: [`Config`], read from TOML. The built-in instances are in
+//! `presets`, the parameters of the timing model in [`Timing`].
 
 pub(crate) mod area;
 pub(crate) mod datatype;
@@ -19,28 +19,28 @@ pub use system::System;
 pub use timing::{Port, StoreReads, Timing};
 pub use validity::Validity;
 
-/// An instance of the machine.
+/// Instance of the accelerator.
 ///
 /// The types are constants of an instance, not of a program: the same words run on every instance,
-/// though their shifts fit one choice of types only (specification, 5.3).
+/// but their shifts are right for one choice of types only (specification, 5.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What there is to know of it, in a line.
+    /// Description of the instance in one line.
     #[serde(default)]
     pub summary: String,
-    /// How far the draft's letter counts.
+    /// How literally the draft specification is followed.
     #[serde(default, skip_serializing_if = "Validity::is_corrected")]
     pub validity: Validity,
     /// Element types of the buffers.
     pub types: Types,
-    /// Costs of the cycle model.
+    /// Costs in the timing model.
     #[serde(default)]
     pub timing: Timing,
-    /// Clock and memory of its board.
+    /// Clock and memory of the default board; `None` if not specified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<System>,
-    /// Those of other boards, or of other settings of it.
+    /// Systems of other boards, or other settings of this board, by name.
     #[serde(default, skip_serializing_if = "NamedSystems::is_empty")]
     pub systems: NamedSystems<System>,
 }
@@ -49,28 +49,29 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Types {
-    /// Of ifm, and of what `store` writes.
+    /// Type of the ifm buffer, and of the elements that `store` writes.
     pub itype: DataType,
-    /// Of bias.
+    /// Type of the bias buffer.
     pub btype: DataType,
-    /// Of ker.
+    /// Type of the ker buffer.
     pub ktype: DataType,
-    /// Of ofm, the partial sums.
+    /// Type of the ofm buffer, which holds the partial sums.
     pub otype: DataType,
 }
 
-/// What is wrong with the text of a configuration.
+/// Error in the text of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// No TOML, a key that is missing or unknown, or a value of the wrong type; the message shows the place.
+    /// The text is not TOML, a key is missing or unknown, or a value has the wrong type. The
+    /// message shows the place.
     #[error("{0}")]
     Toml(String),
     /// A number out of range.
-    #[error("`timing.{key}` is {value}: legal are {legal}")]
+    #[error("`timing.{key}` is {value}: legal values are {legal}")]
     Range {
         /// Key in `[timing]`.
         key: &'static str,
-        /// Its value.
+        /// Value that was found.
         value: String,
         /// Legal values.
         legal: &'static str,
@@ -78,29 +79,31 @@ pub enum ConfigError {
 }
 
 impl Types {
-    /// Those of the published machine.
+    /// Types of the published accelerator.
     pub const REFERENCE: Self =
         Self { itype: DataType::INT8, btype: DataType::INT16, ktype: DataType::INT8, otype: DataType::INT16 };
 
-    /// `delta_I - delta_O`: `store` scales by two to this (specification, 4.5).
+    /// Returns `delta_I - delta_O`, the exponent of the power of two by which `store` scales
+    /// (specification, 4.5).
     pub const fn store_shift(&self) -> i32 {
         self.itype.delta() - self.otype.delta()
     }
 }
 
 impl Config {
-    /// Reads a configuration.
+    /// Reads a configuration from TOML text.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Toml`] for text that is not TOML or has other keys; those of [`Config::check`].
+    /// [`ConfigError::Toml`] if the text is not TOML or has other keys; the errors of
+    /// [`Config::check`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(error.to_string()))?;
         config.check()?;
         Ok(config)
     }
 
-    /// Whether every number is in its range.
+    /// Checks that every number is in its range.
     ///
     /// # Errors
     ///
@@ -137,11 +140,11 @@ mod tests {
         assert!(error("itype = 3".to_owned()).contains("line 1"));
         assert_eq!(
             error(format!("{types}[timing]\nport_bytes_per_cycle = 0")),
-            "`timing.port_bytes_per_cycle` is 0: legal are 1 to 65536"
+            "`timing.port_bytes_per_cycle` is 0: legal values are 1 to 65536"
         );
         assert_eq!(
             error(format!("{types}[timing]\nclock_mhz = nan")),
-            "`timing.clock_mhz` is NaN: legal are 0.001 to 1000000"
+            "`timing.clock_mhz` is NaN: legal values are 0.001 to 1000000"
         );
     }
 }

@@ -1,7 +1,7 @@
-//! UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks.
+//! UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantized networks.
 //!
-//! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and drivers load;
-//! [`Machine`] runs it; [`Clock`] says how long instructions take.
+//! [`Config`] is an instance; [`Op`] an instruction; [`Program`] is made by the compiler and loaded
+//! by drivers; [`Machine`] computes its results; [`Clock`] computes its cycles.
 
 mod check;
 mod clock;

@@ -1,11 +1,12 @@
-//! Graphs to programs: [`compile`] runs the stages in order, each a module and a printable form.
+//! Lowering of graphs to programs. [`compile`] runs the stages in order; each has a module and a
+//! printable form.
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
 //! | layers | [`mod@layers`], [`builder`], `ops` (a file per operator family) | graph nodes → sums of products, stores |
-//! | constants | [`constants`] | weights and biases → numbers of the machine, shifts |
+//! | constants | [`constants`] | weights and biases → machine numbers, shifts |
 //! | plan | [`memory`], [`tile`] | feature maps → addresses; layers → tiles that fit the buffers |
-//! | program | [`schedule`], [`emit`], [`backend`] | everything, in the tiles that the clock likes best → instructions, [`Program`](crate::program::Program) |
+//! | program | [`schedule`], [`emit`], [`backend`] | all of the above, in the tiles that the clock rates best → instructions, [`Program`](crate::program::Program) |
 
 pub mod backend;
 pub mod builder;
@@ -41,42 +42,42 @@ use memory::Plan;
 use schedule::Schedule;
 use tile::{Costs, Tiling};
 
-/// What the caller chooses.
+/// Options that the caller chooses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Fraction lengths of the graph's values; features of integers need them.
+    /// Fraction lengths of the graph's values; required for integer features.
     pub quantisation: Option<&'a Quantisation>,
-    /// Takes leaky rectification of any slope for that of 1/8.
+    /// Whether to approximate leaky ReLU of any slope by slope 1/8.
     pub approximate: bool,
-    /// Keeps what the model has for each constant, beside the machine's.
+    /// Whether to keep the model's exact value of each constant next to the rounded one.
     pub keeps_exact: bool,
 }
 
-/// Instructions of a layer.
+/// Range of instructions of one layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first.
+    /// Index of the first instruction.
     pub first: usize,
-    /// How many.
+    /// Number of instructions.
     pub count: usize,
 }
 
-/// A program with all that led to it.
+/// Program with all intermediate results of the lowering.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     /// Layers, feature maps, inputs and outputs.
     pub model: Model,
     /// Weights and biases.
     pub constants: Constants,
-    /// The blocks of each layer.
+    /// Blocks of each layer.
     pub blocks: Vec<Vec<BlockPlan>>,
-    /// The tiles of each layer.
+    /// Tiles of each layer.
     pub tilings: Vec<Tiling>,
-    /// Addresses.
+    /// Memory plan: addresses of maps and constants.
     pub plan: Plan,
-    /// Instructions.
+    /// Instructions in order.
     pub ops: Vec<Op>,
-    /// Those of each layer.
+    /// Instruction range of each layer.
     pub spans: Vec<Span>,
 }
 
@@ -84,8 +85,8 @@ pub struct Lowered {
 ///
 /// # Errors
 ///
-/// Every node that cannot be lowered; features of integers without fraction lengths; a layer or
-/// program that does not fit.
+/// Every node that cannot be lowered; integer features without fraction lengths; a layer or program
+/// that does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<Lowered, LowerError> {
     let types = &config.types;
     if types.itype.fixed().is_some() && options.quantisation.is_none() {
@@ -116,9 +117,9 @@ pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<L
     Ok(Lowered { model, constants, blocks, tilings, plan, ops, spans })
 }
 
-/// The nodes that stand in the way of compiling `graph`; empty when none does.
+/// Returns the nodes that prevent compiling `graph`; empty if nothing prevents it.
 ///
-/// A graph without problems here can still fail [`compile`] for want of memory.
+/// A graph without problems here can still fail in [`compile`] for lack of memory.
 pub fn check(graph: &Graph, config: &Config, options: Options<'_>) -> Vec<Problem> {
     match layers(graph, config, options) {
         Err(LowerError::Unsupported { problems }) => problems,
@@ -126,11 +127,11 @@ pub fn check(graph: &Graph, config: &Config, options: Options<'_>) -> Vec<Proble
     }
 }
 
-/// The layers of a program, before there are constants.
+/// Lowers a graph to layers, before constants are computed.
 ///
 /// # Errors
 ///
-/// Every node that cannot be lowered; features of integers without fraction lengths.
+/// Every node that cannot be lowered; integer features without fraction lengths.
 pub fn layers(graph: &Graph, config: &Config, options: Options<'_>) -> Result<Model, LowerError> {
     Builder::new(graph, options, config.types.itype).build()
 }

@@ -1,4 +1,5 @@
-//! The functional machine: [`Machine`]. Values as the specification has them, bit by bit; no notion of time.
+//! Functional simulator: [`Machine`]. Computes values bit for bit as the specification defines
+//! them, without timing.
 
 pub(crate) mod arith;
 pub(crate) mod array;
@@ -24,28 +25,29 @@ use crate::machine::memory::Memory;
 use crate::machine::state::State;
 use crate::machine::values::Arithmetic;
 
-/// What cannot be put into memory.
+/// Error of an access to memory from outside the program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccessError {
-    /// Bytes beyond the end.
-    #[error("{bytes} bytes from {address:#x} on end beyond the memory of 2^32 bytes")]
+    /// The access extends beyond the end of memory.
+    #[error("{bytes} bytes at {address:#x} end beyond the memory of 2^32 bytes")]
     Range {
-        /// The first byte.
+        /// Address of the first byte.
         address: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
-    /// A program whose start is not aligned.
-    #[error("a program begins at {address:#x}: legal are multiples of {}", PROGRAM_ALIGNMENT)]
+    /// The start address of a program is not aligned.
+    #[error("a program begins at {address:#x}: legal addresses are multiples of {}", PROGRAM_ALIGNMENT)]
     Alignment {
-        /// Its first byte.
+        /// Address of the program's first byte.
         address: u64,
     },
 }
 
-/// A simulated machine: registers, buffers and memory.
+/// Simulated machine: registers, buffers and memory.
 ///
-/// After a fault everything before the instruction at fault has been executed, and nothing of it.
+/// After a fault, all instructions before the faulting one have been executed, and no part of the
+/// faulting one.
 #[derive(Clone, Debug)]
 pub struct Machine {
     types: Types,
@@ -55,7 +57,7 @@ pub struct Machine {
     memory: Memory,
 }
 
-/// A program in memory: where its words are, and what they mean.
+/// Program in memory: the address of its words and the decoded instructions.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     address: u64,
@@ -63,23 +65,23 @@ pub struct Loaded {
 }
 
 impl Machine {
-    /// A machine after a reset: registers and buffers are undefined, memory is 0.
+    /// Creates a machine after a reset: registers and buffers are undefined, memory is 0.
     pub fn new(types: Types) -> Self {
         Self::with_arithmetic(types, Arithmetic::Fast)
     }
 
-    /// As [`Machine::new`], with a choice of the code that computes.
+    /// Like [`Machine::new`], with the given implementation of the arithmetic.
     pub fn with_arithmetic(types: Types, arithmetic: Arithmetic) -> Self {
         let (validity, state, memory) = (Validity::default(), State::default(), Memory::default());
         Self { types, arithmetic, validity, state, memory }
     }
 
-    /// As [`Machine::new`], with memory that holds what `unset` says.
+    /// Like [`Machine::new`], with memory initialized as `unset` specifies.
     pub fn with_memory(types: Types, unset: Unset) -> Self {
         Self { memory: Memory::new(unset), ..Self::new(types) }
     }
 
-    /// The same machine, in which the draft's letter counts as far as that.
+    /// Returns the machine with the given reading of the draft specification.
     #[must_use]
     pub fn with_validity(self, validity: Validity) -> Self {
         Self { validity, ..self }
@@ -89,27 +91,28 @@ impl Machine {
         Numerics { types: &self.types, arithmetic: self.arithmetic, validity: self.validity }
     }
 
-    /// Element types of the buffers.
+    /// Returns the element types of the buffers.
     pub const fn types(&self) -> &Types {
         &self.types
     }
 
-    /// The registers.
+    /// Returns the registers.
     pub const fn registers(&self) -> &Registers {
         &self.state.registers
     }
 
-    /// The content of a buffer.
+    /// Returns the contents of a buffer.
     ///
     /// # Errors
     ///
-    /// [`FaultKind::BufferInvalid`] when nothing valid was loaded or computed into it.
+    /// [`FaultKind::BufferInvalid`] if nothing valid was loaded or computed into it.
     pub const fn buffer(&self, buffer: Buffer) -> Result<&Array, FaultKind> {
         self.state.held(buffer).get()
     }
 
-    /// Changes rows of a buffer along its last axis, from row `first` on: `lanes` numbers each, of which those behind the
-    /// channels count for nothing. Nothing where the buffer holds no such rows.
+    /// Overwrites rows of a buffer along its last axis, starting at row `first`. Each row takes
+    /// `lanes` numbers, of which those after the buffer's channels are ignored. Does nothing if the
+    /// buffer has no such rows.
     pub(crate) fn set_rows(&mut self, buffer: Buffer, first: usize, lanes: usize, numbers: &[i64]) {
         let held = match buffer {
             Buffer::Ifm => &mut self.state.ifm,
@@ -118,7 +121,7 @@ impl Machine {
             Buffer::Ofm => &mut self.state.ofm,
         };
         let Some(mut array) = held.get().is_ok().then(|| held.take()).flatten() else { return };
-        let channels = array.shape.last().copied().unwrap_or(0); // Default: nothing is held.
+        let channels = array.shape.last().copied().unwrap_or(0); // Default: an empty array has no channels.
         for (row, numbers) in (first..).zip(numbers.chunks(lanes)) {
             for (lane, &number) in numbers.iter().enumerate().take(channels) {
                 let index = row * channels + lane;
@@ -130,16 +133,17 @@ impl Machine {
         held.fill(array);
     }
 
-    /// Values stored so far whose partial sum was at an end of OTYPE, or beyond what ITYPE can hold.
+    /// Returns the number of values stored so far whose partial sum was at a limit of OTYPE or
+    /// exceeded the range of ITYPE.
     pub const fn saturated(&self) -> u64 {
         self.state.saturated
     }
 
-    /// What a `store` would write now.
+    /// Returns the values that a `store` would write now.
     ///
     /// # Errors
     ///
-    /// Those of `store`: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
+    /// The errors of `store`: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
     pub fn store_result(&self) -> Result<Array, FaultKind> {
         store_result(&self.state, self.numerics())
     }
@@ -148,14 +152,15 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`AccessError::Range`] beyond the end of memory.
+    /// [`AccessError::Range`] if the range extends beyond the end of memory.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
         in_memory(address, out.len())?;
         self.memory.read(address, out);
         Ok(())
     }
 
-    /// The first byte of a range that was never written, where memory keeps track of that.
+    /// Returns the address of the first byte of a range that was never written; `None` if there is
+    /// none or memory does not track writes.
     pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
         self.memory.unwritten(address, bytes)
     }
@@ -164,14 +169,14 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`AccessError::Range`] beyond the end of memory.
+    /// [`AccessError::Range`] if the range extends beyond the end of memory.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
         in_memory(address, bytes.len())?;
         self.memory.write(address, bytes);
         Ok(())
     }
 
-    /// Whether both memories hold the same bytes.
+    /// Whether both machines' memories hold the same bytes.
     pub fn has_the_memory_of(&self, other: &Self) -> bool {
         self.memory == other.memory
     }
@@ -180,26 +185,27 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`FaultKind`], with the machine as it was.
+    /// [`FaultKind`] of the instruction; the machine is unchanged.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
         let Self { types, arithmetic, validity, .. } = self;
         let numerics = Numerics { types, arithmetic: *arithmetic, validity: *validity };
         exec::step(&mut self.state, &mut self.memory, numerics, op)
     }
 
-    /// Executes an instruction of a loaded program, whose words it may overwrite.
+    /// Executes an instruction of a loaded program, and updates `program` if the instruction
+    /// overwrites its words.
     ///
     /// # Errors
     ///
-    /// [`FaultKind`], with the machine as it was.
+    /// [`FaultKind`] of the instruction; the machine is unchanged.
     pub fn execute(&mut self, program: &mut Loaded, op: &Op) -> Result<(), FaultKind> {
         self.step(op)?;
         program.refresh(self, op);
         Ok(())
     }
 
-    /// Takes what `op` would read now, and nobody has written, as written: zeros. Without effect where a register that
-    /// it needs is undefined.
+    /// Marks the unwritten bytes that `op` would read now as written, with value 0. Does nothing if
+    /// a register that `op` needs is undefined.
     pub fn settle(&mut self, op: &Op) {
         let Ok(Effects { memory, .. }) = op.effects(&self.state.registers, &self.types, self.validity) else {
             return;
@@ -213,12 +219,12 @@ impl Machine {
         }
     }
 
-    /// Puts a program's words into memory.
+    /// Copies a program's words into memory.
     ///
     /// # Errors
     ///
-    /// [`AccessError::Alignment`] when `address` is not that of a word that programs may begin at;
-    /// [`AccessError::Range`] beyond the end of memory.
+    /// [`AccessError::Alignment`] if `address` is not a multiple of 64;
+    /// [`AccessError::Range`] if the words extend beyond the end of memory.
     pub fn load(&mut self, address: u64, words: &[u32]) -> Result<Loaded, AccessError> {
         if !address.is_multiple_of(u64::from(PROGRAM_ALIGNMENT)) {
             return Err(AccessError::Alignment { address });
@@ -228,14 +234,16 @@ impl Machine {
         Ok(Loaded { address, ops: words.iter().map(|&word| decode(word, self.validity)).collect() })
     }
 
-    /// Executes a loaded program from its first word up to `end`; gives the index of that. `before` is called with
-    /// the machine before each instruction, which has been fetched, and its index.
+    /// Executes a loaded program from its first word up to `end` and returns the index of `end`.
+    /// Before each instruction, calls `before` with the machine, the fetched instruction and its
+    /// index.
     ///
-    /// Words that the program overwrites are fetched as they are then (R17).
+    /// Words that the program overwrites are fetched with their new contents (R17).
     ///
     /// # Errors
     ///
-    /// The first [`Fault`], with the index of its instruction: a word that cannot be fetched or executed.
+    /// The first [`Fault`], with the index of its instruction: a word that cannot be fetched or
+    /// executed.
     pub fn run(
         &mut self,
         program: &mut Loaded,
@@ -255,27 +263,28 @@ impl Machine {
 }
 
 impl Loaded {
-    /// Byte address of its first word.
+    /// Returns the byte address of the program's first word.
     pub const fn address(&self) -> u64 {
         self.address
     }
 
-    /// Words it has.
+    /// Returns the number of words of the program.
     pub const fn words(&self) -> usize {
         self.ops.len()
     }
 
-    /// Whether some of its words lie among `bytes` bytes from `first` on.
+    /// Whether the program's words overlap the `bytes` bytes starting at `first`.
     pub const fn meets(&self, first: u64, bytes: u64) -> bool {
         let end = self.address + (self.ops.len() * WORD_BYTES) as u64;
         first < end && self.address < first.saturating_add(bytes)
     }
 
-    /// The instruction at an index, as memory has it now.
+    /// Returns the instruction at an index, as memory contains it now.
     ///
     /// # Errors
     ///
-    /// A word that is no instruction; [`FaultKind::MissingEnd`] behind the last.
+    /// The decoding fault of a word that is not an instruction; [`FaultKind::MissingEnd`] after the
+    /// last word.
     pub fn fetch(&self, instruction: usize) -> Result<Op, FaultKind> {
         match self.ops.get(instruction) {
             Some(op) => op.clone(),
@@ -283,9 +292,9 @@ impl Loaded {
         }
     }
 
-    /// Decodes again what `op`, just done, may have overwritten.
+    /// Decodes the words again that `op`, just executed, may have overwritten.
     fn refresh(&mut self, machine: &Machine, op: &Op) {
-        // An instruction that was executed has all registers it needs.
+        // All registers that an executed instruction needs are defined.
         let Ok(Effects { memory, .. }) = op.effects(machine.registers(), &machine.types, machine.validity)
         else {
             return;

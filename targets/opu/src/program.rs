@@ -1,4 +1,5 @@
-//! [`Program`]: a program before it is written to files and after it was read from them.
+//! [`Program`]: the in-memory form of a program, from which artifacts are written and into which
+//! they are read.
 
 pub(crate) mod any_run;
 pub(crate) mod artifact;
@@ -17,109 +18,112 @@ use crate::config::Config;
 use crate::isa::op::{Op, WORD_BYTES};
 use crate::program::layout::Planes;
 
-/// A program: instructions, what memory holds before they run, and what its parts mean.
+/// Program: instructions, initial memory contents, and a description of its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// Name; artifacts are named after it.
+    /// Name of the program; its artifact files are named after it.
     pub name: String,
-    /// Name of the instance it was made for.
+    /// Name of the instance for which the program was made.
     pub instance: String,
-    /// The instance.
+    /// Instance for which the program was made.
     pub config: Config,
     /// Byte address of the first word, a multiple of 64.
     pub address: u32,
     /// Instructions in order.
     pub instructions: Vec<Op>,
-    /// What memory holds beside the words; all other bytes are 0.
+    /// Initial memory contents in addition to the words; all other bytes are 0.
     pub segments: Vec<Segment>,
-    /// Inputs.
+    /// Inputs of the program.
     pub inputs: Vec<Binding>,
-    /// Outputs.
+    /// Outputs of the program.
     pub outputs: Vec<Binding>,
-    /// Steps left to the host, in order.
+    /// Steps that the host executes, in order.
     pub host_steps: Vec<HostStep>,
     /// Layers in order; empty when unknown.
     pub layers: Vec<Layer>,
-    /// Fraction lengths of the model's values, by name: what constants were rounded for. Empty when unknown, and for floats.
+    /// Fraction lengths of the model's values, by name; constants were rounded to them. Empty if
+    /// unknown, and for floats.
     pub fractions: BTreeMap<String, i32>,
-    /// What the compiler chose, by option.
+    /// Choices of the compiler, by option name.
     pub choices: BTreeMap<String, String>,
-    /// What its user should know of.
+    /// Warnings for the user of the program.
     pub warnings: Vec<String>,
 }
 
-/// Bytes at an address.
+/// Bytes at a fixed address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Byte address of the first.
+    /// Address of the first byte.
     pub address: u32,
-    /// The bytes.
+    /// Contents.
     pub bytes: Vec<u8>,
 }
 
-/// An input or output of a program: a tensor of the model and a map in memory.
+/// Input or output of a program: a tensor of the model and its map in memory.
 ///
-/// The tensor's axes, in the order `perm`, are those of the map: the last one counts channels, the one
-/// before it columns, all others rows. The planes have the same channels and as many pixels, which follow
-/// each other row by row: a row of the planes may have another number of pixels than the tensor has columns.
-/// Elements are of ITYPE; one with the value `v` stands for `v * 2^-fraction`, where the value of an integer
-/// type's element is the integer.
+/// The axes of the map are the tensor's, in the order `perm`: the last one is the channels, the one
+/// before it the columns, all others are rows. The planes have the same channels and the same
+/// number of pixels, which follow each other row by row; a row of the planes may have a different
+/// number of pixels than the tensor has columns. Elements have type ITYPE; an element of value `v`
+/// represents `v * 2^-fraction`, where the value of an element of an integer type is the integer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {
-    /// Name in the model.
+    /// Name of the tensor in the model.
     pub name: String,
-    /// Shape of a sample in the model's order of axes.
+    /// Shape of one sample, in the model's axis order.
     pub shape: Vec<usize>,
-    /// Axis `i` of the map's order is axis `perm[i]` of the model's.
+    /// Permutation of the axes: axis `i` of the map is axis `perm[i]` of the model's tensor.
     pub perm: Vec<usize>,
-    /// Fraction bits of the values.
+    /// Number of fraction bits of the values.
     pub fraction: i32,
-    /// For an input: the map holds patches of the tensor instead of its pixels.
+    /// Patches of an input that the map holds instead of the tensor's pixels; `None` if it holds
+    /// the pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patches: Option<Patches>,
-    /// Where the map lies.
+    /// Location of the map in memory.
     pub planes: Planes,
 }
 
-/// Patches of a tensor as the pixels of a map, so that few input channels become many.
+/// Patches of a tensor as the pixels of a map, which turns few input channels into many.
 ///
-/// Pixel `(y, x)` of the map holds, as channel `(r * kernel[1] + s) * C + c`, channel `c` of `C` of the
-/// tensor's pixel `(y * stride[0] + r - padding[0], x * stride[1] + s - padding[1])`; 0 outside.
+/// Channel `(r * kernel[1] + s) * C + c` of the map's pixel `(y, x)` holds channel `c` (of `C`) of
+/// the tensor's pixel `(y * stride[0] + r - padding[0], x * stride[1] + s - padding[1])`; 0 outside
+/// the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patches {
     /// Rows and columns of a patch.
     pub kernel: [u32; 2],
-    /// Rows and columns from patch to patch.
+    /// Distance between adjacent patches, in rows and columns.
     pub stride: [u32; 2],
-    /// Zeros above and before the tensor.
+    /// Rows of zeros above the tensor and columns of zeros left of it.
     pub padding: [u32; 2],
 }
 
-/// A layer: the instructions made for a group of graph nodes.
+/// Layer: the instructions for a group of graph nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
     /// Names of the nodes, joined with `+`.
     pub name: String,
-    /// Instructions `first .. first + count` are its.
+    /// Index of the first instruction; the layer has `first .. first + count`.
     pub first: usize,
     /// Number of instructions.
     pub count: usize,
-    /// Multiply-accumulates of the model, padding left out.
+    /// Multiply-accumulates of the model, without padding.
     pub macs: u64,
-    /// Names of the graph's values that it ends in.
+    /// Names of the graph's values that the layer computes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<String>,
 }
 
 impl Program {
-    /// Where programs are loaded when nothing else is said (specification, 3.5).
+    /// Default load address of programs (specification, 3.5).
     pub const ADDRESS: u32 = 0xFFFF_0000;
 
-    /// Instructions alone, loaded where programs are: nothing lies in memory before them, and nothing is known of their
-    /// parts.
+    /// Creates a program from instructions alone, at the default load address. It has no initial
+    /// memory contents, inputs, outputs or layers.
     pub fn of(name: String, instance: String, config: Config, instructions: Vec<Op>) -> Self {
         Self {
             name,
@@ -138,8 +142,8 @@ impl Program {
         }
     }
 
-    /// By instruction, the place of its layer in [`Self::layers`], of the last one if there are several;
-    /// the number of layers when it is of none.
+    /// Returns for each instruction the index of its layer in [`Self::layers`]: the last one if it
+    /// belongs to several, the number of layers if it belongs to none.
     pub fn layer_of_each(&self) -> Vec<usize> {
         let total = self.instructions.len();
         let mut layers = vec![self.layers.len(); total];
@@ -152,13 +156,14 @@ impl Program {
         layers
     }
 
-    /// Where an instruction is, for messages: its index, its byte, its mnemonic, and its layer if known.
+    /// Describes the location of an instruction for messages: index, byte offset, mnemonic, and
+    /// layer if known.
     pub fn place(&self, instruction: usize) -> String {
         let mnemonic = self.instructions.get(instruction).map_or("after the last one", Op::mnemonic);
         let offset = instruction * WORD_BYTES;
         let holds = |layer: &&Layer| instruction.checked_sub(layer.first).is_some_and(|i| i < layer.count);
         let layer = self.layers.iter().rev().find(holds);
-        let layer = layer.map(|layer| format!(", of layer `{}`", layer.name)).unwrap_or_default();
+        let layer = layer.map(|layer| format!(", layer `{}`", layer.name)).unwrap_or_default();
         format!("instruction {instruction} (byte {offset:#x}), {mnemonic}{layer}")
     }
 }

@@ -1,9 +1,10 @@
-//! [`OPU`], the [`Target`] of this crate.
+//! The [`Target`] of this crate: [`OPU`].
 
 pub(crate) mod benchmarks;
 mod bounds;
 mod compile;
 pub(crate) mod diagnose;
+mod diagram;
 mod field;
 mod hand;
 mod instance;
@@ -28,13 +29,13 @@ use crate::vectors;
 use options::OPTIONS;
 use program::{Made, OpuProgram};
 
-/// An instance with its name.
+/// Named instance.
 struct OpuInstance {
     pub info: InstanceInfo,
     pub config: Config,
 }
 
-/// Its instances.
+/// Built-in instances and how instances are read.
 const PRESETS: Presets<Config> = Presets {
     target: "opu",
     default: "reference",
@@ -47,10 +48,10 @@ const PRESETS: Presets<Config> = Presets {
     with_parameters: settable::from_tree,
     extension: "toml",
     read: |text| Ok((Config::from_toml(text)?, Vec::new())),
-    others: "; `+draft` behind a name holds programs to the draft's own conditions, `+seed` also to its words and strides",
+    others: "; the suffix `+draft` applies the draft specification's own conditions, `+seed` also its words and strides",
 };
 
-/// UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks.
+/// UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantized networks.
 pub static OPU: Target = Target {
     config_extensions: &[PRESETS.extension],
     strict: Some(Validity::SUFFIX),
@@ -64,7 +65,7 @@ pub static OPU: Target = Target {
     read_vectors: vectors::vectors,
     ..Target::new(
         "opu",
-        "UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks",
+        "UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantized networks",
         || PRESETS.list(),
         instance,
     )

@@ -1,4 +1,4 @@
-//! The golden vectors of OPU: [`vectors`] makes cases of a file.
+//! Golden vectors of OPU: [`vectors`] turns a file into test cases.
 
 mod encoding;
 mod programs;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::config::Types;
 
-/// The cases of a file; none when its format is not one of OPU's.
+/// Returns the cases of a file; `None` if its format is not one of OPU's.
 ///
-/// A file whose format is known but whose content is wrong is a case that fails. The index is not a case, but the
-/// files that it lists are.
+/// A file of a known format with invalid content yields a failing case. The index itself is not a
+/// case, but the files that it lists are.
 pub(crate) fn vectors(path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let cases = match value.get("format")?.as_str()? {
@@ -33,7 +33,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
-/// The list of case files.
+/// List of case files.
 #[derive(Deserialize)]
 struct Index {
     cases: Vec<IndexEntry>,
@@ -46,7 +46,8 @@ struct IndexEntry {
     instructions: usize,
 }
 
-/// Every listed file has the types and the number of instructions that the list says.
+/// Checks that every listed file has the types and the number of instructions that the index
+/// declares.
 fn index(path: &str, value: Value, files: &dyn Reader) -> Result<Vec<Case>, String> {
     let index: Index = read(value)?;
     let mut wrong = Vec::new();
@@ -64,7 +65,8 @@ fn index(path: &str, value: Value, files: &dyn Reader) -> Result<Vec<Case>, Stri
     Ok(vec![Case::done("index", Outcome::compare(&expected, &got))])
 }
 
-/// Types and number of instructions of a case file beside the index or in a folder beside it.
+/// Returns the types and the number of instructions of a case file next to the index, or in a
+/// folder next to it.
 fn summary(path: &str, file: &str, files: &dyn Reader) -> Result<(Types, usize), String> {
     let (folder, name) = file.split_once('/').map_or((None, file), |(folder, name)| (Some(folder), name));
     let beside = match folder {

@@ -1,6 +1,6 @@
-//! All tests of the OPU that need more than one module.
+//! Tests of OPU that need more than one module.
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stderr, reason = "tests say what they skip")]
+#![allow(clippy::print_stderr, reason = "tests report what they skip")]
 
 #[path = "main/artifact.rs"]
 mod artifact;

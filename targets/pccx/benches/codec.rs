@@ -1,4 +1,4 @@
-//! Words to instructions and back, a million of each.
+//! Encoding and decoding of a million words each.
 
 use divan::{Bencher, black_box, counter::ItemsCount};
 use npukit_pccx::internals::op::{Cvo, CvoFunc, Mac, Memcpy, Memset, Shape};
@@ -11,7 +11,7 @@ fn main() {
 const COUNT: usize = 1_000_000;
 const CODEC: Codec = Codec { extensions: true, strict: true };
 
-/// The instructions of a decoder's layers: shapes, moves, products and functions.
+/// Returns the instructions of a decoder's layers: shapes, moves, products and functions.
 fn program() -> Vec<Op> {
     let layer = |i: u32| {
         let (address, entry) = (i * 977 % (1 << 17), (i % 64) as u8);

@@ -1,4 +1,5 @@
-//! The machine: products of 4-bit weights with exact semantics, quantisation and rounding included.
+//! The machine: products of 4-bit weights with exact semantics, including quantization and
+//! rounding.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ fn main() {
     divan::main();
 }
 
-/// Seeded weights, activations around 1, and a machine with both; items are multiply-accumulates.
+/// Measures multiply-accumulates with random weights, and activations around 1.
 fn product(bencher: Bencher<'_, '_>, m: u16, n: u16, k: u16, op: fn(Mac) -> Op) {
     let Some(config) = Config::preset("reference") else { return };
     let Ok(mut machine) = Machine::new(&config) else { return };
@@ -52,7 +53,7 @@ fn gemm(bencher: Bencher<'_, '_>, (m, n, k): (u16, u16, u16)) {
     product(bencher, m, n, k, Op::Gemm);
 }
 
-/// Items are elements.
+/// Measures elements of a function.
 #[divan::bench(args = [CvoFunc::Exp, CvoFunc::Gelu, CvoFunc::Scale, CvoFunc::ReduceSum])]
 fn cvo(bencher: Bencher<'_, '_>, cvo_func: CvoFunc) {
     let Some(config) = Config::preset("reference") else { return };

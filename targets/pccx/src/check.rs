@@ -1,5 +1,6 @@
-//! What hardware would not do as a program says, though the machine does: [`findings`] of a program,
-//! [`word_findings`] of words, and [`program_warnings`] as sentences. `SOURCES.md` has the orders that are checked.
+//! Hazards and errors that the machine tolerates but hardware does not: [`findings`] of a program,
+//! [`word_findings`] of words, and [`program_warnings`] as sentences. `SOURCES.md` lists the orders
+//! that are checked.
 
 pub(crate) mod lints;
 mod unfenced;
@@ -23,11 +24,11 @@ use crate::isa::op::{CVO_HARDWARE_LENGTH, Cvo, CvoFunc, Device, INSTRUCTION_BYTE
 use crate::program::Program;
 use crate::program::host::Host;
 
-/// Sentences about one program; more are counted only.
+/// Maximum number of sentences about one program; further findings are only counted.
 const MAX_WARNINGS: usize = 50;
 
-/// What is wrong with a program, in the order of its instructions: each alone, what they use of each other while it
-/// is under way, and what they use that nothing has written.
+/// Returns all findings of a program, in instruction order: illegal instructions, hazards with
+/// asynchronous instructions, and uses of data that was never written.
 pub fn findings(config: &Config, program: &Program, host: &Host) -> Vec<Finding> {
     let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
     let mut found = of_ops(config, &program.code, &syncs);
@@ -45,20 +46,20 @@ pub fn findings(config: &Config, program: &Program, host: &Host) -> Vec<Finding>
     sorted(found)
 }
 
-/// The same of words, which may go on from others: what they use that nothing among them has written is a warning.
+/// Returns the findings of instruction words. Earlier words may precede them, so a use of data that
+/// these words never write is only a warning.
 ///
 /// # Errors
-///
-/// [`DecodeError::Truncated`] when the last instruction is cut short. Words without meaning are findings.
+/// [`DecodeError::Truncated`] if the last instruction is incomplete. Invalid words are findings.
 pub fn word_findings(config: &Config, bytes: &[u8]) -> Result<Vec<Finding>, DecodeError> {
     text_findings(config, bytes, &[], &Filled::default())
 }
 
-/// The same of the words of a text, whose host waits before some instructions and fills memories before the first.
+/// Returns the findings of an assembled text. Its host waits before some instructions and fills
+/// memories at the start.
 ///
 /// # Errors
-///
-/// Those of [`word_findings`].
+/// The errors of [`word_findings`].
 pub fn text_findings(
     config: &Config,
     bytes: &[u8],
@@ -78,8 +79,8 @@ pub fn text_findings(
     Ok(sorted(found))
 }
 
-/// The same of a program that a person wrote, whose host waits before some instructions and fills memories before the
-/// first.
+/// Returns the findings of an assembly program. Its host waits before some instructions and fills
+/// memories at the start.
 pub fn hand_findings(config: &Config, ops: &[Op], host_syncs: &[u32], filled: &Filled) -> Vec<Finding> {
     let mut found = of_ops(config, ops, host_syncs);
     found.extend(unread(ops, &filled.looked_at, filled.is_all));
@@ -90,8 +91,8 @@ pub fn hand_findings(config: &Config, ops: &[Op], host_syncs: &[u32], filled: &F
     sorted(found)
 }
 
-/// A sentence for what hardware would do otherwise than a program says, whose host operations wait for everything before
-/// them.
+/// Returns a sentence for each finding of a compiled program, where each host operation waits for
+/// all earlier instructions.
 pub fn program_warnings(config: &Config, program: &Program) -> Vec<String> {
     let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
     sentences(&sorted(of_ops(config, &program.code, &syncs)))
@@ -122,7 +123,7 @@ fn finding(lint: &'static Lint, severity: Severity, index: usize, message: Strin
     Finding::new(lint, severity, Some(index), message)
 }
 
-/// What an instruction has wrong with it alone, and in its place.
+/// Returns findings about single instructions, hazards, and unused results.
 fn of_ops(config: &Config, ops: &[Op], host_syncs: &[u32]) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         ops.iter().enumerate().filter_map(|(index, op)| alone(config, index, op)).collect();
@@ -139,7 +140,8 @@ fn of_unwritten(unwritten: &Unwritten, severity: Severity) -> Finding {
     Finding::new(unwritten.missing.lint(), severity, unwritten.index, unwritten.to_string())
 }
 
-/// A word without meaning, or with bits that mean nothing: refused by a strict instance, dropped or ignored by others.
+/// Returns the finding about an invalid word or set reserved bits. A strict instance refuses the
+/// word; others drop it or ignore the bits.
 fn of_word(config: &Config, index: usize, error: &DecodeError) -> Option<Finding> {
     let lint = match error {
         DecodeError::ReservedOpcode { .. } => RESERVED_OPCODE,
@@ -173,12 +175,12 @@ fn lanes(config: &Config, mac: &Mac) -> Option<String> {
 fn function(cvo: &Cvo) -> Option<(&'static Lint, Severity, String)> {
     if cvo.length > CVO_HARDWARE_LENGTH {
         let message = format!(
-            "CVO takes {} elements: hardware takes {CVO_HARDWARE_LENGTH} at most, split it",
+            "CVO has {} elements, but hardware supports at most {CVO_HARDWARE_LENGTH}: split the instruction",
             cvo.length
         );
         return Some((LONG_FUNCTION, Severity::Error, message));
     }
     let ignored = cvo.flags.recip_scale && cvo.cvo_func != CvoFunc::Scale;
-    let message = || format!("recip_scale is for scale: {} ignores it", cvo.cvo_func.name());
+    let message = || format!("recip_scale is only for scale: {} ignores it", cvo.cvo_func.name());
     ignored.then(|| (IGNORED_FLAG, Severity::Warning, message()))
 }

@@ -1,10 +1,10 @@
-//! When every instruction of a program runs: [`run`] gives a [`Timeline`]. Source: specification 3.5, 4.7
-//! and 6.4.
+//! Cycle model of a program: [`run`] returns a [`Timeline`]. Source: specification 3.5, 4.7 and
+//! 6.4.
 //!
-//! Words are pushed by the host and issued in order. Engines work side by side; an instruction waits for
-//! its engine, for L2 ranges that an earlier one still reads or writes, and after a MEMCPY or CVO that
-//! is not `async`. Weights come ahead of their instruction as far as the ports' memories hold them. All ports
-//! share external memory.
+//! The host pushes words, which are issued in order. Engines work in parallel. An instruction waits
+//! for its engine, for L2 ranges that an earlier one still reads or writes, and for a preceding
+//! MEMCPY or CVO that is not `async`. Weights are fetched before their instruction, as far as the
+//! memories of the ports can hold them. All ports share external memory.
 
 pub(crate) mod lab;
 mod memory;
@@ -24,28 +24,28 @@ use crate::config::Config;
 use crate::isa::op::{Access, Banks, Engine, Op};
 use crate::isa::usage::Use;
 
-/// Words that the host may push before the first is issued.
+/// Number of words that the host may push before the first is issued.
 const COMMANDS: usize = 8;
 
-/// Why an instruction did not start earlier.
+/// Reason why an instruction did not start earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
-    /// The host had not pushed it yet.
+    /// The host had not pushed the word yet.
     Push,
-    /// The dispatcher issued the one before.
+    /// The dispatcher was issuing the previous instruction.
     Issue,
-    /// One before it had to be complete.
+    /// An earlier synchronous instruction was not complete.
     Synchronous,
-    /// Its engine was busy.
+    /// The engine was busy with an earlier instruction.
     Engine,
-    /// L2 words that another instruction still used.
+    /// Another instruction was still using L2 words of this one.
     Hazard,
-    /// The host, which takes or gives data.
+    /// The host was transferring data.
     Host,
 }
 
 impl Wait {
-    /// Its name in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Push => "the host's push",
@@ -58,33 +58,33 @@ impl Wait {
     }
 }
 
-/// An instruction in time, in core cycles.
+/// Time span of an instruction, in core cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// What works on it.
+    /// Engine that executes the instruction.
     pub engine: Engine,
-    /// First cycle.
+    /// First core cycle of the instruction.
     pub start: u64,
-    /// One past the last.
+    /// Cycle after the last one.
     pub end: u64,
-    /// What it spent its time on.
+    /// Part of the cost that dominates.
     pub bound: Bound,
-    /// What kept it from starting earlier.
+    /// Reason why the instruction did not start earlier.
     pub wait: Wait,
-    /// What it costs alone.
+    /// Cost of the instruction alone.
     pub cost: Cost,
 }
 
-/// A program in time.
+/// Timing of a program, in core cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// A span for each instruction.
+    /// Time spans of the instructions, in program order.
     pub spans: Vec<Span>,
-    /// Core cycles to the end of the last to end.
+    /// Core cycles until the last instruction ends.
     pub cycles: u64,
 }
 
-/// An instruction that may not be complete.
+/// Instruction that may not be complete.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     end: u64,
@@ -92,30 +92,30 @@ struct InFlight {
     writes_maximum: bool,
 }
 
-/// The machine's queues and engines as time goes on.
+/// State of the queues and engines during the simulation.
 struct Clock<'a> {
     config: &'a Config,
     banks: Banks,
-    /// When each engine is free; in the order of [`Engine::ALL`].
+    /// Cycle at which each engine becomes free, in the order of [`Engine::ALL`].
     free: [u64; Engine::ALL.len()],
-    /// When the weight ports of GEMV and GEMM have brought all so far.
+    /// Cycle at which the weight ports of GEMV and GEMM have delivered all weights so far.
     streams: [u64; 2],
     memory: ExternalMemory,
     in_flight: Vec<InFlight>,
-    /// When the last eight words were issued.
+    /// Issue cycles of the last eight words.
     issued: VecDeque<u64>,
     pushed: f64,
-    /// When the next word may be issued, and after what.
+    /// Earliest issue cycle of the next word, and the reason.
     next_issue: (u64, Wait),
 }
 
-/// Runs a program of an instance from cycle 0 on, without a host.
+/// Times a program from cycle 0 on, without a host.
 pub fn run(config: &Config, ops: &[Op]) -> Timeline {
     run_with_host(config, ops, &[])
 }
 
-/// Runs a program whose host works between instructions: before each of `syncs`, in rising order, everything
-/// is complete. What the host does takes no time.
+/// Times a program with a host. Before each instruction in `syncs`, which must be sorted, all
+/// earlier instructions are complete. Work of the host itself takes no time.
 pub fn run_with_host(config: &Config, ops: &[Op], syncs: &[usize]) -> Timeline {
     let mut clock = Clock {
         config,
@@ -158,7 +158,8 @@ impl Clock<'_> {
         Span { engine, start, end, bound: cost.bound(op), wait, cost }
     }
 
-    /// When the host has pushed the next word: it stalls while the queue is full.
+    /// Returns the cycle at which the host has pushed the next word. The host stalls while the
+    /// queue is full.
     fn push(&mut self) -> u64 {
         let full = self.issued.len() == COMMANDS;
         let room = if full { self.issued.pop_front().expect("a full queue is not empty") } else { 0 };
@@ -166,17 +167,17 @@ impl Clock<'_> {
         self.pushed.ceil() as u64
     }
 
-    /// The first cycle at which no unfinished instruction uses what this one needs.
+    /// Returns the first cycle at which no unfinished instruction uses what this one needs.
     fn hazard(&self, access: &Access, uses: &Use) -> u64 {
         let uses_maximum = access.reads_maximum || access.writes_maximum;
         let blocks =
             |other: &&InFlight| other.uses.conflict(uses).is_some() || (uses_maximum && other.writes_maximum);
-        // Default: with nothing in the way, an instruction need not wait.
+        // Default: without a conflict, an instruction need not wait.
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 
-    /// When an instruction that starts at `start` is complete. Its weights were fetched ahead as far as the ports
-    /// memories hold them.
+    /// Returns the cycle at which an instruction that starts at `start` is complete. Its weights
+    /// were fetched ahead, as far as the memories of the ports can hold them.
     fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> u64 {
         let timing = &self.config.timing;
         let work = start + cost.load;
@@ -197,7 +198,8 @@ impl Clock<'_> {
         (work + cost.compute).max(*stream) + cost.store
     }
 
-    /// Cycles in which weights fill the ports' memories: weights may come this long before their instruction.
+    /// Returns the cycles in which weights fill the memories of the ports: weights may arrive this
+    /// long before their instruction.
     fn ahead(&self, ports: u64) -> u64 {
         let timing = &self.config.timing;
         ((timing.weight_fifo_bytes * ports) as f64 / timing.weight_bytes_per_cycle(ports)) as u64
@@ -253,7 +255,7 @@ mod tests {
         assert_eq!((dependent[1].start, dependent[1].wait), (dependent[0].end, Wait::Hazard));
     }
 
-    /// A transfer is waited for however many instructions are issued while it lasts.
+    /// A transfer stays in flight no matter how many instructions are issued meanwhile.
     #[test]
     fn what_is_under_way_stays_so_while_others_begin() {
         let one = spans(&[to_l2(0x1000, true), Op::Kick, Op::Kick, gemv(0x8000, 0x1000)]);
@@ -269,7 +271,7 @@ mod tests {
         let (alone, after) = (spans(&[]), spans(&[3]));
         assert!(alone[1].start < alone[0].end);
         assert_eq!((after[1].start, after[1].wait), (after[0].end, Wait::Host));
-        // Twice before one instruction is once; what comes after the last instruction changes no time.
+        // Two waits before one instruction equal one wait; a wait at the end changes no time.
         assert_eq!(spans(&[3, 3]), after);
         assert_eq!(spans(&[5]), alone);
         let last = spans(&[4]);
@@ -280,7 +282,7 @@ mod tests {
     fn products_wait_for_their_engine_and_weights_come_ahead() {
         let two = spans(&[gemv(0x8000, 0), gemv(0x9000, 0)]);
         assert_eq!((two[1].start, two[1].wait), (two[0].end, Wait::Engine));
-        // The port goes on during the store of the first and the load of the second.
+        // The port works during the store of the first and the load of the second instruction.
         let alone = two[1].cost.total();
         assert!(two[1].end - two[1].start < alone);
         let weights = two[0].cost.weights;

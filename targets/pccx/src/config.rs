@@ -1,6 +1,6 @@
-//! Parameters of an instance: [`Config`], read from TOML; those of its time are [`Timing`].
+//! Parameters of an instance: [`Config`], read from TOML, with [`Timing`] for the cycle model.
 //!
-//! The instances that come with npukit are in `configs/`.
+//! The built-in instances are in `configs/`.
 
 pub(crate) mod area;
 mod presets;
@@ -15,88 +15,91 @@ use thiserror::Error;
 pub use system::System;
 pub use timing::{CvoTiming, GemmTiming, GemvTiming, Timing};
 
-/// Words that an L2 address of 17 bits reaches.
+/// Number of words that an L2 address of 17 bits can reach.
 pub const L2_ENCODABLE: u32 = 1 << 17;
-/// Entries of each constant bank.
+/// Number of entries of each constant bank.
 pub const CONSTANT_ENTRIES: usize = 64;
-/// Units of 16 bytes that an `aux_addr` of 17 bits reaches: the largest host window.
+/// Number of 16-byte units that an `aux_addr` of 17 bits can reach: the size limit of a host
+/// window.
 pub const WINDOW_UNITS: u32 = 1 << 17;
 /// Bytes of an L2 word, and of a unit of a host window.
 pub const WORD_BYTES: usize = 16;
-/// BF16 values of an L2 word.
+/// Number of BF16 values in an L2 word.
 pub const WORD_LANES: usize = 8;
 
-/// Whose numbers an instance computes.
+/// Numerical behavior of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// Those of the specification, sections 4.1 to 4.8.
+    /// Behavior of the specification, sections 4.1 to 4.8.
     Reference,
-    /// Those of the published circuits, defects included (4.6.4).
+    /// Behavior of the published circuits, including their defects (4.6.4).
     Upstream,
 }
 
-/// Which text counts where the page of the instruction set says something else than the documents of the machine.
+/// Document that takes precedence where the page of the instruction set contradicts the documents
+/// of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
-    /// The documents: `w_scale` multiplies sums by the scales of the weights' rows, and the reciprocal of 0 is 0.
+    /// The documents of the machine: `w_scale` multiplies sums by the scales of the weight rows,
+    /// and the reciprocal of 0 is 0.
     #[default]
     Documents,
-    /// The page: `w_scale` multiplies while sums are made, also by a factor that MEMSET puts into the slot `a` of the size
-    /// entry, and the reciprocal of 0 is infinite.
+    /// The page of the instruction set: `w_scale` multiplies while sums are accumulated, also by a
+    /// factor that MEMSET writes to slot `a` of the size entry. The reciprocal of 0 is infinite.
     Seed,
 }
 
 impl Reading {
-    /// Whether it is the documents'.
+    /// Whether the documents take precedence.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// An instance of the accelerator.
+/// Instance of the accelerator: all parameters of the machine and of its cycle model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Whose numbers it computes.
+    /// Numerical behavior of the engines.
     pub profile: Profile,
     /// Whether CVO has the functions MUL, RELU and TANH.
     pub extensions: bool,
-    /// Whether words without meaning and reserved bits are errors; otherwise they are dropped and
-    /// ignored, as the circuits do.
+    /// Whether invalid words and set reserved bits are errors. Otherwise, as in the circuits,
+    /// invalid words are dropped and reserved bits are ignored.
     pub strict: bool,
-    /// Whether `parallel_lane` is a mask of lanes rather than their number.
+    /// Whether `parallel_lane` is a mask of lanes instead of their number.
     pub lane_mask: bool,
-    /// Which text counts where two say different things.
+    /// Document that takes precedence where two contradict each other.
     #[serde(default, skip_serializing_if = "Reading::is_default")]
     pub reading: Reading,
-    /// L2, in words of 128 bits.
+    /// Size of L2 in words of 128 bits.
     pub l2_words: u32,
-    /// How long things take.
+    /// Parameters of the cycle model.
     pub timing: Timing,
-    /// Clock and memory of its board.
+    /// Clock and memory of the instance's board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<System>,
-    /// Those of other boards, or of other settings of it.
+    /// Clock and memory of other boards, or of other settings, by name.
     #[serde(default, skip_serializing_if = "NamedSystems::is_empty")]
     pub systems: NamedSystems<System>,
 }
 
-/// Why a configuration file is none.
+/// Error in a configuration file.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ConfigError {
-    /// Not the TOML of an instance; the text draws the place.
+    /// The text is not valid TOML or does not fit the schema; the message shows the place.
     #[error("{0}")]
     Syntax(String),
-    /// A value out of range.
+    /// A value is out of range.
     #[error("`{key}` is {value}: legal are {legal}")]
     Range {
-        /// Its key.
+        /// Key in the file, such as `timing.gemv.lanes`.
         key: &'static str,
-        /// Its value.
+        /// Value in the file, as text.
         value: String,
-        /// What is legal.
+        /// Description of the legal values.
         legal: String,
     },
 }
@@ -105,20 +108,18 @@ impl Config {
     /// Reads a configuration file.
     ///
     /// # Errors
-    ///
-    /// [`ConfigError::Syntax`] for text that is not TOML, and for unknown or missing keys; those of
-    /// [`Config::check`].
+    /// [`ConfigError::Syntax`] for text that is not TOML, and for unknown or missing keys; the
+    /// errors of [`Config::check`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))?;
         config.check()?;
         Ok(config)
     }
 
-    /// Whether every parameter is one the simulator takes.
+    /// Checks that the simulator supports all parameters.
     ///
     /// # Errors
-    ///
-    /// [`ConfigError::Range`] for the first parameter that is not one, with what is legal.
+    /// [`ConfigError::Range`] for the first unsupported value, with the legal ones.
     pub fn check(&self) -> Result<(), ConfigError> {
         if !(1..=L2_ENCODABLE).contains(&self.l2_words) {
             let legal = format!("1 to {L2_ENCODABLE}, what an address of 17 bits reaches");
@@ -159,7 +160,7 @@ mod tests {
         assert!(read("strict = true", "strict = true\nx = 1").contains("unknown field `x`"));
     }
 
-    /// Every key at its limits and one beyond: the least value and the largest.
+    /// Each key at its limits and just beyond them.
     #[test]
     fn every_parameter_has_its_limits() {
         let text = toml::to_string(&Config::preset("reference").unwrap()).unwrap();
@@ -187,7 +188,7 @@ mod tests {
             for value in [least, most] {
                 assert!(read(key, value.into()).is_ok(), "{key} = {value}");
             }
-            // What is below 0 cannot be written in the file.
+            // Values below 0 cannot be written in the file.
             for value in [least - 1, most + 1].into_iter().filter(|value| *value >= 0) {
                 assert_eq!(
                     read(key, value.into()),

@@ -1,5 +1,5 @@
-//! The host's side: what a driver writes and reads ([`protocol`]), and the machine under a program that a person wrote, whose
-//! host it plays ([`by_hand`]).
+//! The host: register accesses and commands of a driver ([`protocol`]), and the machine that
+//! executes an assembly program, whose host it simulates ([`by_hand`]).
 
 pub(crate) mod by_hand;
 pub(crate) mod protocol;

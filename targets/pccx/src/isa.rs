@@ -1,4 +1,4 @@
-//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
+//! Instruction set as people read and write it: [`isa()`]. Its rows are in [`crate::isa::op`].
 
 pub(crate) mod codec;
 pub(crate) mod fault;
@@ -12,7 +12,7 @@ use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};
 use crate::config::{Config, Reading};
 use crate::isa::op::Op;
 
-/// The instruction set of `config`. Source: specification 2.1 to 2.4.
+/// Returns the instruction set of `config`. Source: specification 2.1 to 2.4.
 pub fn isa(config: &Config) -> IsaSpec {
     let name = match config.extensions {
         true => "pccx v002 with extensions, 64-bit instructions",
@@ -23,7 +23,7 @@ pub fn isa(config: &Config) -> IsaSpec {
     IsaSpec { name: name.to_owned(), doc: DOC.to_owned(), byte_order: ByteOrder::Little, instructions }
 }
 
-/// What is said of an instruction, on the instances that it holds for.
+/// Remark on an instruction, and the instances to which it applies.
 struct Note {
     instruction: &'static str,
     of: fn(&Config) -> bool,
@@ -69,23 +69,24 @@ const NOTES: &[Note] = &[
     Note { instruction: "GEMV", of: by_page, says: BLOCKS },
     Note { instruction: "GEMM", of: by_page, says: BLOCKS },
     Note { instruction: "GEMV", of: masked, says: "parallel_lane is a mask of lanes here." },
-    Note { instruction: "MEMCPY", of: strict, says: "From host to host it has a word, which the machine refuses." },
-    Note { instruction: "MEMCPY", of: lenient, says: "All but from host to L2 is taken as from L2 to the host, as the circuits do." },
-    Note { instruction: "MEMCPY", of: by_documents, says: "Weights stream past L2; with `+seed` it loads them, too (`--option weights=memcpy`)." },
-    Note { instruction: "MEMCPY", of: by_page, says: "It loads weights, too (`--option weights=memcpy`): slot b of a product's fmap entry, from 2 on, says in which pair of words of L2 they begin." },
-    Note { instruction: "MEMCPY", of: always, says: "A cache of keys and values is the host's: they go there, and come back as weights of 4 bits." },
-    Note { instruction: "MEMSET", of: by_documents, says: "It writes shapes; slot a of a weight entry is ignored, and with `+seed` it is a factor of all rows (`--option scales=memset`)." },
-    Note { instruction: "MEMSET", of: by_page, says: "Slot a of a weight entry, where it is not 0, is a BF16 factor of all rows, which w_scale multiplies by (`--option scales=memset`)." },
+    Note { instruction: "MEMCPY", of: strict, says: "A transfer from host to host can be encoded, but the machine refuses it." },
+    Note { instruction: "MEMCPY", of: lenient, says: "Any direction except host to L2 is executed as L2 to host, as in the circuits." },
+    Note { instruction: "MEMCPY", of: by_documents, says: "Weights stream past L2; with `+seed` it also loads them (`--option weights=memcpy`)." },
+    Note { instruction: "MEMCPY", of: by_page, says: "It also loads weights (`--option weights=memcpy`): slot b of a product's fmap entry, if 2 or more, is the pair of L2 words in which they begin." },
+    Note { instruction: "MEMCPY", of: always, says: "The host holds the cache of keys and values: it receives them, and sends them back as 4-bit weights." },
+    Note { instruction: "MEMSET", of: by_documents, says: "It writes shapes; slot a of a weight entry is ignored, with `+seed` it is a factor of all rows (`--option scales=memset`)." },
+    Note { instruction: "MEMSET", of: by_page, says: "Slot a of a weight entry, if not 0, is a BF16 factor of all rows, by which w_scale multiplies (`--option scales=memset`)." },
     Note { instruction: "CVO", of: by_documents, says: "The reciprocal of 0 is 0, with `+seed` infinite." },
     Note { instruction: "CVO", of: by_page, says: "The reciprocal of 0 is infinite." },
-    Note { instruction: "CVO", of: without_mul, says: "No function multiplies two vectors: compiled norms take sums of squares from the host, and rotations are the host's unless `--option rotations=npu`; `pccx:extended` has MUL (`--option isa=ext`)." },
-    Note { instruction: "CVO", of: with_mul, says: "With MUL compiled norms are the machine's (`--option isa=ext`); rotations take sines and cosines from the host unless `--option rotations=npu`." },
+    Note { instruction: "CVO", of: without_mul, says: "No function multiplies two vectors: compiled norms take sums of squares from the host, and the host computes rotations unless `--option rotations=npu`; `pccx:extended` has MUL (`--option isa=ext`)." },
+    Note { instruction: "CVO", of: with_mul, says: "With MUL the machine computes norms (`--option isa=ext`); rotations take sines and cosines from the host unless `--option rotations=npu`." },
 ];
 
-const SUMS: &str = "w_scale multiplies sums, with `+seed` each block of 32 before it is added; T is ignored but with `+seed`.";
-const BLOCKS: &str = "w_scale multiplies each block of 32 before it is added, by the row's scale or by T, where that is not 0.";
+const SUMS: &str = "w_scale multiplies sums, with `+seed` each block of 32 before it is added; T is ignored without `+seed`.";
+const BLOCKS: &str =
+    "w_scale multiplies each block of 32 before it is added, by the row's scale, or by T if that is not 0.";
 
-/// Adds to a row what the instance makes of it where the row does not say it.
+/// Adds the remarks that apply to this instance to a row.
 fn note(row: &mut InstructionSpec, config: &Config) {
     let name = row.name.clone();
     let meant = NOTES.iter().filter(|note| note.instruction == name && (note.of)(config));
@@ -108,9 +109,9 @@ mod tests {
     #[test]
     fn rows_say_what_needs_which_option() {
         for (instruction, reference, seed) in [
-            ("GEMV", "T is ignored but with `+seed`", "by T, where that is not 0"),
-            ("GEMM", "multiplies sums", "by the row's scale or by T"),
-            ("MEMCPY", "Weights stream past L2", "It loads weights, too"),
+            ("GEMV", "T is ignored without `+seed`", "or by T if that is not 0"),
+            ("GEMM", "multiplies sums", "by the row's scale, or by T"),
+            ("MEMCPY", "Weights stream past L2", "It also loads weights"),
             ("MEMSET", "slot a of a weight entry is ignored", "is a BF16 factor of all rows"),
             ("CVO", "The reciprocal of 0 is 0", "The reciprocal of 0 is infinite"),
         ] {
@@ -119,10 +120,11 @@ mod tests {
             assert!(page.contains(seed) && !ours.contains(seed), "{instruction}: {page}");
         }
         assert!(
-            doc("reference", "MEMCPY").contains("From host to host it has a word, which the machine refuses")
+            doc("reference", "MEMCPY")
+                .contains("A transfer from host to host can be encoded, but the machine refuses it")
         );
-        assert!(doc("upstream", "MEMCPY").contains("as from L2 to the host"));
+        assert!(doc("upstream", "MEMCPY").contains("as L2 to host"));
         assert!(doc("reference", "CVO").contains("take sums of squares from the host"));
-        assert!(doc("extended", "CVO").contains("norms are the machine's"));
+        assert!(doc("extended", "CVO").contains("the machine computes norms"));
     }
 }

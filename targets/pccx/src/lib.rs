@@ -1,7 +1,7 @@
 //! pccx: a 4-bit accelerator for language models.
 //!
-//! [`Config`] is an instance; [`Op`] an instruction; [`Machine`] executes them; [`WeightImage`] is what
-//! its engines multiply by.
+//! [`Config`] is an instance, [`Op`] an instruction, [`Machine`] executes instructions, and
+//! [`WeightImage`] holds a weight matrix.
 
 mod check;
 mod clock;

@@ -1,14 +1,16 @@
-//! Graphs to programs: [`compile`] runs the stages in order, each a module and a printable form.
+//! Compiles graphs to programs: [`compile`] runs the stages in order. Each stage is a module and
+//! has a printable form.
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
 //! | layers | `layers`, `ops` (a file per operator family) | graph nodes → steps of machine or host (`steps`, `work`) |
 //! | emission | `emit`, `ops`, `code` | steps → instructions, host steps and weights |
 //! | plan | `plan`, `memory` | values → words of L2, while steps are emitted |
-//! | fence | `fence` | instructions → instructions of which none overtakes what it needs |
+//! | fence | `fence` | instructions → instructions without hazards |
 //! | program | [`compile`] | everything → [`Executable`] |
 //!
-//! Whatever the machine has no form of is a host step, computed by the reference evaluator in `f32`.
+//! Operations that the machine does not support become host steps, computed by the reference
+//! evaluator in `f32`.
 
 mod code;
 mod emit;
@@ -48,78 +50,77 @@ use layers::operator;
 use plan::Plan;
 pub use reference::{Constants, ReferenceError, reference};
 
-/// Why a graph has no program.
+/// Reason why a graph cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum LowerError {
-    /// Not enough of L2 even with everything else at the host.
+    /// The values of a node do not fit into L2, even if the host computes all other nodes.
     #[error(
-        "node `{node}` needs room for {values} values in L2; the largest gap, with everything else at the host, \
-         has {largest} (L2 has {l2_words} words of 8): give it fewer tokens at once"
+        "node `{node}` needs room for {values} values in L2; even with all other values at the host, the largest gap has \
+         {largest} values (L2 has {l2_words} words of 8 values): process fewer tokens at once"
     )]
     L2Full {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// Values that have no place.
+        /// Number of values that do not fit.
         values: usize,
-        /// Values that would have one.
+        /// Number of values that would fit.
         largest: usize,
-        /// Words of L2.
+        /// Size of L2 in words.
         l2_words: u32,
     },
-    /// Weights that cannot be quantised.
+    /// Weights cannot be quantized.
     #[error("constant `{name}`: {error}")]
     Rows {
-        /// The constant.
+        /// Name of the constant.
         name: String,
-        /// Why.
+        /// Reason why the quantization fails.
         error: RowsError,
     },
-    /// Weights of a size no image has.
+    /// A weight matrix has an unsupported size.
     #[error("constant `{name}`: {error}")]
     Weights {
-        /// The constant.
+        /// Name of the constant.
         name: String,
-        /// Why.
+        /// Reason why the size is unsupported.
         error: WeightError,
     },
-    /// A fault of ours.
-    #[error("the compiler made {0} that does not fit: a fault of npukit")]
+    /// Internal error of the compiler.
+    #[error("the compiler made {0} that does not fit: an error in npukit")]
     Fault(&'static str),
-    /// A program that hardware would not execute as it says; a fault of ours.
-    #[error("the compiler made a program in which instruction {instruction} {message}: a fault of npukit")]
+    /// The compiler made a program that hardware would execute differently: an internal error.
+    #[error("the compiler made a program in which instruction {instruction} {message}: an error in npukit")]
     Order {
-        /// The instruction.
+        /// Index of the instruction, starting at 0.
         instruction: usize,
-        /// What is wrong.
+        /// Text of the finding, which continues "instruction N".
         message: String,
     },
 }
 
-/// A program, with what its host does.
+/// A program together with its host's work.
 #[derive(Clone, Debug, Default)]
 pub struct Executable {
-    /// For the machine.
+    /// Instructions, weights and windows for the machine.
     pub program: Program,
-    /// For the host.
+    /// Graph, layers and warnings for the host.
     pub host: Host,
 }
 
-/// The printable forms of the stages.
+/// Printable forms of the stages.
 #[derive(Clone, Debug)]
 pub struct Stages {
-    /// The nodes of each layer, its instructions, and who computes it.
+    /// Nodes of each layer, its instructions, and whether the machine or the host computes it.
     pub layers: String,
-    /// Where the values of each layer lie.
+    /// L2 addresses of the values of each layer.
     pub plan: String,
 }
 
-/// Compiles a graph whose shapes are known. `weights` keeps what was quantised, for further graphs of
+/// Compiles a graph with known shapes. `weights` caches quantized constants for further graphs with
 /// the same constants.
 ///
 /// # Errors
-///
-/// What does not fit into L2, weights that are not finite.
+/// A node that does not fit into L2, or weights that are not finite.
 pub fn compile(
     config: &Config,
     graph: &Graph,
@@ -129,31 +130,31 @@ pub fn compile(
     lower(config, graph, options, weights).map(|(executable, _)| executable)
 }
 
-/// What there is to know of a product with constant weights before its bits are chosen.
+/// Product with constant weights, before its weight format is chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProductWeights {
-    /// The number of its step.
+    /// Number of the product's step.
     pub step: usize,
-    /// The nodes of the step.
+    /// Nodes of the step; the last one gives its results.
     pub nodes: Vec<NodeId>,
-    /// The layer's name.
+    /// Name of the layer.
     pub layer: String,
-    /// Multiply-accumulates of the machine, zeros between groups included.
+    /// Multiply-accumulates of the machine, including zeros between groups.
     pub macs: u64,
-    /// Whether its weights are as was asked.
+    /// Whether the weights have the requested property.
     pub are_wide: bool,
 }
 
-/// What is asked of weights.
+/// Property of weights that [`products`] tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wide {
-    /// That rows of 4 bits with a scale each are not the model's.
+    /// Weights change when quantized to rows of 4 bits with one scale each.
     LoseByFourBits,
-    /// That they are integers of 8 bits, times a scale for each row.
+    /// Weights are 8-bit integers times one scale per row.
     IntegersOfEightBits,
 }
 
-/// The products of a graph with constant weights, in order.
+/// Returns the products with constant weights of a graph, in order.
 pub fn products(config: &Config, graph: &Graph, options: &Options, asked: Wide) -> Vec<ProductWeights> {
     let layers = Layers::new(graph, options, config.l2_words);
     let products = layers.steps.iter().enumerate().filter_map(|(number, step)| {
@@ -174,17 +175,16 @@ pub fn products(config: &Config, graph: &Graph, options: &Options, asked: Wide) 
     products.collect()
 }
 
-/// The printable forms of the stages, for a person who debugs.
+/// Returns the printable forms of the stages, for debugging.
 ///
 /// # Errors
-///
-/// As [`compile`].
+/// The errors of [`compile`].
 pub fn stages(config: &Config, graph: &Graph, options: &Options) -> Result<Stages, LowerError> {
     let (Executable { host, .. }, plan) = lower(config, graph, options, &mut Weights::default())?;
     Ok(Stages { layers: print_layers(&host.layers), plan: plan.print(&host.layers, host.words) })
 }
 
-/// A line for each layer: its instructions, and who computes it.
+/// Formats one line per layer: its instructions, and whether the machine or the host computes it.
 fn print_layers(layers: &[Layer]) -> String {
     let mut start = 0;
     let line = |layer: &Layer| {
@@ -193,7 +193,7 @@ fn print_layers(layers: &[Layer]) -> String {
         let who = match &layer.host {
             None => {
                 let help = layer.help.as_ref().map_or_else(String::new, |help| format!(", {help}"));
-                let bits = if layer.has_8_bit_weights { ", weights of 8 bits in two passes" } else { "" };
+                let bits = if layer.has_8_bit_weights { ", 8-bit weights in two passes" } else { "" };
                 format!("machine{bits}{help}")
             }
             Some((op, reason)) => format!("host ({op}): {reason}"),
@@ -203,7 +203,7 @@ fn print_layers(layers: &[Layer]) -> String {
     layers.iter().map(line).collect()
 }
 
-/// Both stages at once: addresses are given while instructions are emitted.
+/// Runs both stages together: addresses are allocated while instructions are emitted.
 fn lower(
     config: &Config,
     graph: &Graph,
@@ -232,7 +232,7 @@ fn lower(
     Ok((executable, plan))
 }
 
-/// Emits every layer, with what a report says of it.
+/// Emits all layers and records their reports.
 fn emit_layers(
     layers: &Layers,
     lowering: &mut Lowering<'_>,
@@ -260,7 +260,8 @@ fn emit_layers(
     Ok(reports)
 }
 
-/// The model's values that a step ends in: not those of a norm whose gains are in weights.
+/// Returns the model's values that a step produces. A norm whose gains are folded into weights has
+/// none.
 fn results(layers: &Layers, step: &Step) -> Vec<String> {
     if layers.folds.has(step.last()) {
         return Vec::new();
@@ -268,22 +269,22 @@ fn results(layers: &Layers, step: &Step) -> Vec<String> {
     step.results.iter().map(|&id| layers.graph.value(id).name.clone()).collect()
 }
 
-/// Checks the finished program: nothing is used before it is written or while an asynchronous instruction still writes
-/// it, and hardware executes every instruction as the machine does.
+/// Checks the finished program: no data is used before it is written or while an asynchronous
+/// instruction still writes it, and hardware executes each instruction like the machine.
 fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerError> {
     let _phase = Phase::begin("check program");
     let found = crate::check::findings(config, &executable.program, &executable.host);
     match found.into_iter().find(npukit_target::Finding::is_error) {
         None => Ok(()),
         Some(finding) => {
-            // Default: what the whole program lacks has the place after its last instruction.
+            // Default: a finding about the whole program has the position after the last instruction.
             let instruction = finding.instruction.unwrap_or(executable.program.code.len());
             Err(LowerError::Order { instruction, message: finding.message })
         }
     }
 }
 
-/// What the host does of a step of the machine's.
+/// Returns the host's contribution to a step of the machine.
 const fn help(work: &Work) -> Option<&'static str> {
     match work {
         Work::Norm(norm) if norm.squares_by_host => Some(SQUARES_HELP),
@@ -292,12 +293,11 @@ const fn help(work: &Work) -> Option<&'static str> {
     }
 }
 
-/// The graph with the weights that 4 bits stand for, as [`compile`] quantises them: those behind a norm whose gains they
-/// take, together with these.
+/// Returns the graph with dequantized weights, as [`compile`] quantizes them. Weights after a norm
+/// may include the norm's gains.
 ///
 /// # Errors
-///
-/// The constant that cannot be quantised, and why.
+/// The constant that cannot be quantized, and the reason.
 pub fn dequantised(config: &Config, graph: &Graph, options: &Options) -> Result<Graph, LowerError> {
     let failed = |(name, error)| LowerError::Rows { name, error };
     let mut dequantised = npukit_graph::quantise::rows::dequantise_weights(graph).map_err(failed)?;
@@ -324,7 +324,7 @@ pub fn dequantised(config: &Config, graph: &Graph, options: &Options) -> Result<
     Ok(dequantised)
 }
 
-/// The name of a layer: both names of two nodes, the first and the last of more.
+/// Returns the name of a layer: one or two names of nodes, or the first and the last of more.
 fn layer_name(names: &[&str]) -> String {
     match names {
         [first, _, .., last] => format!("{first} to {last}"),
@@ -332,7 +332,7 @@ fn layer_name(names: &[&str]) -> String {
     }
 }
 
-/// Constants that became weights, or that nobody sends and nothing at the host uses, are not kept.
+/// Removes constants that became weights, and constants that are neither sent nor used by the host.
 fn forget_unused(slots: &mut Graph, code: &code::Code) {
     use crate::program::host::HostStep;
     let mut used: Vec<bool> = vec![false; slots.values.len()];
@@ -361,14 +361,14 @@ fn warnings(layers: &Layers, reports: &[Layer]) -> Vec<String> {
     let mut warnings = Vec::new();
     if layers.approximated > 0 {
         warnings.push(format!(
-            "{} Gelu by the error function became the machine's, by tanh: up to 0.0005 apart; \
+            "{} Gelu of the error function computed by the machine with tanh: up to 0.0005 apart; \
              `--option gelu=exact` leaves them to the host",
             layers.approximated
         ));
     }
     for (help, what) in [
-        (SQUARES_HELP, "`--option norms=host` leaves all of it to the host"),
-        (PATCHES_HELP, "that takes no time in the model"),
+        (SQUARES_HELP, "with `--option norms=host` the host computes the whole norm"),
+        (PATCHES_HELP, "the cycle model does not include this time"),
     ] {
         let helped = reports.iter().filter(|layer| layer.help.as_deref() == Some(help)).count();
         if helped > 0 {
@@ -379,7 +379,7 @@ fn warnings(layers: &Layers, reports: &[Layer]) -> Vec<String> {
     if hosts > 0 {
         let verb = if hosts == 1 { "is" } else { "are" };
         let nodes = counted(hosts as u64, "node");
-        warnings.push(format!("{nodes} {verb} computed by the host, whose time is not counted"));
+        warnings.push(format!("{nodes} {verb} computed by the host, in time that is not included"));
     }
     warnings
 }
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
     use crate::isa::op::{Cache, Cvo, Mac, Memset, Op, Shape};
 
-    /// Nothing that the compiler makes is wrong, so these are programs it would not make.
+    /// The compiler makes no faulty programs, so these are programs that it would not make.
     #[test]
     fn programs_with_errors_do_not_leave_the_compiler() {
         let config = Config::preset("reference").unwrap();
@@ -409,7 +409,7 @@ mod tests {
             checked(&[Op::Kick, function], Host::default()),
             order(1, "reads lane 0 of L2 word 0x5, which nothing before has written")
         );
-        // What the whole program lacks has the place after its last instruction.
+        // A finding about the whole program has the position after the last instruction.
         let mut host = Host::default();
         let info = ValueInfo { shape: vec![2], element: ElementType::F32 };
         let result = npukit_graph::Value { name: "y".to_owned(), info, constant: None };
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(checked(&[Op::Kick; 3], host), order(3, missing));
     }
 
-    /// More lanes than there are is a warning, after which an error is still found.
+    /// Too many lanes are only a warning; an error after it is still found.
     #[test]
     fn warnings_hide_no_error() {
         let config = Config::preset("reference").unwrap();
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the compiler made a program in which instruction 2 reads lane 0 of L2 word 0x2, which nothing \
-             before has written: a fault of npukit"
+             before has written: an error in npukit"
         );
     }
 

@@ -1,4 +1,4 @@
-//! The reference machine: [`Machine`]. Values bit by bit; no notion of time, and so none of `async`.
+//! Bit-exact reference machine: [`Machine`]. It has no notion of time, and so ignores `async`.
 
 pub(crate) mod arith;
 pub(crate) mod bf16;
@@ -23,56 +23,55 @@ use crate::isa::op::{Cache, Op, Shape};
 use crate::isa::usage::words_of;
 use crate::machine::state::{MachineError, State};
 
-/// A read, write or binding from outside that the machine cannot serve.
+/// Access from outside that the machine cannot serve: a read, a write or a binding.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AccessError {
-    /// Values beyond the end of L2.
-    #[error("{values} values from word {address:#x} on end beyond L2, which has {l2_words} words of 8")]
+    /// The values end after the end of L2.
+    #[error("{values} values at word {address:#x} end beyond L2, which has {l2_words} words of 8 values")]
     OutOfRange {
-        /// First word.
+        /// L2 word in which the values begin.
         address: u32,
-        /// Values.
+        /// Number of BF16 values.
         values: usize,
-        /// Words of L2.
+        /// Size of L2 in words.
         l2_words: u32,
     },
-    /// A window beyond what MEMCPY reaches.
+    /// The size of a window is not supported by MEMCPY.
     #[error("a host window of {bytes} bytes: legal are multiples of {WORD_BYTES} up to {}", u64::from(WINDOW_UNITS) * WORD_BYTES as u64)]
     Window {
-        /// Its bytes.
+        /// Size of the window in bytes.
         bytes: usize,
     },
 }
 
-/// A simulated instance.
+/// Simulated instance.
 ///
-/// Execution is strictly sequential. An instruction at fault has changed nothing; everything before it
-/// has been executed. Its numbers are bits unless said otherwise.
+/// Execution is strictly sequential. A faulting instruction changes nothing; everything before it
+/// has been executed. Numbers are bit patterns unless `A` is another arithmetic.
 #[derive(Clone, Debug)]
 pub struct Machine<A: Arithmetic = Bits> {
     config: Config,
     state: State<A>,
-    /// What host windows hold before anybody writes them.
+    /// Seed of the initial content of host windows; `None` for zeros.
     seed: Option<u64>,
 }
 
 impl Machine {
-    /// An instance after a reset: memories are zero, nothing is bound.
+    /// Returns a machine after a reset: memories are zero and nothing is bound.
     ///
     /// # Errors
-    ///
-    /// [`MachineError`] for an L2 larger than the simulator takes.
+    /// [`MachineError`] if the simulator does not support so large an L2.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
         Self::with(config, Unset::Zero)
     }
 
-    /// An instance on which anything may have run: memories, constant banks and e_max hold what `unset` says.
-    /// Poison is found in programs before they run ([`crate::check::unwritten`]); here it is garbage.
+    /// Returns a machine whose memories, constant banks and e_max are initialized as `unset`
+    /// specifies. Uses of unwritten data are found before a program runs
+    /// ([`crate::check::unwritten`]), so poison acts as garbage here.
     ///
     /// # Errors
-    ///
-    /// [`MachineError`] for an L2 larger than the simulator takes.
+    /// [`MachineError`] if the simulator does not support so large an L2.
     pub fn with(config: &Config, unset: Unset) -> Result<Self, MachineError> {
         let seed = match unset {
             Unset::Zero => None,
@@ -82,12 +81,11 @@ impl Machine {
         Self::filled(config, seed)
     }
 
-    /// Gives MEMCPY the window `number` of a direction; replaces an earlier one.
+    /// Binds window `number` of a direction, which MEMCPY accesses; replaces an earlier one.
     ///
     /// # Errors
-    ///
-    /// [`AccessError::Window`] for a size that is not a multiple of 16 bytes, or beyond what `aux_addr`
-    /// reaches.
+    /// [`AccessError::Window`] for a size that is not a multiple of 16 bytes, or exceeds the range
+    /// of `aux_addr`.
     pub fn bind_window(
         &mut self,
         direction: Direction,
@@ -99,45 +97,43 @@ impl Machine {
         Ok(())
     }
 
-    /// The content of a window.
+    /// Returns the content of a window; `None` if it is not bound.
     pub fn window(&self, direction: Direction, number: u32) -> Option<&[u8]> {
         self.state.windows.get(&(direction, number)).map(Vec::as_slice)
     }
 
-    /// The content of a window, to write.
+    /// Returns the mutable content of a window; `None` if it is not bound.
     pub fn window_mut(&mut self, direction: Direction, number: u32) -> Option<&mut [u8]> {
         self.state.windows.get_mut(&(direction, number)).map(Vec::as_mut_slice)
     }
 }
 
 impl<A: Arithmetic> Machine<A> {
-    /// An instance whose memories hold what follows from a seed, or zeros.
+    /// Returns a machine with memories filled from a seed, or with zeros.
     ///
     /// # Errors
-    ///
-    /// [`MachineError`] for an L2 larger than the simulator takes.
+    /// [`MachineError`] if the simulator does not support so large an L2.
     pub(crate) fn filled(config: &Config, seed: Option<u64>) -> Result<Self, MachineError> {
         let mut state = State::new(config)?;
         seed.into_iter().for_each(|seed| state.fill(seed));
         Ok(Self { config: config.clone(), state, seed })
     }
 
-    /// The instance.
+    /// Returns the parameters of the instance.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Appends weights to the list of which each GEMV and GEMM takes the next.
+    /// Appends weights to the queue from which each GEMV and GEMM takes the next.
     pub fn bind_weights(&mut self, image: Arc<A::Image>) {
         self.state.bindings.push_back(image);
         self.state.bound += 1;
     }
 
-    /// As [`Machine::bind_window`], of `bytes` bytes that nobody has written.
+    /// Binds an uninitialized window of `bytes` bytes, like [`Machine::bind_window`].
     ///
     /// # Errors
-    ///
-    /// Those of [`Machine::bind_window`].
+    /// The errors of [`Machine::bind_window`].
     pub fn open_window(
         &mut self,
         direction: Direction,
@@ -150,7 +146,8 @@ impl<A: Arithmetic> Machine<A> {
         Ok(())
     }
 
-    /// Scalars of a window; none where some lie beyond its end, or there is no such window.
+    /// Returns scalars of a window, or `None` if the range exceeds the window or the window does
+    /// not exist.
     pub(crate) fn in_window(
         &self,
         direction: Direction,
@@ -160,55 +157,55 @@ impl<A: Arithmetic> Machine<A> {
         A::load(self.state.windows.get(&(direction, number))?, place)
     }
 
-    /// A window, for the host.
+    /// Returns a window for access by the host; `None` if it is not bound.
     pub(crate) fn host_window(&mut self, direction: Direction, number: u32) -> Option<&mut A::Window> {
         self.state.windows.get_mut(&(direction, number))
     }
 
-    /// Takes back weights and windows, as a driver does between two programs; memories stay.
+    /// Removes weights and windows, like a driver between two programs; memories keep their
+    /// content.
     pub fn unbind(&mut self) {
         self.unbind_weights();
         self.state.windows.clear();
     }
 
-    /// Takes back weights that no product has taken.
+    /// Removes weights that no product has taken.
     pub fn unbind_weights(&mut self) {
         self.state.bindings.clear();
         (self.state.bound, self.state.taken) = (0, 0);
     }
 
-    /// The first `values` BF16 patterns of L2 from word `address` on.
+    /// Returns the first `values` BF16 patterns of L2, starting at word `address`.
     ///
     /// # Errors
-    ///
-    /// [`AccessError::OutOfRange`] for values beyond the end.
+    /// [`AccessError::OutOfRange`] if the values end after the end of L2.
     pub fn read_l2(&self, address: u32, values: usize) -> Result<&[A::Scalar], AccessError> {
         self.in_range(address, values)?;
         Ok(self.state.values(address, values))
     }
 
-    /// Writes BF16 patterns to L2 from word `address` on; the rest of the last word stays.
+    /// Writes BF16 patterns to L2, starting at word `address`; the rest of the last word is
+    /// unchanged.
     ///
     /// # Errors
-    ///
-    /// [`AccessError::OutOfRange`] for values beyond the end.
+    /// [`AccessError::OutOfRange`] if the values end after the end of L2.
     pub fn write_l2(&mut self, address: u32, values: &[A::Scalar]) -> Result<(), AccessError> {
         self.in_range(address, values.len())?;
         self.state.values_mut(address, values.len()).copy_from_slice(values);
         Ok(())
     }
 
-    /// An entry of a constant bank; entries beyond 63 are zero.
+    /// Returns an entry of a constant bank; entries after 63 are zero.
     pub fn constant(&self, cache: Cache, entry: u8) -> Shape {
         self.state.shape(cache, entry)
     }
 
-    /// The e_max register, a BF16 pattern.
+    /// Returns the e_max register, a BF16 pattern.
     pub const fn e_max(&self) -> A::Scalar {
         self.state.e_max
     }
 
-    /// Sets the e_max register, as a debugger would.
+    /// Sets the e_max register, a BF16 pattern.
     pub const fn set_e_max(&mut self, bits: A::Scalar) {
         self.state.e_max = bits;
     }
@@ -216,16 +213,15 @@ impl<A: Arithmetic> Machine<A> {
     /// Executes one instruction.
     ///
     /// # Errors
-    ///
-    /// [`FaultKind`]: one of those that the specification lists in section 4.8.
+    /// A [`FaultKind`] that specification 4.8 lists.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
         exec::step(&mut self.state, &self.config, op)
     }
 
-    /// Executes instructions in order. `progress` gets the number of instructions done, from time to time.
+    /// Executes instructions in order. `progress` is called from time to time with the number of
+    /// executed instructions.
     ///
     /// # Errors
-    ///
     /// The first [`Fault`], with the index of its instruction.
     pub fn run(&mut self, ops: &[Op], progress: &mut dyn FnMut(usize)) -> Result<(), Fault<FaultKind>> {
         npukit_target::sim::run(ops, progress, |_, op| self.step(op))
@@ -241,7 +237,7 @@ impl<A: Arithmetic> Machine<A> {
     }
 }
 
-/// Whether MEMCPY can use a window of so many bytes.
+/// Checks that MEMCPY supports a window of this many bytes.
 const fn window_size(bytes: usize) -> Result<(), AccessError> {
     if !bytes.is_multiple_of(WORD_BYTES) || bytes / WORD_BYTES > WINDOW_UNITS as usize {
         return Err(AccessError::Window { bytes });

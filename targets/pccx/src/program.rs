@@ -1,4 +1,4 @@
-//! A whole program in memory: [`Program`], which [`crate::program::artifact`] reads and writes.
+//! A program in memory: [`Program`], which [`crate::program::artifact`] reads and writes.
 
 pub(crate) mod artifact;
 pub(crate) mod host;
@@ -16,142 +16,142 @@ use crate::isa::op::{Banks, Op};
 use crate::machine::weights::WeightImage;
 use crate::machine::{AccessError, Machine};
 
-/// A place of the host's memory that MEMCPY reaches.
+/// Range of host memory that MEMCPY accesses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
-    /// Number in its direction.
+    /// Number among the windows of its direction.
     pub number: u32,
-    /// Which way its content goes.
+    /// Direction of its transfers.
     pub direction: Direction,
-    /// Size, a multiple of 16.
+    /// Size in bytes, a multiple of 16.
     pub size_bytes: u64,
-    /// What it holds.
+    /// Description of the content.
     pub name: String,
 }
 
-/// Something that the host does between two instructions. [`crate::program::host::HostStep`] gives kinds and operands their
-/// meaning.
+/// Host operation between two instructions. [`crate::program::host::HostStep`] defines the kinds
+/// and operands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostOp {
-    /// The instruction before which it is done; as many as there are, after the last.
+    /// Index of the instruction that follows the operation; the number of instructions if it is at
+    /// the end.
     pub position: u32,
-    /// What is done.
+    /// Code of the kind, as in the container.
     pub kind: u32,
-    /// With what.
+    /// Operands, depending on the kind.
     pub operands: Vec<u32>,
 }
 
-/// A section of the container that this version does not define; kept as it is.
+/// Unknown section of the container, kept unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extra {
-    /// Its tag.
+    /// Four bytes that identify the section.
     pub tag: [u8; 4],
-    /// Its content.
+    /// Bytes of the section, without its entry in the table.
     pub bytes: Vec<u8>,
 }
 
-/// Instructions, and all they refer to.
+/// Instructions and all data that they refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// Whether it uses CVO's extensions.
+    /// Whether the program uses CVO's extensions.
     pub extensions: bool,
-    /// Which text it goes by where two say different things.
+    /// Document that takes precedence where two contradict each other.
     pub reading: Reading,
-    /// The instructions.
+    /// Instructions in the order of execution.
     pub code: Vec<Op>,
-    /// Index of the weights of each GEMV and GEMM, in order.
+    /// For each GEMV and GEMM in order, the index of its weights.
     pub bindings: Vec<u32>,
-    /// The weights.
+    /// Weight matrices, to which the bindings refer by index.
     pub images: Vec<Arc<WeightImage>>,
-    /// The host windows.
+    /// Host windows, in any order.
     pub windows: Vec<Window>,
-    /// What the host does, in the order of positions.
+    /// Host operations in the order of their positions.
     pub host_ops: Vec<HostOp>,
-    /// Sections of others.
+    /// Unknown sections, kept unchanged.
     pub extras: Vec<Extra>,
 }
 
-/// What is wrong with a program as a whole.
+/// Inconsistency between parts of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProgramError {
-    /// Not one image for each product.
+    /// The number of bindings differs from the number of products with streamed weights.
     #[error(
         "{bindings} weights are bound, and there are {products} GEMVs and GEMMs whose weights stream: each takes one"
     )]
     Bindings {
-        /// Entries of the list.
+        /// Number of entries in the list of bindings.
         bindings: usize,
-        /// GEMVs and GEMMs whose weights stream.
+        /// Number of GEMVs and GEMMs with streamed weights.
         products: usize,
     },
-    /// An image that is not there.
+    /// A binding refers to weights that do not exist.
     #[error("GEMV or GEMM number {number} takes weights {image}: there are {images}")]
     Image {
-        /// Place in the list.
+        /// Index of the binding, starting at 0.
         number: usize,
-        /// What it says.
+        /// Index of the weights to which the binding refers.
         image: u32,
-        /// Images.
+        /// Number of weight matrices in the program.
         images: usize,
     },
-    /// A window of a size MEMCPY cannot use.
+    /// The size of a window is not supported by MEMCPY.
     #[error(
         "window {number} {direction} has {size_bytes} bytes: legal are multiples of {WORD_BYTES} up to {}",
         most_bytes()
     )]
     WindowSize {
-        /// Its number.
+        /// Number of the window.
         number: u32,
-        /// Its direction.
+        /// Direction of the window.
         direction: Direction,
-        /// Its size.
+        /// Size of the window in bytes.
         size_bytes: u64,
     },
-    /// Two windows of one number.
+    /// Two windows have the same number and direction.
     #[error("there are two windows {number} {direction}")]
     WindowTwice {
-        /// Its number.
+        /// Number that both windows have.
         number: u32,
-        /// Its direction.
+        /// Direction that both windows have.
         direction: Direction,
     },
-    /// A host operation after the end, or before the one before it.
+    /// A host operation is after the end of the program, or before the previous operation.
     #[error("host operation {index} is at instruction {position}: legal are {least} to {most}")]
     HostPosition {
-        /// Which one.
+        /// Index of the operation, starting at 0.
         index: usize,
-        /// Its position.
+        /// Index of the instruction that follows the operation.
         position: u32,
-        /// That of the one before it.
+        /// Position of the previous operation.
         least: u32,
-        /// Instructions.
+        /// Number of instructions in the program.
         most: usize,
     },
-    /// An extension in a program without.
-    #[error("instruction {index} is CVO {function}, and the program says that it uses no extensions")]
+    /// A CVO uses an extension, but the program does not declare extensions.
+    #[error("instruction {index} is CVO {function}, but the program declares no extensions")]
     Extension {
-        /// Which instruction.
+        /// Index of the instruction, starting at 0.
         index: usize,
-        /// Its function.
+        /// Name of the function.
         function: &'static str,
     },
 }
 
-/// Bytes that MEMCPY reaches of a window.
+/// Returns the number of bytes of a window that MEMCPY can reach.
 pub(crate) const fn most_bytes() -> u64 {
     WINDOW_UNITS as u64 * WORD_BYTES as u64
 }
 
 impl Program {
-    /// Every rule across its parts.
+    /// Checks the consistency of the program's parts.
     ///
     /// # Errors
-    ///
-    /// [`ProgramError`] for the first rule that does not hold: as many bindings as products, to images that
-    /// exist; windows once each and of a legal size; host operations within the program; extensions only
-    /// where they are declared.
+    /// [`ProgramError`] for the first rule that is violated: one binding per product with streamed
+    /// weights, to existing weights; unique windows of a legal size; host operations within the
+    /// program; extensions only if declared.
     pub fn check(&self) -> Result<(), ProgramError> {
         self.check_extensions()?;
         let mut banks = Banks::default();
@@ -208,8 +208,8 @@ impl Program {
         Ok(())
     }
 
-    /// The instructions between host operations: every range, with the operations before it. The last
-    /// range may be empty.
+    /// Splits the program at its host operations: each element has some operations, and the range
+    /// of instructions that follows them. The last range may be empty.
     pub fn segments(&self) -> Vec<(&[HostOp], Range<usize>)> {
         let mut segments = Vec::new();
         let (mut rest, mut start) = (&self.host_ops[..], 0);
@@ -226,14 +226,14 @@ impl Program {
         segments
     }
 
-    /// The instructions before which the host does something, in rising order.
+    /// Returns the instructions that host operations precede, in ascending order.
     pub fn syncs(&self) -> Vec<usize> {
         let mut syncs: Vec<usize> = self.host_ops.iter().map(|op| op.position as usize).collect();
         syncs.dedup();
         syncs
     }
 
-    /// The instance it is for: one that comes with npukit, by the reading that it goes by.
+    /// Returns the name of the built-in instance that the program is for.
     pub const fn preset(&self) -> &'static str {
         match (self.extensions, self.reading) {
             (false, Reading::Documents) => "reference",
@@ -243,11 +243,10 @@ impl Program {
         }
     }
 
-    /// Binds its weights and windows, the latter filled with zeros.
+    /// Binds the program's weights, and windows filled with zeros.
     ///
     /// # Errors
-    ///
-    /// [`AccessError::Window`] for a window of a size that MEMCPY cannot use.
+    /// [`AccessError::Window`] if MEMCPY does not support the size of a window.
     pub fn bind(&self, machine: &mut Machine) -> Result<(), AccessError> {
         for &Window { number, direction, size_bytes, .. } in &self.windows {
             machine.bind_window(direction, number, vec![0; size_bytes.min(most_bytes()) as usize])?;
@@ -258,7 +257,7 @@ impl Program {
         Ok(())
     }
 
-    /// The instance [`Program::preset`] names, with this program's number of L2 words and so on.
+    /// Returns the instance that [`Program::preset`] names.
     pub fn config(&self) -> Option<Config> {
         Config::named(self.preset())
     }

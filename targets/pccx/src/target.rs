@@ -2,6 +2,7 @@
 
 pub(crate) mod benchmarks;
 pub(crate) mod diagnose;
+mod diagram;
 pub(crate) mod generate;
 mod hand;
 mod instance;
@@ -24,13 +25,13 @@ use crate::target::terms::TERMS;
 use crate::vectors;
 use program::PccxProgram;
 
-/// An instance with its name.
+/// Instance with its name.
 struct PccxInstance {
     pub info: InstanceInfo,
     pub config: Config,
 }
 
-/// Its instances.
+/// Built-in instances.
 const PRESETS: Presets<Config> = Presets {
     target: "pccx",
     default: "reference",
@@ -43,8 +44,8 @@ const PRESETS: Presets<Config> = Presets {
     with_parameters: settable::from_tree,
     extension: "toml",
     read: |text| Ok((Config::from_toml(text)?, Vec::new())),
-    others: "; to the name of an instance add `+seed` for what the page of the instruction set says where documents say \
-             something else",
+    others: "; add `+seed` to the name of an instance to follow the page of the instruction set where documents \
+             contradict it",
 };
 
 /// pccx: a 4-bit accelerator for language models.
@@ -73,19 +74,20 @@ fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError
     let Named { name: instance, config, .. } = PRESETS.preset(program.preset())?;
     let host = Host::read(&program.extras);
     let host = host.map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
-    // The host writes its own again.
+    // The host writes these sections again.
     program.extras.retain(|extra| ![HOST, TENSORS].contains(&extra.tag));
     let executable = Executable { program, host: host.unwrap_or_default() };
     Ok(Box::new(PccxProgram::new(name, format!("pccx:{instance}"), executable, config)))
 }
 
-/// What there is to know of an instance, in a line.
+/// Describes an instance in one line.
 fn summary(config: &Config) -> String {
     let numbers = match config.profile {
         Profile::Reference => "reference numerics",
-        Profile::Upstream => "the published circuits' numerics",
+        Profile::Upstream => "numerics of the published circuits",
     };
     let extensions = if config.extensions { ", with MUL, RELU and TANH" } else { "" };
-    let reading = if config.reading.is_default() { "" } else { ", to the letter of the page" };
+    let reading =
+        if config.reading.is_default() { "" } else { ", following the page of the instruction set" };
     format!("{} L2 words, {} MHz, {numbers}{extensions}{reading}", config.l2_words, config.timing.core_mhz)
 }

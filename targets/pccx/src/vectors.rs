@@ -1,5 +1,6 @@
-//! What golden vectors mean: [`vectors`]. The formats are those of `golden/pccx/README.md`, and programs of our
-//! own; a file is known by its name, as `ref_gemm.json` or `ref_gemm-2.json`, and by the key its list has.
+//! Golden test vectors: [`vectors`] reads and runs them. The formats are described in
+//! `golden/pccx/README.md`; there are also programs of npukit. A format is recognized by the file
+//! name, such as `ref_gemm.json` or `ref_gemm-2.json`, and by a key in the file.
 
 mod encoding;
 mod host;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Deserializer};
 use crate::machine::Machine;
 use crate::{Config, MachineError};
 
-/// What makes cases of a file; errors are about its content.
+/// Function that reads and runs the cases of a file; the error describes invalid content.
 type Read = fn(&[u8]) -> Result<Vec<Case>, String>;
 
 #[rustfmt::skip] // A table: begin of the name, extension, key, reader.
@@ -52,7 +53,7 @@ const FORMATS: [(&str, &str, &str, Read); 29] = [
     ("program",         "json",  "programs",  program::programs),
 ];
 
-/// The cases of a file, or none when its format is not known.
+/// Returns the cases of a file, or `None` if its format is unknown.
 pub fn vectors(path: &str, bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case>> {
     let name = path.rsplit(['/', '\\']).next()?;
     let (stem, extension) = name.rsplit_once('.')?;
@@ -64,12 +65,13 @@ pub fn vectors(path: &str, bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case
     };
     let (.., read) = FORMATS.iter().find(known)?;
     Some(
-        read(bytes)
-            .unwrap_or_else(|error| vec![Case::done(name, Outcome::error("a file of this format", error))]),
+        read(bytes).unwrap_or_else(|error| {
+            vec![Case::done(name, Outcome::error("a valid file of this format", error))]
+        }),
     )
 }
 
-/// Whether a JSON file has a key; every other file does.
+/// Whether a JSON file has a key; always true for other files.
 fn has_key(bytes: &[u8], key: &str) -> bool {
     key.is_empty()
         || json::<serde_json::Map<String, serde_json::Value>>(bytes).is_ok_and(|map| map.contains_key(key))
@@ -79,7 +81,7 @@ fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     serde_json::from_slice(bytes).map_err(|error| error.to_string())
 }
 
-/// Records of `N` values of 16 bits.
+/// Splits bytes into records of `N` 16-bit values.
 fn records<const N: usize>(bytes: &[u8]) -> Result<Vec<[u16; N]>, String> {
     let (values, rest) = bytes.as_chunks::<2>();
     let values: Vec<u16> = values.iter().map(|&pair| u16::from_le_bytes(pair)).collect();
@@ -90,13 +92,13 @@ fn records<const N: usize>(bytes: &[u8]) -> Result<Vec<[u16; N]>, String> {
     }
 }
 
-/// A machine of an embedded instance.
+/// Returns a machine of a built-in instance.
 fn machine(preset: &str) -> Result<Machine, String> {
-    let config = Config::preset(preset).ok_or_else(|| format!("there is no instance {preset}"))?;
+    let config = Config::preset(preset).ok_or_else(|| format!("unknown instance {preset}"))?;
     Machine::new(&config).map_err(|error: MachineError| error.to_string())
 }
 
-/// The outcome of a comparison that may fail to compute anything.
+/// Compares an expected value with a computed one, or with the error of its computation.
 fn outcome<T: PartialEq + std::fmt::Debug>(expected: &T, got: Result<T, String>) -> Outcome {
     match got {
         Ok(got) if got == *expected => Outcome::Passed,
@@ -105,7 +107,7 @@ fn outcome<T: PartialEq + std::fmt::Debug>(expected: &T, got: Result<T, String>)
     }
 }
 
-/// A number as hexadecimal text.
+/// A number given as hexadecimal text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Hex(u64);
 
@@ -119,12 +121,12 @@ impl<'de> Deserialize<'de> for Hex {
     }
 }
 
-/// The lowest 16 bits of each.
+/// Returns the lowest 16 bits of each number.
 fn patterns(values: &[Hex]) -> Vec<u16> {
     values.iter().map(|value| value.0 as u16).collect()
 }
 
-/// Bytes written in hexadecimal.
+/// Parses bytes written in hexadecimal.
 fn bytes_of(digits: &str) -> Result<Vec<u8>, String> {
     let byte = |pair: &[u8]| {
         let text = std::str::from_utf8(pair).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
-//! The one test binary of this crate.
+//! All tests of this crate, in one binary.
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests say what they skip and measure")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests print what they skip and measure")]
 
 #[path = "main/artifact.rs"]
 mod artifact;

@@ -1,4 +1,4 @@
-//! Words to instructions and back, a million of each.
+//! Encoding and decoding, a million instructions each.
 
 use divan::{Bencher, black_box, counter::ItemsCount};
 use npukit_base::Word;
@@ -12,10 +12,10 @@ fn main() {
 const COUNT: usize = 1_000_000;
 
 fn codec() -> Codec {
-    Codec::new(&Config::preset("ultra96v2").expect("a preset"))
+    Codec::new(&Config::preset("ultra96v2").expect("a built-in instance"))
 }
 
-/// The instructions of a network's layers: moves, weights, products and additions.
+/// Returns typical instructions of a network's layers: moves, weights, products and additions.
 fn program() -> Vec<Op> {
     let at = |address| Strided { address, stride_log2: 1 };
     let layer = |i: u64| {

@@ -1,4 +1,4 @@
-//! The functional machine: a whole published network, and single instructions on 16 lanes; the clock.
+//! Functional machine and clock: a whole published network, and single instructions on 16 lanes.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -14,7 +14,8 @@ fn main() {
 
 const AT: Strided = Strided { address: 0, stride_log2: 0 };
 
-/// Instructions and constants of the public ResNet-20 program; none without the shared folder.
+/// Returns instructions and constants of the public ResNet-20 program; `None` without the shared
+/// folder.
 fn resnet20(config: &Config) -> Option<(Vec<Op>, Vec<i32>)> {
     let root = std::env::var("NPUKIT_SHARED")
         .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").to_owned());
@@ -26,7 +27,7 @@ fn resnet20(config: &Config) -> Option<(Vec<Op>, Vec<i32>)> {
     Some((ops, raw_from_bytes(config.data_type, &read("tdata")?).ok()?))
 }
 
-/// One image, from a fresh machine on. Items are multiply-accumulates of the array.
+/// One image, including the creation of the machine. Items are multiply-accumulates of the array.
 #[divan::bench]
 fn resnet20_on_zcu104(bencher: Bencher<'_, '_>) {
     let Some(config) = Config::preset("zcu104") else { return };
@@ -41,7 +42,7 @@ fn resnet20_on_zcu104(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The clock alone, without values, at a latency. Items are simulated cycles.
+/// The clock alone, without values, at a given latency. Items are simulated cycles.
 #[divan::bench(args = [1, 18])]
 fn clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>, latency: u64) {
     let Some(config) = Config::preset("zcu104") else { return };
@@ -51,8 +52,7 @@ fn clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>, latency: u64) {
     bencher.counter(ItemsCount::new(cycles)).bench_local(|| clock.run(&ops));
 }
 
-/// The clock while it is observed, as for a trace, and sampled every so many cycles. Items are simulated
-/// cycles.
+/// The observed clock, as for a trace, sampled every `interval` cycles. Items are simulated cycles.
 #[divan::bench(args = [0, 1000, 1])]
 fn observed_clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>, interval: u16) {
     let Some(config) = Config::preset("zcu104") else { return };
@@ -69,7 +69,7 @@ fn observed_clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>, interval: u16)
     });
 }
 
-/// Values and cycles, of a fresh machine. Items are simulated cycles.
+/// Values and cycles on a new machine. Items are simulated cycles.
 #[divan::bench]
 fn values_and_clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>) {
     let Some(config) = Config::preset("zcu104") else { return };

@@ -1,4 +1,4 @@
-//! What users wait for: compiling ResNet-20, and running one image. Needs the shared folder.
+//! The user's waiting time: compiling ResNet-20, and running one image. Needs the shared folder.
 //!
 //! `cargo bench -p npukit-tcu`
 
@@ -34,7 +34,7 @@ fn resnet20_import(bencher: Bencher) {
     bencher.bench_local(|| import(&bytes));
 }
 
-/// From the graph to a program, all strategies tried.
+/// From the graph to a program, with all strategies.
 #[divan::bench(args = BOARDS, max_time = 5)]
 fn resnet20_compile(bencher: Bencher, board: &str) {
     let (Some(graph), Some(config)) = (bytes().and_then(|bytes| import(&bytes)), Config::preset(board))
@@ -44,7 +44,7 @@ fn resnet20_compile(bencher: Bencher, board: &str) {
     bencher.bench_local(|| lower::compile(&graph, &config, &Options::default()));
 }
 
-/// One image on the machine; items are true multiply-accumulates.
+/// One image on the machine; items are multiply-accumulates without padding.
 #[divan::bench(args = BOARDS, max_time = 5)]
 fn resnet20_image(bencher: Bencher, board: &str) {
     let (Some(graph), Some(config)) = (bytes().and_then(|bytes| import(&bytes)), Config::preset(board))

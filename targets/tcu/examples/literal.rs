@@ -1,6 +1,7 @@
-//! Numbers and what comes of them by the literal arithmetic of `npukit-numeric`, for the other definition of it in
-//! `rtl/formal/tcu_literal.sv`: `literal FORMAT` writes records of five little-endian integers of 32 bits, operation (16 is
-//! `mac`), left, right, addend and result: all there are of 8 bits, ten million at random of each kind of wider ones.
+//! Results of the literal arithmetic of `npukit-numeric`, for comparison with the independent
+//! definition in `rtl/formal/tcu_literal.sv`. `literal FORMAT` writes records of five little-endian
+//! 32-bit integers: operation (16 is `mac`), left, right, addend and result. For 8 bits it writes
+//! all combinations, for wider formats ten million random ones of each kind.
 
 use std::io::{self, BufWriter, Write};
 
@@ -9,13 +10,13 @@ use npukit_tcu::DataType;
 use npukit_tcu::internals::lanes::operate_lane;
 use npukit_tcu::internals::op::SimdOp;
 
-/// The operation's number that stands for `mac`.
+/// Operation number of `mac`.
 const MAC: i32 = 16;
-/// Samples of a kind where there are too many numbers for all.
+/// Number of random samples per kind, for formats with too many numbers to try all.
 const SAMPLES: usize = 10_000_000;
 
 fn main() -> io::Result<()> {
-    let name = std::env::args().nth(1).unwrap_or_default(); // Default: a name that no format has.
+    let name = std::env::args().nth(1).unwrap_or_default(); // Default: an empty name, which no format has.
     let Some(data_type) = DataType::from_name(&name) else {
         return Err(io::Error::other(format!("no number format is called `{name}`")));
     };
@@ -32,7 +33,7 @@ fn main() -> io::Result<()> {
         }
     } else {
         let mut random = SplitMix64::new(1);
-        // Some of any size, so that sums and products that fit are among them.
+        // Some operands are small, so that sums and products fit.
         let mut draw = || {
             let word = random.bits();
             (word as i64) >> (64 - fixed.width + (word as u32 & 15).min(fixed.width - 2))
@@ -48,7 +49,8 @@ fn main() -> io::Result<()> {
     records.out.flush()
 }
 
-/// Numbers of single precision: any bits, those whose sums and products are of ordinary size, and those that nearly cancel.
+/// Writes single-precision floats: random bits, operands with sums and products of ordinary size,
+/// and operands that nearly cancel.
 fn floats<W: Write>(records: &mut Records<W>) -> io::Result<()> {
     let mut random = SplitMix64::new(1);
     let mut draw = || {
@@ -74,7 +76,7 @@ fn floats<W: Write>(records: &mut Records<W>) -> io::Result<()> {
     records.out.flush()
 }
 
-/// Where they go.
+/// Writer of records.
 struct Records<W> {
     out: W,
     format: NumberFormat,
@@ -100,7 +102,7 @@ impl<W: Write> Records<W> {
 
     fn write(&mut self, mut record: [i32; 5]) -> io::Result<()> {
         if self.format == NumberFormat::Float32 && f32::from_bits(record[4] as u32).is_nan() {
-            // Of what is no number the circuit knows one.
+            // The circuit has a single NaN.
             record[4] = f32::NAN.to_bits() as i32;
         }
         record.iter().try_for_each(|number| self.out.write_all(&number.to_le_bytes()))

@@ -1,4 +1,5 @@
-//! What is wrong with a program before it runs: [`validate`]; and which writes of it nobody reads ([`dataflow`]).
+//! Static checks of a program: [`validate`] finds faults, and [`dataflow`] finds writes that are
+//! never read.
 
 pub(crate) mod dataflow;
 pub(crate) mod lints;

@@ -1,4 +1,4 @@
-//! The unit as a circuit: its sources in `rtl/`, and the parameters and ports that an instance gives them.
+//! The circuit of the TCU: its sources in `rtl/`, with parameters and ports for an instance.
 
 pub(crate) mod cosim;
 
@@ -17,7 +17,7 @@ macro_rules! sources {
     };
 }
 
-/// The circuit's files, packages first.
+/// Source files of the circuit, packages first.
 const SOURCES: &[Source] = &sources![
     "tcu_pkg.sv",
     "tcu_float.sv",
@@ -73,24 +73,24 @@ const HEADERS: &[Source] = &[
     Source { name: "files.h", text: include_str!("../rtl/sim/files.h") },
 ];
 
-/// Widths of the data bus that the circuit has masters for, in bits.
+/// Widths of the data bus that the circuit supports, in bits.
 const BUSES: std::ops::RangeInclusive<u32> = 8..=1024;
-/// Sizes of the array.
+/// Sizes of the array that the circuit supports.
 const LANES: std::ops::RangeInclusive<usize> = 2..=256;
-/// Places of the queues that an instance may have and the released circuit has not.
+/// Depths of the optional queues, which the released circuit does not have.
 const QUEUES: std::ops::RangeInclusive<usize> = 2..=16;
 /// Bits of the identifiers on the buses of the released circuit.
 const ID_BITS: u64 = 6;
-/// Most vectors of a memory on the chip: its depth is an integer of 32 bits in the sources.
+/// Maximum depth of an on-chip memory in vectors: the sources store it as a 32-bit integer.
 const MOST_VECTORS: u64 = 1 << 30;
-/// Bytes that addresses of 32 bits reach.
+/// Bytes that 32-bit addresses can reach.
 const MOST_BYTES: u64 = 1 << 32;
-/// Vectors of a bank by the page.
+/// Maximum number of vectors of a bank by the instruction set specification.
 const MOST_TOLD: u64 = 1 << 32;
 
-/// The FPGA of a preset's board, and the family it is of.
+/// FPGA of each built-in instance's board, and its family.
 ///
-/// Sources: the pages of their makers (ZCU104, Ultra96-V2, PYNQ-Z1, Arty A7, Cmod A7).
+/// Sources: the pages of the makers (ZCU104, Ultra96-V2, PYNQ-Z1, Arty A7, Cmod A7).
 #[rustfmt::skip] // A table.
 const PARTS: [(&str, &str, &str); 8] = [
     ("artya7100t",   "xc7a100tcsg324-1",       "xc7"),
@@ -103,13 +103,13 @@ const PARTS: [(&str, &str, &str); 8] = [
     ("zcu104_uram",  "xczu7ev-ffvc1156-2-e",   "xcup"),
 ];
 
-/// The circuit of an instance.
+/// Returns the circuit of an instance.
 ///
 /// Source: the specification, 2, 3 and 9.
 ///
 /// # Errors
 ///
-/// Every parameter that it cannot have, with what it can.
+/// Every parameter that the circuit does not support, with the supported values.
 pub fn circuit(
     name: &str,
     config: &Config,
@@ -128,9 +128,7 @@ pub fn circuit(
     Ok(Circuit {
         instance: format!("tcu:{name}"),
         name: identifier(name),
-        summary: format!(
-            "the tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"
-        ),
+        summary: format!("tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"),
         module: "tcu",
         sources: SOURCES.to_vec(),
         parameters: parameters(config, bus, defects),
@@ -149,7 +147,8 @@ pub fn circuit(
     })
 }
 
-/// The width of the stream of instructions in a simulation: with it the decoder never waits for one, as the clock has it.
+/// Returns the width of the instruction stream in a simulation. It is wide enough that the decoder
+/// never waits for an instruction, as the clock assumes.
 pub(crate) fn stream_bits(config: &Config, bus: u32) -> u64 {
     let instruction = 8 * config.layout().instruction_bytes() as u64;
     instruction.next_power_of_two().max(bus.into())
@@ -160,7 +159,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
         Limit::unless((2..=MOST_VECTORS).contains(&depth), key, depth, &format!("2 to {MOST_VECTORS}"))
     };
     let vector_bytes = (config.vector_bits() / 8).max(1);
-    // By the page addresses reach as far as vectors can be told apart.
+    // By the instruction set specification, addresses reach as far as vectors can be distinguished.
     let most = match config.reading {
         Reading::Released => MOST_BYTES / vector_bytes,
         Reading::Seed => MOST_TOLD,
@@ -180,7 +179,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     let packing = Packing::new(config, bus);
     let carries = bus.is_power_of_two() && BUSES.contains(&bus) && packing.longest() > 0;
     let legal = format!(
-        "a power of two from {} to {} of which 256 words hold a vector of {} bits",
+        "a power of two from {} to {} such that 256 words hold a vector of {} bits",
         BUSES.start(),
         BUSES.end(),
         config.vector_bits()
@@ -205,7 +204,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             config.lookup_tables == 0 || defects == Defects::Mended,
             "lookup_tables",
             config.lookup_tables,
-            "0 with the defects of the released circuit, which has none",
+            "only 0 with the defects of the released circuit, which has no lookup tables",
         ),
         Limit::unless(
             config.lookup_tables == 0 || (overlap.local_queue_depth == 0 && !overlap.pipelined_simd),
@@ -224,7 +223,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             "lookup_depth",
             table_vectors(config),
             &format!(
-                "1 to {}, the vectors of the accumulators, or 0 for as many as fit",
+                "1 to {}, the depth of the accumulators, or 0 for the maximum that fits",
                 config.accumulator_depth
             ),
         ),
@@ -234,7 +233,7 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
             config.reading.name(),
             "released with the defects of the released circuit",
         ),
-        // An array that cannot be has no bus that could be wrong.
+        // An unsupported array size has no valid bus, so the bus is not reported as well.
         Limit::unless(carries || !has_size, "axi_width_bits", bus, &legal),
         Limit::unless(
             packing.is_whole() || !carries || defects == Defects::Mended,
@@ -295,10 +294,12 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
     ]
 }
 
-/// Keys of a lookup table where the instance does not say how many vectors it has: as many as our compiler uses.
+/// Number of keys of a lookup table, if the instance does not specify it: the number that npukit's
+/// compiler uses.
 const KEYS: u64 = 1024;
 
-/// Bits of an address on the buses: as many as the released circuit has, or as an offset of the page wants.
+/// Returns the address width of the buses: the released circuit's, or the width that offsets of the
+/// specification need.
 const fn address_bits(reading: Reading) -> u64 {
     match reading {
         Reading::Released => 32,
@@ -306,7 +307,7 @@ const fn address_bits(reading: Reading) -> u64 {
     }
 }
 
-/// Vectors of a lookup table in the circuit.
+/// Returns the number of vectors of a lookup table in the circuit.
 pub(crate) fn table_vectors(config: &Config) -> u64 {
     if let Some(vectors) = config.lookup_vectors() {
         return vectors;
@@ -318,7 +319,7 @@ pub(crate) fn table_vectors(config: &Config) -> u64 {
     }
 }
 
-/// Bits and fraction bits of a scalar; of floats all bits and none.
+/// Returns the total and the fraction bits of a scalar; floats have no fraction bits.
 pub(crate) fn scalar(data_type: DataType) -> (u64, u64) {
     match data_type.format() {
         npukit_numeric::NumberFormat::Fixed(format) => (format.width.into(), format.binary_point.into()),
@@ -326,7 +327,8 @@ pub(crate) fn scalar(data_type: DataType) -> (u64, u64) {
     }
 }
 
-/// The ports of `tcu` in its order; the stream of instructions is as wide as the buses, as in the released tops.
+/// Returns the ports of `tcu` in declaration order. The instruction stream is as wide as the buses,
+/// as in the released tops.
 fn ports(bus: u64, address_bits: u64) -> Vec<Port> {
     let flags = ["timeout", "tracepoint", "bus_error"].map(Port::output);
     [
@@ -369,7 +371,7 @@ mod tests {
         assert_eq!(found, embedded);
     }
 
-    /// The declarations between the brackets of a module, by the literal text of the source.
+    /// Returns the declarations between the brackets of a module, parsed from its source text.
     fn declared(text: &str) -> (Vec<(String, String)>, Vec<String>) {
         let (head, rest) = text.split_once("\n) (\n").unwrap();
         let parameters = head.lines().filter_map(|line| line.trim().strip_prefix("parameter "));
@@ -389,7 +391,8 @@ mod tests {
         let (parameters, ports) = declared(module.text);
         let names: Vec<&str> = parameters.iter().map(|(name, _)| &name[..]).collect();
         assert!(circuit.parameters.iter().all(|parameter| names.contains(&parameter.name)), "{names:?}");
-        // What the top does not set is the module's default, which ports must agree with.
+        // Parameters that the top does not set have the module's default, which must match the
+        // ports.
         let defaults: BTreeMap<_, _> = parameters.iter().cloned().collect();
         assert_eq!(defaults["AXI_ID_BITS"], ID_BITS.to_string());
         assert_eq!(defaults["INSTRUCTION_AXI_BITS"], "AXI_BITS");
@@ -428,7 +431,7 @@ mod tests {
         for name in Config::presets() {
             let circuit = of(name, |config| config).unwrap();
             assert_eq!(circuit.top(), format!("top_{name}"));
-            // The board of the speech robot has not been published.
+            // The board of the speech robot was never published.
             assert_eq!(circuit.part.is_some(), name != "speech_robot", "{name}");
         }
     }
@@ -446,7 +449,10 @@ mod tests {
         let told = told.unwrap_err();
         let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
         assert_eq!(keys, ["array_size", "local_depth", "lookup_tables", "lookup_depth"]);
-        assert_eq!(told.limits()[2].to_string(), "`lookup_tables` is 2: a circuit takes 0 with FLOAT32");
+        assert_eq!(
+            told.limits()[2].to_string(),
+            "`lookup_tables` is 2, but the circuit supports 0 with FLOAT32"
+        );
     }
 
     #[test]
@@ -476,7 +482,7 @@ mod tests {
         let wide = Config { array_size: 256, data_type: DataType::Fp32Bp16, ..config.clone() };
         let system = System { axi_width_bits: Some(16), ..System::default() };
         let told = circuit("wide", &wide, &system, Defects::Mended).unwrap_err();
-        assert!(told.to_string().contains("of which 256 words hold a vector of 8192 bits"), "{told}");
+        assert!(told.to_string().contains("such that 256 words hold a vector of 8192 bits"), "{told}");
     }
 
     #[test]

@@ -1,29 +1,32 @@
-//! Cycles as hardware takes them: [`Clock`] runs a program without its values and gives a [`Timeline`].
+//! Cycles that the hardware takes: [`Clock`] runs a program without its values and returns a
+//! [`Timeline`].
 //!
-//! The unit is a machine of queues and handshakes: the decoder hands an instruction to the units it
-//! concerns and goes on when all have taken their part; each unit works through what it was given,
-//! in order, and waits for its neighbours. Since every queue is in program order, the time of each
-//! handshake follows from those before it, and one pass over the vectors of a program gives all of
+//! The hardware consists of queues and handshakes. The decoder hands an instruction to the units
+//! involved and continues when all have taken their part. Each unit processes its instructions in
+//! order and waits for its neighbors. Every queue is in program order, so the time of each
+//! handshake follows from earlier ones. One pass over the vectors of a program computes all of
 //! them: nothing is simulated cycle by cycle, and nothing depends on values.
 //!
-//! Sources: the TCU specification, 9, as corrected by its notes on simulated hardware; the queues and
-//! their depths are those of the published hardware description. Memory answers as in the golden
-//! vectors: addresses and written data are taken at once, a beat a cycle comes back.
+//! Sources: the TCU specification, 9, as corrected by its notes on simulated hardware; queues and
+//! their depths are from the published hardware description. Memory answers as in the golden
+//! vectors: addresses and written data are accepted at once, and read data return one beat per
+//! cycle.
 //!
-//! Not modelled: memory that makes addresses or data wait, the converters of designs with two clocks, the
-//! lock of local memory (it was never seen to delay anything), and sizes that differ between units. A slower
-//! memory may now and then let a single instruction be accepted earlier: reads of a port depend on who read before.
+//! Not modeled: memory that delays addresses or data, the converters of designs with two clocks,
+//! the lock of local memory (never seen to delay anything), and sizes that differ between units.
+//! With slower memory a single instruction may occasionally be accepted earlier, since reads of a
+//! port depend on which unit read before.
 //!
-//! When additions read the accumulators is known, and with it which additions are lost ([`Timeline::lost`],
-//! [`crate::clock::hazard`]).
+//! The clock knows when additions read the accumulators, and thus which additions are lost
+//! ([`Timeline::lost`], [`crate::clock::hazard`]).
 //!
-//! `queue` has the queues; each unit is a module of its own: `machine` with the decoder and port A, `router`,
-//! `array`, `accumulator` with its `lock` and `tables`, `alu`, `host`, `dram`, and `sampler`, which looks at the others. What they did and
-//! waited for is in `slice` and `stall`.
+//! `queue` has the queues. Each unit has its own module: `machine` with the decoder and port A,
+//! `router`, `array`, `accumulator` with its `lock` and `tables`, `alu`, `host`, `dram`, and
+//! `sampler`, which observes the others. Their work and waits are in `slice` and `stall`.
 //!
-//! Of the configuration registers the timeout, the tracepoint, the program counter and the sample interval
-//! matter here. Offsets take no time: they are whole pages, which bursts do not cross in any case; but they move
-//! writes whose addresses are made later ([`Timeline::moved`]).
+//! Of the configuration registers, the timeout, the tracepoint, the program counter and the sample
+//! interval affect the clock. Offsets take no time: they are whole pages, which bursts never cross.
+//! But they move writes whose addresses are issued later ([`Timeline::moved`]).
 
 mod accumulator;
 mod alu;
@@ -73,18 +76,18 @@ use crate::config::{ClockError, ClockParams, Config};
 use crate::isa::op::{Op, Register};
 use crate::machine::losing::LostWrite;
 
-/// An instance with its memory, all queues empty.
+/// Clock of an instance with its memory, with empty queues.
 #[derive(Clone, Debug)]
 pub struct Clock {
     machine: Machine,
 }
 
 impl Clock {
-    /// A clock for `config`.
+    /// Creates a clock for `config`.
     ///
     /// # Errors
     ///
-    /// A bus that there is not, or of which a burst does not hold a vector.
+    /// Fails if the bus width is not supported, or a burst cannot hold a vector.
     pub fn new(config: &Config, params: ClockParams) -> Result<Self, ClockError> {
         let packing = Packing::checked(config, params.axi_bits)?;
         let longest = LONGEST_LATENCY;
@@ -96,24 +99,25 @@ impl Clock {
         Ok(Self { machine: Machine::new(config, params, packing) })
     }
 
-    /// A run that starts at reset, of which only the time is asked.
+    /// Returns a run that starts at reset and only measures time.
     pub fn meter(&self) -> Meter {
         Meter { machine: self.machine.clone(), hangs: false }
     }
 
-    /// When the instructions of `ops` are accepted and what else happens, from reset on.
+    /// Runs `ops` from reset; returns when each instruction is accepted, and the other events.
     ///
-    /// Stops at the first instruction that the decoder can never hand on.
+    /// Stops at the first instruction that the decoder can never pass on.
     pub fn run(&self, ops: &[Op]) -> Timeline {
         self.run_for(ops, None)
     }
 
-    /// As [`Self::run`]; tells `observer` what each unit does, instruction by instruction.
+    /// Runs like [`Self::run`], and reports the work of each unit to `observer`, instruction by
+    /// instruction.
     pub fn run_observed(&self, ops: &[Op], observer: &mut dyn FnMut(Slice)) -> Timeline {
         self.run_for(ops, Some(observer))
     }
 
-    /// As [`Self::run_observed`], for somebody or nobody.
+    /// Runs like [`Self::run_observed`], with an optional observer.
     fn run_for(&self, ops: &[Op], mut observer: Option<&mut dyn FnMut(Slice)>) -> Timeline {
         let phase = Phase::detail("time instructions", ops.len());
         let mut run = Run::new(self.machine.clone());
@@ -129,8 +133,9 @@ impl Clock {
         run.finish(ops)
     }
 
-    /// As [`Self::run`]; tells `observer` what each unit does, how much of it, and what it waits for, instruction by
-    /// instruction. On one unit slices of work come in order, and so do waits.
+    /// Runs like [`Self::run`], and reports to `observer` the work of each unit, its amount, and
+    /// its waits, instruction by instruction. For one unit, slices of work come in order, and so do
+    /// waits.
     pub fn run_traced(&self, ops: &[Op], observer: &mut dyn FnMut(Happening)) -> Timeline {
         let mut run = Run::new(self.machine.clone());
         run.machine.watch_stalls();
@@ -152,11 +157,12 @@ impl Clock {
         run.finish(ops)
     }
 
-    /// As [`Self::run`]; gives `sink` the sampling unit's words, first those of the interval given and,
-    /// when the program configures another one, then of that. After the program, samples go on until
-    /// there are whole blocks of `block`, with whose last word the hardware asserts TLAST; after a hang they end. By the
-    /// page, what is missing to a block when the interval becomes 0 are invalid samples, one a cycle, and so is a first block
-    /// without any other.
+    /// Runs like [`Self::run`], and passes the sampling unit's words to `sink`, with the given
+    /// interval until the program configures another. After the program, sampling continues up to a
+    /// multiple of `block` samples, where the hardware asserts TLAST; after a hang it stops.
+    ///
+    /// By the specification, when the interval becomes 0, invalid samples complete the block, one
+    /// per cycle. They also form a first block without any other samples.
     pub fn run_sampled(
         &self,
         ops: &[Op],
@@ -177,12 +183,13 @@ impl Clock {
         timeline
     }
 
-    /// As [`Self::run`]; gives `sink` the words of the intervals that the program sets, while the decoder has instructions; by the
-    /// page with the invalid samples that complete a block of `block`.
+    /// Runs like [`Self::run`], and passes to `sink` the words for the intervals that the program
+    /// sets, while the decoder has instructions. By the specification, these include the invalid
+    /// samples that complete a block of `block`.
     pub fn run_sampling(&self, ops: &[Op], block: u32, sink: &mut dyn FnMut(Sample)) -> Timeline {
         let mut run = Run::new(self.machine.clone());
         let is_interval = |op: &Op| matches!(op, Op::Configure { register, .. } if *register == Register::SampleInterval as u8);
-        // What units do is kept until it is sampled.
+        // The units' events are kept until they are sampled.
         if ops.iter().any(is_interval) {
             run.machine.watch();
         }
@@ -193,7 +200,7 @@ impl Clock {
     }
 }
 
-/// A run of which only the time is asked: instructions are added one by one.
+/// A run that only measures time; instructions are added one by one.
 #[derive(Clone, Debug)]
 pub struct Meter {
     machine: Machine,
@@ -202,7 +209,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Adds an instruction. One that hangs adds nothing.
+    /// Adds an instruction. An instruction that hangs adds nothing.
     pub fn push(&mut self, op: &Op) {
         match self.machine.step(op) {
             Ok(_) => self.machine.obey(op),
@@ -210,12 +217,12 @@ impl Meter {
         }
     }
 
-    /// Adds instructions, as [`Self::push`] does one by one.
+    /// Adds instructions like [`Self::push`].
     pub fn run(&mut self, ops: &[Op]) {
         self.hangs |= recurring::run(&mut self.machine, ops);
     }
 
-    /// Cycles of a vector that is read on the bus, and until the first one is there.
+    /// Returns the bus cycles per vector read, and the cycles until the first one arrives.
     pub const fn reads(&self) -> (u64, u64) {
         let (_, (params, packing), _) = self.machine.design();
         (packing.beats(), params.read_latency)
@@ -226,19 +233,19 @@ impl Meter {
         self.hangs
     }
 
-    /// The last event so far that counts, as in [`Timeline::total`].
+    /// Returns the cycle of the last event so far that counts, as in [`Timeline::total`].
     pub fn cycles(&self) -> u64 {
         self.machine.total()
     }
 }
 
-/// A run under way.
+/// A run in progress.
 struct Run {
     machine: Machine,
     timeline: Timeline,
-    /// The last instruction that writes to the accumulators.
+    /// Index of the last instruction that writes to the accumulators.
     writer: usize,
-    /// The instruction that is never accepted.
+    /// Index of the instruction that is never accepted, with details.
     stuck: Option<(usize, Stuck)>,
 }
 
@@ -247,14 +254,14 @@ impl Run {
         Self { machine, timeline: Timeline::default(), writer: 0, stuck: None }
     }
 
-    /// Runs the next instruction; none when it is never accepted.
+    /// Runs the next instruction; `None` if it is never accepted.
     fn step(&mut self, index: usize, op: &Op) -> Option<()> {
         self.advance(index, op)?;
         self.machine.obey(op);
         Some(())
     }
 
-    /// Runs the instructions, and samples; false when one is never accepted.
+    /// Runs the instructions with sampling; `false` if one is never accepted.
     fn sample(&mut self, ops: &[Op], sampler: &mut Sampler<'_>) -> bool {
         for (index, op) in ops.iter().enumerate() {
             let Some(held) = self.advance(index, op) else { return false };
@@ -265,7 +272,8 @@ impl Run {
         true
     }
 
-    /// As [`Self::step`], up to where the decoder obeys it.
+    /// Runs the next instruction like [`Self::step`], but does not apply it to the decoder's
+    /// registers.
     fn advance(&mut self, index: usize, op: &Op) -> Option<Held> {
         match self.machine.step(op) {
             Ok(held) => {
@@ -282,7 +290,7 @@ impl Run {
         }
     }
 
-    /// Whether an addition of the instruction makes the hardware lose the write before it.
+    /// Records whether an addition of the instruction makes hardware lose the preceding write.
     fn look_for_loss(&mut self, index: usize, op: &Op) {
         let Some(address) = first_written(op) else { return };
         if self.machine.take_reads_early() {
@@ -291,7 +299,7 @@ impl Run {
         self.writer = index;
     }
 
-    /// Whether an offset changes before all addresses of writes to its bank have been made.
+    /// Records whether an offset changes before all write addresses of its bank have been issued.
     fn look_for_moves(&mut self, configure: usize, op: &Op, held: Held) {
         if let Some(bank) = offset_changed(self.machine.configuration(), op)
             && self.machine.last_write_address(bank) > held.until
@@ -300,7 +308,7 @@ impl Run {
         }
     }
 
-    /// The flags while the decoder held an instruction.
+    /// Updates the flags for the time that the decoder held an instruction.
     fn signals(&mut self, index: usize, held: Held) {
         let configuration = self.machine.configuration();
         let timeout = u64::from(configuration.get(Register::Timeout));
@@ -324,5 +332,5 @@ impl Run {
     }
 }
 
-/// Bounds what a caller can ask for, so that no sum of cycles overflows.
+/// Maximum latency that a caller may set, so that no sum of cycles overflows.
 const LONGEST_LATENCY: u64 = 1 << 20;

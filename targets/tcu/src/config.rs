@@ -1,7 +1,8 @@
-//! Architecture parameters (`.tarch`), and what follows from them.
+//! Architecture parameters (`.tarch`), and everything derived from them.
 //!
-//! [`Config`] is the instance, [`Board`] the instance with clock, bus and memory. Reading, writing and checks are in
-//! [`tarch`], the embedded boards in `presets`, the widths of an instruction in [`Layout`].
+//! [`Config`] is the instance; [`Board`] is the instance with clock, bus and memory. Reading,
+//! writing and checks are in [`tarch`], the embedded boards in `presets`, and the widths of an
+//! instruction in [`Layout`].
 
 pub(crate) mod area;
 pub(crate) mod board;
@@ -23,16 +24,16 @@ pub use overlapping::Overlap;
 pub use system::{Board, System};
 pub use tarch::{ConfigError, ConfigErrors, ConfigWarning};
 
-/// The number format of every memory and unit of an instance.
+/// Number format of all memories and units of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {
-    /// 8 bits, 4 of them fraction.
+    /// Fixed point with 8 bits, 4 of them fraction.
     Fp8Bp4,
-    /// 16 bits, 8 of them fraction.
+    /// Fixed point with 16 bits, 8 of them fraction.
     Fp16Bp8,
-    /// 18 bits, 10 of them fraction; 4 bytes in files and DRAM.
+    /// Fixed point with 18 bits, 10 of them fraction; 4 bytes in files and DRAM.
     Fp18Bp10,
-    /// 32 bits, 16 of them fraction.
+    /// Fixed point with 32 bits, 16 of them fraction.
     Fp32Bp16,
     /// IEEE single precision; big-endian in `.tdata`.
     Float32,
@@ -42,7 +43,7 @@ impl DataType {
     /// Every number format, narrowest first.
     pub const ALL: [Self; 5] = [Self::Fp8Bp4, Self::Fp16Bp8, Self::Fp18Bp10, Self::Fp32Bp16, Self::Float32];
 
-    /// The name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fp8Bp4 => "FP8BP4",
@@ -53,12 +54,12 @@ impl DataType {
         }
     }
 
-    /// The format of that name.
+    /// Returns the format with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|data_type| data_type.name() == name)
     }
 
-    /// The arithmetic that the name stands for.
+    /// Returns the arithmetic format.
     pub const fn format(self) -> NumberFormat {
         let (width, binary_point) = match self {
             Self::Fp8Bp4 => (8, 4),
@@ -70,7 +71,7 @@ impl DataType {
         NumberFormat::Fixed(FixedFormat { width, binary_point })
     }
 
-    /// Bytes of a scalar in files and DRAM.
+    /// Returns the bytes of a scalar in files and DRAM.
     pub const fn size_bytes(self) -> usize {
         match self {
             Self::Fp8Bp4 => 1,
@@ -80,21 +81,21 @@ impl DataType {
     }
 }
 
-/// Whose word counts where the released hardware does something else than the page of the instruction set says.
+/// Behavior of an instance where released hardware and instruction set specification differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reading {
-    /// The released hardware's.
+    /// The behavior of the released hardware.
     #[default]
     Released,
-    /// That of the page.
+    /// The instruction set specification.
     Seed,
 }
 
 impl Reading {
-    /// Every reading.
+    /// Both readings.
     pub const ALL: [Self; 2] = [Self::Released, Self::Seed];
 
-    /// The name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Released => "released",
@@ -105,20 +106,20 @@ impl Reading {
 
 /// An instance of the accelerator: the parameters of a `.tarch` file.
 ///
-/// Depths count vectors of `array_size` scalars.
+/// Depths are in vectors of `array_size` scalars.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// Number format.
+    /// Number format of all memories and units.
     pub data_type: DataType,
-    /// N: the array is N by N, a vector is N scalars.
+    /// Array size N: the array is N by N, a vector has N scalars.
     pub array_size: usize,
-    /// Vectors in DRAM0.
+    /// Depth of DRAM0 in vectors.
     pub dram0_depth: u64,
-    /// Vectors in DRAM1.
+    /// Depth of DRAM1 in vectors.
     pub dram1_depth: u64,
-    /// Vectors of local memory.
+    /// Depth of local memory in vectors.
     pub local_depth: u64,
-    /// Vectors of accumulators.
+    /// Depth of the accumulators in vectors.
     pub accumulator_depth: u64,
     /// Registers per ALU lane.
     pub simd_registers_depth: usize,
@@ -126,18 +127,19 @@ pub struct Config {
     pub stride0_depth: usize,
     /// Number of legal stride codes of operand 1.
     pub stride1_depth: usize,
-    /// 1, or 2 in compiler and emulator only.
+    /// Number of threads: 1, or 2 in compiler and emulator only.
     pub number_of_threads: usize,
-    /// Used by the estimator.
+    /// Depth of the thread queues, which only the estimator uses.
     pub thread_queue_depth: usize,
-    /// Number of lookup tables; 0 turns the LoadLUT and Lookup extension off.
+    /// Number of lookup tables; 0 disables the extension with LoadLUT and Lookup.
     pub lookup_tables: usize,
-    /// Vectors that LoadLUT loads in the page's reading, in which it does not say how many; 0 stands for 1.
+    /// Vectors that a LoadLUT loads in the specification's reading, where the instruction has no
+    /// size; 0 means 1.
     pub lookup_depth: u64,
-    /// Words of a block of performance samples; 0 stands for 1.
+    /// Words of a block of performance samples; 0 means 1.
     pub sample_block_size: u32,
-    /// Whose word counts.
+    /// Behavior where released hardware and specification differ.
     pub reading: Reading,
-    /// Limits of the released unit that this one is without.
+    /// Limits of the released unit that this instance does not have.
     pub overlap: Overlap,
 }

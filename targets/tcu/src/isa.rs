@@ -1,4 +1,5 @@
-//! The instruction set as people read and write it: [`isa()`]. Its rows stand in [`crate::isa::op`].
+//! The instruction set as documentation and assembly text: [`isa()`]. Its rows are in
+//! [`crate::isa::op`].
 
 pub(crate) mod check;
 pub(crate) mod codec;
@@ -12,7 +13,7 @@ use npukit_isa::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec};
 use crate::config::Config;
 use crate::isa::op::{Format, Op};
 
-/// The instruction set of `config`, which passes [`Config::check`].
+/// Returns the instruction set of `config`, which must pass [`Config::check`].
 ///
 /// Source: specification 3.1 to 3.3, 3.6 and 9.8.
 pub fn isa(config: &Config) -> IsaSpec {
@@ -30,8 +31,8 @@ pub fn isa(config: &Config) -> IsaSpec {
     }
 }
 
-const DOC: &str = "Addresses and sizes count vectors of N scalars. Element i of a strided address is at \
-                   address + i * 2^stride. A size is stored less one.";
+const DOC: &str = "Addresses and sizes are in vectors of N scalars. Element i of a strided address is at \
+                   address + i * 2^stride. The stored size is the size minus one.";
 
 /// Adds the thread that issues an instruction.
 fn issue(row: &mut InstructionSpec, format: &Format) {

@@ -1,7 +1,7 @@
-//! Tensil's tensor compute unit: a systolic array with accumulators and a SIMD unit.
+//! Tensil's tensor compute unit (TCU): a systolic array with accumulators and a SIMD unit.
 //!
-//! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and
-//! the drivers load.
+//! [`Config`] is an instance, [`Op`] an instruction, and [`Program`] the result of the compiler,
+//! which drivers load.
 
 mod check;
 mod circuit;

@@ -1,15 +1,16 @@
-//! Graphs to programs: [`compile`] runs the stages in order, each a module and a printable form.
+//! Compilation of graphs to programs. [`compile`] runs the stages in order; each is a module with a
+//! printable form.
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
 //! | rewrite | `rewrite` | graph → graph that takes fewer cycles |
 //! | layers | [`mod@layers`] | graph nodes → chains that stay in the accumulators |
-//! | HIR | [`layers::hir`], built by `layers::ops` (one file per operator family) | chain → steps on grids of vectors |
+//! | HIR | [`layers::hir`], built by `layers::ops` | chain → steps on grids of vectors |
 //! | plan | [`memory`] | objects → addresses in DRAM0, DRAM1 and local memory |
-//! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the clock of those that `schedule::search` names |
+//! | schedule | [`schedule`] | steps → tiles that fit, with the cheapest tiling by the clock |
 //! | tile | `tile` | a tile of a layer → runs of vectors |
-//! | issue | `issue` | runs of vectors → instructions, in the order in which units wait least, and of which hardware loses none |
-//! | program | [`backend`] | everything → [`Program`] |
+//! | issue | `issue` | runs of vectors → instructions in the best order without hazards |
+//! | program | [`backend`] | all of the above → [`Program`] |
 
 pub mod backend;
 pub mod error;
@@ -36,42 +37,44 @@ pub use schedule::cost::Minimise;
 use crate::config::{ClockParams, Config, System, board};
 use crate::program::{Binding, Program, Usage};
 
-/// Where a layer's bias enters, which decides how results round.
+/// Step at which a layer's bias is added, which decides how results are rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The bias enters with the first tap that every output pixel has; constants added to a
+    /// The bias is added with the first tap that every output pixel has. Constants added to a
     /// matrix product become its bias.
     #[default]
     Default,
-    /// As upstream's compiler: the bias enters with tap (0, 0) and the last block of input channels,
-    /// an addition stays an addition. Results equal those of published programs bit for bit.
+    /// Order of the released compiler: the bias is added with tap (0, 0) and the last block of
+    /// input channels, and an addition stays an addition. Results equal the results of published
+    /// programs bit for bit.
     Upstream,
 }
 
-/// What the caller chooses.
+/// Compiler options.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Name of the program; the graph's when `None`.
+    /// Name of the program; `None` uses the graph's name.
     pub name: Option<String>,
-    /// Where variables and constants live; the cheapest when `None`.
+    /// Where variables and constants are stored; `None` picks the cheapest strategy.
     pub strategy: Option<Strategy>,
-    /// Where the bias enters.
+    /// Order in which biases are added.
     pub order: Order,
-    /// Whose cycles are minimised; when `None` those of the hardware's clock with a memory like the ZCU104's.
+    /// Cost measure to minimize; `None` uses the hardware clock with memory like the ZCU104's.
     pub minimise: Option<Minimise>,
-    /// The graph comes from [`prepare`] and is to be lowered as it is.
+    /// Whether the graph comes from [`prepare`] and must be lowered as it is.
     pub prepared: bool,
-    /// Exponents of inputs and outputs, which the host multiplies by powers of two in place of the graph.
+    /// Exponents of inputs and outputs: the host multiplies by these powers of two instead of the
+    /// graph.
     pub scales: Scales,
-    /// Where tilings are looked for that were found before.
+    /// Cache of tilings found by earlier compilations.
     pub cache: Cache,
-    /// Of each layer the first tiling that fits is taken, whatever it costs.
+    /// Whether each layer takes the first tiling that fits, whatever it costs.
     pub draft: bool,
-    /// How long is searched for a schedule that is no draft.
+    /// Effort of the search for a schedule; ignored for a draft.
     pub effort: Effort,
 }
 
-/// The printable forms of every stage.
+/// Printable forms of all stages.
 #[derive(Clone, Debug)]
 pub struct Stages {
     /// Chains of graph nodes.
@@ -84,18 +87,18 @@ pub struct Stages {
     pub lir: String,
 }
 
-/// What [`compile`] gives.
+/// Result of [`compile`].
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The program.
+    /// Compiled program.
     pub program: Program,
-    /// Strategy taken.
+    /// Strategy used.
     pub strategy: Strategy,
-    /// Cycles that the hardware takes with this memory, where the compiler knows them.
+    /// Memory timing and the cycles that the hardware takes with it; `None` if unknown.
     pub clocked: Option<(ClockParams, u64)>,
-    /// Constants that saturated when they were converted to the number format.
+    /// Number of constant elements that saturated when they were converted to the number format.
     pub saturated_constants: u64,
-    /// For each layer of the program, the names of the graph's values that it saves.
+    /// For each layer of the program, the names of the graph values that it saves.
     pub results: Vec<Vec<String>>,
 }
 
@@ -103,7 +106,7 @@ pub struct Compiled {
 ///
 /// # Errors
 ///
-/// Every node that cannot be lowered, or the memory a layer does not fit.
+/// Reports every node that cannot be lowered, or the layer and the memory in which it does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Compiled, LowerError> {
     let phase = Phase::begin("lower");
     let border = Border::take_off(graph, &options.scales);
@@ -125,12 +128,13 @@ fn minimise(config: &Config, options: &Options) -> Minimise {
     options.minimise.unwrap_or_else(|| Minimise::Clock(board::memory(config, &System::OPEN, None)))
 }
 
-/// The graph that [`compile`] lowers in place of `graph`: it computes the same in fewer cycles.
+/// Returns the graph that [`compile`] lowers instead of `graph`: an equivalent one that takes fewer
+/// cycles.
 pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
     rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
 }
 
-/// As [`prepare`], where inputs and outputs have these scales.
+/// Returns the graph like [`prepare`], for inputs and outputs with these scales.
 pub fn prepare_scaled(graph: &Graph, config: &Config, order: Order, scales: &Scales) -> Graph {
     let border = Border::take_off(graph, scales);
     if border.scales.is_empty() {
@@ -139,13 +143,14 @@ pub fn prepare_scaled(graph: &Graph, config: &Config, order: Order, scales: &Sca
     border.put_back(&prepare(&border.graph, config, order))
 }
 
-/// `graph` with the operators in parts that lookups make possible, as [`compile`] takes them.
+/// Returns `graph` with the operators that lookups make possible decomposed, as [`compile`] lowers
+/// them.
 pub fn taken_apart(graph: &Graph, config: &Config) -> Graph {
     rewrite::taken_apart(graph, config).unwrap_or_else(|| graph.clone())
 }
 
-/// The names of the values of `graph` that `layer` saves whole. The rewrite keeps them, and adds its own after
-/// them.
+/// Returns the names of the `graph` values that `layer` saves completely. The rewrite keeps these
+/// names and appends its own values.
 fn saved_values(layer: &layers::hir::Layer, model: &layers::hir::Model, border: &Border) -> Vec<String> {
     let Border { graph, renamed, .. } = border;
     let saved = layer.steps.iter().filter_map(|step| match step {
@@ -158,7 +163,8 @@ fn saved_values(layer: &layers::hir::Layer, model: &layers::hir::Model, border: 
     known.map(|value| renamed.get(&value.name).unwrap_or(&value.name).clone()).collect()
 }
 
-/// Gives inputs and outputs the exponents that they have, and outputs that are multiples of others their places.
+/// Sets the exponents of inputs and outputs, and the tensors of outputs that are multiples of
+/// others.
 fn scale_ports(program: &mut Program, border: &Border) {
     for (output, of) in &border.copies {
         let found = program.outputs.iter().find(|binding| binding.name == *of).cloned();
@@ -172,9 +178,9 @@ fn scale_ports(program: &mut Program, border: &Border) {
     }
 }
 
-/// The nodes that stand in the way of compiling `graph`; empty when none does.
+/// Returns the nodes that prevent `graph` from being compiled; empty if `graph` can be compiled.
 ///
-/// A graph without problems here can still fail [`compile`] for want of memory.
+/// A graph without problems here can still fail in [`compile`] for lack of memory.
 pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
     match layers::build(graph, config, &Options::default()) {
         Err(LowerError::Unsupported { problems }) => problems,
@@ -182,11 +188,12 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
     }
 }
 
-/// The model as it would be compiled, with the use of DRAM1, which does not depend on the schedule.
+/// Returns the model as it would be compiled, with its usage of DRAM1, which does not depend on the
+/// schedule.
 ///
 /// # Errors
 ///
-/// Every node that cannot be lowered; the memory that is too small wherever objects live.
+/// Reports every node that cannot be lowered, or a memory that is too small under every strategy.
 pub fn survey(
     graph: &Graph,
     config: &Config,
@@ -197,11 +204,11 @@ pub fn survey(
     Ok((model, plan.dram1))
 }
 
-/// The printable forms of the stages, for a person who debugs.
+/// Returns the printable forms of the stages, for debugging.
 ///
 /// # Errors
 ///
-/// As [`compile`].
+/// Fails like [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
     let model = layers::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
     let scheduled = schedule::choices::scheduled(&model, config, options, minimise(config, options))?;

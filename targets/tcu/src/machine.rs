@@ -1,4 +1,4 @@
-//! The functional machine: [`Machine`]. Values as in hardware, bit by bit; no notion of time.
+//! [`Machine`]: the functional machine. Values are bit-exact; time is not modeled.
 
 pub(crate) mod arith;
 pub(crate) mod columns;
@@ -28,52 +28,51 @@ use crate::machine::losing::{Losing, LostWrite};
 
 use crate::machine::state::{MachineError, State};
 
-/// A read or write from outside that a memory cannot serve.
+/// A read or write from outside that exceeds a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AccessError {
     /// Vectors beyond the end of a memory.
-    #[error("{vectors} vectors from {base} on end beyond the {memory}, which has {depth} vectors")]
+    #[error("{vectors} vectors starting at {base} exceed the {memory}, which has {depth} vectors")]
     OutOfRange {
-        /// Of which memory.
+        /// Name of the memory.
         memory: Memory,
-        /// First vector.
+        /// Address of the first vector.
         base: u64,
-        /// Vectors.
+        /// Number of vectors.
         vectors: u64,
-        /// Vectors the memory has.
+        /// Depth of the memory in vectors.
         depth: u64,
     },
     /// Scalars that end inside a vector.
-    #[error(
-        "{scalars} scalars are not a whole number of vectors of {lanes}; fill the last one up with zeros"
-    )]
+    #[error("{scalars} scalars are not a whole number of vectors of {lanes}; pad the last one with zeros")]
     PartialVector {
-        /// Scalars given.
+        /// Number of scalars given.
         scalars: usize,
-        /// Scalars of a vector.
+        /// Scalars per vector.
         lanes: usize,
     },
-    /// More than one read gives.
+    /// More scalars than one read can return.
     #[error("{vectors} vectors of {lanes} scalars are more than {limit} scalars in one read; read in parts")]
     TooMuch {
-        /// Vectors.
+        /// Number of vectors.
         vectors: u64,
-        /// Scalars of a vector.
+        /// Scalars per vector.
         lanes: usize,
-        /// Most scalars of one read.
+        /// Maximum scalars of one read.
         limit: u64,
     },
 }
 
 /// A simulated instance.
 ///
-/// Raw scalars go in and out as `i32`: the sign-extended integer of a fixed format (of which only
-/// the low bits are taken), or the bits of a float. After a fault everything before the instruction
-/// at fault has been executed; a Lookup at fault may have written some of its registers.
+/// Raw scalars are passed as `i32`: the sign-extended integer of a fixed-point format (only its low
+/// bits are used), or the bits of a float. After a fault, all instructions before the faulting one
+/// have been executed. A faulting Lookup may have written some of its registers.
 ///
-/// A DRAM bank is seen through a window of its depth that begins at the bank's offset register, by
-/// the program and from outside alike, as drivers and hardware do; the banks never overlap.
+/// A DRAM bank is accessed through a window of its depth that begins at the bank's offset register.
+/// This holds for the program and from outside, as for drivers and hardware. The banks never
+/// overlap.
 pub struct Machine {
     config: Config,
     core: Box<dyn Core + Send + Sync>,
@@ -91,7 +90,8 @@ impl std::fmt::Debug for Machine {
     }
 }
 
-/// The number format's side of the machine: decided once, not per instruction.
+/// The part of the machine that depends on the number format, selected once and not per
+/// instruction.
 trait Core {
     fn copy(&self) -> Box<dyn Core + Send + Sync>;
     fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind>;
@@ -130,7 +130,7 @@ impl<F: Number> Core for State<F> {
     }
     fn bank(&self, memory: Memory, scalars: usize) -> Vec<i32> {
         let mut values = vec![F::Raw::default(); scalars];
-        // A copy shares all that is there.
+        // A copy shares all existing pages.
         let mut bank = if memory == Memory::Dram1 { self.dram1.clone() } else { self.dram0.clone() };
         bank.set_origin(0);
         bank.read(0, &mut values);
@@ -182,15 +182,15 @@ impl<F: Number> Core for State<F> {
 }
 
 impl Machine {
-    /// Most scalars one read gives (1 GiB of them).
+    /// Maximum scalars of one read (1 GiB of them).
     const READ_LIMIT: u64 = 1 << 28;
 
-    /// An instance after a reset: memories, weights and registers are zero.
+    /// Creates an instance after a reset: memories, weights and registers are zero.
     ///
     /// # Errors
     ///
-    /// [`MachineError`] when on-chip memories do not fit the simulator; DRAM of any depth fits, only what is
-    /// written of it is kept.
+    /// [`MachineError`] if the on-chip memories are too large for the simulator. DRAM may have any
+    /// depth, since only written pages are stored.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
         let core: Box<dyn Core + Send + Sync> = match config.data_type {
             DataType::Fp8Bp4 => Box::new(State::<Fixed<i8, 8, 4>>::new(config)?),
@@ -202,30 +202,33 @@ impl Machine {
         Ok(Self { config: config.clone(), core })
     }
 
-    /// The same, with memories, weights and registers as `unset` says until something is written to them.
+    /// Creates an instance whose unwritten memories, weights and registers have the content
+    /// `unset`.
     ///
     /// # Errors
     ///
-    /// Those of [`Machine::new`].
+    /// The errors of [`Machine::new`].
     pub fn with_unset(config: &Config, unset: Unset) -> Result<Self, MachineError> {
         let mut machine = Self::new(config)?;
         machine.core.leave_unset(config.data_type, unset);
         Ok(machine)
     }
 
-    /// The same, which knows what was written from now on, whatever lies there: an instruction that reads something else is
-    /// at fault, until [`Machine::settle`] says that it may.
+    /// Starts tracking writes, without changing any content: an instruction that reads an unwritten
+    /// vector faults until [`Machine::settle`] allows it.
     pub(crate) fn watching_reads(mut self) -> Self {
         self.core.leave_unset(self.config.data_type, Unset::Poison);
         self
     }
 
-    /// Takes what an instruction reads for written, whatever lies there. It was at fault for reading it.
+    /// Marks everything that an instruction reads as written, after it faulted for reading it. The
+    /// content is not changed.
     pub(crate) fn settle(&mut self, op: &Op) {
         self.core.settle(op);
     }
 
-    /// The first of `vectors` vectors from `base` on that nothing has been written to; none where memory was not poisoned.
+    /// Returns the first of `vectors` vectors, starting at `base`, that was never written; `None`
+    /// if memory was not poisoned.
     ///
     /// # Errors
     ///
@@ -235,7 +238,7 @@ impl Machine {
         Ok(self.core.unset(memory, base, vectors))
     }
 
-    /// The instance.
+    /// Returns the simulated instance.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -244,12 +247,12 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`FaultKind`], where hardware would hang or do something undefined.
+    /// [`FaultKind`] if hardware would hang or have undefined behavior.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
         self.core.step(&self.config, op)
     }
 
-    /// Executes a program. `progress` is told the number of instructions done, now and then.
+    /// Executes a program. Calls `progress` with the number of completed instructions at intervals.
     ///
     /// # Errors
     ///
@@ -258,11 +261,12 @@ impl Machine {
         npukit_target::sim::run(ops, progress, |_, op| self.step(op))
     }
 
-    /// As [`Machine::run`], as hardware does that loses the writes `lost`, which are in the order of the program.
+    /// Like [`Machine::run`], but loses the writes `lost` as the released hardware does; they must
+    /// be in program order.
     ///
     /// # Errors
     ///
-    /// Those of [`Machine::run`].
+    /// The errors of [`Machine::run`].
     pub fn run_losing(&mut self, ops: &[Op], lost: &[LostWrite]) -> Result<(), Fault<FaultKind>> {
         let mut losing = Losing::new(lost);
         npukit_target::sim::run(ops, &mut |_| (), |i, op| {
@@ -271,13 +275,13 @@ impl Machine {
         })
     }
 
-    /// As [`Machine::run`], with the saturated results of each group of instructions: those of
-    /// instruction `i` are added to `groups[group(i, op)]`, if there is such a group. The writes `lost`, in the
-    /// order of the program, are lost as in hardware.
+    /// Like [`Machine::run`], and counts saturated results by group: the results of instruction `i`
+    /// are added to `groups[group(i, op)]`, if that group exists. The writes `lost`, in program
+    /// order, are lost as in hardware.
     ///
     /// # Errors
     ///
-    /// Those of [`Machine::run`]; `groups` then holds what was counted up to the fault.
+    /// The errors of [`Machine::run`]; `groups` then has the counts up to the fault.
     pub fn run_grouped(
         &mut self,
         ops: &[Op],
@@ -304,21 +308,22 @@ impl Machine {
         result
     }
 
-    /// Results clamped since the reset.
+    /// Returns the number of results saturated since the reset.
     pub fn saturations(&self) -> Saturations {
         self.core.saturations()
     }
 
-    /// The configuration registers.
+    /// Returns the configuration registers.
     pub fn configuration(&self) -> &Configuration {
         self.core.configuration()
     }
 
-    /// Reads `vectors` vectors from `base` on.
+    /// Reads `vectors` vectors, starting at `base`.
     ///
     /// # Errors
     ///
-    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::TooMuch`] above 2^28 scalars.
+    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::TooMuch`] above
+    /// 2^28 scalars.
     pub fn read(&self, memory: Memory, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
         let lanes = self.config.array_size;
         self.in_range(memory, base, vectors)?;
@@ -330,7 +335,7 @@ impl Machine {
         }
     }
 
-    /// The first `vectors` vectors of a bank of DRAM, wherever the window on it begins.
+    /// Returns the first `vectors` vectors of a DRAM bank, independent of its window.
     ///
     /// # Errors
     ///
@@ -343,17 +348,17 @@ impl Machine {
         }
     }
 
-    /// The raw scalars of a lookup table; nothing of one that was never loaded.
+    /// Returns the raw scalars of a lookup table; empty if it was never loaded.
     pub(crate) fn table(&self, table: u64) -> Vec<i32> {
         self.core.table(table)
     }
 
-    /// Writes whole vectors from `base` on.
+    /// Writes whole vectors, starting at `base`.
     ///
     /// # Errors
     ///
-    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::PartialVector`] when `raw`
-    /// ends inside a vector.
+    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::PartialVector`] if
+    /// `raw` ends inside a vector.
     pub fn write(&mut self, memory: Memory, base: u64, raw: &[i32]) -> Result<(), AccessError> {
         let lanes = self.config.array_size;
         if !raw.len().is_multiple_of(lanes) {
@@ -369,7 +374,7 @@ impl Machine {
     }
 }
 
-/// Whether vectors lie in a memory.
+/// Checks that vectors are inside a memory.
 ///
 /// # Errors
 ///

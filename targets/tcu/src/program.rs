@@ -14,23 +14,23 @@ use crate::isa::op::Op;
 /// A run of DRAM0 vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// First vector.
+    /// Address of the first vector.
     pub base: u64,
-    /// Vectors.
+    /// Number of vectors.
     pub size: u64,
 }
 
-/// How a tensor of the model lies in vectors.
+/// Layout of a model's tensor in vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Shape in the model's own order of axes.
+    /// Shape in the model's axis order.
     pub model_shape: Vec<usize>,
-    /// Axis `i` of the packed tensor is axis `perm[i]` of the model's.
+    /// Permutation of axes: axis `i` of the packed tensor is axis `perm[i]` of the model's.
     pub perm: Vec<usize>,
-    /// Size of the packed tensor's innermost axis, cut into `ceil(channels / N)` vectors, the last
-    /// one filled up with zeros. All outer axes (row-major) count the groups of vectors.
+    /// Size of the packed tensor's innermost axis, split into `ceil(channels / N)` vectors, the
+    /// last one padded with zeros. All outer axes (row-major) enumerate the groups of vectors.
     pub channels: usize,
-    /// What is stored is the model's value divided by `2^exponent`.
+    /// Scale: the stored value is the model's value divided by `2^exponent`.
     pub exponent: i32,
 }
 
@@ -39,20 +39,21 @@ pub struct Layout {
 pub struct Binding {
     /// Name in the model.
     pub name: String,
-    /// Where it lies in DRAM0; pieces follow each other.
+    /// Location in DRAM0, as consecutive pieces.
     pub pieces: Vec<Piece>,
-    /// How, when known: a published artifact does not say.
+    /// Layout, if known; a published artifact does not record it.
     pub layout: Option<Layout>,
 }
 
 impl Binding {
-    /// What is stored is the model's value divided by two to this power.
+    /// Returns the exponent of two by which the model's values are divided for storage.
     pub fn exponent(&self) -> i32 {
-        // Default: a published artifact holds values as they are.
+        // Default: a published artifact stores values unscaled.
         self.layout.as_ref().map_or(0, |layout| layout.exponent)
     }
 
-    /// The vector of DRAM0 and the lane that hold an element, counted in the model's order where the layout is known.
+    /// Returns the DRAM0 vector and the lane of an element, indexed in the model's order if the
+    /// layout is known.
     pub fn place(&self, element: usize, lanes: usize) -> Option<(u64, usize)> {
         let scalar = match &self.layout {
             Some(layout) => {
@@ -72,11 +73,12 @@ impl Binding {
         None
     }
 
-    /// The parts of its vectors, or of as many as there are, that lie in each of its pieces, with their first vectors.
+    /// Splits vectors into the parts for each piece, with the first vector of each piece; there may
+    /// be fewer vectors than the pieces hold.
     pub fn parts<'v, T>(&'v self, vectors: &'v [T], lanes: usize) -> impl Iterator<Item = (u64, &'v [T])> {
         let mut rest = vectors;
         self.pieces.iter().map(move |piece| {
-            let scalars = usize::try_from(piece.size).unwrap_or(usize::MAX).saturating_mul(lanes); // Default: all of them.
+            let scalars = usize::try_from(piece.size).unwrap_or(usize::MAX).saturating_mul(lanes); // Default: a piece beyond the address range takes all of them.
             let (part, left) = rest.split_at(scalars.min(rest.len()));
             rest = left;
             (piece.base, part)
@@ -84,38 +86,38 @@ impl Binding {
     }
 }
 
-/// A layer: the instructions made for a group of graph nodes.
+/// A layer: the instructions generated for a group of graph nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// Names of the nodes, joined with `+`.
     pub name: String,
-    /// Instructions `first .. first + count` are its.
+    /// Index of the first instruction; the layer is `first .. first + count`.
     pub first: usize,
     /// Number of instructions.
     pub count: usize,
-    /// Multiply-accumulates of the model, padding left out.
+    /// Multiply-accumulates of the model, without padding.
     pub macs: u64,
 }
 
-/// Vectors used of a memory.
+/// Use of a memory, in vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Highest number in use at once.
+    /// Peak use: the highest number in use at once.
     pub maximum: u64,
-    /// Sum of all allocations.
+    /// Sum of the sizes of all allocations.
     pub aggregate: u64,
 }
 
 /// Use of the memories by a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// DRAM0.
+    /// Use of DRAM0.
     pub dram0: Usage,
-    /// DRAM1 (constants).
+    /// Use of DRAM1, which holds constants.
     pub dram1: Usage,
-    /// Local memory.
+    /// Use of local memory.
     pub local: Usage,
-    /// Accumulators.
+    /// Use of the accumulators.
     pub accumulators: Usage,
 }
 
@@ -126,29 +128,29 @@ pub struct Program {
     pub name: String,
     /// The instance it was compiled for.
     pub config: Config,
-    /// Instructions in order.
+    /// Instructions in program order.
     pub instructions: Vec<Op>,
-    /// Constants from vector 0 of DRAM1, raw scalars, `array_size` a vector.
+    /// Constants, stored from vector 0 of DRAM1, as raw scalars, `array_size` per vector.
     pub constants: Vec<i32>,
-    /// The driver copies the constants to local memory before the program starts.
+    /// Whether the driver copies the constants to local memory before the program starts.
     pub load_consts_to_local: bool,
-    /// Inputs, by `base`.
+    /// Inputs, ordered by `base`.
     pub inputs: Vec<Binding>,
-    /// Outputs, by `base`.
+    /// Outputs, ordered by `base`.
     pub outputs: Vec<Binding>,
-    /// Steps left to the host; empty for published artifacts.
+    /// Steps that the host computes; empty for published artifacts.
     pub host_steps: Vec<HostStep>,
-    /// Layers in order; empty when unknown (published artifacts).
+    /// Layers in order; empty if unknown (published artifacts).
     pub layers: Vec<Layer>,
-    /// Memory use, when compiled here.
+    /// Memory use, if npukit compiled the program.
     pub memory: MemoryUse,
-    /// The system it was compiled for; none when unknown (published artifacts).
+    /// The system it was compiled for; `None` if unknown (published artifacts).
     pub system: Option<System>,
 }
 
 impl Program {
-    /// By instruction, the place of its layer in [`Self::layers`], of the last one if there are several;
-    /// the number of layers when it is of none.
+    /// Returns the index in [`Self::layers`] for each instruction, of the last layer if several
+    /// contain it; the number of layers if no layer contains it.
     pub fn layer_of_each(&self) -> Vec<usize> {
         let total = self.instructions.len();
         let mut layers = vec![self.layers.len(); total];
@@ -159,7 +161,7 @@ impl Program {
         layers
     }
 
-    /// Where an instruction is, for messages: its index, its bytes, its kind, and its layer if known.
+    /// Describes an instruction for messages: index, byte offset, kind, and layer if known.
     pub fn place(&self, instruction: usize) -> String {
         let kind = self.instructions.get(instruction).map_or("no instruction", crate::isa::kind::kind);
         let offset = instruction * self.config.layout().instruction_bytes();

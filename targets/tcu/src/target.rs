@@ -2,6 +2,7 @@
 
 pub(crate) mod benchmarks;
 pub(crate) mod diagnose;
+mod diagram;
 mod hand;
 mod instance;
 mod machine;
@@ -31,7 +32,7 @@ struct TcuInstance {
     pub system: System,
 }
 
-/// Its instances; when none is named, the one every figure of the documentation is for.
+/// Built-in instances. The default is the one to which all figures of the documentation refer.
 const PRESETS: Presets<Board> = Presets {
     target: "tcu",
     default: "pynqz1",
@@ -44,24 +45,24 @@ const PRESETS: Presets<Board> = Presets {
     with_parameters: settable::from_tree,
     extension: "tarch",
     read,
-    others: "; to the name of an instance add `+lut` for two lookup tables, `+lut4` for four, `+seed` for what the page \
-             of the instruction set says where the released hardware does something else, or `+overlap` for a unit that \
-             does at the same time what the released one does one after the other (`+queues`, `+drams`, `+weights`, \
-             `+simd` and `+bursts` alone)",
+    others: "; suffixes of the instance name: `+lut` for two lookup tables, `+lut4` for four, `+seed` for the instruction \
+             set specification where the released hardware deviates from it, or `+overlap` for a unit that does in \
+             parallel what the released one does in sequence (`+queues`, `+drams`, `+weights`, `+simd` and `+bursts` \
+             for each feature alone)",
 };
 
-/// What names of instances end in that have lookup tables, perhaps before their number.
+/// Suffix of instances with lookup tables; a number of tables may follow.
 const LOOKUP: &str = "+lut";
-/// Tables where no number says how many: they give lines.
+/// Number of tables without a number in the suffix: enough for piecewise linear functions.
 const LOOKUP_TABLES: usize = 2;
-/// What they end in that go by the page of the instruction set.
+/// Suffix of instances that follow the instruction set specification.
 const SEED: &str = "+seed";
 
-/// A preset, changed as the endings of its name say.
+/// Returns a built-in instance, changed by the suffixes of its name.
 ///
 /// # Errors
 ///
-/// A number of tables that cannot be.
+/// An illegal number of tables.
 fn named(name: &str) -> Result<Option<Board>, String> {
     if let Some(plain) = name.strip_suffix(SEED) {
         let board = named(plain)?;
@@ -79,7 +80,7 @@ fn named(name: &str) -> Result<Option<Board>, String> {
         number => number.parse().ok().filter(|tables| (1..=Config::MOST_TABLES).contains(tables)),
     };
     let tables = tables.ok_or_else(|| {
-        format!("`{LOOKUP}` is followed by the number of tables, 1 to {}, or by nothing", Config::MOST_TABLES)
+        format!("`{LOOKUP}` may only be followed by the number of tables, 1 to {}", Config::MOST_TABLES)
     })?;
     Ok(named(plain)?.map(|board| board.changed(|config| config.with_lookup(tables))))
 }
@@ -122,7 +123,7 @@ fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError
     Ok(Box::new(TcuProgram::loaded(program, board)))
 }
 
-/// What there is to know of an instance, in a line.
+/// Describes an instance in one line.
 fn summary(Board { config, system, .. }: &Board) -> String {
     let (n, data_type) = (config.array_size, config.data_type.name());
     let (local, accumulators) = (config.local_depth, config.accumulator_depth);

@@ -1,7 +1,7 @@
-//! Golden vectors in the formats documented beside them, as cases for `npu conform`.
+//! Golden vectors in documented formats (see their READMEs), as cases for `npu conform`.
 //!
-//! [`vectors`] recognises a file by its keys. A module for each format; `execute` runs programs.
-//! Adding a format is its file and a line in `FORMATS`.
+//! [`vectors`] recognizes a file by its keys. Each format has a module; `execute` runs programs. A
+//! new format needs a file and a line in `FORMATS`.
 
 mod cycles;
 mod encoding;
@@ -18,25 +18,25 @@ use serde_json::Value;
 
 use crate::config::keys::{KeyError, Keys};
 
-/// A file, its content parsed.
+/// A file of golden vectors, parsed.
 struct Golden<'a> {
-    /// Where it is.
+    /// Path of the file.
     path: &'a str,
-    /// Its content.
+    /// Content of the file.
     keys: Keys<'a>,
-    /// Gives the files beside it.
+    /// Reader of the files next to it.
     files: &'a dyn Reader,
 }
 
 /// A format of golden vectors.
 struct Format {
-    /// Whether a file with these keys is of this format.
+    /// Returns whether a file with these keys has this format.
     knows: fn(&Keys<'_>) -> bool,
-    /// Its vectors.
+    /// Returns the vectors of a file.
     cases: fn(&Golden<'_>) -> Result<Vec<Case>, KeyError>,
 }
 
-/// All formats we know.
+/// All supported formats.
 const FORMATS: [Format; 8] = [
     Format { knows: |keys| has(keys, &["architectures", "vectors"]), cases: encoding::cases },
     Format { knows: |keys| has(keys, &["types", "from_float", "matmul_row"]), cases: numerics::cases },
@@ -56,9 +56,9 @@ fn format_is(keys: &Keys<'_>, format: &str) -> bool {
     keys.string("format").is_ok_and(|found| found == format)
 }
 
-/// The vectors in the file at `path`; none when its format is not one of ours.
+/// Returns the vectors in the file at `path`; `None` if its format is not supported.
 ///
-/// A file of a known format whose content is wrong gives one case, which fails.
+/// A file of a known format with invalid content yields one failing case.
 pub fn vectors(path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let keys = Keys::root(path, &value).ok()?;
@@ -69,12 +69,12 @@ pub fn vectors(path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>
     }))
 }
 
-/// Lower-case hexadecimal.
+/// Formats bytes in lowercase hexadecimal.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes behind hexadecimal digits at `key`.
+/// Reads the bytes of the hexadecimal digits at `key`.
 fn from_hex(keys: &Keys<'_>, key: &str) -> Result<Vec<u8>, KeyError> {
     let text = keys.string(key)?;
     let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();

@@ -1,6 +1,6 @@
-//! All tests of the TCU that need more than one module.
+//! All tests of the TCU that involve more than one module.
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests say what they skip and measure")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests print what they skip and measure")]
 
 #[path = "main/artifact.rs"]
 mod artifact;

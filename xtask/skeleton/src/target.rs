@@ -1,5 +1,6 @@
 //! [`SKELETON`]: the [`Target`] of this crate.
 
+mod diagram;
 mod hand;
 mod instance;
 mod machine;

@@ -1,13 +1,14 @@
-//! [`candidates`]: words of a line that may be names of symbols, where nothing else reads them.
+//! [`candidates`]: words of a line that may be names of symbols and have no other meaning.
 
 use npukit_isa::token::Token;
 
 use crate::symbols::Symbols;
 
-/// Directives whose first words are names of memories, and how many such words there are.
+/// Directives whose first words are names of memories, with the number of these words.
 const OF_MEMORIES: [(&str, usize); 4] = [("data", 1), ("expect", 1), ("input", 2), ("output", 2)];
 
-/// The words behind a directive, or of a line whose words may all be names.
+/// Returns the words after a directive that may be names. Without a directive, every word of the
+/// line may be one.
 pub(super) fn candidates<'a, 'b>(directive: Option<&str>, tokens: &'b [Token<'a>]) -> Vec<&'b Token<'a>> {
     let of = |directive: &str| OF_MEMORIES.iter().find(|(name, _)| directive.eq_ignore_ascii_case(name));
     let memories = directive.and_then(of).map_or(0, |(_, count)| *count);
@@ -21,7 +22,7 @@ pub(super) fn candidates<'a, 'b>(directive: Option<&str>, tokens: &'b [Token<'a>
             "(" | "[" => depth += 1,
             ")" | "]" => depth = depth.saturating_sub(1),
             "," if depth == 0 => argument += 1,
-            // Outside of brackets stand memories and names.
+            // Outside of brackets there are memories and names.
             text if Symbols::is_name(text) && (depth > 0 || argument >= memories) => found.push(token),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! [`TextFault`]: what is wrong with a text, with its place and what to do.
+//! [`TextFault`]: a fault of a text, with its place and a remedy.
 
 use miette::Diagnostic;
 use npukit_base::{Span, meant};
@@ -6,45 +6,45 @@ use npukit_base::{Span, meant};
 use crate::error::{AsmError, span_of};
 use crate::place::Place;
 
-/// Something that is wrong with a text.
+/// Fault of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFault {
-    /// What it is: the word of `docs/errors.md`.
+    /// Error code from `docs/errors.md`.
     pub code: String,
-    /// What is wrong, with the numbers.
+    /// Message with the values that were found.
     pub message: String,
-    /// What to do about it.
+    /// Hint how to correct the fault.
     pub help: Option<String>,
-    /// Where.
+    /// Location of the fault.
     pub place: Place,
-    /// Other bytes of the same text that it is about, and what of them.
+    /// Other related bytes of the text, with labels.
     pub others: Vec<(Span, String)>,
-    /// What would mend it.
+    /// Change that would correct the fault.
     pub fix: Option<Fix>,
 }
 
-/// A change that may be what was meant.
+/// Proposed change of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The bytes of the fault's text that go.
+    /// Bytes of the text to replace.
     pub span: Span,
-    /// What stands there then.
+    /// New text for these bytes.
     pub text: String,
 }
 
 impl TextFault {
-    /// That of an error of a text, which has no place but in its labels: the first one is where it is.
+    /// Converts the error of a text. Its place is the first of its labels.
     pub fn of(fault: &dyn Diagnostic) -> Self {
         let mut labels = fault.labels().into_iter().flatten().map(|label| {
-            // Default: what is not said of a label is said by the message.
+            // Default: without a label, the message must suffice.
             (span_of(*label.inner()), label.label().unwrap_or_default().to_owned())
         });
-        let place = Place::new(labels.next().map(|(span, _)| span).unwrap_or_default()); // Default: the beginning.
+        let place = Place::new(labels.next().map(|(span, _)| span).unwrap_or_default()); // Default: the start of the text.
         let others = labels.collect();
         let help = fault.help().map(|help| help.to_string());
         let fix = help.as_deref().and_then(meant);
         let fix = fix.map(|name| Fix { span: place.span, text: name.to_owned() });
-        // Default: a fault without a word of its own.
+        // Default: the fault has no code of its own.
         let code = fault.code().map_or_else(|| "invalid-text".to_owned(), |code| code.to_string());
         Self { code, message: fault.to_string(), help, place, others, fix }
     }

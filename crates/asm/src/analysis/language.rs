@@ -1,4 +1,4 @@
-//! [`Language`]: the language of a text, for editors, listings and layouts.
+//! [`Language`]: operations on a text for editors, listings and formatters.
 
 use miette::Diagnostic;
 use npukit_base::Span;
@@ -9,11 +9,11 @@ use super::Analysis;
 use crate::comment::Comments;
 use crate::expand::Files;
 
-/// Why a text is not listed or laid out.
+/// Error of listing or formatting a text.
 pub enum LanguageError {
-    /// It is wrong at places that the error points to.
+    /// The text has faults, to whose places the error refers.
     Text(Box<dyn Diagnostic + Send + Sync>),
-    /// The language has no such form, for this reason.
+    /// The language does not support the operation, for this reason.
     None(&'static str),
 }
 
@@ -23,155 +23,158 @@ impl<E: Diagnostic + Send + Sync + 'static> From<E> for LanguageError {
     }
 }
 
-/// The language of a text. Nothing that an editor asks of it fails: a text may be half written.
+/// Language of a text. The operations for editors never fail, since a text may be incomplete.
 pub trait Language: Send + Sync {
-    /// The instruction set, whose rows marks and words name.
+    /// Returns the instruction set, to whose rows marks and words refer.
     fn spec(&self) -> &IsaSpec;
 
-    /// What begins comments.
+    /// Returns the comment markers.
     fn comments(&self) -> Comments;
 
-    /// All that is known of a text; `name` is the file's, and `files` gives those that it includes.
+    /// Analyzes a text; `name` is the file's name, and `files` returns the included files.
     fn analyse(&self, name: &str, text: &str, files: &Files<'_>) -> Analysis;
 
-    /// What may stand at byte `at` of a text, of which `known` was found, perhaps before the last change.
+    /// Returns completions at byte `at` of a text. `known` is an analysis of the text, perhaps from
+    /// before the last change.
     fn propose(&self, text: &str, at: usize, known: &Analysis) -> Proposals;
 
-    /// The ways to write the instruction at byte `at` of a text.
+    /// Returns the ways to write the instruction at byte `at` of a text.
     fn signatures(&self, text: &str, at: usize, known: &Analysis) -> Option<Signatures>;
 
-    /// The text with what each line of it becomes: address, bytes, number and text of the line, then the symbols.
+    /// Returns a listing: address, bytes, number and text of each line, then the symbols.
     ///
     /// # Errors
     ///
-    /// Every fault of the text; a language without such listings.
+    /// All faults of the text; or the language has no such listing.
     fn list(&self, name: &str, text: &str, files: &Files<'_>) -> Result<String, LanguageError>;
 
-    /// The text, laid out: another layout of the same program, comments kept. `name` is the file's, for errors.
+    /// Formats the text, keeping comments. `name` is the file's name for errors.
     ///
     /// # Errors
     ///
-    /// Every fault of the text, where it must be read for that.
+    /// All faults of the text, if it must be parsed for formatting.
     fn format(&self, name: &str, text: &str) -> Result<String, LanguageError>;
 }
 
-/// What may stand somewhere.
+/// Completions at a place of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposals {
-    /// The bytes in whose place it comes.
+    /// Bytes that a completion replaces.
     pub span: Span,
-    /// The best first.
+    /// Completions, the best first.
     pub all: Vec<Proposal>,
 }
 
-/// Something that may stand somewhere.
+/// Completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// What is written.
+    /// Text to insert.
     pub text: String,
-    /// What it is.
+    /// Kind of the completion.
     pub kind: ProposalKind,
-    /// More of it, in a line.
+    /// Description in one line.
     pub detail: String,
 }
 
-/// What a proposal is.
+/// Kind of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProposalKind {
-    /// An instruction.
+    /// Mnemonic of an instruction.
     Mnemonic,
-    /// The name of a field.
+    /// Name of a field.
     Field,
-    /// A value with a name.
+    /// Named value of a field.
     Value,
-    /// A word of the language.
+    /// Word of the language's syntax.
     Keyword,
-    /// A label or symbol.
+    /// Label or symbol.
     Symbol,
-    /// A macro.
+    /// Name of a macro.
     Macro,
-    /// A directive.
+    /// Name of a directive.
     Directive,
 }
 
 /// Ways to write an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signatures {
-    /// A way each.
+    /// Signatures, one per way.
     pub all: Vec<Signature>,
-    /// Which of them fits what is written.
+    /// Index of the signature that fits the text.
     pub active: usize,
 }
 
-/// A way to write an instruction.
+/// Way to write an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
-    /// The whole.
+    /// Complete text of the form.
     pub label: String,
-    /// What it does.
+    /// Description of the instruction.
     pub meaning: String,
-    /// Its fields, in the order of the text.
+    /// Fields, in the order of the text.
     pub parameters: Vec<Parameter>,
-    /// Which of them comes next.
+    /// Index of the field that comes next.
     pub active: Option<usize>,
 }
 
-/// A field of a way to write an instruction.
+/// Field in a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Where it stands in the whole.
+    /// Location in the signature's label.
     pub span: Span,
-    /// What it is, and what may stand there.
+    /// Description of the field and its legal values.
     pub meaning: String,
 }
 
-/// A directive: its name, how it is written, what it does.
+/// Directive: name, usage and description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directive {
-    /// Without its dot.
+    /// Name without the dot.
     pub name: &'static str,
-    /// An example.
+    /// Example of its usage.
     pub usage: &'static str,
-    /// In a line.
+    /// Description in one line.
     pub meaning: &'static str,
 }
 
-/// All directives, by the alphabet. Those of words and contexts are none of languages of their own.
+/// All directives, in alphabetical order. Languages with their own syntax do not have the
+/// directives of words and contexts.
 #[rustfmt::skip] // A table.
 const DIRECTIVES: [Directive; 20] = [
-    Directive { name: "context", usage: ".context NAME", meaning: "how the lines below are read" },
-    Directive { name: "data", usage: ".data MEMORY[A:B], VALUES", meaning: "what memory holds before the run" },
-    Directive { name: "else", usage: ".else", meaning: "what stands where no condition before holds" },
+    Directive { name: "context", usage: ".context NAME", meaning: "selects how the following lines are read" },
+    Directive { name: "data", usage: ".data MEMORY[A:B], VALUES", meaning: "memory contents before the run" },
+    Directive { name: "else", usage: ".else", meaning: "lines for the case that no earlier condition holds" },
     Directive { name: "elseif", usage: ".elseif CONDITION", meaning: "another condition" },
     Directive { name: "endif", usage: ".endif", meaning: "the end of `.if`" },
     Directive { name: "endm", usage: ".endm", meaning: "the end of `.macro`" },
     Directive { name: "endr", usage: ".endr", meaning: "the end of `.rept`" },
-    Directive { name: "equ", usage: ".equ NAME, VALUE", meaning: "a name for a number" },
-    Directive { name: "expect", usage: ".expect MEMORY[A:B], VALUES", meaning: "what memory must hold after the run" },
-    Directive { name: "if", usage: ".if CONDITION", meaning: "lines that are there when a number is not 0" },
-    Directive { name: "ifdef", usage: ".ifdef NAME", meaning: "lines that are there when a name is defined" },
-    Directive { name: "ifndef", usage: ".ifndef NAME", meaning: "lines that are there when a name is not defined" },
+    Directive { name: "equ", usage: ".equ NAME, VALUE", meaning: "defines a name for a number" },
+    Directive { name: "expect", usage: ".expect MEMORY[A:B], VALUES", meaning: "required memory contents after the run" },
+    Directive { name: "if", usage: ".if CONDITION", meaning: "lines that are assembled if a number is not 0" },
+    Directive { name: "ifdef", usage: ".ifdef NAME", meaning: "lines that are assembled if a name is defined" },
+    Directive { name: "ifndef", usage: ".ifndef NAME", meaning: "lines that are assembled if a name is not defined" },
     Directive { name: "include", usage: ".include \"FILE\"", meaning: "the lines of another file" },
-    Directive { name: "input", usage: ".input NAME, MEMORY[A:B], VALUES", meaning: "what whoever runs the program may give" },
+    Directive { name: "input", usage: ".input NAME, MEMORY[A:B], VALUES", meaning: "an input that the user may give" },
     Directive { name: "macro", usage: ".macro NAME PARAMETER, ...", meaning: "lines with parameters, up to `.endm`" },
-    Directive { name: "output", usage: ".output NAME, MEMORY[A:B]", meaning: "what is shown after the run" },
+    Directive { name: "output", usage: ".output NAME, MEMORY[A:B]", meaning: "memory that is shown after the run" },
     Directive { name: "rept", usage: ".rept TIMES", meaning: "lines that are repeated, up to `.endr`" },
-    Directive { name: "set", usage: ".set NAME, VALUE", meaning: "a name for a number until the next `.set`" },
+    Directive { name: "set", usage: ".set NAME, VALUE", meaning: "defines a name for a number until the next `.set`" },
     Directive { name: "wait", usage: ".wait", meaning: "the host waits until all instructions above are complete" },
     Directive { name: "word", usage: ".word BYTES", meaning: "an instruction as bytes in hexadecimal" },
 ];
 
-/// All directives, by the alphabet.
+/// Returns all directives, in alphabetical order.
 pub const fn directives() -> &'static [Directive] {
     &DIRECTIVES
 }
 
-/// The directive of a name without its dot, whatever the case.
+/// Returns the directive with this name (without its dot); case is ignored.
 pub fn directive_named(name: &str) -> Option<&'static Directive> {
     directives().iter().find(|directive| directive.name.eq_ignore_ascii_case(name))
 }
 
-/// What the forms of an instruction begin with, up to the first white space or field: `@shape.ifm` of `@shape.ifm {h}`.
+/// Returns the start of an instruction's forms, up to the first white space or field: `@shape.ifm`
+/// for `@shape.ifm {h}`.
 pub fn mnemonic_of(row: &InstructionSpec, syntax: &str) -> String {
     match Template::new(row, syntax).pieces.first() {
         Some(Piece::Text { text, .. }) => text.split_whitespace().next().unwrap_or_default().to_owned(),
@@ -179,7 +182,8 @@ pub fn mnemonic_of(row: &InstructionSpec, syntax: &str) -> String {
     }
 }
 
-/// Where the word begins that byte `at` of a text ends or stands in: letters, digits and underscores.
+/// Returns the start of the word (letters, digits and underscores) that contains byte `at` of a
+/// text, or ends there.
 pub fn before_word(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or(text);
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';

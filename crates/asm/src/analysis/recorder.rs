@@ -15,55 +15,55 @@ use crate::place::Place;
 use crate::spans::mnemonic_span;
 use crate::symbols::{Symbol, Symbols};
 
-/// What is known of a text so far.
+/// Information about a text that was collected so far.
 #[derive(Debug, Default)]
 pub struct Recorder {
     marks: Vec<Mark>,
-    /// Words that are names of symbols if any is called so in the end.
+    /// Words that are uses of symbols, if a symbol of that name is defined anywhere.
     candidates: Vec<(usize, Span, String)>,
     words: Vec<AnalysedWord>,
     blocks: Vec<Block>,
     open: Vec<Block>,
-    /// Parts of the text with names of their own.
+    /// Number of parts of the text with their own names.
     parts: usize,
-    /// The macro whose lines are read: its part, and how many macros are open.
+    /// Macro whose lines are being read: its part, and the number of open macros.
     of_macro: Option<(usize, usize)>,
 }
 
-/// What begins blocks and what ends them.
+/// Directives that begin blocks, with the directives that end them.
 const BLOCKS: [(&str, &[&str]); 3] =
     [("macro", &["endm"]), ("rept", &["endr"]), ("if", &["endif", "else", "elseif"])];
 
 impl Recorder {
-    /// Notes what a part of a text is.
+    /// Records the kind of a part of a text.
     pub fn mark(&mut self, place: Place, kind: MarkKind) {
         self.marks.push(Mark { source: place.source(), span: place.span, kind });
     }
 
-    /// Notes that a word may be the name of a symbol.
+    /// Records a word that may be the name of a symbol.
     pub fn candidate(&mut self, place: Place, name: &str) {
         self.candidates.push((place.source(), place.span, name.to_owned()));
     }
 
-    /// Notes an instruction, and gives its place among them.
+    /// Records an instruction, and returns its index.
     pub fn word(&mut self, word: AnalysedWord) -> usize {
         self.words.push(word);
         self.words.len() - 1
     }
 
-    /// Notes lines that belong together.
+    /// Records a block of lines.
     pub fn block(&mut self, block: Block) {
         self.blocks.push(block);
     }
 
-    /// A number for a part of the text with names of its own.
+    /// Returns a new number for a part of the text with its own names.
     pub fn new_part(&mut self) -> usize {
         self.parts += 1;
         self.parts
     }
 
-    /// Notes what a line is of which nothing is assembled, or whose words nobody understands. `mnemonic` knows the row of
-    /// a word, `is_macro` what macros are called.
+    /// Records the parts of a line that is not assembled, or whose words are unknown. `mnemonic`
+    /// returns the row of a word, `is_macro` whether a name is a macro.
     pub(crate) fn line(
         &mut self,
         line: &Line,
@@ -99,7 +99,7 @@ impl Recorder {
         self.parameters(line, &all);
     }
 
-    /// Notes a line that gives a name a value, or should: `tokens` are all of it.
+    /// Records a definition, which may be incomplete: `tokens` are all tokens of the line.
     pub(crate) fn definition(
         &mut self,
         line: &Line,
@@ -125,12 +125,12 @@ impl Recorder {
         let name = Name::symbol(found.name.text);
         self.mark(line.origin.place(found.name.span), MarkKind::Definition { name, of, value });
         let after = tokens.iter().position(|token| token.span == found.name.span);
-        // Default: the name is one of them.
+        // Default: the name is among the tokens.
         let rest = after.and_then(|at| tokens.get(at + 1..)).unwrap_or_default();
         self.candidates_of(line, None, rest);
     }
 
-    /// Notes the words of a line that may be names of symbols.
+    /// Records the words of a line that may be names of symbols.
     pub(crate) fn candidates_of(&mut self, line: &Line, directive: Option<&str>, tokens: &[Token<'_>]) {
         for token in candidates(directive, tokens) {
             self.candidate(line.origin.place(token.span), token.text);
@@ -193,9 +193,9 @@ impl Recorder {
         };
     }
 
-    /// Notes the parameters that a line of a macro names.
+    /// Records the parameters that a line of a macro uses.
     fn parameters(&mut self, line: &Line, all: &[Token<'_>]) {
-        // Lines that a call makes have values instead.
+        // Lines that a call generates have values instead.
         let Some((part, _)) = self.of_macro.filter(|_| line.depth == 0) else { return };
         for pair in all.windows(2) {
             let [mark, name] = pair else { continue };
@@ -206,9 +206,9 @@ impl Recorder {
         }
     }
 
-    /// Notes where blocks begin and end.
+    /// Records the starts and ends of blocks.
     fn blocks_of(&mut self, line: &Line, word: &str, span: Span, code: &str) {
-        // Those of the text itself, as it stands.
+        // Only blocks that are written in the text itself are recorded.
         if line.origin.source != 0 || line.depth > 0 {
             return;
         }
@@ -234,7 +234,7 @@ impl Recorder {
         self.open.push(Block { span: whole, name: name.map(|name| name.text.to_owned()), name_span, what });
     }
 
-    /// All that is known of the texts, with what is wrong.
+    /// Returns the analysis of the texts, with their faults.
     pub fn finish(self, sources: Sources, faults: Vec<TextFault>, more_faults: usize) -> Analysis {
         let Self { mut marks, candidates, words, blocks, .. } = self;
         let is_symbol = |mark: &Mark| match &mark.kind {
@@ -245,7 +245,7 @@ impl Recorder {
         };
         let symbols: BTreeSet<String> = marks.iter().filter_map(is_symbol).collect();
         let texts: Vec<&str> = sources.texts().map(|(_, text)| text).collect();
-        // What a macro puts in place of its parameters stands where it is called.
+        // A macro's arguments are written at the call.
         let is_written = |source: usize, span: Span, name: &str| {
             let text = texts.get(source).and_then(|text| text.get(span.start..span.end));
             text.is_some_and(|text| text.eq_ignore_ascii_case(name))
@@ -267,7 +267,7 @@ impl Recorder {
             (mark.source, mark.span.start, usize::MAX - mark.span.end, kind, rank)
         };
         marks.sort_by_cached_key(key);
-        // Lines of macros are read each time that they are called.
+        // Lines of macros are read at each call.
         marks.dedup_by(|next, before| {
             (next.source, next.span) == (before.source, before.span)
                 && order(&next.kind).0 == order(&before.kind).0
@@ -275,7 +275,7 @@ impl Recorder {
         Analysis { sources, marks, words, blocks, faults, more_faults }
     }
 
-    /// As [`Self::finish`], with the errors of a text.
+    /// Like [`Self::finish`], with the errors of a text.
     pub(crate) fn with_errors(self, sources: Sources, errors: &[AsmError], more: usize) -> Analysis {
         let faults: Vec<TextFault> = errors.iter().take(MAX_ERRORS).map(TextFault::from).collect();
         let more = more + errors.len().saturating_sub(MAX_ERRORS);
@@ -283,8 +283,8 @@ impl Recorder {
     }
 }
 
-/// Of marks of the same bytes only one of a kind counts, the first: what has become a word before what has not, and what
-/// is defined before what is used.
+/// Sort key for marks on the same bytes; the first of each kind wins (assembled words before
+/// others, definitions before uses).
 const fn order(kind: &MarkKind) -> (u8, u8) {
     match kind {
         MarkKind::Definition { .. } => (0, 0),

@@ -1,4 +1,4 @@
-//! [`SpecLanguage`]: the language of the forms of an instruction set.
+//! [`SpecLanguage`]: the language that follows from the forms of an instruction set.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ use crate::grammar::Grammar;
 use crate::matcher::{Expected, expected_after};
 use crate::symbols::{Symbol, Symbols};
 
-/// The language of the forms of an instruction set.
+/// Language that follows from the forms of an instruction set.
 #[derive(Clone, Debug)]
 pub struct SpecLanguage {
     spec: IsaSpec,
 }
 
 impl SpecLanguage {
-    /// That of `spec`.
+    /// Creates the language of `spec`.
     pub const fn new(spec: IsaSpec) -> Self {
         Self { spec }
     }
@@ -86,7 +86,7 @@ impl Language for SpecLanguage {
         }
         let is_first = !line.code.contains(char::is_whitespace);
         if is_first {
-            // Names of instructions may have points in them.
+            // Names of instructions may contain dots.
             let start = line.start;
             let goes_on = |proposal: &Proposal| word == start || proposal.text.starts_with(line.code);
             let mnemonics: Vec<Proposal> =
@@ -121,7 +121,7 @@ impl Language for SpecLanguage {
                 found.all.push(signature);
             }
         }
-        found.active = fits.unwrap_or(0).min(found.all.len().saturating_sub(1)); // Default: none fits better.
+        found.active = fits.unwrap_or(0).min(found.all.len().saturating_sub(1)); // Default: no form fits better than the first.
         (!found.all.is_empty()).then_some(found)
     }
 
@@ -157,7 +157,7 @@ fn has_name(field: &Field, name: &str) -> bool {
     }
 }
 
-/// A usage, with the places of its fields.
+/// Returns a usage, with the locations of its fields.
 fn signature(row: &InstructionSpec, label: String, wanted: Option<usize>) -> Signature {
     let mut found: Vec<(usize, Parameter)> = Vec::new();
     for (index, field) in row.fields.iter().enumerate() {
@@ -172,20 +172,20 @@ fn signature(row: &InstructionSpec, label: String, wanted: Option<usize>) -> Sig
     Signature { label, meaning: row.meaning.clone(), parameters, active }
 }
 
-/// The code of a line up to a byte, without its label.
+/// Code of a line up to a byte, without its label.
 pub struct Beginning<'a> {
-    /// The code.
+    /// Text of the code.
     pub code: &'a str,
-    /// Where it begins in the text.
+    /// Offset of its start in the text.
     pub start: usize,
-    /// Up to where it goes.
+    /// Offset of its end in the text.
     pub end: usize,
-    /// What it is cut into.
+    /// Tokens of the code.
     pub tokens: Vec<Token<'a>>,
 }
 
 impl<'a> Beginning<'a> {
-    /// That of byte `at` of a text; none in a comment.
+    /// Returns the code before byte `at` of a text; `None` in a comment.
     pub fn of(text: &'a str, at: usize, comments: Comments) -> Option<Self> {
         let before = text.get(..at)?;
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -207,12 +207,12 @@ impl<'a> Beginning<'a> {
         Some(Self { code: rest.trim_start(), start, end: at, tokens })
     }
 
-    /// Whether it is a line of a directive.
+    /// Whether the line begins with a directive.
     pub fn is_directive(&self) -> bool {
         self.code.starts_with('.')
     }
 
-    /// What may follow in such a line.
+    /// Returns the completions in such a line.
     pub fn directives(&self, known: &Analysis) -> Proposals {
         let word_end = self.code.get(1..).unwrap_or_default();
         if !word_end.contains(|c: char| !c.is_ascii_alphanumeric()) {
@@ -232,26 +232,26 @@ impl<'a> Beginning<'a> {
 }
 
 impl Analysis {
-    /// The names of symbols, with their numbers.
+    /// Returns the names of symbols, with their numbers.
     fn symbols(&self) -> Symbols {
         let mut symbols = Symbols::default();
         for mark in &self.marks {
             if let MarkKind::Definition { name, value, .. } = &mark.kind
                 && name.space == Space::Symbols
             {
-                // Of one that is defined several times, the last counts.
+                // If a symbol is defined several times, the last definition applies.
                 symbols.define(&name.text, Symbol::Variable(*value));
             }
         }
         symbols
     }
 
-    /// Labels and symbols, as proposals.
+    /// Returns completions for labels and symbols.
     pub fn proposed_symbols(&self) -> Vec<Proposal> {
         self.proposed(Space::Symbols, ProposalKind::Symbol)
     }
 
-    /// Macros, as proposals.
+    /// Returns completions for macros.
     pub fn proposed_macros(&self) -> Vec<Proposal> {
         self.proposed(Space::Macros, ProposalKind::Macro)
     }
@@ -271,7 +271,7 @@ impl Analysis {
 }
 
 impl Definition {
-    /// The word for it.
+    /// Returns the name of the kind.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Label => "label",

@@ -1,4 +1,4 @@
-//! What follows directives: [`times`], [`condition`], and [`parts`] between commas.
+//! Operands of directives: [`times`], [`condition`], and [`parts`] between commas.
 
 use npukit_base::Span;
 use npukit_isa::token::Token;
@@ -9,7 +9,7 @@ use crate::expression::{Fault, evaluate, evaluate_condition};
 use crate::spans::span_of;
 use crate::symbols::Symbols;
 
-/// `.rept NUMBER`
+/// Reads the operand of `.rept NUMBER`.
 pub(super) fn times(word: Token<'_>, tokens: &[Token<'_>], symbols: &Symbols) -> Result<usize, AsmError> {
     let found = evaluate(tokens, &|name| symbols.value(name));
     let value = whole(found, "rept", "a number of times", word, tokens)?;
@@ -26,7 +26,7 @@ pub(super) fn times(word: Token<'_>, tokens: &[Token<'_>], symbols: &Symbols) ->
     })
 }
 
-/// `.if EXPRESSION`
+/// Reads the operand of `.if EXPRESSION`.
 pub(super) fn condition(
     directive: &'static str,
     word: Token<'_>,
@@ -37,7 +37,7 @@ pub(super) fn condition(
     Ok(whole(found, directive, "a condition", word, tokens)? != 0)
 }
 
-/// `.ifdef NAME`
+/// Reads the operand of `.ifdef NAME`.
 pub(super) fn name<'a>(
     directive: &'static str,
     word: Token<'_>,
@@ -49,7 +49,7 @@ pub(super) fn name<'a>(
     }
 }
 
-/// The value of an expression that takes all of `tokens`.
+/// Returns the value of an expression that must extend over all of `tokens`.
 fn whole(
     found: Result<(i128, usize), Fault>,
     directive: &'static str,
@@ -71,7 +71,7 @@ fn whole(
     }
 }
 
-/// Something else, or nothing after `before`.
+/// Returns the error for unexpected tokens, or for missing ones after `before`.
 fn wrong(
     directive: &'static str,
     expected: &'static str,
@@ -85,27 +85,27 @@ fn wrong(
     AsmError::Argument { directive, expected, found, span: source_span(span), help: example(directive) }
 }
 
-/// A line with the directive.
+/// Returns an example of the directive.
 pub(super) fn example(directive: &str) -> &'static str {
     match directive {
-        "rept" => "as `.rept 4` or `.rept rows / 2`, with names that are defined above",
-        "ifdef" | "ifndef" => "as `.ifdef rows`",
-        "macro" => "as `.macro load row, size=4`",
-        "include" => "as `.include \"tiles.s\"`",
-        "else" | "endif" => "nothing follows it",
-        _ => "as `.if rows > 4 && rows != 8`, with names that are defined above",
+        "rept" => "for example `.rept 4` or `.rept rows / 2`, with names that are defined before",
+        "ifdef" | "ifndef" => "for example `.ifdef rows`",
+        "macro" => "for example `.macro load row, size=4`",
+        "include" => "for example `.include \"tiles.s\"`",
+        "else" | "endif" => "it has no operands",
+        _ => "for example `.if rows > 4 && rows != 8`, with names that are defined before",
     }
 }
 
-/// A part of a line.
+/// Part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part<'a> {
     pub text: &'a str,
     pub span: Span,
 }
 
-/// What stands between the commas of `text`, which starts at byte `start`; no parts of nothing. Commas within brackets
-/// or quotation marks are no ends.
+/// Splits `text`, which starts at byte `start`, at commas; empty text has no parts. Commas within
+/// brackets or quotation marks do not separate parts.
 pub(crate) fn parts(text: &str, start: usize) -> Vec<Part<'_>> {
     let (mut parts, mut from, mut at, mut open) = (Vec::new(), 0, 0, 0_usize);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -133,7 +133,7 @@ fn part(text: &str, from: usize, to: usize, start: usize) -> Part<'_> {
     Part { text, span: Span::new(begin, begin + text.len()) }
 }
 
-/// `"text"` without its marks.
+/// Returns the text between quotation marks.
 pub(crate) fn unquoted(text: &str) -> Option<&str> {
     text.strip_prefix('"')?.strip_suffix('"').filter(|inner| !inner.contains('"'))
 }

@@ -10,25 +10,25 @@ use super::macros::Macro;
 use super::{Expander, Line};
 use crate::error::{AsmError, source_span};
 
-/// A macro or repetition whose lines are being read.
+/// Macro or repetition whose lines are being read.
 pub(super) struct Collecting {
     pub opening: Line,
     pub span: Span,
     pub what: Block,
-    /// Blocks of its kind within it.
+    /// Number of nested blocks of the same kind.
     nested: usize,
     lines: Vec<Line>,
 }
 
 pub(super) enum Block {
     Macro(String, Macro),
-    /// Lines that nobody can call.
+    /// Lines of a macro whose first line is wrong, so that it cannot be called.
     NoMacro,
     Repeat(usize),
 }
 
 impl Block {
-    /// What begins it and what ends it.
+    /// Returns the directives that begin and end the block.
     pub const fn names(&self) -> (&'static str, &'static str) {
         match self {
             Self::Macro(..) | Self::NoMacro => ("macro", "endm"),
@@ -38,7 +38,7 @@ impl Block {
 }
 
 impl Expander<'_> {
-    /// Reads what follows as the lines of a block; where its first line is wrong, of the block `otherwise`.
+    /// Reads the following lines as a block; if its first line is wrong, as the block `otherwise`.
     pub(super) fn begin(
         &mut self,
         opening: &Line,
@@ -53,7 +53,7 @@ impl Expander<'_> {
         fault
     }
 
-    /// Takes in a line of a block, or ends it.
+    /// Adds a line to the block, or ends it.
     pub(super) fn collect(&mut self, line: &Line, directive: Option<(&'static str, Token<'_>)>) {
         let Some(collecting) = &mut self.collecting else { return };
         let (opening, closing) = collecting.what.names();
@@ -66,7 +66,7 @@ impl Expander<'_> {
         collecting.lines.push(line.clone());
     }
 
-    /// Does what a whole block says.
+    /// Processes a complete block.
     fn collected(&mut self) {
         let Some(Collecting { opening, what, lines, span, .. }) = self.collecting.take() else { return };
         match what {

@@ -1,4 +1,4 @@
-//! What reads on elsewhere: calls of macros, repetitions and included files.
+//! Continuation of reading elsewhere: macro calls, repetitions and included files.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{Expander, Limit, Line, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, inc
 use crate::error::{AsmError, source_span};
 
 impl Expander<'_> {
-    /// Reads on in lines that `by` makes.
+    /// Continues with lines that `by` generates.
     pub(super) fn enter(&mut self, what: &'static str, by: &Line, lines: Lines) {
         if self.frames.last().is_some_and(|frame| frame.depth >= MAX_CALLS) {
             return self.stop(&by.origin, &by.text, &Limit::CALLS);
@@ -20,14 +20,14 @@ impl Expander<'_> {
         self.push(lines, Some(call), 1);
     }
 
-    /// Notes that a line puts others there.
+    /// Records that a line generates others.
     fn called_at(&mut self, what: &'static str, line: &Line) -> usize {
         let code = self.comments.split(&line.text).0;
         let span = Span::new(code.len() - code.trim_start().len(), code.trim_end().len());
         self.sources.call(what, line.origin.place(span))
     }
 
-    /// Reads on in a macro.
+    /// Continues with the lines of a macro.
     pub(super) fn call(
         &mut self,
         found: &Macro,
@@ -43,7 +43,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    /// Reads on in a file.
+    /// Continues with the lines of a file.
     pub(super) fn include(
         &mut self,
         word: Token<'_>,

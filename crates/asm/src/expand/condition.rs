@@ -7,7 +7,7 @@ use super::{Origin, argument, stray};
 use crate::error::{AsmError, source_span};
 use crate::symbols::Symbols;
 
-/// A directive of conditions.
+/// Directive of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     If,
@@ -19,7 +19,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The directive of that name.
+    /// Returns the directive of that name.
     pub fn of(name: &str) -> Option<Self> {
         Some(match name {
             "if" => Self::If,
@@ -32,7 +32,7 @@ impl Part {
         })
     }
 
-    /// Whether its condition holds.
+    /// Whether the directive's condition holds.
     fn holds(self, word: Token<'_>, tokens: &[Token<'_>], symbols: &Symbols) -> Result<bool, AsmError> {
         match self {
             Self::If => argument::condition("if", word, tokens, symbols),
@@ -52,19 +52,19 @@ fn nothing(directive: &'static str, tokens: &[Token<'_>]) -> Result<(), AsmError
     Err(AsmError::Argument { directive, expected: "the end of the line", found, span, help })
 }
 
-/// An `.if` that is not closed.
+/// Open `.if`.
 #[derive(Debug)]
 struct Condition {
     origin: Origin,
     span: Span,
-    /// Whether its lines are read.
+    /// Whether its current lines are read.
     active: bool,
-    /// Whether a part of it has been read, or none is to be.
+    /// Whether a part of it has been read, or no part may be read.
     done: bool,
     has_else: bool,
 }
 
-/// Those that are open, the outermost first.
+/// Open conditions, the outermost first.
 #[derive(Debug, Default)]
 pub(super) struct Conditions(Vec<Condition>);
 
@@ -78,13 +78,13 @@ impl Conditions {
         self.0.len()
     }
 
-    /// Closes all but the first `keep`, and says where those begin.
+    /// Closes all conditions except the first `keep`, and returns where the closed ones begin.
     pub fn close(&mut self, keep: usize) -> Vec<(Origin, Span)> {
         let closed = self.0.drain(keep.min(self.0.len())..);
         closed.map(|condition| (condition.origin, condition.span)).collect()
     }
 
-    /// Does what a directive says; `base` conditions are from outside of the text.
+    /// Processes a directive; the first `base` conditions are from outside of the text.
     pub fn take(
         &mut self,
         part: Part,
@@ -116,7 +116,7 @@ impl Conditions {
         let is_read = self.is_active();
         let holds = if is_read { part.holds(word, tokens, symbols) } else { Ok(false) };
         let active = *holds.as_ref().unwrap_or(&false);
-        // Of one without an answer, no part is read.
+        // If the condition has no value, no part is read.
         let done = active || !is_read || holds.is_err();
         let span = Span::new(word.span.start.saturating_sub(1), word.span.end);
         self.0.push(Condition { origin: origin.clone(), span, active, done, has_else: false });

@@ -1,33 +1,33 @@
-//! [`Frame`]: a text or a body whose lines are read.
+//! [`Frame`]: a text or a body whose lines are being read.
 
 use std::sync::Arc;
 
 use super::substitute::{Layer, Substitutions, TooLong, substitute};
 use super::{Line, MAX_LINE_BYTES, Origin};
 
-/// Where lines are read.
+/// Source of lines.
 pub(crate) struct Frame {
     pub lines: Lines,
-    /// What put them there.
+    /// Call that generated the lines.
     pub call: Option<usize>,
-    /// Macros and repetitions around them.
+    /// Number of macros and repetitions around the lines.
     pub depth: usize,
-    /// Conditions that were open before.
+    /// Number of conditions that were open before.
     pub conditions: usize,
 }
 
-/// Lines and how far they are read.
+/// Lines with the current position.
 pub(crate) enum Lines {
     Text { source: usize, text: Arc<str>, at: usize, number: usize },
     Body { lines: Arc<[Line]>, at: usize, body: Body },
 }
 
-/// What the lines of a body become.
+/// Substitutions in the lines of a body.
 pub(crate) enum Body {
     Macro {
-        /// Of the parameters, by name.
+        /// Values of the parameters, by name.
         values: Vec<(String, String)>,
-        /// What `\@` stands for.
+        /// Number for `\@`.
         number: usize,
     },
     Repeat {
@@ -37,7 +37,7 @@ pub(crate) enum Body {
 }
 
 impl Frame {
-    /// The text that is read, if it is one.
+    /// Returns the index of the text that is read, if it is a text.
     pub fn source(&self) -> Option<usize> {
         match &self.lines {
             Lines::Text { source, .. } => Some(*source),
@@ -45,7 +45,7 @@ impl Frame {
         }
     }
 
-    /// The next line; an error with the line that is too long with its substitutions.
+    /// Returns the next line; the error has the line that becomes too long by its substitutions.
     pub fn next(&mut self, is_collecting: bool) -> Option<Result<Line, (Origin, String)>> {
         let (call, depth) = (self.call, self.depth);
         match &mut self.lines {
@@ -73,7 +73,7 @@ impl Frame {
 }
 
 impl Body {
-    /// The line at `at`, or the first one when it is repeated.
+    /// Returns the line at `at`, or the first one if the body is repeated.
     fn line<'a>(&mut self, lines: &'a [Line], at: &mut usize) -> Option<&'a Line> {
         if let Self::Repeat { done, times } = self {
             if *at == lines.len() {
@@ -93,7 +93,7 @@ impl Body {
                 "@" => Some(number.to_string()),
                 _ => values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()),
             },
-            // A repetition within this one has its own count.
+            // A nested repetition has its own counter.
             Self::Repeat { done, .. } => (name == "+" && !is_collecting).then(|| done.to_string()),
         };
         let with = Substitutions { value_of: &value_of, separates: matches!(self, Self::Macro { .. }) };

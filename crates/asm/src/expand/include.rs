@@ -1,14 +1,14 @@
-//! `.include "FILE"`: [`path`] of the file, where it lies ([`beside`]) and its [`text`].
+//! `.include "FILE"`: the [`path`] in the line, its location ([`beside`]) and its [`text`].
 
 use npukit_base::{Span, is_utf16};
 
 use super::argument::{example, parts, unquoted};
 use crate::error::{AsmError, source_span};
 
-/// Gives the bytes of the file at a path, or says why there are none.
+/// Function that returns the bytes of the file at a path, or the reason why it cannot be read.
 pub type Files<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
 
-/// The file that a line names.
+/// Returns the path in a line.
 pub(super) fn path(word: Span, start: usize, rest: &str) -> Result<(String, Span), AsmError> {
     let found = parts(rest, start);
     if let [part] = found[..]
@@ -23,7 +23,8 @@ pub(super) fn path(word: Span, start: usize, rest: &str) -> Result<(String, Span
     Err(AsmError::Argument { directive: "include", expected, found, span: source_span(span), help })
 }
 
-/// The path of `location` in the folder of the file called `name`, without needless steps.
+/// Returns the path of `location` relative to the folder of the file `name`, without redundant
+/// parts.
 pub(crate) fn beside(name: &str, location: &str) -> String {
     let folder = name.rfind(['/', '\\']).map_or("", |end| &name[..=end]);
     let is_absolute = location.starts_with(['/', '\\']);
@@ -40,11 +41,11 @@ pub(crate) fn beside(name: &str, location: &str) -> String {
     steps.join("/")
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub(super) fn text(files: &Files<'_>, path: &str) -> Result<String, String> {
     let bytes = files(path)?;
     if is_utf16(&bytes) {
-        return Err("it is UTF-16 text, which is to be saved as UTF-8".to_owned());
+        return Err("it is UTF-16 text; save it as UTF-8".to_owned());
     }
     String::from_utf8(bytes)
         .map_err(|error| format!("byte {} of it is not UTF-8 text", error.utf8_error().valid_up_to()))

@@ -1,4 +1,4 @@
-//! [`Macro`]: its parameters, and what they stand for in a call.
+//! [`Macro`]: its parameters, and their values in a call.
 
 use std::sync::Arc;
 
@@ -22,7 +22,8 @@ pub(super) struct Parameter {
 }
 
 impl Macro {
-    /// `NAME a, b=DEFAULT`, which starts at byte `start`; gives the name and the macro without lines.
+    /// Parses `NAME a, b=DEFAULT`, which starts at byte `start`; returns the name, and the macro
+    /// without lines.
     pub fn parse(word: Span, start: usize, text: &str) -> Result<(String, Self), AsmError> {
         let name = tokens(text, start).first().copied().filter(|name| Symbols::is_name(name.text));
         let Some(name) = name else { return Err(wrong("a name", text, word)) };
@@ -38,7 +39,7 @@ impl Macro {
         Ok((name.text.to_owned(), Self { parameters, lines: Arc::new([]) }))
     }
 
-    /// What the parameters stand for when `text` follows the name of the macro.
+    /// Returns the values of the parameters if `text` follows the name of the macro.
     pub fn values(&self, name: &str, span: Span, text: &str) -> Result<Vec<(String, String)>, AsmError> {
         let error = |reason: String, span| AsmError::Call {
             name: name.to_owned(),
@@ -69,7 +70,7 @@ impl Macro {
         self.parameters.iter().zip(values).map(value).collect()
     }
 
-    /// The parameter that an argument is for, and its value.
+    /// Returns the parameter of an argument, and its value.
     fn argument<'a>(&self, place: usize, text: &'a str) -> Result<(usize, &'a str), String> {
         let position = |name: &str| self.parameters.iter().position(|parameter| parameter.name == name);
         if let Some((name, value)) = text.split_once('=')
@@ -84,10 +85,10 @@ impl Macro {
         let names = self.parameters.iter().map(|parameter| parameter.name.as_str());
         let near = text.split_once('=').and_then(|(name, _)| closest(name.trim(), names));
         let meant = near.map_or_else(String::new, |near| format!(" (did you mean `{near}=`?)"));
-        Err(format!("takes {takes}, this is one more{meant}"))
+        Err(format!("takes {takes}, but more are given{meant}"))
     }
 
-    /// `load row, size=4`
+    /// Formats a call such as `load row, size=4`.
     fn usage(&self, name: &str) -> String {
         let parameter = |parameter: &Parameter| match &parameter.default {
             Some(default) => format!("{}={default}", parameter.name),

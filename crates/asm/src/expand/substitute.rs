@@ -1,37 +1,38 @@
-//! [`substitute`]: a line with what its `\` names stand for; [`Layer`] says where each part of it was.
+//! [`substitute`]: replaces the `\` names of a line by their values; [`Layer`] maps each part to
+//! its origin.
 
 use std::sync::Arc;
 
 use npukit_base::Span;
 
-/// What a `\` may be followed by.
+/// Values of the names after `\`.
 pub(crate) struct Substitutions<'a> {
-    /// The value of a name, `@` or `+`; none leaves it as it is.
+    /// Returns the value of a name, `@` or `+`; `None` keeps the text.
     pub value_of: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether `\()` is nothing.
+    /// Whether `\()` is replaced by nothing.
     pub separates: bool,
 }
 
-/// The line before something of it was replaced.
+/// Mapping of a line to the line before a replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layer {
     pieces: Vec<Piece>,
-    /// What was replaced earlier.
+    /// Mapping of earlier replacements.
     below: Option<Arc<Layer>>,
 }
 
-/// A part of a line.
+/// Part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
-    /// First byte now.
+    /// First byte in the new line.
     at: usize,
-    /// Where it was before.
+    /// Location in the old line.
     from: Span,
     replaced: bool,
 }
 
 impl Layer {
-    /// Where in the source's line the bytes were.
+    /// Returns the location of bytes in the source's line.
     pub fn before(&self, span: Span) -> Span {
         let (first, last) = (self.piece(span.start), self.piece(span.end.saturating_sub(1).max(span.start)));
         let at = |piece: Piece, offset: usize| (piece.from.start + (offset - piece.at)).min(piece.from.end);
@@ -41,20 +42,21 @@ impl Layer {
         self.below.as_ref().map_or(span, |below| below.before(span))
     }
 
-    /// The piece that holds a byte.
+    /// Returns the piece that contains a byte.
     fn piece(&self, offset: usize) -> Piece {
         let after = self.pieces.partition_point(|piece| piece.at <= offset);
         let found = self.pieces.get(after.saturating_sub(1)).copied();
-        // Default: a line of nothing has no pieces.
+        // Default: an empty line has no pieces.
         found.unwrap_or(Piece { at: offset, from: Span::default(), replaced: false })
     }
 }
 
-/// The line longer than `limit`.
+/// The line became longer than `limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// `text` with its substitutions, and its layer above `below` where there are any.
+/// Substitutes the names in `text`; returns the new text, and its layer above `below` if there were
+/// any.
 ///
 /// # Errors
 ///
@@ -89,7 +91,8 @@ pub(crate) fn substitute(
     Ok((line, Some(Arc::new(Layer { pieces, below: below.cloned() }))))
 }
 
-/// `text` with values in place of what stands at the spans, which follow each other, and its layer above `below`.
+/// Replaces the text at the spans, which are in ascending order, by values; returns the new text,
+/// and its layer above `below`.
 pub(crate) fn replaced(
     text: &str,
     below: Option<&Arc<Layer>>,
@@ -111,7 +114,8 @@ pub(crate) fn replaced(
     (line, Some(Arc::new(Layer { pieces, below: below.cloned() })))
 }
 
-/// The next `\` from byte `at` on, and what follows it: a name, `@`, `+`, `()` or nothing.
+/// Returns the next `\` starting at byte `at`, and the text after it: a name, `@`, `+`, `()` or
+/// nothing.
 fn next_name(text: &str, at: usize) -> Option<(usize, &str)> {
     let start = at + text.get(at..)?.find('\\')?;
     let rest = text.get(start + 1..)?;

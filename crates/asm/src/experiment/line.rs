@@ -1,4 +1,4 @@
-//! [`statement`]: a line of an experiment, and [`MemoryRange::parse`].
+//! [`statement`]: parses a line of an experiment; also [`MemoryRange::parse`].
 
 use npukit_base::Span;
 use npukit_isa::token::{Token, tokens};
@@ -9,19 +9,20 @@ use crate::expand::{Part, beside, parts, unquoted};
 use crate::expression::{Fault, evaluate};
 use crate::symbols::Symbols;
 
-/// What names on a line stand for.
+/// Context of the names on a line.
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'a> {
-    /// Numbers.
+    /// Symbols with their numbers.
     pub symbols: &'a Symbols,
-    /// The file of the line, which others lie beside.
+    /// File of the line, to which paths are relative.
     pub file: &'a str,
 }
 
 const RANGE: &str = "a memory's range";
 const VALUES: &str = "values or a file's name in quotation marks";
 
-/// What a line says whose `directive` is followed by `rest`, from byte `start` of it on. `word` is the directive's name.
+/// Parses a line with `directive` followed by `rest`, which starts at byte `start`. `word` is the
+/// location of the directive's name.
 pub(crate) fn statement(
     directive: &'static str,
     word: Span,
@@ -58,7 +59,7 @@ pub(crate) fn statement(
     }
 }
 
-/// Refuses anything behind `.wait`.
+/// Rejects any text after `.wait`.
 pub(crate) fn no_more(word: Span, (start, rest): (usize, &str)) -> Result<(), AsmError> {
     let Some(part) = parts(rest, start).first().copied().filter(|part| !part.text.is_empty()) else {
         return Ok(());
@@ -89,7 +90,7 @@ impl Line<'_> {
         if is_name { Ok(name.to_owned()) } else { Err(self.wrong("a name", Some(part))) }
     }
 
-    /// `MEMORY`, `MEMORY[A]` or `MEMORY[A:B]`.
+    /// Parses `MEMORY`, `MEMORY[A]` or `MEMORY[A:B]`.
     fn range(&self, part: Part<'_>) -> Result<MemoryRange, AsmError> {
         let Some((memory, inside)) = in_brackets(part.text) else {
             return Err(self.wrong(RANGE, Some(part)));
@@ -108,17 +109,17 @@ impl Line<'_> {
         let end = end.filter(|(end, _)| !end.trim().is_empty());
         let end = end.map(|(end, at)| self.address(end, at, part)).transpose()?;
         if end.is_some_and(|end| end < start) {
-            return Err(self.wrong("a range that does not end before it begins", Some(part)));
+            return Err(self.wrong("a range whose end is not before its start", Some(part)));
         }
         Ok(MemoryRange { memory, start, end, is_one })
     }
 
     fn address(&self, text: &str, at: usize, part: Part<'_>) -> Result<u64, AsmError> {
         let value = self.integer(Part { text, span: Span::new(at, at + text.len()) }, "an address")?;
-        u64::try_from(value).map_err(|_| self.wrong("an address from 0 on", Some(part)))
+        u64::try_from(value).map_err(|_| self.wrong("a non-negative address", Some(part)))
     }
 
-    /// Either a file, or numbers: all of them are real as soon as one is written with a point or an exponent.
+    /// Parses a file name, or numbers: all are real if one has a decimal point or an exponent.
     fn values(&self, parts: &[Part<'_>]) -> Result<Values, AsmError> {
         match parts {
             [] => Err(self.wrong(VALUES, None)),
@@ -139,14 +140,14 @@ impl Line<'_> {
         }
     }
 
-    /// `=VALUE` behind `tolerance`.
+    /// Parses `=VALUE` after `tolerance`.
     fn tolerance(&self, part: Part<'_>, text: &str) -> Result<f64, AsmError> {
         let value = text.trim_start().strip_prefix('=').map(str::trim);
         let value = value.and_then(|text| text.parse().ok()).filter(|value: &f64| *value >= 0.0);
-        value.ok_or_else(|| self.wrong("a tolerance from 0 on, as `tolerance=0.01`,", Some(part)))
+        value.ok_or_else(|| self.wrong("a non-negative tolerance, as `tolerance=0.01`,", Some(part)))
     }
 
-    /// The value of an expression that takes the whole part.
+    /// Returns the value of an expression that must extend over the whole part.
     fn integer(&self, part: Part<'_>, expected: &'static str) -> Result<i128, AsmError> {
         let all: Vec<Token<'_>> = tokens(part.text, part.span.start);
         match evaluate(&all, &|name| self.names.symbols.value(name)) {
@@ -160,7 +161,7 @@ impl Line<'_> {
     }
 }
 
-/// A number that is written with a point or an exponent, or `inf` or `nan`.
+/// Returns a number with a decimal point or an exponent, or `inf` or `nan`.
 fn real(text: &str) -> Option<f64> {
     let digits = text.trim_start_matches(['+', '-']);
     let is_word = matches!(digits, "inf" | "nan");
@@ -171,7 +172,8 @@ fn real(text: &str) -> Option<f64> {
     (is_word || is_decimal).then(|| text.parse().ok()).flatten()
 }
 
-/// The name before brackets, which may stand in quotation marks, and what is in them; none when they do not match.
+/// Returns the name before brackets, which may be quoted, and the text in them; `None` if the
+/// brackets do not match.
 pub(super) fn in_brackets(text: &str) -> Option<(&str, Option<&str>)> {
     let (name, inside) = match text.split_once('[') {
         Some((name, rest)) => (name.trim(), Some(rest.trim_end().strip_suffix(']')?)),
@@ -182,8 +184,8 @@ pub(super) fn in_brackets(text: &str) -> Option<(&str, Option<&str>)> {
 }
 
 impl MemoryRange {
-    /// What `text` on a command line means: `MEMORY`, `MEMORY[A]` or `MEMORY[A:B]`, with numbers. None when it is
-    /// something else.
+    /// Parses a range on a command line: `MEMORY`, `MEMORY[A]` or `MEMORY[A:B]`, with numbers.
+    /// `None` if the text is not a range.
     pub fn parse(text: &str) -> Option<Self> {
         let names = Names { symbols: &Symbols::default(), file: "" };
         let line = Line { directive: "data", word: Span::default(), names };
@@ -191,17 +193,19 @@ impl MemoryRange {
     }
 }
 
-/// A line with the directive.
+/// Returns an example of the directive.
 fn example(directive: &str) -> &'static str {
     match directive {
         "data" => {
-            "as `.data dram0[4], 1, -2, 0x30` for a memory's own integers, `.data dram0[4], 0.5, 2.0` for real values or `.data dram0[4], \"weights.npy\"`"
+            "for example `.data dram0[4], 1, -2, 0x30` for a memory's own integers, `.data dram0[4], 0.5, 2.0` for real values or `.data dram0[4], \"weights.npy\"`"
         }
-        "input" => "as `.input x, dram0[0:16]`, with values or a file behind it where nobody has to give it",
-        "output" => "as `.output y, dram0[16:32]`",
-        WAIT => "as `.wait`, where the host waits until all instructions above are complete",
+        "input" => {
+            "for example `.input x, dram0[0:16]`, followed by values or a file if the input is optional"
+        }
+        "output" => "for example `.output y, dram0[16:32]`",
+        WAIT => "for example `.wait`: the host waits until all instructions above are complete",
         _ => {
-            "as `.expect acc[0], 1, -2`, `.expect acc[0], 0.5, tolerance=0.01` or `.expect acc[0:4], \"expected.npy\"`"
+            "for example `.expect acc[0], 1, -2`, `.expect acc[0], 0.5, tolerance=0.01` or `.expect acc[0:4], \"expected.npy\"`"
         }
     }
 }

@@ -1,4 +1,4 @@
-//! [`separate`]: the experiment of a text in a language of its own.
+//! [`separate`]: extracts the experiment from a text in another language.
 
 use npukit_base::{Span, without_bom};
 
@@ -9,23 +9,23 @@ use crate::expand::Sources;
 use crate::place::Place;
 use crate::symbols::Symbols;
 
-/// A text without the lines of its experiment.
+/// Text without the lines of its experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Separated {
-    /// The text, in which every byte is where it was; spaces are in place of these lines.
+    /// Text in which every byte keeps its place; the removed lines are replaced by spaces.
     pub text: String,
-    /// What they say.
+    /// Experiment of the removed lines.
     pub experiment: Experiment,
-    /// The text as it was.
+    /// The original text.
     pub sources: Sources,
 }
 
-/// Takes the lines of an experiment out of `text`, which is in a language whose lines do not begin like them; `name` is
-/// the file's.
+/// Removes the lines of an experiment from `text`, whose language has no lines that begin with such
+/// directives; `name` is the file's name.
 ///
 /// # Errors
 ///
-/// [`AsmErrors`] with every fault of these lines.
+/// [`AsmErrors`] with all faults of these lines.
 pub fn separate(name: &str, text: &str, comments: Comments) -> Result<Separated, AsmErrors> {
     let mut found = Separated::default();
     let (_, whole) = found.sources.add(name, without_bom(text));
@@ -39,7 +39,7 @@ pub fn separate(name: &str, text: &str, comments: Comments) -> Result<Separated,
                 let rest = code.get(word.end..).unwrap_or_default();
                 let span = Span::new(start + word.start - 1, start + code.trim_end().len());
                 let word_span = Span::new(start + word.start, start + word.end);
-                // Such a language has no instructions that go on beside others.
+                // Such a language has no asynchronous instructions.
                 if directive == WAIT {
                     errors.extend(no_more(word_span, (start + word.end, rest)).err());
                     found.text += &blank(line);
@@ -58,12 +58,12 @@ pub fn separate(name: &str, text: &str, comments: Comments) -> Result<Separated,
     if errors.is_empty() { Ok(found) } else { Err(Faults::new(name, text, errors)) }
 }
 
-/// As many bytes of spaces.
+/// Returns spaces with the same number of bytes.
 fn blank(line: &str) -> String {
     line.chars().map(|c| if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) }).collect()
 }
 
-/// The directive that a line is, and where its name stands in it.
+/// Returns the directive of a line, and the location of its name.
 fn directive(code: &str) -> Option<(&'static str, Span)> {
     let dot = code.len() - code.trim_start().len();
     let rest = code.get(dot..)?.strip_prefix('.')?;

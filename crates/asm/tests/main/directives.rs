@@ -56,7 +56,7 @@ fn symbols_are_numbers_other_symbols_and_sums() {
     let large = errors(".equ a, 99999999999999999999");
     assert_eq!(
         large,
-        ["`99999999999999999999` is no number of at most 64 bits: write 64, 0x40 or 0b100_0000"]
+        ["`99999999999999999999` is not a number of at most 64 bits: write 64, 0x40 or 0b100_0000"]
     );
     let tail = errors(".equ a, 1\n.equ b, a c");
     assert_eq!(tail, ["`.equ` needs a name, a comma and a value, not the value `ac`"]);
@@ -79,7 +79,7 @@ fn operands_are_expressions() {
 fn variables_change_and_other_symbols_do_not() {
     assert_eq!(bytes(".set i, 1\ngo i\n.set i, i*2\ngo i\ni = i + 5\ngo i"), [0x10, 1, 0x10, 2, 0x10, 7]);
     for wrong in [".equ i, 1\n.set i, 2", ".set i, 1\n.equ i, 2", "i = 1\ni: go 1", "i: go 1\ni = 1"] {
-        assert_eq!(errors(wrong), ["`i` is defined already"], "{wrong}");
+        assert_eq!(errors(wrong), ["`i` is already defined"], "{wrong}");
     }
     assert_eq!(errors(".set i"), ["`.set` needs a name, a comma and a value, not the end of the line"]);
     assert_eq!(errors("i = 1 2"), ["`.set` needs a name, a comma and a value, not the value `12`"]);
@@ -89,7 +89,7 @@ fn variables_change_and_other_symbols_do_not() {
 fn a_label_is_its_instructions_field() {
     assert_eq!(bytes("here: go 7\ngo here\ngo here + 1"), [0x10, 7, 0x10, 7, 0x10, 8]);
     assert_eq!(errors("here: go 7\nhere: go 8").len(), 1);
-    // An instruction without such a field gives its label no value.
+    // A label of an instruction without such a field has no value.
     assert_eq!(errors("there: set 1\ngo there").len(), 1);
     assert_eq!(errors("12: go 7").len(), 1);
 }
@@ -100,7 +100,7 @@ fn reserved_bits_are_said_by_their_operand() {
     for wrong in ["go 7, rsv = 0x80", "go 7, rsv = 0x1100", "go 7, rsv = x"] {
         let found = errors(wrong);
         assert!(
-            found.len() == 1 && found[0].ends_with("has bits that are not reserved: those are 11:8"),
+            found.len() == 1 && found[0].ends_with("sets bits that are not reserved: reserved are 11:8"),
             "{found:?}"
         );
     }
@@ -116,7 +116,7 @@ fn reserved_bits_are_said_by_their_operand() {
     let said = listing(&[0x13, 7], ByteOrder::Big, Words::Bytes);
     assert!(said.starts_with("go 7, rsv=0x300 ; Go: reserved bits 9:8 are not 0"), "{said}");
     assert_eq!(bytes(&said), [0x13, 7]);
-    // A field that is wrong as well, and an instruction without the operand, are words.
+    // An instruction with another fault, or without the operand, is printed as a word.
     assert!(listing(&[0x13, 201], ByteOrder::Big, Words::Bytes).starts_with(".word 13c9 ; Go: "));
     assert!(listing(&[0x21, 1], ByteOrder::Big, Words::Bytes).starts_with(".word 2101 ; Near: "));
 }
@@ -125,7 +125,7 @@ fn reserved_bits_are_said_by_their_operand() {
 fn reserved_bits_beyond_64_are_words() {
     let mut word = [0x60, 0, 0, 0, 0, 0, 0, 0, 0, 5];
     assert!(listing(&word, ByteOrder::Big, Words::Bytes).starts_with("wide, rsv=0x5 ; "));
-    // After another instruction, so that offsets count.
+    // The instruction is not the first one, so that its offset is not 0.
     let after: Vec<u8> = [0x10, 7].into_iter().chain(word).collect();
     assert!(listing(&after, ByteOrder::Big, Words::Bytes).starts_with("go 7\nwide, rsv=0x5 ; "));
     word[1] = 1;
@@ -155,7 +155,8 @@ fn an_error_is_that_of_the_first_form_or_of_the_one_that_read_furthest() {
     assert_eq!(errors("mv all of"), ["expected the end of the line, found `of`"]);
 }
 
-/// Each wait counts the instructions above it, in repetitions and macros too; nothing stands behind one.
+/// Each wait has the number of instructions before it, in repetitions and macros too; it has no
+/// operands.
 #[test]
 fn waits_know_what_is_above_them() {
     let positions = |text: &str| -> Vec<usize> {

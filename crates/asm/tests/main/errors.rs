@@ -1,4 +1,4 @@
-//! What a person sees of a file with faults.
+//! Rendered errors of a file with faults.
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use npukit_asm::{AsmError, assemble};
@@ -89,7 +89,7 @@ fn every_fault_of_a_file_is_drawn() {
         "   ·        ╰── here",
         " 7 │ wide",
         "   ╰────",
-        "  help: the bytes of one instruction in file order, as `.word 0500070000000010`",
+        "  help: give the bytes of one instruction in file order, as `.word 0500070000000010`",
         "",
         "Error: asm::syntax",
         "",
@@ -120,7 +120,8 @@ fn what_is_wrong_is_said() {
         (".wrd 12", "there is no directive `.wrd`"),
         (".context aly", "there is no context `aly`"),
         ("jump 1", "there is no instruction `jump`"),
-        // No code of a name that nothing has, and no number for a field that takes names only.
+        // A code of the field's values without a name is not listed, nor a number for a field that
+        // only takes names.
         (".context alu\nalu 1(2)", "expected `nop`, `neg` or `add`, found `1`"),
         (".context alu\nalu sub(2, 3)", "expected `nop`, `neg` or `add`, found `sub`"),
         (".equ one, 1\n.context alu\nalu one(2)", "expected `nop`, `neg` or `add`, found `one`"),
@@ -131,7 +132,7 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// A bracket for another is not a slip of the pen, a letter in a name is.
+/// A wrong bracket is not treated as a typing error, a wrong letter in a name is.
 #[test]
 fn only_words_are_suggested() {
     let help = |text: &str| {

@@ -1,4 +1,4 @@
-//! `.include`, `.macro`, `.rept` and `.if`: what they make, and what is said of wrong ones.
+//! `.include`, `.macro`, `.rept` and `.if`: generated lines, and errors.
 
 use npukit_asm::{
     MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES, assemble_with, list,
@@ -24,7 +24,7 @@ fn files(path: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The values of the `wide` instructions of a text.
+/// Returns the values of the `wide` instructions of a text.
 fn values(text: &str) -> Vec<u32> {
     let bytes = assemble_with(&toy(), "p.s", text, &files).unwrap().bytes;
     let words = bytes.chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap()) & 0xff_ffff);
@@ -36,7 +36,7 @@ fn errors(text: &str) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// What is said of the only fault of a text: message and help.
+/// Returns message and help of the only fault of a text.
 fn fault(text: &str) -> (String, String) {
     let errors = assemble_with(&toy(), "p.s", text, &files).unwrap_err().errors;
     assert_eq!(errors.len(), 1, "{text}: {errors:?}");
@@ -51,7 +51,7 @@ fn macros_have_parameters() {
     assert_eq!(values(".macro w x\n.equ s_\\x\\()_t, \\x\nwide s_\\x\\()_t\n.endm\nw 3\nw 4"), [3, 4]);
     assert_eq!(values(".macro w\n.equ s\\@, 8+\\@\nwide s\\@\n.endm\nw\nw"), [8, 9]);
     assert_eq!(values(".macro w a\nwide \\a\n.endm\nw \"3 + 4\" ; seven"), [7]);
-    // A macro may have the name of an instruction, and may make another macro.
+    // A macro may have the name of an instruction, and may define another macro.
     assert_eq!(values(".macro mode a\nwide \\a\n.endm\nmode 3"), [3]);
     assert_eq!(values(".macro twice\n.macro once a\nwide \\a\n.endm\n.endm\ntwice\nonce 4"), [4]);
 }
@@ -77,7 +77,7 @@ fn conditions_choose() {
         values(".equ a, 0\n.ifdef a\nwide 1\n.endif\n.ifndef a\nwide 2\n.else\nwide 3\n.endif"),
         [1, 3]
     );
-    // What is not read may be anything but a condition.
+    // Lines that are not read may contain anything except conditions.
     assert_eq!(values(".if 0\nnonsense\n.endm\n.if b\n.else\n.endif\n.else\nwide 5\n.endif"), [5]);
     let recursive = ".macro down n\n.if \\n\nwide \\n\ndown \"\\n - 1\"\n.endif\n.endm\ndown 3";
     assert_eq!(values(recursive), [3, 2, 1]);
@@ -106,7 +106,7 @@ fn faults_say_what_put_their_line_there() {
     );
     let (_, help) = fault("noop: mode on\n .include \"wrong.s\" ; x");
     assert_eq!(help, "did you mean `off`?\nincluded at p.s:2:2: `.include \"wrong.s\"`");
-    // The place of an argument is that of its parameter.
+    // An error in an argument is reported at the parameter's place.
     let error = assemble_with(&toy(), "p.s", ".macro m a\n mode 1+\\a\n.endm\nm 99", &files).unwrap_err();
     assert_eq!((error.errors[0].span().offset(), error.errors[0].span().len()), (17, 4));
 }
@@ -115,7 +115,7 @@ fn faults_say_what_put_their_line_there() {
 fn wrong_directives_are_told() {
     let cases = [
         (".include \"none.s\"", "cannot include `none.s`: there is no such file"),
-        (".include \"wide.s\"", "cannot include `wide.s`: it is UTF-16 text, which is to be saved as UTF-8"),
+        (".include \"wide.s\"", "cannot include `wide.s`: it is UTF-16 text; save it as UTF-8"),
         (".include \"bytes.s\"", "cannot include `bytes.s`: byte 1 of it is not UTF-8 text"),
         (
             ".include \"cycle.s\"",
@@ -123,12 +123,12 @@ fn wrong_directives_are_told() {
         ),
         (".include", "`.include` needs a file's name in quotation marks, not the end of the line"),
         (".include tiles.s", "`.include` needs a file's name in quotation marks, not `tiles.s`"),
-        (".include \"chain.s\"", "files include each other too deep: the limit is 16"),
+        (".include \"chain.s\"", "included files are nested too deeply: the limit is 16"),
         (".macro", "`.macro` needs a name, not the end of the line"),
         (".macro 1", "`.macro` needs a name, not `1`"),
         (".macro m a b\n.endm", "`.macro` needs names with commas between them, not `a b`"),
         (".macro m a, a\n.endm", "`.macro` needs each parameter once, not `a`"),
-        (".macro m\n.endm\n.macro M\n.endm", "`M` is defined already"),
+        (".macro m\n.endm\n.macro M\n.endm", "`M` is already defined"),
         (".macro m\nmode on", "`.macro` has no `.endm`"),
         (".macro m\n.rept 2\n.endm\nm", "`.rept` has no `.endr`"),
         (".rept 2\nmode on", "`.rept` has no `.endr`"),
@@ -147,22 +147,22 @@ fn wrong_directives_are_told() {
         (".if\n.endif", "`.if` needs a condition, not the end of the line"),
         (".ifdef 1\n.endif", "`.ifdef` needs a name, not `1`"),
         (".if 1\n.endif 1", "`.endif` needs the end of the line, not `1`"),
-        ("a: .rept 2", "a label stands before an instruction, not before `.rept`"),
-        (".macro m\n.endm\na: m", "a label stands before an instruction, not before macro `m`"),
+        ("a: .rept 2", "a label must be before an instruction, not before `.rept`"),
+        (".macro m\n.endm\na: m", "a label must be before an instruction, not before macro `m`"),
         (".macro m a\n.endm\nm", "macro `m` needs a value for `a`"),
-        (".macro m a\n.endm\nm 1, 2", "macro `m` takes 1 argument, this is one more"),
+        (".macro m a\n.endm\nm 1, 2", "macro `m` takes 1 argument, but more are given"),
         (
             ".macro m size\n.endm\nm 1, sise=2",
-            "macro `m` takes 1 argument, this is one more (did you mean `size=`?)",
+            "macro `m` takes 1 argument, but more are given (did you mean `size=`?)",
         ),
         (".macro m a\n.endm\nm 1, a=2", "macro `m` has two values for `a`"),
-        ("mode \\a", "`\\a` is no parameter here"),
-        (".macro m\nm\n.endm\nm", "macros and repetitions are too deep: the limit is 64"),
+        ("mode \\a", "`\\a` is not a parameter here"),
+        (".macro m\nm\n.endm\nm", "macros and repetitions are nested too deeply: the limit is 64"),
         (
             ".include \"large.s\"\n.include \"large.s\"",
             "included files have too many bytes: the limit is 67108864",
         ),
-        (".rept 100001\n;\n.endr", "macros and repetitions make too many lines: the limit is 100000"),
+        (".rept 100001\n;\n.endr", "macros and repetitions generate too many lines: the limit is 100000"),
         (".macro m a\nm \\a\\a\n.endm\nm 0123456789012345", "a line has too many bytes: the limit is 65536"),
     ];
     for (text, message) in cases {

@@ -1,4 +1,4 @@
-//! Texts laid out: white space changes, nothing else does.
+//! Formatted texts: only white space changes.
 
 use npukit_asm::{Style, assemble, format};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn a_text_has_one_layout() {
     assert_eq!(laid_out(text).lines().collect::<Vec<_>>(), expected);
 }
 
-/// A line that is a whole, or a block of them.
+/// A single line, or a block of lines.
 fn lines() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
         "copy[3],16",

@@ -1,4 +1,4 @@
-//! Operands in any order, parts that may be left out, sets of named bits.
+//! Operands in any order, optional parts, sets of named bits.
 
 use npukit_asm::{assemble, disassemble};
 use npukit_base::BitRange;
@@ -14,7 +14,7 @@ fn spec() -> IsaSpec {
         .with_field("c", range(6, 3), number(), "")
         .with_field("flags", range(9, 3), FieldKind::set([(0, "one"), (2, "three")]), "")
         .with_form("load(?.{flags}?) (*a={a}; b={b}?; c={c}?*)", Vec::new());
-    // The first form says no `y`, and is not to be printed where that is another than it is read with.
+    // The first form omits `y`, and must not be printed if `y` has another value than its default.
     let pair = row("Pair", 2)
         .with_field("x", range(0, 3), number(), "")
         .with_field("y", range(3, 3), number(), "")

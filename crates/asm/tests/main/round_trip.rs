@@ -52,7 +52,10 @@ fn instructions_remember_their_line() {
 fn a_partial_instruction_is_named() {
     let disassembly = disassemble(&toy(), &[0x20, 0x03, 0x40]);
     assert_eq!(disassembly.problems, [DecodeError::Truncated { offset: 2, have: 1, need: 2 }]);
-    assert_eq!(disassembly.to_string(), "mode on\n; byte 0x2: 1 bytes are left of an instruction of 2\n");
+    assert_eq!(
+        disassembly.to_string(),
+        "mode on\n; byte 0x2: only 1 of the 2 bytes of an instruction are left\n"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A big-endian set with two word sizes and a context: what no single target has at once.
+//! A big-endian set with two word sizes and a context: a combination that no single target has.
 
 use npukit_base::BitRange;
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec, Radix, When};

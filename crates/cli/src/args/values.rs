@@ -1,4 +1,4 @@
-//! Values of arguments, from what a person types.
+//! Parsers of argument values.
 
 use npukit::{GivenRange, MemFile, QuantiseMethod};
 
@@ -7,16 +7,16 @@ pub fn mem_file(text: &str) -> Result<MemFile, String> {
         .ok_or_else(|| "must be NAME=FILE or NAME@ADDRESS=FILE, as `dram0@0x100=x.npy`".to_owned())
 }
 
-/// `batch=8`
+/// Parses `batch=8`.
 pub fn dimension(text: &str) -> Result<(String, usize), String> {
-    // Exporters call dimensions `a=b` at times: the last sign counts.
+    // Some exporters name dimensions `a=b`: the last sign separates the size.
     let (name, size) = text.rsplit_once('=').ok_or("must be NAME=SIZE, as `batch=8`")?;
     let size =
-        size.trim().parse().map_err(|_| format!("`{size}` is no size: sizes are whole numbers from 0"))?;
+        size.trim().parse().map_err(|_| format!("`{size}` is not a size: sizes are whole numbers from 0"))?;
     Ok((name.to_owned(), size))
 }
 
-/// `0.5` or `1/255`
+/// Parses `0.5` or `1/255`.
 pub fn number(text: &str) -> Result<f64, String> {
     let (dividend, divisor) = text.split_once('/').unwrap_or((text, "1"));
     let finite = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
@@ -26,7 +26,7 @@ pub fn number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "must be a number, as `0.5` or `1/255`".to_owned())
 }
 
-/// `0.9` or `90%`
+/// Parses `0.9` or `90%`.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.trim().parse::<f64>().ok().map(|number| number / whole);
@@ -34,42 +34,42 @@ pub fn share(text: &str) -> Result<f64, String> {
     legal.ok_or_else(|| "must be a share from 0 to 1, as `0.9` or `90%`".to_owned())
 }
 
-/// `2.5`
+/// Parses `2.5`.
 pub fn percentage(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim().parse::<f64>().ok();
-    number.filter(|number| *number >= 0.0).ok_or_else(|| "must be a number from 0, as `2.5`".to_owned())
+    number.filter(|number| *number >= 0.0).ok_or_else(|| "must be a non-negative number, as `2.5`".to_owned())
 }
 
-/// A range of an input.
+/// Parses a range of an input.
 pub fn given_range(text: &str) -> Result<GivenRange, String> {
     let legal = "must be `[NAME=]LOW..HIGH`, as `0..255`, with the smaller number first, or `[NAME=]image`";
     GivenRange::parse(text).ok_or_else(|| legal.to_owned())
 }
 
-/// `least-squares`
+/// Parses a method such as `least-squares`.
 pub fn quantise_method(text: &str) -> Result<QuantiseMethod, String> {
     let legal = "must be `least-squares`, `min-max` or `percentile=P` with 50 to 100 for P";
     npukit::quantise_method(text).ok_or_else(|| legal.to_owned())
 }
 
-/// `state=stateN`
+/// Parses `state=stateN`.
 pub fn state(text: &str) -> Result<(String, String), String> {
     let (input, output) = text.split_once('=').ok_or("must be INPUT=OUTPUT, as `state=stateN`")?;
     Ok((input.to_owned(), output.to_owned()))
 }
 
-/// `sr=16000`
+/// Parses `sr=16000`.
 pub fn fixed(text: &str) -> Result<(String, String), String> {
     let (name, number) = text.split_once('=').ok_or("must be NAME=NUMBER, as `sr=16000`")?;
     Ok((name.to_owned(), number.to_owned()))
 }
 
-/// `x=1,3,32,32`
+/// Parses `x=1,3,32,32`.
 pub fn input_shape(text: &str) -> Result<(String, Vec<usize>), String> {
     let (name, sizes) = text.split_once('=').ok_or("must be NAME=SIZES, as `x=1,3,32,32`")?;
     let size = |size: &str| {
         let size = size.trim();
-        size.parse().map_err(|_| format!("`{size}` is no size: sizes are whole numbers from 0"))
+        size.parse().map_err(|_| format!("`{size}` is not a size: sizes are whole numbers from 0"))
     };
     Ok((name.to_owned(), sizes.split(',').map(size).collect::<Result<_, _>>()?))
 }

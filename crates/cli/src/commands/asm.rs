@@ -1,4 +1,4 @@
-//! `npu asm`, `npu disasm` and `npu format`
+//! The verbs `npu asm`, `npu disasm` and `npu format`.
 
 use std::path::PathBuf;
 
@@ -18,16 +18,16 @@ use crate::requests::{context, needed, strictly};
 use crate::table::{counted, thousands};
 use crate::text::remarks;
 
-/// `npu asm`
+/// Arguments of `npu asm`.
 #[derive(Debug, Args)]
 pub struct AsmArgs {
     /// Source file
     pub file: String,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own. Without the option
-    /// `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them. `@SYSTEM` after a preset or a file selects one of its systems,
+    /// `,NAME=VALUE` sets a parameter. Without the option, `NPU_TARGET` or npu.toml selects the
+    /// target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
@@ -38,37 +38,38 @@ pub struct AsmArgs {
     pub output: PathBuf,
     /// File for the source map instead of OUT.map
     ///
-    /// It says where each word comes from in the text, which it has with it. `npu run`, `npu lint` and `npu disasm` of words
-    /// with a map beside them tell lines and show them. Words on standard output have none unless it is named.
+    /// The map contains the text, and the origin of each word in it. With a map next to a binary
+    /// program, `npu run`, `npu lint` and `npu disasm` report lines and show them. Words on
+    /// standard output have no map unless this option is given.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, conflicts_with = "no_map")]
     pub map: Option<PathBuf>,
     /// Write no source map
     #[arg(long, help_heading = OUTPUT)]
     pub no_map: bool,
-    /// File for a listing: each line with the address and the bytes of what it becomes, then the symbols
+    /// File for a listing: each line with the address and the bytes of its words, then the symbols
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub listing: Option<PathBuf>,
 }
 
-/// `npu disasm`
+/// Arguments of `npu disasm`.
 #[derive(Debug, Args)]
 pub struct DisasmArgs {
-    /// A file of words, or an artifact's manifest
+    /// Binary program, or artifact manifest
     #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
     pub path: String,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own.
-    /// Without the option `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them; an artifact specifies its own. `@SYSTEM` after a preset or a file
+    /// selects one of its systems, `,NAME=VALUE` sets a parameter. Without the option, `NPU_TARGET`
+    /// or npu.toml selects the target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
-    /// Form of the listing: `npukit` (the default, it assembles again) or `upstream`
+    /// Format of the listing: `npukit` (default, can be assembled again) or `upstream`
     #[arg(long, value_name = "FORM", help_heading = OUTPUT)]
     pub format: Option<String>,
-    /// Instructions alone, without addresses, words and layers
+    /// Instructions only, without addresses, words and layers
     ///
-    /// Those stand in comments, so that the listing assembles to the same words with and without them.
+    /// These are comments, so the listing assembles to the same words with and without them.
     #[arg(long, help_heading = OUTPUT)]
     pub plain: bool,
     /// File for the listing instead of standard output
@@ -76,15 +77,15 @@ pub struct DisasmArgs {
     pub output: Option<PathBuf>,
 }
 
-/// `npu format`
+/// Arguments of `npu format`.
 #[derive(Debug, Args)]
 pub struct FormatArgs {
     /// Source file
     pub file: String,
-    /// A target whose programs have a layout, as in other commands
+    /// Target that supports formatting, as in other commands
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
-    /// Print nothing, and fail if the file is laid out otherwise
+    /// Print nothing, and fail if the file is not formatted
     #[arg(long, help_heading = OUTPUT, conflicts_with = "output")]
     pub check: bool,
     /// File for the text instead of standard output; may be the source file
@@ -120,7 +121,7 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text, &json).with_notes(remarks(&[], &report.target_warnings) + &warnings))
 }
 
-/// Where the source map goes: beside the words, unless they go to no file of their own.
+/// Returns the path of the source map: next to the words, unless they are not written to a file.
 fn map_path(args: &AsmArgs) -> Option<PathBuf> {
     if args.map.is_some() || args.no_map {
         return args.map.clone();
@@ -174,7 +175,11 @@ pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
         None => report.text.clone(),
     };
     let success = report.unchanged || !args.check;
-    let notes = if success { String::new() } else { format!("{} is laid out otherwise\n", args.file) };
+    let notes = if success {
+        String::new()
+    } else {
+        format!("{0} is not formatted: run `npu format {0} -o {0}`\n", args.file)
+    };
     let notes = remarks(&[], &report.warnings) + &notes;
     Ok(Answer::new(text, &report).with_data(args.output.is_none()).with_notes(notes).with_success(success))
 }

@@ -1,4 +1,4 @@
-//! `npu bench`
+//! The verb `npu bench`.
 
 mod accuracy;
 mod alone;
@@ -15,31 +15,32 @@ use crate::requests::context;
 use crate::table::{self, Cell, Column, TableArgs, View, thousands, viewed};
 use crate::text::layers::frames;
 
-/// `npu bench`
+/// Arguments of `npu bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Only this table
+    /// Print only this table
     #[arg(value_enum)]
     pub table: Option<BenchTable>,
     /// Only these networks and instances, as `resnet20v2` or `zcu104`
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// How often the host's time is taken; the median counts
+    /// Number of time measurements on the host, of which the median is reported
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
-    /// What weights and inputs follow from
+    /// Random seed of weights and inputs
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Folder of the networks of MLPerf Tiny (`*.tflite`), for `npu bench accuracy`
     #[arg(long, value_name = "DIR")]
     pub models: Option<String>,
-    /// Accelerators of `npu bench accuracy`; the default instance of each when not given
+    /// Accelerators of `npu bench accuracy`; by default the default instance of each
     #[arg(long, value_name = "TARGET", num_args = 1.., add = ArgValueCandidates::new(targets))]
     pub targets: Vec<String>,
-    /// Seeded inputs of each network, for `npu bench accuracy`
+    /// Seeded inputs for each network, for `npu bench accuracy`
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub samples: u32,
-    /// Do this task of the compiler alone, and print its seconds and its memory: what `npu bench compile` starts
+    /// Run only this task of the compiler, and print its seconds and its memory: started by `npu
+    /// bench compile`
     #[arg(long, value_name = "TASK", hide = true)]
     pub alone: Option<String>,
     #[command(flatten)]
@@ -47,16 +48,16 @@ pub struct BenchArgs {
     pub view: TableArgs,
 }
 
-/// A table of `npu bench`.
+/// Tables of `npu bench`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BenchTable {
-    /// How good compiled programs are
+    /// Quality of compiled programs
     Programs,
-    /// How fast the simulator is
+    /// Speed of the simulator
     Speed,
-    /// How fast the compiler is, with the memory it takes
+    /// Speed and memory of the compiler
     Compile,
-    /// How accurate the trained networks of a folder are on the machines
+    /// Accuracy of the trained networks of a folder on the machines
     Accuracy,
 }
 
@@ -91,7 +92,7 @@ fn text(report: &Report, view: &View) -> String {
     let by_layer = report.rows.iter().filter(|row| !row.layers.is_empty());
     text.extend(by_layer.map(|row| format!("{}\n", layers(row))));
     if of(Table::Speed).next().is_some() {
-        // The view is of the first table.
+        // The view options apply to the first table.
         let view = if text.is_empty() { view } else { &View::default() };
         text += &format!("{}\n", viewed(&SPEED, of(Table::Speed).map(speed), view));
     }
@@ -104,16 +105,16 @@ fn text(report: &Report, view: &View) -> String {
         text += "published figures are quoted from the sources that --json names, not computed\n";
     }
     if report.debug_build {
-        text += "this is a build for debugging: its simulator and compiler are slow\n";
+        text += "this is a debug build: its simulator and compiler are slow\n";
     }
     let (met, all) = (report.met, report.rows.iter().filter(|row| row.bar.is_some()).count());
     text + &format!(
-        "{met} of {all} bars reached; host times are medians of {}; {:.1} s\n",
+        "{met} of {all} goals reached; host times are medians of {}; {:.1} s\n",
         report.runs, report.seconds
     )
 }
 
-/// The table of programs.
+/// Columns of the table of programs.
 const PROGRAMS: [Column<'_>; 11] = [
     Column::left("network"),
     Column::left("instance"),
@@ -128,11 +129,11 @@ const PROGRAMS: [Column<'_>; 11] = [
     Column::right("compiled in s").minor(7),
 ];
 
-/// The table of the simulator.
+/// Columns of the table of the simulator.
 const SPEED: [Column<'_>; 4] =
     [Column::left("simulated"), Column::left("instance"), Column::left("what"), Column::right("ours")];
 
-/// The table of the compiler.
+/// Columns of the table of the compiler.
 const COMPILE: [Column<'_>; 6] = [
     Column::left("network"),
     Column::left("instance"),
@@ -145,14 +146,14 @@ const COMPILE: [Column<'_>; 6] = [
 fn compiled(row: &Row) -> table::Row {
     let mut cells = [&row.network, &row.instance, &row.what].map(|text| Cell::from(text.as_str())).to_vec();
     let memory = |bytes: u64| Cell::figure(format!("{:.1} MB", bytes as f64 / 1e6), bytes as f64);
-    // Default: what the system does not tell is empty.
+    // Default: cells are empty if the system does not report the value.
     cells.extend([bar(row), ours(row), row.peak_bytes.map(memory).unwrap_or_default()]);
     marked(row, cells)
 }
 
 fn program(row: &Row) -> table::Row {
     let figure = |value: Option<f64>, text: fn(f64) -> String| {
-        // Default: what is not known is empty.
+        // Default: the cell is empty if the value is unknown.
         value.map(|value| Cell::figure(text(value), value)).unwrap_or_default()
     };
     let above = |(distance, bound)| Cell::figure(format!("{distance:.2} x {bound}"), distance);
@@ -171,7 +172,7 @@ fn program(row: &Row) -> table::Row {
     marked(row, cells)
 }
 
-/// The layers of a program beside those published.
+/// Formats the layers of a program, compared with published figures.
 fn layers(row: &Row) -> String {
     let cycles = |cycles: f64| thousands(cycles.round() as u64);
     let line = |LayerRow { name, published, found, .. }: &LayerRow| {
@@ -192,7 +193,7 @@ fn speed(row: &Row) -> table::Row {
     marked(row, cells.into_iter().chain([ours(row)]).collect())
 }
 
-/// Stands out where the bar is not reached.
+/// Marks a row if the goal is not reached.
 fn marked(row: &Row, cells: Vec<Cell>) -> table::Row {
     table::Row::new(cells, (row.met == Some(false)).then_some(Mark::Fault))
 }
@@ -200,17 +201,17 @@ fn marked(row: &Row, cells: Vec<Cell>) -> table::Row {
 fn bar(row: &Row) -> Cell {
     let sign = if row.more_is_better { ">=" } else { "<=" };
     let cell = |bar| Cell::figure(format!("{sign} {}", number(row, bar)), bar);
-    // Default: what has no bar is empty.
+    // Default: the cell is empty without a goal.
     row.bar.map(cell).unwrap_or_default()
 }
 
-/// With a mark where the bar is not reached.
+/// Formats our figure, marked if the goal is not reached.
 fn ours(row: &Row) -> Cell {
     let mark = if row.met == Some(false) { " MISSED" } else { "" };
     Cell::figure(format!("{}{mark}", number(row, row.found)), row.found)
 }
 
-/// Cycles as whole numbers, shares with a digit, everything else with two; with the unit.
+/// Formats cycles as whole numbers, shares with one digit, everything else with two; with the unit.
 fn number(row: &Row, value: f64) -> String {
     match row.unit {
         "cycles" => thousands(value.round() as u64),

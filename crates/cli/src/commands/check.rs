@@ -1,4 +1,5 @@
-//! `npu check`, and [`text`]: what it says, also where another command is refused for it.
+//! The verb `npu check`, and [`text`], its report, which is also printed if another command fails
+//! for this reason.
 
 use clap::Args;
 use npukit::report::{MemoryFill, Risk, SaturationRisk, Verdict};
@@ -16,15 +17,15 @@ use crate::text::layers::{host_steps, latency, listing, on_chip};
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
 
-/// `npu check`
+/// Arguments of `npu check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub source: ModelSourceArgs,
-    /// Compile the model: memories, cycles and latency are those of a program
+    /// Compile the model to get memories, cycles and latency of a program
     ///
-    /// `--calibrate` does so too, and measures values on its samples.
+    /// `--calibrate` does this too, and measures values on its samples.
     #[arg(long, help_heading = OUTPUT)]
     pub compile: bool,
     #[command(flatten)]
@@ -47,7 +48,7 @@ pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&report), &report).with_success(report.supported))
 }
 
-/// The whole report: the verdict, then what stands in the way or is left to the host.
+/// Formats the whole report: the verdict, then the problems or the steps on the host.
 pub fn text(report: &Report) -> String {
     let mut text = facts(verdict(report));
     text.extend(report.groups.iter().map(group));
@@ -57,32 +58,33 @@ pub fn text(report: &Report) -> String {
     text + &remarks(&report.notes, &report.warnings)
 }
 
-/// The verdict, as facts. What is not known of a model that does not fit is left out.
+/// Returns the verdict as facts. Unknown values of a model that does not fit are omitted.
 fn verdict(report: &Report) -> Vec<(String, String)> {
     let Verdict { fits, is_idle, memories, speed, cycles, cost_model, saturation, .. } = &report.verdict;
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut lines = vec![fact("verdict", if *fits { fitting(report, *is_idle) } else { refusal(report) })];
-    lines.extend(macs(&report.verdict).map(|text| fact("MACs on the chip", text)));
+    lines.extend(macs(&report.verdict).map(|text| fact("MACs on the accelerator", text)));
     lines.extend(memories.iter().map(|memory| fact(&format!("memory {}", memory.name), fill(memory))));
     let by = cost_model.iter().map(|model| format!(" ({model})")).collect::<String>();
     lines.extend(cycles.map(|cycles| fact("cycles", thousands(cycles) + &by)));
     lines.extend(cycles.filter(|_| !is_idle).map(|_| fact("latency", latency(speed))));
     let untimed = report.supported && !report.is_compiled;
-    lines.extend(untimed.then(|| fact("cycles", "those of a program: `--compile` makes one".to_owned())));
+    lines.extend(untimed.then(|| fact("cycles", "not known: add --compile".to_owned())));
     let steps = Some(report.host_steps.len() as u64).filter(|&steps| steps > 0);
-    lines.extend(steps.map(|steps| fact("left to the host", counted(steps, "step"))));
+    lines.extend(steps.map(|steps| fact("on the host", counted(steps, "step"))));
     lines.extend(saturation.as_ref().map(|risk| fact("saturation", saturation_risk(risk))));
     lines
 }
 
-/// That it fits, and what that is worth where the chip is idle.
+/// Formats that the model fits, with a warning if the accelerator is idle.
 fn fitting(report: &Report, is_idle: bool) -> String {
     let fits = on_chip("fits", &report.on_chip);
-    let idle = if is_idle { ", but nothing runs on the chip: all of it is left to the host" } else { "" };
+    let idle =
+        if is_idle { ", but nothing runs on the accelerator: the host computes everything" } else { "" };
     format!("{fits}{idle}")
 }
 
-/// How much stands in the way.
+/// Formats the number of problems.
 fn refusal(report: &Report) -> String {
     let (all, kinds) = (report.problems.len(), report.groups.len());
     let consequences: usize = report.groups.iter().map(|group| group.consequences.len()).sum();
@@ -97,16 +99,16 @@ fn refusal(report: &Report) -> String {
     format!("does not fit: {}{of_kinds}{folded}", counted(all as u64, "problem"))
 }
 
-/// How much of the model's work the chip does, or would do.
+/// Formats the share of the model's work that the accelerator does, or would do.
 fn macs(verdict: &Verdict) -> Option<String> {
     let (on_chip, all) = (verdict.macs_on_chip?, verdict.macs?);
     let share = verdict.share_of_macs_on_chip.map(|share| format!(" ({})", part(share)));
-    let would = if verdict.fits { "" } else { ", of nodes that it takes" };
+    let would = if verdict.fits { "" } else { ", of supported nodes" };
     let share = share?;
     Some(format!("{} of {}{share}{would}", thousands(on_chip), thousands(all)))
 }
 
-/// A share of which something is told where it is little.
+/// Formats a share, with more digits if it is small.
 fn part(share: f64) -> String {
     const LITTLE: f64 = 0.0005;
     if share > 0.0 && share < LITTLE { "under 0.1 %".to_owned() } else { percent(share) }
@@ -114,7 +116,7 @@ fn part(share: f64) -> String {
 
 fn fill(memory: &MemoryFill) -> String {
     let MemoryFill { used, of, unit, share, .. } = memory;
-    // Default: a memory without a size has no share of it.
+    // Default: a memory without a size has no share.
     let share = share.map(|share| format!(" ({})", part(share))).unwrap_or_default();
     format!("{} of {} {unit}{share}", thousands(*used), thousands(*of))
 }
@@ -129,7 +131,7 @@ fn saturation_risk(found: &SaturationRisk) -> String {
     format!("{risk}: {}", found.reason)
 }
 
-/// What is wrong, the nodes it is wrong with, and what to do.
+/// Formats a problem, its nodes, and what to do.
 fn group(group: &Group) -> String {
     let Group { op, reason, hint, nodes, consequences, .. } = group;
     let mut text = match &nodes[..] {
@@ -144,7 +146,7 @@ fn group(group: &Group) -> String {
     }
     if !consequences.is_empty() {
         let count = thousands(consequences.len() as u64);
-        text += &line(&format!("    refused for this alone, {count}: {}", listing(consequences)));
+        text += &line(&format!("    unsupported only for this reason, {count}: {}", listing(consequences)));
     }
     text
 }

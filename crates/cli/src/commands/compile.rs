@@ -1,4 +1,4 @@
-//! `npu compile`
+//! The verb `npu compile`.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ use crate::text::layers::{choices, cycles, host_steps, latency, on_chip};
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
 
-/// `npu compile`
+/// Arguments of `npu compile`.
 #[derive(Debug, Args)]
 pub struct CompileArgs {
     #[command(flatten)]
@@ -37,22 +37,23 @@ pub struct CompileArgs {
     /// Folder for the files
     #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, required_unless_present = "emit")]
     pub output: Option<PathBuf>,
-    /// Print what the compiler has after a stage
+    /// Print the result of a compiler stage
     ///
-    /// Stages are `graph` and those of the target; an unknown name is answered with the list.
+    /// Stages are `graph` and the target's own stages; for an unknown name, the message lists them.
     #[arg(long, value_name = "STAGE", help_heading = OUTPUT, conflicts_with_all = ["output", "timings"])]
     #[arg(add = ArgValueCandidates::new(stages))]
     pub emit: Option<String>,
-    /// Write test vectors beside the program: samples and their bit-exact results
+    /// Write test vectors next to the program: samples and their bit-exact results
     ///
-    /// The samples are those of the files, or one made up where no file is given. They and what the machine makes of them
-    /// bit for bit are written as `.npy` and in the format of the target's drivers.
+    /// The samples come from the files; without a file, one is generated. Samples and bit-exact
+    /// results are written as `.npy` files and in the format of the target's drivers.
     #[arg(long, value_name = "[NAME=]FILE", help_heading = OUTPUT, num_args = 0.., conflicts_with = "emit")]
     pub test_vectors: Option<Vec<String>>,
-    /// Prove the program, and write a certificate beside it
+    /// Prove the program, and write a certificate next to it
     ///
-    /// As `npu verify` does, of the program as its files hold it. The certificate is `NAME.certificate.json`, which `npu
-    /// verify --certificate` checks. Where the program is not proved, nothing is written and the exit status is 1.
+    /// Proves the program in the written files, like `npu verify`. The certificate is
+    /// `NAME.certificate.json`, which `npu verify --certificate` checks. If the program is not
+    /// proved, nothing is written and the exit status is 1.
     #[arg(long, help_heading = OUTPUT, conflicts_with = "emit")]
     pub verify: bool,
     #[command(flatten)]
@@ -73,7 +74,7 @@ pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
     let test_vectors = args.test_vectors.as_deref().map(input_files);
     let preprocess = preprocess(&args.preprocess);
     if args.calibration.calibrate.is_empty() && test_vectors.as_ref().is_some_and(|files| !files.is_empty()) {
-        // The options are for the samples to test with alone.
+        // The options only apply to the test samples.
         source.calibration.preprocess = Preprocess::default();
     }
     let request = Request { source, test_vectors, preprocess, verify: args.verify };
@@ -118,7 +119,7 @@ fn text(report: &Report) -> String {
     ];
     let numbers = rescaling(report.rescaling.as_ref()) + &quantisation(report.quantisation.as_ref());
     if !report.memory.is_empty() {
-        // The numbers have an empty line before them.
+        // There is an empty line before the numbers.
         let end = if numbers.is_empty() { "\n" } else { "" };
         text += &format!("\n{}{end}", table(&columns, rows));
     }

@@ -1,4 +1,4 @@
-# Completes `npu`: the command itself is asked what may follow.
+# Completes `npu`: asks the command itself for completions.
 _npu() {
     local IFS=$'\013' line=${COMP_LINE:0:COMP_POINT} words=() last=-1 i piece
     # Bash breaks words at `:`, `=` and `@`, too: pieces without a space between them are one word.
@@ -8,7 +8,7 @@ _npu() {
             words[++last]=
         fi
         line=${line#"${line%%[![:space:]]*}"}
-        # The last one ends where the cursor is.
+        # The last piece ends at the cursor.
         [[ $line == "$piece"* ]] || piece=$line
         line=${line#"$piece"}
         words[last]+=$piece
@@ -20,7 +20,7 @@ _npu() {
     esac
     words[last]=$word
     COMPREPLY=($(_CLAP_IFS=$IFS _CLAP_COMPLETE_INDEX=$last NPU_COMPLETE=bash npu -- "${words[@]}" 2>/dev/null))
-    # Of a word bash replaces what is behind the last break.
+    # Bash only replaces the part of a word after the last break.
     if [[ -z $quoted && -n $breaks ]]; then
         before=${word%"${word##*[$breaks]}"}
     fi
@@ -31,10 +31,10 @@ _npu() {
         fi
         COMPREPLY[i]=$piece
     done
-    # More follows.
+    # The word may continue.
     if ((${#COMPREPLY[@]} == 1)) && [[ ${COMPREPLY[0]} == *[=/:] ]]; then
         compopt -o nospace 2>/dev/null
     fi
 }
-# Where `npu` has nothing to say, files are offered.
+# If `npu` has no completions, files are offered.
 complete -o bashdefault -o default -F _npu npu

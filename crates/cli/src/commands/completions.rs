@@ -1,7 +1,7 @@
-//! `npu completions`: the script by which a shell asks the command what may follow.
+//! The verb `npu completions`: prints a script with which a shell asks the command for completions.
 //!
-//! The script calls `npu` with [`VARIABLE`] set, so what it offers is what this command knows: its flags, the targets
-//! and the reference networks.
+//! The script calls `npu` with [`VARIABLE`] set, so the completions always match this
+//! version: its flags, the targets and the reference networks.
 
 use clap::{Args, Command, ValueEnum};
 use clap_complete::CompleteEnv;
@@ -10,7 +10,7 @@ use clap_complete::env::{EnvCompleter, Fish, Zsh};
 use crate::answer::Answer;
 use crate::failure::Failure;
 
-/// `npu completions`
+/// Arguments of `npu completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell; its start file evaluates the script, as `source <(npu completions bash)`
@@ -18,7 +18,7 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// A shell.
+/// Supported shells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     /// GNU Bash
@@ -29,11 +29,12 @@ pub enum Shell {
     Fish,
 }
 
-/// What the script sets when it asks.
+/// Environment variable that the script sets.
 const VARIABLE: &str = "NPU_COMPLETE";
-/// The command's name.
+/// Name of the command.
 const NAME: &str = "npu";
-/// The script for bash: that of the crate splits words at `:` and `@`, as targets have them, and offers no files.
+/// Script for bash: the one of the crate splits words at `:` and `@`, which occur in targets, and
+/// offers no files.
 const BASH: &str = include_str!("completions.bash");
 
 pub fn run(args: &CompletionsArgs) -> Result<Answer, Failure> {
@@ -52,7 +53,7 @@ fn registration(shell: &dyn EnvCompleter) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// Answers a shell that asks, and ends the process then.
+/// Answers a request of a shell, and then ends the process.
 pub fn answer(command: fn() -> Command) {
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }

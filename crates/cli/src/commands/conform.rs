@@ -1,4 +1,4 @@
-//! `npu conform`
+//! The verb `npu conform`.
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::requests::context;
 use crate::table::{Cell, Column, Row, TableArgs, View, viewed};
 
-/// `npu conform`
+/// Arguments of `npu conform`.
 #[derive(Debug, Args)]
 pub struct ConformArgs {
-    /// A target of `npu targets`
+    /// Target from `npu targets`
     #[arg(add = ArgValueCandidates::new(target_names))]
     pub target: String,
     /// Files, and folders that are searched
@@ -31,7 +31,7 @@ pub fn run(args: &ConformArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&report, &view), &report).with_success(report.is_success()))
 }
 
-/// The table of files.
+/// Columns of the table of files.
 const FILES: [Column<'_>; 5] = [
     Column::left("file"),
     Column::right("passed").adds(),
@@ -54,7 +54,7 @@ fn text(report: &Report, view: &View) -> String {
     let mut text = viewed(&FILES, rows, view);
     text.push('\n');
     text += &skips(report);
-    text.extend(report.unrecognised.iter().map(|file| format!("not recognised: {file}\n")));
+    text.extend(report.unrecognised.iter().map(|file| format!("not recognized: {file}\n")));
     for failure in &report.failures {
         let (expected, got) = (&failure.expected, &failure.got);
         text +=
@@ -67,7 +67,8 @@ fn text(report: &Report, view: &View) -> String {
     text + &report.closing_line() + "\n"
 }
 
-/// Names of skipped vectors are many: a line a file and reason, with the first name; `--json` has all.
+/// Formats skipped vectors, which are many: one line per file and reason, with the first name;
+/// `--json` has all.
 fn skips(report: &Report) -> String {
     let mut groups: Vec<(&str, &str, &str, usize)> = Vec::new();
     for skip in &report.skips {

@@ -1,4 +1,4 @@
-//! `npu cosim`
+//! The verb `npu cosim`.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
 use crate::verilator::Verilator;
 
-/// `npu cosim`
+/// Arguments of `npu cosim`.
 #[derive(Debug, Args)]
 pub struct CosimArgs {
     #[command(flatten)]
@@ -29,34 +29,36 @@ pub struct CosimArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Arrays, pictures, sounds, or folders of these; a sample is made up where none is given
+    /// Arrays, images, audio files, or folders of these; by default one generated sample
     ///
-    /// As for `npu run`. All samples are run, each from a reset, up to the first that differs.
+    /// As for `npu run`. All samples are run, each after a reset, up to the first that differs.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
-    /// Take the circuit as it was released, with its defects, and a machine that has them, too
+    /// Use the circuit as it was released, with its defects, and a machine with them
     #[arg(long, help_heading = TARGET)]
     pub released: bool,
-    /// Cycles from the address of a read to its data; those of the board when not given
+    /// Cycles from the address of a read to its data; by default the board's
     #[arg(long, value_name = "N", help_heading = TARGET, value_parser = clap::value_parser!(u64).range(1..=65535))]
     pub latency: Option<u64>,
-    /// Cycles from written data to the response; as for reads when not given
+    /// Cycles from written data to the response; by default as for reads
     #[arg(long, value_name = "N", help_heading = TARGET, value_parser = clap::value_parser!(u64).range(1..=65535))]
     pub response_latency: Option<u64>,
-    /// Let memory and streams wait at random, by this seed
+    /// Let memory and streams wait at random, with this seed
     ///
-    /// Values are compared, and cycles are not: the clock knows memory that answers in a constant time.
+    /// Then values are compared, but cycles are not, since the clock assumes a constant memory
+    /// latency.
     #[arg(long, value_name = "SEED", help_heading = TARGET)]
     pub stalls: Option<u64>,
-    /// Circuit to take instead: a folder as `npu rtl` writes it
+    /// Other circuit: a folder in the format of `npu rtl`
     ///
-    /// Its list of files, `NAME.f`, says what is read. A bench in it (`*_bench.sv`, `harness.cpp`) counts, too.
+    /// Its file list, `NAME.f`, determines the files that are read. A testbench in it
+    /// (`*_bench.sv`, `harness.cpp`) is used, too.
     #[arg(long, value_name = "DIR", help_heading = TARGET)]
     pub rtl: Option<String>,
-    /// Write waveforms around the first difference, or of the beginning where there is none
+    /// Write waveforms around the first difference, or of the start without one
     #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]))]
     pub waves: Option<PathBuf>,
     #[command(flatten)]
@@ -99,7 +101,7 @@ fn text(report: &Report) -> String {
         format!("{} by the circuit, not compared with the {} by the clock", thousands(rtl), thousands(model))
     };
     let speed = format!(
-        "{} cycles in {:.1} s, {} a second",
+        "{} cycles in {:.1} s, {} per second",
         thousands(report.simulated_cycles),
         report.seconds,
         thousands(report.cycles_per_second as u64)

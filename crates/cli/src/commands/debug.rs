@@ -1,4 +1,5 @@
-//! `npu debug`: a program under a debugger: by a script, for an editor, on a terminal, or line by line.
+//! The verb `npu debug`: runs a program under a debugger: with a script, for an editor, on a
+//! terminal, or line by line.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -23,18 +24,19 @@ use crate::requests::{calibration_with, context, input_files, meaning, model_opt
 use crate::text::remarks;
 use crate::watch::Watch;
 
-/// `npu debug`
+/// Arguments of `npu debug`.
 #[derive(Debug, Args)]
 pub struct DebugArgs {
-    /// Program in text or words, artifact's manifest, or model
+    /// Assembly or binary program, artifact manifest, or model
     ///
-    /// A model is compiled. Without --script and --dap it is shown on the terminal; where there is none, commands are read
-    /// from standard input, a line each. Not with --dap, where whoever connects names it.
+    /// A model is compiled. Without --script and --dap, the program is shown on the terminal;
+    /// without a terminal, commands are read from standard input, one per line. With --dap the
+    /// editor selects the program instead.
     #[arg(value_name = "PROGRAM", required_unless_present = "dap", conflicts_with = "dap")]
     pub path: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them; an artifact knows its own.
+    /// `npu targets` lists them; an artifact specifies its own.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
@@ -43,20 +45,20 @@ pub struct DebugArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
-    /// Model of an artifact, which is computed in float beside the program
+    /// Model of an artifact, which is computed in float for comparison
     ///
-    /// Of a model that is compiled here it is that model.
+    /// If a model is compiled here, it is the default.
     #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
     pub of: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Arrays, pictures or sounds, of which the first sample counts; zeros without
+    /// Arrays, images or audio files, of which the first sample is used; by default zeros
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
-    /// Fill a memory of a program in text or words
+    /// Fill a memory of an assembly program
     ///
-    /// As for `npu run`.
+    /// Also of a binary program, as for `npu run`.
     #[arg(long, value_name = "NAME[@A]=FILE", help_heading = INPUTS, value_parser = mem_file)]
     pub mem: Vec<MemFile>,
     #[command(flatten)]
@@ -65,16 +67,16 @@ pub struct DebugArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Do what a file of commands says, and fail where it expects something else
+    /// Execute a file of commands, and fail if its expectations are not met
     ///
-    /// A command a line, `# ` before comments; lines behind one that begin with `> ` are what it is to print. `docs/debug.md`
-    /// has all commands.
+    /// The file has one command per line; comments start with `# `. Lines with `> ` after a command
+    /// are its expected output. `docs/debug.md` lists all commands.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, conflicts_with = "dap")]
     pub script: Option<String>,
     /// Speak the Debug Adapter Protocol on standard input and output, for an editor
     #[arg(long, help_heading = OUTPUT)]
     pub dap: bool,
-    /// Read commands a line each on a terminal, too
+    /// Read commands by line, even on a terminal
     #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["dap", "script"])]
     pub plain: bool,
     #[command(flatten)]
@@ -85,13 +87,13 @@ pub struct DebugArgs {
 pub fn run(args: &DebugArgs, in_json: bool, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Failure> {
     if args.dap && in_json {
         return Err(Failure::Debugger {
-            reason: "`--dap` writes the protocol alone: not with `--json`".to_owned(),
+            reason: "`--dap` cannot be used with `--json`: it only writes the protocol".to_owned(),
         });
     }
     if args.dap {
         return served(args, parts);
     }
-    let path = args.path.as_deref().unwrap_or_default(); // Default: with --dap the path comes later.
+    let path = args.path.as_deref().unwrap_or_default(); // Default: with --dap the editor sends the path later.
     let on_terminal = args.script.is_none() && !in_json && has_terminal(args);
     if on_terminal
         && parts.is_none()
@@ -104,11 +106,9 @@ pub fn run(args: &DebugArgs, in_json: bool, parts: Option<&Parts>, watch: &Watch
     let (debugger, mut notes) = opened(&request(args, path)?)?;
     match &args.script {
         Some(script) => scripted(debugger, notes, script),
-        None if in_json => {
-            Err(Failure::Debugger { reason: "`--json` is for scripts: there is none".to_owned() })
-        }
+        None if in_json => Err(Failure::Debugger { reason: "`--json` needs --script FILE".to_owned() }),
         None => {
-            // The screen is the debugger's from now on.
+            // From here, the debugger uses the screen.
             watch.end();
             match parts.filter(|_| on_terminal) {
                 Some(parts) => on_screen(parts, debugger, &notes),
@@ -121,23 +121,24 @@ pub fn run(args: &DebugArgs, in_json: bool, parts: Option<&Parts>, watch: &Watch
     }
 }
 
-/// Whether a person sits at a terminal on which things have places.
+/// Whether a user sits at a terminal with cursor positioning.
 fn has_terminal(args: &DebugArgs) -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb");
-    let is_dumb = is_dumb && cfg!(unix); // Elsewhere terminals have no names.
+    let is_dumb = is_dumb && cfg!(unix); // Elsewhere terminals have no `TERM`.
     !args.plain && !is_dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Shows it on the terminal, until its user leaves.
+/// Shows the debugger on the terminal until the user quits.
 fn on_screen(parts: &Parts, debugger: Debugger, notes: &[String]) -> Result<Answer, Failure> {
     let has_unicode = supports_unicode::on(supports_unicode::Stream::Stdout);
     let terminal = Terminal { has_colors: colour::is_on(&io::stdout()), has_unicode };
-    (parts.screen)(debugger, notes, terminal)
-        .map_err(|error| Failure::Debugger { reason: format!("the terminal is lost: {error}") })?;
+    (parts.screen)(debugger, notes, terminal).map_err(|error| Failure::Debugger {
+        reason: format!("lost the connection to the terminal: {error}"),
+    })?;
     Ok(nothing().with_data(true))
 }
 
-/// Does what is written line by line on standard input, until it ends: on a terminal what a person types.
+/// Executes commands from standard input, line by line, until it ends.
 fn by_lines(mut debugger: Debugger, notes: &[String]) -> Result<Answer, Failure> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let is_typed = input.is_terminal();
@@ -159,12 +160,12 @@ fn by_lines(mut debugger: Debugger, notes: &[String]) -> Result<Answer, Failure>
                 let npukit_debug::Answer { text, failure } = debugger.execute(&command);
                 failures += usize::from(failure.is_some());
                 let failed = failure.map(|told| format!("failed: {told}\n"));
-                // Default: nothing has failed.
+                // Default: no command has failed.
                 say(&mut output, &(text + &failed.unwrap_or_default()))?;
             }
             Err(Fault { message, help, .. }) => {
                 failures += 1;
-                // Default: a message that says all.
+                // Default: the message has no hint.
                 let help = help.map(|help| format!("; {help}")).unwrap_or_default();
                 say(&mut output, &format!("failed: {message}{help}\n"))?;
             }
@@ -177,7 +178,7 @@ fn say(output: &mut impl Write, text: &str) -> Result<(), Failure> {
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Print)
 }
 
-/// An answer for whom everything was shown to already.
+/// Returns an empty answer, for commands that have already shown everything.
 fn nothing() -> Answer {
     Answer::new(String::new(), &serde_json::json!({}))
 }
@@ -193,12 +194,13 @@ fn served(args: &DebugArgs, parts: Option<&Parts>) -> Result<Answer, Failure> {
             error.diagnostics().iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; ")
         })
     };
-    (parts.dap)(&opens)
-        .map_err(|error| Failure::Debugger { reason: format!("the editor is lost: {error}") })?;
+    (parts.dap)(&opens).map_err(|error| Failure::Debugger {
+        reason: format!("lost the connection to the editor: {error}"),
+    })?;
     Ok(nothing().with_data(true))
 }
 
-/// What an editor asks for: the command line's own options, and its program.
+/// Returns the request of an editor: the command line's options, and the editor's program.
 fn launched(args: &DebugArgs, launch: &Launch) -> Result<Request, String> {
     let request = request(args, &launch.program).map_err(|failure| failure.to_string())?;
     let mem = |text: &String| {
@@ -239,13 +241,13 @@ fn request(args: &DebugArgs, path: &str) -> Result<Request, Failure> {
     })
 }
 
-/// A debugger of what is asked for, and what was taken for granted.
+/// Opens a debugger for a request. Also returns the assumptions that were made.
 fn opened(request: &Request) -> Result<(Debugger, Vec<String>), npukit::Error> {
     let Opened { machine, text, notes } = open(request, context())?;
     Ok((Debugger::new(machine, text), notes))
 }
 
-/// Does what a script says.
+/// Executes a script.
 fn scripted(mut debugger: Debugger, notes: Vec<String>, path: &str) -> Result<Answer, Failure> {
     let bytes = context().reader.read(path).map_err(npukit::Error::from)?;
     let text = String::from_utf8_lossy(&bytes);

@@ -1,4 +1,4 @@
-//! `npu demo`
+//! The verb `npu demo`.
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
@@ -15,14 +15,14 @@ use crate::text::comparison::quantisation;
 use crate::text::layers::{choices, cycles, decibels, latency, layers, saturations, share_of_range};
 use crate::text::remarks;
 
-/// `npu demo`
+/// Arguments of `npu demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own. Without the option
-    /// `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them. `@SYSTEM` after a preset or a file selects one of its systems,
+    /// `,NAME=VALUE` sets a parameter. Without the option, `NPU_TARGET` or npu.toml selects the
+    /// target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
@@ -43,10 +43,10 @@ fn text(report: &Report) -> String {
         ("network", format!("{}: handwritten digits, 8x8 pixels", report.model)),
         ("target", report.target.clone()),
         ("compiled to", compiled),
-        ("images", format!("{}, none of them seen in training", report.images)),
+        ("images", format!("{}, not seen in training", report.images)),
         ("accuracy, float", accuracy(report.accuracy_float)),
         ("accuracy, fixed point", accuracy(report.accuracy)),
-        ("argmax as in float", comparison.argmax_agree.map_or_else(String::new, percent)),
+        ("argmax agrees with float", comparison.argmax_agree.map_or_else(String::new, percent)),
         ("largest difference", format!("{:.4}", comparison.max_abs_error)),
         ("of the range", share_of_range(comparison)),
         ("RMS difference", format!("{:.4}", comparison.rms_error)),

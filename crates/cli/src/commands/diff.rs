@@ -1,4 +1,4 @@
-//! `npu diff` of reports; `values` has that of tensors.
+//! The verb `npu diff` for reports; `values` has the one for tensors.
 
 pub(super) mod values;
 
@@ -16,45 +16,47 @@ use crate::printable::line;
 use crate::requests::context;
 use crate::table::{Cell, Column, Row, TableArgs, View, percent, thousands, viewed};
 
-/// `npu diff`
+/// Arguments of `npu diff`.
 #[derive(Debug, Args)]
 #[command(mut_args(of_values))]
 pub struct DiffArgs {
-    /// A report, or something that has values
+    /// Report, or source of values
     ///
-    /// A report is what a command has printed with --json (`.json`); two of one command are compared figure by figure.
-    /// Values have: a model in float (`m.onnx`), a model compiled for a target (`m.onnx@TARGET`), an artifact
-    /// (`m.tmodel`), arrays by tensor name (`.npz`, of `npu trace` or of a board; `y=FILE.npy`), and a memory of a board as
-    /// its bytes (`dram0=board.bin`). Two of these are compared tensor by tensor, in the order of layers.
+    /// A report is the output of a command with --json (`.json`); two reports of the same command
+    /// are compared figure by figure. Sources of values are: a model in float (`m.onnx`), a model
+    /// compiled for a target (`m.onnx@TARGET`), an artifact (`m.tmodel`), arrays by tensor name
+    /// (`.npz`, from `npu trace` or a board; `y=FILE.npy`), and a memory of a board as bytes
+    /// (`dram0=board.bin`). Two of these are compared tensor by tensor, in the order of layers.
     #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
     pub before: String,
-    /// Another: the second is held against the first
+    /// Second report or source, which is compared with the first
     #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
     pub after: String,
     /// How much worse a figure may become, in percent of the first
     ///
-    /// The exit status is 1 where one becomes worse.
-    /// Fewer is better for cycles, times, bytes, errors and what saturates; more is better for accuracy, utilisation
-    /// and signal to noise. What is neither, as the number of layers, is shown and not judged.
+    /// The exit status is 1 if a figure becomes worse by more. Lower is better for cycles, times,
+    /// bytes, errors and saturation; higher is better for accuracy, utilization and signal-to-noise
+    /// ratio. Other figures, such as the number of layers, are shown but not judged.
     ///
-    /// Of values: how far a tensor may differ, in percent of its range. Without it the exit status is 1 where a tensor
-    /// saturates or differs by more than rounding explains, and where arrays or a memory differ from the other side at all.
+    /// For values: how far a tensor may differ, in percent of its range. Without the option, the
+    /// exit status is 1 if a tensor saturates or differs by more than rounding explains, and if
+    /// arrays or a memory differ from the other side at all.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub threshold: Option<f64>,
-    /// Inputs of the sides that compute, as for `npu run`
+    /// Inputs for sides that are computed, as for `npu run`
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
-    /// Model that an artifact was compiled from
+    /// Model from which an artifact was compiled
     ///
-    /// It says what the artifact's layers end in. Needless where the other side is the model.
+    /// It gives the names of the layers' results. Not needed if the other side is the model.
     #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
     pub of: Option<String>,
-    /// Program whose memory `MEMORY=FILE` is
+    /// Program whose memory is in `MEMORY=FILE`
     ///
-    /// An artifact, or MODEL@TARGET. Needless where the other side is the program.
+    /// An artifact, or MODEL@TARGET. Not needed if the other side is the program.
     #[arg(long, value_name = "ARTIFACT", help_heading = INPUTS)]
     pub program: Option<String>,
     #[command(flatten)]
@@ -71,7 +73,7 @@ pub struct DiffArgs {
     pub view: TableArgs,
 }
 
-/// What is of values alone, and in the long help only but for what most need.
+/// Hides options that only apply to values in the short help, except the most important ones.
 fn of_values(arg: Arg) -> Arg {
     const SHOWN: [&str; 9] =
         ["before", "after", "threshold", "inputs", "of", "program", "columns", "sort", "rows"];
@@ -101,7 +103,7 @@ fn text(report: &Report, view: &View) -> String {
     text
 }
 
-/// The table of what differs.
+/// Columns of the table of differences.
 const FIGURES: [Column<'_>; 5] = [
     Column::left("figure"),
     Column::right("before").minor(2),
@@ -134,13 +136,13 @@ fn texts(texts: &[TextChange]) -> String {
     texts.iter().map(change).collect()
 }
 
-/// `+2.5 %`
+/// Formats a change, such as `+2.5 %`.
 fn signed(change: f64) -> String {
     let sign = if change > 0.0 { "+" } else { "" };
     format!("{sign}{}", percent(change))
 }
 
-/// Whole numbers in groups of three digits, others with what of them counts.
+/// Formats whole numbers in groups of three digits, others with their significant digits.
 fn number(number: f64) -> String {
     if number.fract() == 0.0 && (0.0..9e15).contains(&number) {
         return thousands(number as u64);

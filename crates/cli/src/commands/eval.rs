@@ -1,4 +1,4 @@
-//! `npu eval`
+//! The verb `npu eval`.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::table::facts;
 use crate::text::outputs::outputs;
 use crate::text::{accuracy, remarks};
 
-/// `npu eval`
+/// Arguments of `npu eval`.
 #[derive(Debug, Args)]
 pub struct EvalArgs {
     /// `.onnx` file, frozen TensorFlow graph (`.pb`) or `.tflite` file
@@ -24,10 +24,10 @@ pub struct EvalArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Arrays, pictures, sounds, or folders of these
+    /// Arrays, images, audio files, or folders of these
     ///
-    /// Files end in `.npy`, `.npz`, `.png`, `.jpg` or `.wav`. Several samples follow each other along the first axis,
-    /// each picture and each sound is one.
+    /// Files are `.npy`, `.npz`, `.png`, `.jpg` or `.wav`. The first axis of an array is the
+    /// samples; each image and each audio file is one sample.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `npu explore`
+//! The verb `npu explore`.
 
 use std::path::PathBuf;
 
@@ -16,15 +16,15 @@ use crate::requests::{calibration, context, input_files, model_options, preproce
 use crate::table::{Cell, Column, Row, counted, facts, percent, table, thousands};
 use crate::text::remarks;
 
-/// `npu explore`
+/// Arguments of `npu explore`.
 #[derive(Debug, Args)]
 pub struct ExploreArgs {
     /// `.onnx` files, frozen TensorFlow graphs (`.pb`) or `.tflite` files
     ///
-    /// A point is a machine for all of them.
+    /// A point is a machine for all of the models.
     #[arg(value_name = "MODEL", required = true)]
     pub models: Vec<String>,
-    /// What may be chosen: targets, parameters, options, conditions and objectives
+    /// Design space: targets, parameters, options, conditions and objectives
     #[arg(long, value_name = "SPACE.toml")]
     pub space: String,
     /// Compile N random points instead of all
@@ -36,18 +36,19 @@ pub struct ExploreArgs {
     /// Also compile points that a bound rules out
     #[arg(long)]
     pub exhaustive: bool,
-    /// Compile all layers only of points whose first layers do best
+    /// Compile all layers only for points whose first layers do best
     ///
-    /// Three rounds compile an eighth, a quarter and a half of the products, and after each the better half of the points
-    /// goes on. Nothing proves that those left behind are worse; they are told apart.
+    /// Three rounds compile an eighth, a quarter and a half of the products; after each round the
+    /// better half of the points remains. There is no proof that the dropped points are worse; they
+    /// are listed separately.
     #[arg(long)]
     pub halve: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Samples on which each program runs, beside float
+    /// Samples on which each program runs, compared with float
     ///
-    /// As for `npu run`. Without them nothing is known of errors and accuracy.
+    /// As for `npu run`. Without them, errors and accuracy are unknown.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
@@ -61,20 +62,21 @@ pub struct ExploreArgs {
     pub output: Option<PathBuf>,
     /// Add each finished point to a file, and continue from it
     ///
-    /// The exploration may be stopped at any time: with the same file it continues, and repeats nothing.
-    // An input, too: it grows, and never takes the place of another.
+    /// The exploration can be stopped at any time: with the same file it continues, and repeats
+    /// nothing.
+    // It is also an input: it grows, and never replaces another file.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub resume: Option<String>,
-    /// Picture of the points by the first two objectives
+    /// Plot of the points by the first two objectives
     #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT, value_parser = named(&["svg"]))]
     pub svg: Option<PathBuf>,
-    /// Page with all points, to choose among in a browser
+    /// HTML page with all points, to select from in a browser
     #[arg(long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
     pub html: Option<PathBuf>,
     /// Print the best point by a figure, as `latency`
     #[arg(long, value_name = "FIGURE", help_heading = OUTPUT)]
     pub best: Option<String>,
-    /// What the best point must satisfy, as `bram <= 140`
+    /// Condition for the best point, as `bram <= 140`
     #[arg(long = "where", value_name = "CONDITION", help_heading = OUTPUT, requires = "best")]
     pub condition: Option<String>,
     /// Folder for the architecture file of the best point and for its programs
@@ -117,7 +119,7 @@ pub fn run(args: &ExploreArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&report), &report))
 }
 
-/// What is asked for, and the text of the space.
+/// Returns the request, and the text of the space.
 fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String), Failure> {
     let bytes = context.reader.read(&args.space).map_err(Error::from)?;
     let text = String::from_utf8(bytes).map_err(|error| Error::NotText {
@@ -144,7 +146,7 @@ fn condition(text: &str) -> Result<Condition, Error> {
     Condition::parse(text).map_err(|error| npukit::explore::SpaceError::from(error).into())
 }
 
-/// Goes on from the file at `path`, to which each point is added as it comes.
+/// Continues from the file at `path`, to which each new point is added.
 fn resumed(request: &Request, space: &str, path: &str, context: Context<'_>) -> Result<Report, Failure> {
     let inputs = inputs(request, space, context)?;
     let (file, content) = Appended::open(path.as_ref())?;
@@ -155,12 +157,12 @@ fn resumed(request: &Request, space: &str, path: &str, context: Context<'_>) -> 
     }
     let done = |point: &Point| file.add(&Journal::line(point));
     let report = explore(request, Resume { known: points, done: &done }, context);
-    // What is known is kept, whatever comes of it.
+    // Known points are kept, whatever the result.
     file.finish()?;
     Ok(report?)
 }
 
-/// How many points were left after each round.
+/// Formats the number of points that remained after each round.
 fn halved(report: &Report) -> String {
     let Some(first) = report.rounds.first() else { return String::new() };
     let left = |round: &Round| {
@@ -192,14 +194,14 @@ fn text(report: &Report) -> String {
         ("compiled", count(report.layers, "layer")),
         ("seconds", format!("{:.2}", report.seconds)),
         ("objectives", report.objectives.join(", ")),
-        ("front", format!("{} that no other beats", count(front.len(), "point"))),
+        ("front", format!("{} that are not dominated", count(front.len(), "point"))),
     ]);
     text += &points(&front, report.best);
     text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));
     text + &remarks(&[], &report.warnings)
 }
 
-/// A line for each of these points.
+/// Formats one line for each of these points.
 fn points(points: &[&Point], best: Option<u64>) -> String {
     let Some(first) = points.first() else { return String::new() };
     let names: Vec<&String> = first.parameters.keys().collect();

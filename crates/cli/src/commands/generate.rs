@@ -1,4 +1,4 @@
-//! `npu generate`
+//! The verb `npu generate`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,47 +19,47 @@ use crate::requests::context;
 use crate::table::{View, facts, percent, thousands};
 use crate::text::remarks;
 
-/// `npu generate`
+/// Arguments of `npu generate`.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     /// Text to continue, as `123+456=`
     #[arg(required_unless_present = "accuracy", conflicts_with = "accuracy")]
     pub prompt: Option<String>,
-    /// Description of the model, else the embedded adder
+    /// Description of the model; by default the embedded adder
     ///
-    /// A `.toml` file with its weights beside it.
+    /// A `.toml` file with its weights next to it.
     #[arg(long, value_name = "MODEL.toml", help_heading = MODEL)]
     pub model: Option<String>,
-    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE, else float
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE; by default float
     ///
-    /// `npu targets` lists them. `NPU_TARGET` and npu.toml do not count here.
+    /// `npu targets` lists them. `NPU_TARGET` and npu.toml are ignored here.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
-    /// Option of the target's own; `npu targets TARGET --options` lists them
+    /// Option of the target; `npu targets TARGET --options` lists all
     ///
     /// May be given several times.
     #[arg(long = "option", value_name = "KEY=VALUE", help_heading = TARGET, value_parser = key_and_value)]
     pub options: Vec<(String, String)>,
-    /// Most tokens to generate, as far as the model has room; 256 when not given
+    /// Maximum tokens to generate, limited by the model's context; by default 256
     #[arg(long, value_name = "N", help_heading = OUTPUT)]
     pub tokens: Option<usize>,
-    /// Tell where the time of the last token goes
+    /// Show where the time of the last token goes
     #[arg(long, help_heading = OUTPUT, conflicts_with = "accuracy")]
     pub profile: bool,
     /// Folder for the files of the last token's program
     #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, conflicts_with = "accuracy")]
     pub output: Option<PathBuf>,
-    /// Ask about held-out texts instead, and tell how many answers are exactly right
+    /// Use held-out texts instead, and report how many answers are exactly right
     #[arg(long, help_heading = ACCURACY)]
     pub accuracy: bool,
-    /// Held-out texts, else those of the embedded model
+    /// Held-out texts; by default the embedded model's
     ///
-    /// Lines of a prompt, a tab and the answer.
+    /// Each line has a prompt, a tab and the answer.
     #[arg(long, value_name = "FILE", help_heading = ACCURACY, requires = "accuracy")]
     pub held_out: Option<String>,
 }
 
-/// Tokens go to standard output as they come, unless the answer is for programs.
+/// Runs the verb. Tokens are printed as they are generated, unless the answer is JSON.
 pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
     let request = Request {
         model: args.model.clone(),
@@ -74,7 +74,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
     };
     let mut show = |text: &str| {
         if !json {
-            // A reader that has gone away is no error.
+            // A closed pipe is not an error.
             let mut out = io::stdout().lock();
             let _ = out.write_all(printable(text).as_bytes()).and_then(|()| out.flush());
         }
@@ -118,7 +118,7 @@ pub(super) fn accuracy_text(report: &Accuracy) -> String {
         ("exactly right, float", Some(percent(report.exact_float))),
         ("target", report.target.clone()),
         ("exactly right, target", report.exact.map(percent)),
-        ("answered as in float", report.alike.map(percent)),
+        ("answers agree with float", report.alike.map(percent)),
         ("seconds", Some(format!("{:.2}", report.seconds))),
     ];
     facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))

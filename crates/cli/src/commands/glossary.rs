@@ -1,4 +1,4 @@
-//! `npu glossary`
+//! The verb `npu glossary`.
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
@@ -8,15 +8,15 @@ use crate::answer::Answer;
 use crate::candidates::terms;
 use crate::failure::Failure;
 
-/// `npu glossary`
+/// Arguments of `npu glossary`.
 #[derive(Debug, Args)]
 pub struct GlossaryArgs {
-    /// A term, as `saturation` or `systolic array`; all of them when not given
+    /// Term, as `saturation` or `systolic array`; by default all terms
     #[arg(value_name = "WORD", add = ArgValueCandidates::new(terms))]
     pub words: Vec<String>,
 }
 
-/// Characters in a line.
+/// Characters per line.
 const WIDTH: usize = 80;
 
 pub fn run(args: &GlossaryArgs) -> Result<Answer, Failure> {
@@ -26,7 +26,7 @@ pub fn run(args: &GlossaryArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(entries.join("\n"), &report))
 }
 
-/// The word with its other ones, and below what it means.
+/// Formats a term with its synonyms, and below it the explanation.
 fn entry(Entry { target, term, .. }: &Entry) -> String {
     let of = target.map_or_else(String::new, |target| format!(" of {target}"));
     let also = if term.also.is_empty() { String::new() } else { format!(" (also {})", term.also.join(", ")) };

@@ -1,4 +1,4 @@
-//! `npu host`
+//! The verb `npu host`.
 
 use std::path::PathBuf;
 
@@ -16,41 +16,41 @@ use crate::requests::context;
 use crate::table::{Column, counted, facts, table, thousands};
 use crate::text::remarks;
 
-/// `npu host`
+/// Arguments of `npu host`.
 #[derive(Debug, Args)]
 pub struct HostArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
-    /// What is asked
+    /// Question about the host's side
     #[arg(value_enum)]
     pub what: HostQuestion,
-    /// Commands in text or words, words of status, or a program
+    /// Commands in text or words, status words, or a program
     #[arg(required_if_eq_any([("what", "commands"), ("what", "status"), ("what", "accesses"), ("what", "answers")]))]
     pub file: Option<String>,
-    /// Description of the language model that answers, else the embedded adder
+    /// Description of the language model that answers; by default the embedded adder
     #[arg(long, value_name = "MODEL.toml", help_heading = MODEL)]
     pub model: Option<String>,
     /// First address of the driver's memory
     #[arg(long, value_name = "ADDRESS", help_heading = TARGET, value_parser = address, default_value = "0x10000000")]
     pub base: u64,
-    /// File for the other form: words of a text, text of words, status of answers
+    /// File for the converted form: words of a text, text of words, status of answers
     #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
 }
 
-/// What is asked of the host's side.
+/// Questions about the host's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HostQuestion {
     /// Registers, and the bits of words
     Map,
-    /// A stream of commands: text to words, and words to text
+    /// Convert a stream of commands: text to words, or words to text
     Commands,
-    /// Words of status
+    /// Decode status words
     Status,
-    /// What a driver writes and reads to run a program in text or words, and what tells that it is complete
+    /// Accesses of a driver that runs an assembly or binary program, and how it detects completion
     Accesses,
-    /// What the device answers to commands
+    /// Answers of the device to commands
     Answers,
 }
 
@@ -61,7 +61,7 @@ fn address(text: &str) -> Result<u64, String> {
 }
 
 pub fn run(args: &HostArgs) -> Result<Answer, Failure> {
-    // Default: the command line asks for a file wherever one is needed.
+    // Default: the parser requires a file where one is needed.
     let path = args.file.clone().unwrap_or_default();
     let question = match args.what {
         HostQuestion::Map => Question::Map,
@@ -85,7 +85,7 @@ pub fn run(args: &HostArgs) -> Result<Answer, Failure> {
 
 fn text(report: &Report) -> String {
     let mut parts = vec![
-        registers(report.base.unwrap_or(0), &report.registers), // Default: without registers it is not shown.
+        registers(report.base.unwrap_or(0), &report.registers), // Default: not shown without registers.
         bits(&report.bits),
         words(&report.words),
         places(&report.places),
@@ -98,7 +98,7 @@ fn text(report: &Report) -> String {
     parts.join("\n")
 }
 
-/// A table, or nothing where there are no rows.
+/// Formats a table, or nothing if there are no rows.
 fn of_rows<T>(columns: &[Column<'_>], all: &[T], row: impl Fn(&T) -> Vec<String>) -> String {
     if all.is_empty() { String::new() } else { table(columns, all.iter().map(row)) }
 }
@@ -163,7 +163,7 @@ fn completions(all: &[HostCompletion]) -> String {
         Column::right("start"),
         Column::right("end"),
         Column::right("access"),
-        Column::text("told by"),
+        Column::text("shown by"),
     ];
     of_rows(&columns, all, |one| {
         vec![

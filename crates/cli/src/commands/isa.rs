@@ -1,4 +1,4 @@
-//! `npu isa`
+//! The verb `npu isa`.
 
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
@@ -11,32 +11,32 @@ use crate::failure::Failure;
 use crate::requests::context;
 use crate::text::remarks;
 
-/// `npu isa`
+/// Arguments of `npu isa`.
 #[derive(Debug, Args)]
 pub struct IsaArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own.
+    /// `npu targets` lists them. `@SYSTEM` after a preset or a file selects one of its systems,
+    /// `,NAME=VALUE` sets a parameter.
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
-    /// Only this one
+    /// Print only this instruction
     #[arg(add = ArgValueCandidates::new(instructions))]
     pub instruction: Option<String>,
-    /// Form of the page
+    /// Format of the page
     #[arg(long, help_heading = OUTPUT, value_enum, default_value_t)]
     pub format: PageFormat,
 }
 
-/// Form of a reference page.
+/// Format of a reference page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PageFormat {
     /// For a terminal
     #[default]
     Text,
-    /// For a book
+    /// Markdown, for a book
     Markdown,
-    /// For programs
+    /// JSON, for programs
     Json,
 }
 

@@ -1,4 +1,4 @@
-//! `npu lint`
+//! The verb `npu lint`.
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
@@ -14,18 +14,19 @@ use crate::printable::line;
 use crate::requests::{context, strictly};
 use crate::text::remarks;
 
-/// `npu lint`
+/// Arguments of `npu lint`.
 #[derive(Debug, Args)]
 pub struct LintArgs {
-    /// An artifact's manifest, a file of words, or assembly text
+    /// Artifact manifest, binary program, or assembly text
     #[arg(value_name = "PROGRAM_OR_ARTIFACT", required_unless_present = "explain")]
     pub path: Option<String>,
-    /// Say what a finding means, of every target or of the given one
+    /// Explain a finding, of every target or of the given one
     #[arg(long, value_name = "CODE", conflicts_with_all = ["path", "strict_draft"], add = ArgValueCandidates::new(lints))]
     pub explain: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them; an artifact knows its own. Without the option `NPU_TARGET` or npu.toml says it.
+    /// `npu targets` lists them; an artifact specifies its own. Without the option, `NPU_TARGET` or
+    /// npu.toml selects the target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
@@ -33,7 +34,7 @@ pub struct LintArgs {
     pub strict: StrictArgs,
 }
 
-/// Characters in a line of an explanation.
+/// Characters per line of an explanation.
 const WIDTH: usize = 80;
 
 pub fn run(args: &LintArgs) -> Result<Answer, Failure> {
@@ -55,7 +56,7 @@ fn explained(code: &str, target: Option<&str>) -> Result<Answer, Failure> {
     Ok(Answer::new(entries.join("\n"), &report))
 }
 
-/// The code, what it is in a line, and the paragraph below.
+/// Formats the code, its short description, and the explanation below.
 fn entry(Explained { target, lint, .. }: &Explained) -> String {
     let of = target.map_or_else(String::new, |target| format!(" of {target}"));
     let Lint { code, severity, meaning, explanation, .. } = lint;

@@ -1,4 +1,4 @@
-//! `npu lsp`
+//! The verb `npu lsp`.
 
 use clap::{Args, Command};
 use clap_complete::ArgValueCandidates;
@@ -11,12 +11,13 @@ use crate::editor::Editor;
 use crate::failure::Failure;
 use crate::parts::{Parts, hand_over, missing, program};
 
-/// `npu lsp`
+/// Arguments of `npu lsp`.
 #[derive(Debug, Args)]
 pub struct LspArgs {
-    /// What texts are for that do not say so, in folders without an npu.toml that does
+    /// Target of texts that specify none, in folders without an npu.toml that does
     ///
-    /// A text says it in a comment, as `; npu: target NAME:PRESET`. Without the option `NPU_TARGET` or npu.toml says it.
+    /// A text specifies it in a comment, as `; npu: target NAME:PRESET`. Without the option,
+    /// `NPU_TARGET` or npu.toml selects the target.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
@@ -25,7 +26,7 @@ pub fn run(args: &LspArgs, parts: Option<&Parts>, command: fn() -> Command) -> R
     let Some(parts) = parts else {
         return hand_over(program().ok_or_else(|| Failure::Editor(missing().into()))?);
     };
-    // It is the editor's.
+    // Standard output belongs to the editor.
     take_standard_output();
     (parts.lsp)(&Editor::new(args.target.clone(), command)).map_err(Failure::Editor)?;
     Ok(Answer::new(String::new(), &serde_json::json!({})))

@@ -1,4 +1,4 @@
-//! `npu man`: a manual page for the command, and one for each verb.
+//! The verb `npu man`: manual pages for the command, and for each verb.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use crate::disk::write_all;
 use crate::examples;
 use crate::failure::Failure;
 
-/// `npu man`
+/// Arguments of `npu man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Folder for the pages
     #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     pub output: PathBuf,
-    /// Date that the pages bear, none when not given
+    /// Date on the pages; by default none
     #[arg(long, value_name = "YYYY-MM-DD", help_heading = OUTPUT, default_value = "", hide_default_value = true)]
     pub date: String,
 }
@@ -35,7 +35,7 @@ pub fn run(args: &ManArgs, command: Command) -> Result<Answer, Failure> {
     Ok(Answer::new(text, &json!({ "artifacts": artifacts })))
 }
 
-/// File names and pages, the command's own first.
+/// Returns file names and pages, the command's own first.
 fn pages(command: Command, date: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
@@ -48,7 +48,7 @@ fn pages(command: Command, date: &str) -> Result<Vec<(String, Vec<u8>)>, Failure
 
 fn page(command: Command, date: &str) -> Result<(String, Vec<u8>), Failure> {
     let examples = examples(command.get_name());
-    // A page says of every option what it is.
+    // A manual page describes every option.
     let man = Man::new(command.mut_args(|arg| arg.hide_short_help(false))).date(date);
     let mut page = Vec::new();
     man.render(&mut page).map_err(Failure::Print)?;
@@ -56,7 +56,7 @@ fn page(command: Command, date: &str) -> Result<(String, Vec<u8>), Failure> {
     Ok((man.get_filename(), page))
 }
 
-/// The last section of a verb's page.
+/// Returns the last section of a verb's page.
 fn examples(verb: &str) -> String {
     let examples = examples::of(verb);
     let mut roff = Roff::default();

@@ -1,4 +1,4 @@
-//! `npu report`
+//! The verb `npu report`.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::table::facts;
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
 
-/// `npu report`
+/// Arguments of `npu report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     #[command(flatten)]
@@ -26,9 +26,9 @@ pub struct ReportArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Samples to run, each layer beside float
+    /// Samples to run; compares layers with float
     ///
-    /// As for `npu run`. Without them nothing is known of values.
+    /// As for `npu run`. Without them, values are unknown.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
@@ -37,12 +37,12 @@ pub struct ReportArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
-    /// The page: one file, which opens without a network
+    /// File for the page, which works offline
     #[arg(short, long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
     pub output: Option<PathBuf>,
-    /// A page, or what `npu report --json` printed, to stand beside this one
+    /// Page, or output of `npu report --json`, to compare with
     ///
-    /// Of another target, another strategy or another version.
+    /// It may be of another target, strategy or version.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub against: Option<String>,
     /// Folder for figures: `roofline.svg`, `timeline.svg`
@@ -80,7 +80,7 @@ pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&reported, &paths), &reported.report).with_success(reported.success))
 }
 
-/// The page and the figures, as far as they are asked for.
+/// Returns the page and the figures that were requested.
 fn files(args: &ReportArgs, reported: &Reported) -> Vec<(PathBuf, String)> {
     let page = args.output.iter().map(|path| (path.clone(), reported.report.page()));
     let figures = args
@@ -91,10 +91,12 @@ fn files(args: &ReportArgs, reported: &Reported) -> Vec<(PathBuf, String)> {
 }
 
 fn text(reported: &Reported, written: &[&PathBuf]) -> String {
-    let verdict = if reported.success { "compiled and timed" } else { "the target does not take the model" };
+    let verdict =
+        if reported.success { "compiled and timed" } else { "the target does not support the model" };
     let mut text = facts([("report", reported.report.title.clone()), ("program", verdict.to_owned())]);
     text.extend(written.iter().map(|path| format!("wrote {}\n", path.display())));
-    let nothing = "nothing is written: `-o FILE.html` writes the page, `--svg DIR` the figures".to_owned();
+    let nothing =
+        "no file was written: use `-o FILE.html` for the page, `--svg DIR` for the figures".to_owned();
     let notes = if written.is_empty() { vec![nothing] } else { Vec::new() };
     text + &remarks(&notes, &reported.warnings)
 }

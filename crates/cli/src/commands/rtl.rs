@@ -1,4 +1,4 @@
-//! `npu rtl`
+//! The verb `npu rtl`.
 
 use std::path::PathBuf;
 
@@ -15,13 +15,13 @@ use crate::requests::context;
 use crate::table::facts;
 use crate::text::remarks;
 
-/// `npu rtl`
+/// Arguments of `npu rtl`.
 #[derive(Debug, Args)]
 pub struct RtlArgs {
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///
-    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems,
-    /// `,NAME=VALUE` a parameter of its own.
+    /// `npu targets` lists them. `@SYSTEM` after a preset or a file selects one of its systems,
+    /// `,NAME=VALUE` sets a parameter.
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Folder for the files
@@ -29,7 +29,7 @@ pub struct RtlArgs {
     pub output: PathBuf,
     /// Write the circuit as it was released, with its defects
     ///
-    /// Without the option it computes what the instructions say everywhere.
+    /// Without the option, the circuit always computes what the instructions define.
     #[arg(long, help_heading = TARGET)]
     pub released: bool,
 }
@@ -41,7 +41,7 @@ pub fn run(args: &RtlArgs) -> Result<Answer, Failure> {
         paths.iter().cloned().zip(files.iter().map(|file| file.text.as_bytes())).collect();
     write_all(&contents)?;
     report.files = paths.iter().map(|path| path.display().to_string()).collect();
-    let part = report.part.as_deref().unwrap_or("unknown: no script for Vivado"); // Default: nobody has said the board.
+    let part = report.part.as_deref().unwrap_or("unknown: no script for Vivado"); // Default: no board is specified.
     let lines = [
         ("target", report.target.clone()),
         ("circuit", report.summary.clone()),

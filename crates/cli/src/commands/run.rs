@@ -1,4 +1,4 @@
-//! `npu run`
+//! The verb `npu run`.
 
 pub(super) mod by_hand;
 
@@ -29,7 +29,7 @@ use crate::text::outputs::outputs;
 use crate::text::{accuracy, remarks};
 use crate::verbosity::TimingsArgs;
 
-/// `npu run`
+/// Arguments of `npu run`.
 #[derive(Debug, Args)]
 #[command(mut_args(of_comparison))]
 pub struct RunArgs {
@@ -39,10 +39,11 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Arrays, pictures, sounds, or folders of these
+    /// Arrays, images, audio files, or folders of these
     ///
-    /// Files end in `.npy`, `.npz`, `.csv` (as the target's tools write it), `.png`, `.jpg` or `.wav`. Several samples
-    /// follow each other along the first axis, each picture and each sound is one.
+    /// Files are `.npy`, `.npz`, `.csv` (in the format of the target's tools), `.png`, `.jpg` or
+    /// `.wav`. The first axis of an array is the samples; each image and each audio file is one
+    /// sample.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
@@ -53,38 +54,42 @@ pub struct RunArgs {
     pub state: StateArgs,
     /// Model of an artifact, for names and shapes
     ///
-    /// The inputs and outputs of the artifact take those of the model it was compiled from.
+    /// The inputs and outputs of the artifact get the names and shapes of the model from which it
+    /// was compiled.
     #[arg(long, value_name = "MODEL", help_heading = MODEL)]
     pub like: Option<String>,
     /// Compare every layer with float
     ///
-    /// Tells where the two part ways, too. A layer's own error is the machine's result against the layer in float on the
-    /// machine's own operands; the chain's is against the whole network in float. They part ways at the first layer that
-    /// saturates, or where an element's own error is larger than rounding explains: half a step for each constant and
-    /// each product, carried through the layer's operators. Lookups and the like have no such bound: they part by
-    /// saturation alone. What is suggested was tried on these inputs.
+    /// Also reports where the machine diverges from float. A layer's own error is the machine's
+    /// result compared with the layer in float on the machine's own operands; the chain's error is
+    /// compared with the whole network in float. Results diverge at the first layer that saturates,
+    /// or where an element's own error is larger than rounding explains: half a step for each
+    /// constant and each product, propagated through the layer's operators. Lookups and similar
+    /// operators have no such bound: they only diverge by saturation. Suggestions were tested on
+    /// these inputs.
     ///
-    /// With a file, an `.npy` or `.npz`, compare its arrays with the outputs bit for bit instead: what a driver read from a
-    /// board. Whole numbers are the machine's integers. The exit status is 1 where they differ.
+    /// With an `.npy` or `.npz` file, compare its arrays with the outputs bit for bit instead: data
+    /// that a driver read from a board. Integers are the machine's integers. The exit status is 1
+    /// if they differ.
     #[arg(long, value_name = "[NAME=]FILE", help_heading = ACCURACY, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub compare: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
-    /// Largest error that passes, as `0.05` or `5%`
+    /// Maximum error, as `0.05` or `5%`
     ///
-    /// It is the largest difference to float; a percentage is one of the output's range.
-    /// The exit status is 1 where an output differs by more, and where outputs tell nothing of the network's: they
-    /// differ from float by as much as float's own outputs do from their mean.
+    /// The error is the largest difference to float; a percentage is relative to the output's
+    /// range. The exit status is 1 if an output differs by more, and if outputs are meaningless:
+    /// they differ from float by as much as float's own outputs differ from their mean.
     #[arg(long, value_name = "ERROR", help_heading = ACCURACY, value_parser = max_error)]
     pub max_error: Option<MaxError>,
-    /// Fail where outputs are unreliable
+    /// Fail if outputs are unreliable
     ///
-    /// The exit status is 1 where inputs saturate or the signal-to-noise ratio of the outputs is below 20 dB, as with
-    /// --max-error and --min-accuracy. Without these options that is a warning.
+    /// The exit status is 1 if inputs saturate or the signal-to-noise ratio of the outputs is below
+    /// 20 dB, as with --max-error and --min-accuracy. Without these options there is a warning.
     #[arg(long, help_heading = ACCURACY)]
     pub strict: bool,
-    /// Stop at a read of memory that nobody has written
+    /// Stop at a read of unwritten memory
     #[arg(long, help_heading = TARGET)]
     pub check: bool,
     #[command(flatten)]
@@ -98,18 +103,18 @@ pub struct RunArgs {
     pub raw: bool,
     /// `.npz` file for every tensor of a model, or a memory
     ///
-    /// `machine/NAME` is what the machine has for the value NAME: inputs, results of layers, outputs.
-    /// With --compare, `float/NAME` is the whole network in float, and `layer/NAME` the layer in
-    /// float on the machine's operands. All are real values in the model's scale.
+    /// `machine/NAME` is the machine's value NAME: inputs, results of layers, outputs. With
+    /// --compare, `float/NAME` is the whole network in float, and `layer/NAME` the layer in float
+    /// on the machine's operands. All are real values in the model's scale.
     ///
-    /// Of a program in text or words, `NAME[A:B]` is shown of the memory NAME after the run, as `acc[0:4]`; with `=FILE`
-    /// behind it, it is written: `.npy`, `.npz`, `.csv` or `.hex`.
+    /// For an assembly or binary program, `NAME[A:B]` shows the memory NAME after the run, as
+    /// `acc[0:4]`; `NAME[A:B]=FILE` writes it as `.npy`, `.npz`, `.csv` or `.hex`.
     #[arg(long, value_name = "DUMP", help_heading = OUTPUT)]
     pub dump: Vec<String>,
-    /// Waveforms of what each unit does when, for GTKWave and Surfer
+    /// Waveforms of all units, for GTKWave and Surfer
     ///
-    /// Beside them are how GTKWave (`.gtkw`) and Surfer (`.sucl`) show them: `gtkwave x.gtkw`,
-    /// `surfer x.fst --command-file x.sucl`.
+    /// View settings for GTKWave (`.gtkw`) and Surfer (`.sucl`) are written next to it: `gtkwave
+    /// x.gtkw`, `surfer x.fst --command-file x.sucl`.
     #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]), hide_short_help = true)]
     pub waves: Option<PathBuf>,
     #[command(flatten)]
@@ -126,7 +131,7 @@ pub struct RunArgs {
     pub timings: TimingsArgs,
 }
 
-/// What is of the table of `--compare` alone.
+/// Hides options that only apply to the table of `--compare` in the short help.
 fn of_comparison(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "columns" | "sort" | "rows" => arg.requires("compare").hide_short_help(true),
@@ -136,7 +141,7 @@ fn of_comparison(arg: Arg) -> Arg {
 
 fn max_error(text: &str) -> Result<MaxError, String> {
     MaxError::parse(text)
-        .ok_or_else(|| "give a number from 0, as `0.05`, or a share of the range, as `5%`".to_owned())
+        .ok_or_else(|| "give a non-negative number, as `0.05`, or a share of the range, as `5%`".to_owned())
 }
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
@@ -176,7 +181,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 
-/// The waveforms, and beside them how viewers show them.
+/// Returns the waveforms, and the view settings next to them.
 pub(super) fn waves<'a>(
     args: &RunArgs,
     waves: Option<&'a Waves>,
@@ -192,7 +197,7 @@ pub(super) fn waves<'a>(
     files.into_iter().flatten()
 }
 
-/// The file for every tensor of a model.
+/// Returns the file for every tensor of a model.
 fn dump(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
     match &args.dump[..] {
         [] => Ok(None),

@@ -1,27 +1,34 @@
-//! `npu targets`
+//! The verb `npu targets`.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use npukit::options::OptionSpec;
-use npukit::verbs::list::{Parameter, TargetReport, list, list_one, options, parameters_of};
+use npukit::verbs::list::{Parameter, TargetReport, drawing, list, list_one, options, parameters_of};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::candidates::target_names;
+use crate::disk::write_all;
+use crate::endings::named;
 use crate::failure::Failure;
 use crate::printable::line;
 use crate::requests::context;
 use crate::table::{Column, table};
 
-/// `npu targets`
+/// Arguments of `npu targets`.
 #[derive(Debug, Args)]
 pub struct TargetsArgs {
-    /// Only this one; of an instance, the parameters that may be set behind its name
+    /// Only this target; for an instance, the parameters that its name may set
     #[arg(value_name = "TARGET", add = ArgValueCandidates::new(target_names))]
     pub target: Option<String>,
     /// List its options instead of its instances
     #[arg(long, requires = "target")]
     pub options: bool,
+    /// Draw the units, memories and data paths of the instance
+    #[arg(long, value_name = "FILE.svg", requires = "target", conflicts_with = "options", value_parser = named(&["svg"]))]
+    pub svg: Option<PathBuf>,
 }
 
 pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
@@ -33,6 +40,11 @@ pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
         let specs = options(name)?;
         return Ok(Answer::new(option_table(specs), &json!({ "options": specs })));
     }
+    if let Some(path) = &args.svg {
+        write_all(&[(path.clone(), drawing(name, context())?.as_bytes())])?;
+        let artifact = path.display().to_string();
+        return Ok(Answer::new(format!("wrote {artifact}\n"), &json!({ "artifacts": [artifact] })));
+    }
     if name.contains(':') {
         let parameters = parameters_of(name, context())?;
         return Ok(Answer::new(parameter_table(&parameters), &json!({ "parameters": parameters })));
@@ -41,14 +53,14 @@ pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(instances(&target), &json!({ "targets": [target] })))
 }
 
-/// A target and its instances.
+/// Formats a target and its instances.
 fn instances(target: &TargetReport) -> String {
     let rows = target.instances().map(|(name, summary)| vec![name, summary.to_owned()]);
     let presets = table(&[Column::left("--target"), Column::text("instance")], rows);
     line(&format!("{}: {}", target.name, target.summary)) + "\n" + &presets
 }
 
-/// A line for each parameter.
+/// Formats one line per parameter.
 fn parameter_table(parameters: &[Parameter]) -> String {
     let value = |value: &Value| match value {
         Value::Null => "-".to_owned(),
@@ -59,7 +71,7 @@ fn parameter_table(parameters: &[Parameter]) -> String {
     table(&[Column::left("parameter"), Column::text("value")], rows)
 }
 
-/// A line for each option.
+/// Formats one line per option.
 fn option_table(specs: &[OptionSpec]) -> String {
     let row = |spec: &OptionSpec| {
         let cells = [spec.key, spec.stage.name(), &spec.values.to_string(), spec.default, spec.doc];
@@ -70,7 +82,7 @@ fn option_table(specs: &[OptionSpec]) -> String {
         Column::left("stage").minor(2),
         Column::text("values"),
         Column::left("default").minor(1),
-        Column::text("what it chooses"),
+        Column::text("effect"),
     ];
     table(&columns, specs.iter().map(row))
 }

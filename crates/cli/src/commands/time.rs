@@ -1,4 +1,4 @@
-//! `npu time`
+//! The verb `npu time`.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::table::{Cell, Column, Row, TableArgs, View, facts, percent, table, th
 use crate::text::layers::{LAYERS, above, bottleneck, cycles, host_steps, latency, layers, on_chip};
 use crate::verbosity::{TimingsArgs, is_quiet};
 
-/// `npu time`
+/// Arguments of `npu time`.
 #[derive(Debug, Args)]
 #[command(mut_arg("rows", |arg| arg.visible_alias("top")))]
 pub struct TimeArgs {
@@ -35,23 +35,24 @@ pub struct TimeArgs {
     pub meaning: MeaningArgs,
     /// Report from a file of performance samples instead
     ///
-    /// They are the words of the hardware's sampling unit, ours or a board's.
+    /// The samples are words of the hardware's sampling unit, written by npukit or by a board.
     #[arg(long, value_name = "FILE", help_heading = INPUTS)]
     pub from_samples: Option<String>,
     /// Write the hardware's performance samples
     ///
-    /// They are 64-bit words, as its driver finds them.
+    /// They are 64-bit words, as a driver reads them.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub samples: Option<PathBuf>,
-    /// Write what each unit does when, for Perfetto
+    /// Write a trace of all units, for Perfetto
     ///
-    /// <https://ui.perfetto.dev> opens it. The trace is protobuf, which is small, when the name ends in .pftrace or .perfetto-trace; waveforms when it ends in .fst; of the format of the
-    /// target's own tools when it ends as theirs do; else Chrome's JSON.
+    /// <https://ui.perfetto.dev> opens it. The extension selects the format: .pftrace and
+    /// .perfetto-trace for compact protobuf, .fst for waveforms, the extension of the target's own
+    /// tools for their format, and others for Chrome's JSON.
     #[arg(long, value_name = "OUT.pftrace", help_heading = OUTPUT)]
     pub trace: Option<PathBuf>,
     /// Layers to trace: a name, a pattern or A..B
     ///
-    /// A pattern has a `*`; A and B are the first and the last layer.
+    /// A pattern contains a `*`; A and B are the first and the last layer.
     #[arg(long, value_name = "LAYER", help_heading = OUTPUT, requires = "trace")]
     pub trace_range: Option<String>,
     /// Write what every part does in each cycle
@@ -104,7 +105,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&report, &view) + &written.collect::<String>(), &report))
 }
 
-/// All of them, or the first failure.
+/// Returns all results, or the first failure.
 fn collect<T>(results: [Result<T, Failure>; 4]) -> Result<[T; 4], Failure> {
     let [a, b, c, d] = results;
     Ok([a?, b?, c?, d?])
@@ -112,10 +113,10 @@ fn collect<T>(results: [Result<T, Failure>; 4]) -> Result<[T; 4], Failure> {
 
 pub(super) fn text(report: &Report, view: &View) -> String {
     let time = &report.time;
-    let unknown = || "unknown: the artifact does not say".to_owned();
+    let unknown = || "unknown: the artifact does not specify it".to_owned();
     let roofline = &time.roofline;
     let bounds = format!(
-        "{} (at least {} by compute, {} by memory)",
+        "{} (lower bounds: {} for compute, {} for memory)",
         above(roofline),
         thousands(roofline.compute),
         thousands(roofline.memory)
@@ -148,7 +149,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     text
 }
 
-/// How much a trace has.
+/// Formats the size of a trace.
 fn traced(trace: &TraceReport) -> String {
     let counts = [
         (trace.slices, "slices"),
@@ -162,7 +163,7 @@ fn traced(trace: &TraceReport) -> String {
     trace.layers.as_ref().map_or_else(|| counts.clone(), of)
 }
 
-/// Where the cycles go, by kind of instruction.
+/// Formats the cycles by kind of instruction.
 fn kinds(kinds: &[KindTime]) -> String {
     let most = kinds.iter().map(|kind| kind.cycles).max();
     let row = |kind: &KindTime| {
@@ -181,7 +182,7 @@ fn kinds(kinds: &[KindTime]) -> String {
     format!("\n{}", table(&columns, kinds.iter().map(row)))
 }
 
-/// What units did and what they waited for, a line for each; nothing when the cost model has none.
+/// Formats the work and the waits of units, one line each; empty if the cost model has no units.
 fn units(units: &[UnitTime]) -> String {
     if units.is_empty() {
         return String::new();
@@ -207,5 +208,5 @@ fn flag(flag: &FlagTime) -> String {
     let FlagTime { flag, times, cycles, first_instruction, first_cycle } = flag;
     let (times, cycles) = (thousands(*times), thousands(*cycles));
     let first = format!("first at instruction {first_instruction} in cycle {first_cycle}");
-    format!("\n{}", line(&format!("{flag}: rises {times} x, high for {cycles} cycles, {first}")))
+    format!("\n{}", line(&format!("{flag}: set {times} times, for {cycles} cycles in total, {first}")))
 }

@@ -1,4 +1,4 @@
-//! `npu trace`
+//! The verb `npu trace`.
 
 use std::path::PathBuf;
 
@@ -19,35 +19,37 @@ use crate::requests::{calibration_with, context, input_files, model_options, pre
 use crate::table::{Column, facts, table};
 use crate::text::remarks;
 
-/// `npu trace`
+/// Arguments of `npu trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// Model (`.onnx`, `.pb`, `.tflite`), or an artifact's manifest
+    /// Model (`.onnx`, `.pb`, `.tflite`), or an artifact manifest
     ///
-    /// Of a model without --target the values are those of float, all that lie between its nodes; with it those that the
-    /// machine has: inputs as it rounds them, results of layers, outputs.
+    /// For a model without --target, the values are all values between its nodes in float. With a
+    /// target they are the machine's values: inputs as it rounds them, results of layers, outputs.
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
-    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE, else float
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE; by default float
     ///
-    /// `npu targets` lists them; an artifact knows its own. `NPU_TARGET` and npu.toml do not count here.
+    /// `npu targets` lists them; an artifact specifies its own. `NPU_TARGET` and npu.toml are
+    /// ignored here.
     #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub strict: StrictArgs,
-    /// Model of an artifact, which says what its layers end in
+    /// Model of an artifact, which gives the names of its layers' results
     ///
-    /// It is compiled for the artifact's own instance, with the same options, and must give the artifact's outputs bit for
-    /// bit; without it only inputs and outputs of an artifact are known.
+    /// It is compiled for the artifact's own instance with the same options, and must give the
+    /// artifact's outputs bit for bit. Without it, only inputs and outputs of an artifact are
+    /// known.
     #[arg(long = "model", value_name = "MODEL", help_heading = MODEL)]
     pub of: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Arrays, pictures, sounds, or folders of these
+    /// Arrays, images, audio files, or folders of these
     ///
-    /// As for `npu run`. Several samples follow each other along the first axis, in the arrays that are written too.
+    /// As for `npu run`. The first axis of an array is the samples, also in the written arrays.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
@@ -58,7 +60,7 @@ pub struct TraceArgs {
     pub calibration: CalibrationArgs,
     /// `.npz` file: an array for each tensor, by its name in the model
     ///
-    /// Real values in the model's scale and its order of axes.
+    /// Real values in the model's scale and axis order.
     #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT, value_parser = named(ARRAYS))]
     pub output: PathBuf,
     #[command(flatten)]
@@ -98,7 +100,7 @@ fn text(report: &Report) -> String {
         ("seconds", format!("{:.3}", report.seconds)),
     ]);
     let row = |tensor: &TracedTensor| {
-        // Default: a tensor in which no layer ends.
+        // Default: a tensor that is not the result of a layer.
         let layer = tensor.layer.clone().unwrap_or_default();
         vec![tensor.name.clone(), kind(tensor.kind).to_owned(), format!("{:?}", tensor.shape), layer]
     };
@@ -106,7 +108,7 @@ fn text(report: &Report) -> String {
     format!("{lines}\n{}", table(&columns, report.tensors.iter().map(row)))
 }
 
-/// What a tensor is to the network, in a word.
+/// Returns the role of a tensor in the network, in one word.
 pub(super) fn kind(kind: TensorKind) -> &'static str {
     match kind {
         TensorKind::Input => "input",

@@ -1,4 +1,4 @@
-//! `npu verify`
+//! The verb `npu verify`.
 
 use std::path::{Path, PathBuf};
 
@@ -23,30 +23,31 @@ use crate::table::{Column, counted, facts, table};
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
 
-/// `npu verify`
+/// Arguments of `npu verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub source: ModelSourceArgs,
-    /// Manifest of an artifact of the model, which is proved as it is
+    /// Manifest of an artifact of the model, which is proved unchanged
     ///
-    /// It knows its target; the model is not compiled.
+    /// It specifies its target; the model is not compiled.
     #[arg(long, value_name = "ARTIFACT", help_heading = TARGET, conflicts_with = "target")]
     pub artifact: Option<String>,
-    /// Certificate to check, by making its proof again
+    /// Certificate to check, by repeating its proof
     ///
-    /// Model and program have to be the files that it names by their hashes, and the proof is made with its own seeds,
-    /// and those of `--seed`. The exit status is 0 only when all that it says is so.
+    /// Model and program must be the files that the certificate lists by their hashes. The proof
+    /// uses its seeds, and the seeds of `--seed`. The exit status is 0 only if everything in the
+    /// certificate holds.
     #[arg(long, value_name = "FILE", help_heading = INPUTS, conflicts_with = "output")]
     pub certificate: Option<String>,
     /// Write a certificate of the proof
     ///
-    /// It has the hashes of model and program, seeds, field, what is covered and what is assumed. A program that is not
-    /// proved has none.
+    /// It contains the hashes of model and program, seeds, field, coverage and assumptions. A
+    /// program that is not proved gets none.
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
-    /// Number that the inputs of a run are made of; 1 and 2 when not given
+    /// Random seed of the inputs of a run; by default 1 and 2
     #[arg(long = "seed", value_name = "N", help_heading = INPUTS, hide_short_help = true)]
     pub seeds: Vec<u64>,
     #[command(flatten)]
@@ -66,43 +67,46 @@ pub struct VerifyArgs {
     pub lowering: CompileOptions,
 }
 
-/// What `npu verify` says of errors.
+/// Options of `npu verify` for error bounds.
 #[derive(Debug, Args)]
 pub struct BoundsArgs {
-    /// Bounds errors and saturation for all inputs of their ranges, too
+    /// Also bound errors and saturation for all inputs in their ranges
     #[arg(long, help_heading = INPUTS)]
     pub bounds: bool,
-    /// Samples that inputs are about
+    /// Samples around which inputs are bounded
     ///
-    /// As for `npu run`. Each has a range of its own, of itself alone where `--radius` does not say more. They are run as
-    /// well, to be compared with the bounds.
+    /// As for `npu run`. Each sample has its own range, which is the sample alone without
+    /// `--radius`. They are also run, to be compared with the bounds.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1.., requires = "bounds")]
     pub inputs: Vec<String>,
-    /// Each number is at most so far from a sample's; `half` is half a step of the machine's numbers
+    /// Maximum distance of each number from a sample's; `half` is half a step of the machine's
+    /// numbers
     ///
-    /// With `half` inputs are those that the machine cannot tell from a sample: it rounds them to the same numbers.
+    /// With `half`, inputs are the values that the machine cannot distinguish from a sample's: it
+    /// rounds them to the same numbers.
     #[arg(long, value_name = "R|half", help_heading = INPUTS, requires = "inputs", value_parser = radius)]
     pub radius: Option<Radius>,
-    /// One range for all samples: each number is anywhere between the least and the largest that it is in them
+    /// One range for all samples: each number is between its minimum and maximum in them
     #[arg(long, help_heading = INPUTS, requires = "inputs")]
     pub hull: bool,
-    /// Bounds errors also for results that are rounded by half a step whichever way, not as the machine does
+    /// Also bound errors for results that are rounded by half a step in any direction, not as the
+    /// machine rounds
     ///
     /// Then a bound does not depend on luck with the numbers of a sample.
     #[arg(long, help_heading = INPUTS, requires = "bounds")]
     pub any_rounding: bool,
-    /// Inputs to draw from the ranges and to run, to be compared with the bounds
+    /// Random inputs from the ranges to run and to compare with the bounds
     #[arg(long, value_name = "N", help_heading = INPUTS, requires = "bounds", default_value_t = 100, hide_short_help = true)]
     pub random: usize,
 }
 
-/// A distance: no less than 0, and finite.
+/// Parses a radius: non-negative and finite.
 fn radius(text: &str) -> Result<Radius, String> {
     if text == "half" {
         return Ok(Radius::Half);
     }
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    number.map(Radius::Of).ok_or_else(|| "a radius is a number, 0 or more, or `half`".to_owned())
+    number.map(Radius::Of).ok_or_else(|| "a radius is a non-negative number or `half`".to_owned())
 }
 
 pub fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
@@ -142,11 +146,12 @@ fn bounds(args: &VerifyArgs) -> BoundsRequest {
     }
 }
 
-/// The report of a proof whose certificate is written to `path`, and what became of it.
+/// Makes a proof and writes its certificate to `path`. Returns the report, and a line about the
+/// certificate.
 fn certificate(request: &Request, path: &Path) -> Result<(Report, String), Failure> {
     let (mut report, certificate) = certify(request, context())?;
     let Some(certificate) = certificate else {
-        return Ok((report, "no certificate is written: the program is not proved\n".to_owned()));
+        return Ok((report, "no certificate was written: the program is not proved\n".to_owned()));
     };
     write_all(&[(path.to_owned(), certificate.to_json().as_bytes())])?;
     let name = path.display().to_string();
@@ -155,12 +160,12 @@ fn certificate(request: &Request, path: &Path) -> Result<(Report, String), Failu
     Ok((report, end))
 }
 
-/// What is known of a proof, with what there is to say of model and instance.
+/// Formats the report of a proof, including model and instance.
 pub fn text(report: &Report) -> String {
     proof(report) + &remarks(&report.notes, &report.warnings)
 }
 
-/// What is known of a proof.
+/// Formats the report of a proof.
 pub fn proof(report: &Report) -> String {
     let proved = report.outputs.iter().filter(|output| output.proved).count();
     let outputs = counted(report.outputs.len() as u64, "output");
@@ -192,31 +197,31 @@ pub fn proof(report: &Report) -> String {
     text
 }
 
-/// The verdict on a program that neither a proof nor an input decides.
+/// Formats the verdict on a program for which there is neither a proof nor a counterexample.
 fn unproved(report: &Report) -> String {
     match &report.counterexample {
         Some(_) => {
-            "not proved: the comparison differs, and no input was found that shows an error".to_owned()
+            "not proved: the comparison differs, but no input was found that shows an error".to_owned()
         }
         None => "not proved".to_owned(),
     }
 }
 
-/// The input that shows an error.
+/// Formats the input that shows an error.
 fn witness(found: &Witness) -> String {
     let Witness { inputs, machine, model, bound, .. } = found;
     facts([
         ("shown by", inputs.clone()),
         ("there", format!("{} is {machine}, {model} in the model", element(&found.element))),
-        ("explained", format!("a difference of {bound:.4} at most")),
+        ("explained", format!("a difference of at most {bound:.4}")),
     ])
 }
 
-/// What became of a certificate that was read.
+/// Formats the result of checking a certificate.
 fn checked(certificate: &CertificateReport) -> Option<String> {
     let seeds: Vec<String> = certificate.seeds.iter().map(u64::to_string).collect();
     let other = Some(&certificate.npukit).filter(|version| *version != env!("CARGO_PKG_VERSION"));
-    let by = other.map(|version| format!("made by npukit {version}, ")).unwrap_or_default(); // Default: by this one.
+    let by = other.map(|version| format!("made by npukit {version}, ")).unwrap_or_default(); // Default: by this version.
     let of = format!("{by}proved again with its seeds {}", seeds.join(", "));
     match certificate.status {
         CertificateStatus::Holds => Some(format!("holds: {of}")),
@@ -225,14 +230,14 @@ fn checked(certificate: &CertificateReport) -> Option<String> {
     }
 }
 
-/// How far the machine's numbers may be from real arithmetic, and where they may saturate.
+/// Formats how far the machine's numbers may be from real arithmetic, and where they may saturate.
 fn bounds_text(bounds: &BoundsReport) -> String {
     let saturation = match &bounds.saturations[..] {
         [] => "impossible".to_owned(),
         all => format!("possible in {}", counted(all.len() as u64, "place")),
     };
     let any = bounds.decided_any_rounding;
-    let any_decided = any.map(|count| format!(", {count} whichever way is rounded")).unwrap_or_default(); // Default: not asked for.
+    let any_decided = any.map(|count| format!(", {count} for any rounding")).unwrap_or_default(); // Default: not requested.
     let decided = format!("{} of {}{any_decided}", bounds.decided, counted(bounds.boxes as u64, "range"));
     let mut text = facts([
         ("bounds hold for", bounds.inputs.clone()),
@@ -249,7 +254,7 @@ fn bounds_text(bounds: &BoundsReport) -> String {
     if any.is_some() {
         columns.push(Column::right("any rounding"));
     }
-    // Default: a dash stands for what is not known.
+    // Default: a dash for an unknown number.
     let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| short(number, 4));
     let slack = |slack: Option<f64>| slack.map_or_else(|| "-".to_owned(), |slack| short(slack, 1) + " x");
     let row = |output: &OutputBounds| {
@@ -260,17 +265,17 @@ fn bounds_text(bounds: &BoundsReport) -> String {
     text += &table(&columns, bounds.outputs.iter().map(row));
     text.extend(bounds.layers().into_iter().map(|layer| line(&format!("may saturate: {layer}"))));
     if bounds.holds == Some(false) {
-        text += &line("an observed error is above its bound: this is a defect of npukit; please report it");
+        text += &line("an observed error is above its bound: this is a bug in npukit; please report it");
     }
     text
 }
 
-/// A number with so many decimals; a large one by its power of ten.
+/// Formats a number with that many decimals; a large one with a power of ten.
 fn short(number: f64, decimals: usize) -> String {
     if number < 1e7 { format!("{number:.decimals$}") } else { format!("{number:.1e}") }
 }
 
-/// Where it goes wrong, a line for each thing that is known.
+/// Formats the known facts about an error, one per line.
 fn counterexample(found: &Counterexample) -> String {
     let mut lines = vec![("first difference", element(&found.output))];
     lines.extend(found.instead.as_ref().map(|place| ("it holds instead", element(place))));
@@ -278,11 +283,12 @@ fn counterexample(found: &Counterexample) -> String {
     if let (Some(memory), Some(address), Some(lane)) = (&found.memory, found.address, found.lane) {
         lines.push(("at", format!("{memory} {address}, lane {lane}")));
     }
-    lines.extend(found.wrote.as_ref().map(|place| ("where it wrote", element(place))));
+    lines.extend(found.wrote.as_ref().map(|place| ("written to", element(place))));
     facts(lines)
 }
 
-/// The instruction; of a program in segments what is known of it, which may be a step of the host.
+/// Formats the instruction; for a program in segments, the known part, which may be a step of the
+/// host.
 fn writer(found: &Counterexample) -> Option<String> {
     let instruction = found.instruction.map(|index| format!("instruction {index}"));
     let layer = found.layer.as_ref().map(|layer| format!("layer `{layer}`"));

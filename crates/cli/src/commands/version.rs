@@ -1,11 +1,11 @@
-//! `npu --version`, with `--verbose` and `--json` what the command is built of.
+//! `npu --version`; with `--verbose` and `--json` also build information.
 
 use npukit::verbs::version::{Accelerator, Build, Report, version};
 
 use crate::answer::Answer;
 use crate::table::{counted, facts};
 
-/// What the build script has found.
+/// Build information from the build script.
 const BUILD: Build = Build {
     version: env!("CARGO_PKG_VERSION"),
     commit: option_env!("NPU_BUILD_COMMIT"),
@@ -42,7 +42,7 @@ fn text(report: &Report) -> String {
     ])
 }
 
-/// A target with the number of its instances.
+/// Formats a target with the number of its instances.
 fn accelerator(Accelerator { name, presets, .. }: &Accelerator) -> String {
-    format!("{name} ({})", counted(*presets as u64, "preset"))
+    format!("{name} ({})", counted(*presets as u64, "instance"))
 }

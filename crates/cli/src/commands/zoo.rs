@@ -1,4 +1,4 @@
-//! `npu zoo`
+//! The verb `npu zoo`.
 
 use std::path::PathBuf;
 
@@ -15,16 +15,16 @@ use crate::endings::named;
 use crate::failure::Failure;
 use crate::table::{Column, table, thousands};
 
-/// `npu zoo`
+/// Arguments of `npu zoo`.
 #[derive(Debug, Args)]
 pub struct ZooArgs {
-    /// The network to write
+    /// Network to write
     #[arg(requires = "output", add = ArgValueCandidates::new(networks))]
     pub network: Option<String>,
     /// `.onnx` file
     #[arg(short, long, value_name = "OUT.onnx", help_heading = OUTPUT, value_parser = named(&["onnx"]), requires = "network")]
     pub output: Option<PathBuf>,
-    /// What the weights follow from
+    /// Random seed of the weights
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 }
@@ -60,7 +60,7 @@ fn text(entries: &[Entry]) -> String {
         Column::right("parameters").minor(1),
         Column::right("MACs"),
         Column::right("layers").minor(2),
-        Column::text("what it is"),
+        Column::text("description"),
     ];
     table(&columns, entries.iter().map(row))
 }

@@ -1,4 +1,5 @@
-//! [`Appended`]: a file that grows by whole lines while a command works, and is there when it is ended.
+//! [`Appended`]: a file that grows by whole lines while a command works, and remains if the command
+//! is stopped.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,7 +10,7 @@ use super::fault::{Step, step};
 use super::read::check_kind;
 use crate::failure::{Aftermath, Failure};
 
-/// A file to which lines are added, from any thread.
+/// File to which lines can be added from any thread.
 pub struct Appended {
     path: PathBuf,
     file: Mutex<Grown>,
@@ -17,14 +18,14 @@ pub struct Appended {
 
 struct Grown {
     file: File,
-    /// What went wrong first.
+    /// First error.
     failure: Option<io::Error>,
 }
 
 impl Appended {
-    /// The regular file at `path`, which is made where there is none, and its content.
+    /// Opens the regular file at `path`, or creates it, and returns its contents.
     ///
-    /// Errors: a pipe, a device, a link, which lines would go through; what the system says.
+    /// Errors: the path is a pipe, a device or a link; errors of the system.
     pub fn open(path: &Path) -> Result<(Self, Vec<u8>), Failure> {
         let failed = |source| Failure::Write {
             path: path.display().to_string(),
@@ -35,14 +36,15 @@ impl Appended {
         check(path).map_err(failed)?;
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(failed)?;
-        // It may have become something else since.
+        // It may have been replaced since the check.
         file.metadata().and_then(|found| check_kind(&found)).map_err(failed)?;
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(failed)?;
         Ok((Self { path: path.to_owned(), file: Mutex::new(Grown { file, failure: None }) }, content))
     }
 
-    /// Cuts off what follows the first `bytes`: a line that was being written when the command was ended.
+    /// Truncates the file after the first `bytes`, to remove an incomplete line of a stopped
+    /// command.
     pub fn keep(&self, bytes: usize) {
         self.change(|file| {
             file.set_len(bytes as u64)?;
@@ -50,7 +52,7 @@ impl Appended {
         });
     }
 
-    /// Adds a line, with its end; after a failure nothing more.
+    /// Adds a line with its newline; does nothing after an error.
     pub fn add(&self, line: &str) {
         self.change(|file| match step()? {
             Step::Go => file.write_all(line.as_bytes()),
@@ -68,7 +70,7 @@ impl Appended {
         }
     }
 
-    /// That all lines are in the file.
+    /// Reports whether all lines are in the file.
     pub fn finish(self) -> Result<(), Failure> {
         let Grown { file, failure } = self.file.into_inner().unwrap_or_else(PoisonError::into_inner);
         let done = failure.map_or_else(|| file.sync_all(), Err);
@@ -80,11 +82,11 @@ impl Appended {
     }
 }
 
-/// Refuses what is there and no regular file, before it is opened: that could wait for ever.
+/// Rejects anything except a regular file before it is opened, since opening could block.
 fn check(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => {
-            Err(io::Error::other("it is a symbolic link: name the file that it leads to"))
+            Err(io::Error::other("it is a symbolic link: give the path of its target"))
         }
         Ok(found) => check_kind(&found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -128,11 +130,11 @@ mod tests {
         }
         assert!(!at("later").exists());
         for device in ["/dev/zero", "/dev/null"] {
-            assert!(told(Path::new(device)).contains("no regular file"), "{device}");
+            assert!(told(Path::new(device)).contains("not a regular file"), "{device}");
         }
         let pipe = at("pipe");
         if std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
-            assert!(told(&pipe).contains("no regular file"));
+            assert!(told(&pipe).contains("not a regular file"));
         }
         assert_ne!(told(folder.path()), "nothing");
     }

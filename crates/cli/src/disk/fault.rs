@@ -1,28 +1,28 @@
-//! Faults on purpose, for tests: [`step`] is called before every operation on the file system that writes.
+//! Fault injection for tests: [`step`] is called before every write operation on the file system.
 //!
-//! `NPUKIT_FAULT=HOW@N` makes the N-th of them fail (`fail`), it and all later ones (`fails`), the system kill the process
-//! there (`kill`), the process wait a while (`pause`), or write half of what it is given (`short`). Builds for debugging
-//! only.
+//! `NPUKIT_FAULT=HOW@N` affects the N-th operation: it fails (`fail`), it and all later ones fail
+//! (`fails`), the process is killed (`kill`), the process waits (`pause`), or half of the data is
+//! written (`short`). Debug builds only.
 
 use std::io;
 
-/// What is to be done at an operation.
+/// Action at an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The operation.
+    /// Execute the operation.
     Go,
-    /// Half of it, for a write.
-    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "release builds know no faults"))]
+    /// Write half of the data.
+    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "release builds have no fault injection"))]
     Short,
 }
 
-/// Release builds know no faults.
+/// Does nothing in release builds.
 #[cfg(not(debug_assertions))]
 pub fn step() -> io::Result<Step> {
     Ok(Step::Go)
 }
 
-/// What `NPUKIT_FAULT` says of this operation.
+/// Returns the action of `NPUKIT_FAULT` for this operation.
 #[cfg(debug_assertions)]
 pub fn step() -> io::Result<Step> {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ pub fn step() -> io::Result<Step> {
     }
 }
 
-/// Nothing is tidied up.
+/// Kills the process without cleanup.
 #[cfg(debug_assertions)]
 fn kill() -> ! {
     #[cfg(unix)]

@@ -1,4 +1,5 @@
-//! [`Folder`]: a folder that this process alone writes sets of files into, tidied of what ended processes left.
+//! [`Folder`]: a locked folder into which only this process writes sets of files; leftovers of
+//! ended processes are removed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -8,14 +9,14 @@ use std::path::{Path, PathBuf};
 use super::temporary::is_ours;
 use super::undo::{self, Undo};
 
-/// A folder with a lock on it, which goes with the process or the value.
+/// Folder with a lock, which is released with the process or the value.
 pub struct Folder {
-    /// Held, or none on a file system without locks.
+    /// Lock; `None` on a file system without locks.
     _lock: Option<File>,
 }
 
 impl Folder {
-    /// Waits for `folder`, and tidies it.
+    /// Waits for the lock of `folder`, and cleans it up.
     pub fn lock(folder: &Path) -> io::Result<Self> {
         let file = File::open(folder)?;
         match file.lock() {
@@ -23,14 +24,15 @@ impl Folder {
                 tidy(folder);
                 Ok(Self { _lock: Some(file) })
             }
-            // A file system without locks: hashes tell sets that two processes wrote at a time.
+            // On a file system without locks, hashes detect sets that two processes wrote at the
+            // same time.
             Err(_) => Ok(Self { _lock: None }),
         }
     }
 
-    /// Tidies `folder`, unless somebody is at work there.
+    /// Cleans up `folder`, unless another process works there.
     pub fn tidy(folder: &Path) {
-        // Who may not open or lock it leaves it as it is.
+        // A folder that cannot be opened or locked stays as it is.
         if let Ok(file) = File::open(folder)
             && file.try_lock().is_ok()
         {
@@ -38,16 +40,17 @@ impl Folder {
         }
     }
 
-    /// Puts a set back of which an ended process has renamed a part, so that who reads it next finds it whole.
+    /// Restores a set that an ended process has partly renamed, so that the next reader finds it
+    /// complete.
     pub fn settle(folder: &Path) {
         if names(folder).iter().any(|name| name.ends_with(undo::ENDING)) {
-            // It waits for who is at work; what cannot be put back is found out by its hashes.
+            // It waits for other writers. If the set cannot be restored, its hashes detect that.
             let _ = Self::lock(folder);
         }
     }
 }
 
-/// Undoes what was left halfway, then removes temporary files without an owner. The folder is locked.
+/// Undoes incomplete writes, then removes temporary files without an owner. The folder is locked.
 fn tidy(folder: &Path) {
     let names = names(folder);
     let mut needed = BTreeSet::new();
@@ -55,7 +58,7 @@ fn tidy(folder: &Path) {
         let path = folder.join(name);
         match Undo::read(&path).map(|undo| (undo.apply(), undo)) {
             Some((Ok(()), _)) => {
-                // It has been done: doing it again does nothing.
+                // It is done; repeating it has no effect.
                 let _ = fs::remove_file(path);
             }
             Some((Err(_), undo)) => needed.extend(undo.backups()),
@@ -66,10 +69,10 @@ fn tidy(folder: &Path) {
     old.map(|name| folder.join(name)).for_each(|path| remove_without_owner(&path));
 }
 
-/// Names of our temporary files.
+/// Returns the names of npukit's temporary files.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    // A link is what was at a place, under another name.
+    // A link is the previous file of a place, under another name.
     let files =
         entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink()));
     files.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_ours(name)).collect()
@@ -78,12 +81,12 @@ fn names(folder: &Path) -> Vec<String> {
 /// Owners hold locks on their files; links have none.
 fn remove_without_owner(path: &PathBuf) {
     if fs::read_link(path).is_ok() {
-        // Somebody else's may stay.
+        // A file of another user may stay.
         let _ = fs::remove_file(path);
     } else if let Ok(file) = File::open(path)
         && file.try_lock().is_ok()
     {
-        // Somebody else's may stay.
+        // A file of another user may stay.
         let _ = fs::remove_file(path);
     }
 }

@@ -1,4 +1,4 @@
-//! Where a path leads: [`Place`]; and whether two lead to the same file: [`Identity`].
+//! Target of a path: [`Place`]; and whether two paths are the same file: [`Identity`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -7,24 +7,25 @@ use std::{fs, io};
 use super::standard::is_standard;
 use crate::failure::Failure;
 
-/// Links that are followed one after the other; more are a circle.
+/// Maximum number of links that are followed; more are treated as a circle.
 const MOST_LINKS: usize = 40;
 
-/// Where a path leads.
+/// Target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// To a regular file, a link, or to none yet, which a new file replaces. What a link leads to stays as it is.
+    /// A regular file or a link, or nothing yet; a new file replaces it. The target of a link is
+    /// unchanged.
     File(PathBuf),
-    /// To a device, pipe or socket, or to an open file without a name: written through.
+    /// A device, pipe or socket, or an open file without a name; it is written directly.
     Through(PathBuf),
-    /// To standard output.
+    /// Standard output.
     Standard,
 }
 
 impl Place {
-    /// Where `path` leads. The folder of a new file is made.
+    /// Returns the place of `path`. Creates the folder of a new file.
     ///
-    /// Errors: a folder, what the system says.
+    /// Errors: the path is a folder; errors of the system.
     pub fn of(path: &Path) -> io::Result<Self> {
         if is_standard(path) {
             return Ok(Self::Standard);
@@ -32,7 +33,7 @@ impl Place {
         if path.parent().is_some_and(is_standard) {
             return Err(io::Error::new(
                 io::ErrorKind::NotADirectory,
-                "`-` is standard output, which takes one file",
+                "`-` is standard output, which accepts only one file",
             ));
         }
         let found = fs::metadata(path);
@@ -54,24 +55,25 @@ impl Place {
     }
 }
 
-/// The folder that a path is in.
+/// Returns the folder that contains a path.
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether there is a link, wherever it leads.
+/// Whether the path is a link, whatever its target.
 fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
-/// Whether a link is the system's, as `/dev/stdout`: it stands for an open file, and no new one can take its place.
+/// Whether a link belongs to the system, like `/dev/stdout`: it represents an open file, and cannot
+/// be replaced by a new file.
 fn is_of_system(path: &Path) -> bool {
     let folder = fs::canonicalize(folder(path));
-    // The folders below `/dev` are of users, or lead to `/proc`.
+    // Folders below `/dev` belong to users, or are links to `/proc`.
     folder.is_ok_and(|folder| folder == Path::new("/dev") || folder.starts_with("/proc"))
 }
 
-/// The path that links lead to, whether there is something or not.
+/// Follows links to the final path, which need not exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut end = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -83,20 +85,20 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("it is a link in a circle of links"))
 }
 
-/// By what a regular file is known, whatever its path.
+/// Identity of a regular file, whatever its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// Device and number of a file.
+    /// Device and inode number of a file.
     #[cfg(unix)]
     Node(u64, u64),
     /// Standard output.
     Standard,
-    /// The whole path of a file, or of one that is not there yet.
+    /// Absolute path of a file, which need not exist yet.
     Path(PathBuf),
 }
 
 impl Identity {
-    /// That of what `path` leads to; none of devices, folders and the like.
+    /// Returns the identity of the file at `path`; `None` for devices, folders and the like.
     pub fn of(path: &Path) -> Option<Self> {
         if is_standard(path) {
             return Some(Self::Standard);
@@ -125,10 +127,10 @@ impl Identity {
     }
 }
 
-/// The files that this command has read: `npu` is one command.
+/// Files that this command has read, as `npu` runs one command per process.
 static READ: Mutex<Vec<(PathBuf, Identity)>> = Mutex::new(Vec::new());
 
-/// Remembers that the file at `path` is read.
+/// Records that the file at `path` is read.
 pub fn note_read(path: &Path) {
     if let Some(identity) = Identity::of(path) {
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +140,7 @@ pub fn note_read(path: &Path) {
     }
 }
 
-/// Refuses outputs that lead to one file, or to one that this command has read.
+/// Rejects outputs that are the same file, or a file that this command has read.
 ///
 /// Errors: [`Failure::SameOutput`], [`Failure::SameFile`].
 pub fn check_apart<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {

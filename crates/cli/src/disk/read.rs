@@ -1,4 +1,5 @@
-//! [`Disk`]: reads files and folders for the library. Regular files only: a pipe may never answer, a device never end.
+//! [`Disk`]: reads files and folders for the library. Only regular files are read: a pipe may
+//! block, a device may never end.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,10 +11,10 @@ use npukit::{Part, ReadError, Reader};
 use super::place::note_read;
 use super::standard::{input, is_standard};
 
-/// Most bytes that are read at once: 4 GiB.
+/// Maximum number of bytes that are read at once: 4 GiB.
 const MOST_BYTES: u64 = 1 << 32;
 
-/// Reads files and folders.
+/// Reader for files and folders.
 pub struct Disk;
 
 impl Reader for Disk {
@@ -56,25 +57,25 @@ impl Reader for Disk {
 }
 
 fn unreadable(path: &str, error: &io::Error) -> ReadError {
-    // A link that leads nowhere is there.
+    // The path is a link whose target does not exist.
     if fs::symlink_metadata(path).is_ok() && error.kind() == io::ErrorKind::NotFound {
         return ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
     }
     ReadError::of(path, error)
 }
 
-/// The bytes of a regular file in `range`, as far as it has them.
+/// Reads the bytes of a regular file in `range`, as far as it has them.
 fn part(path: &Path, range: Range<u64>) -> io::Result<Part> {
-    // Before it is opened: opening a pipe waits for somebody to write.
+    // Checked before it is opened: opening a pipe blocks until it has a writer.
     check_kind(&fs::metadata(path)?)?;
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     check_kind(&metadata)?;
     let file_bytes = metadata.len();
-    // Files of the system say that they are empty, and are not.
+    // Files of the system report a size of 0, but are not empty.
     let end = if file_bytes == 0 { MOST_BYTES } else { file_bytes };
     let length = range.end.min(end).saturating_sub(range.start);
-    // What is not known to be there takes no room ahead.
+    // No memory is reserved for data of unknown size.
     let room = usize::try_from(length.min(file_bytes)).ok().filter(|_| length <= MOST_BYTES);
     let room = room.ok_or_else(|| {
         io::Error::other(format!("it has {file_bytes} bytes: at most {MOST_BYTES} are read at once"))
@@ -87,22 +88,22 @@ fn part(path: &Path, range: Range<u64>) -> io::Result<Part> {
     Ok(Part { file_bytes: file_bytes.max(bytes.len() as u64), bytes })
 }
 
-/// The bytes in `range`, as far as there are such.
+/// Returns the bytes in `range`, as far as they exist.
 fn cut(all: &[u8], range: &Range<u64>) -> Part {
     let place = |offset: u64| usize::try_from(offset).map_or(all.len(), |offset| offset.min(all.len()));
     let (start, end) = (place(range.start), place(range.end));
     Part { bytes: all[start..end.max(start)].to_vec(), file_bytes: all.len() as u64 }
 }
 
-/// Refuses what is neither a file nor a folder; the system says what is wrong with reading a folder.
+/// Rejects anything except files and folders; reading a folder gives an error of the system.
 pub(super) fn check_kind(metadata: &fs::Metadata) -> io::Result<()> {
     if metadata.is_file() || metadata.is_dir() {
         return Ok(());
     }
-    Err(io::Error::other("it is no regular file but a pipe, a device or a socket"))
+    Err(io::Error::other("it is not a regular file but a pipe, a device or a socket"))
 }
 
-/// All files at and below `path`. Folders reached through links are left out: they could lead in circles.
+/// Lists all files at and below `path`. Linked folders are skipped, since they could form circles.
 fn walk(path: &Path, files: &mut Vec<String>) -> Result<(), (PathBuf, io::Error)> {
     let at = |error| (path.to_owned(), error);
     if !fs::metadata(path).map_err(at)?.is_dir() {
@@ -128,7 +129,7 @@ mod tests {
     fn a_part_of_a_file_is_read_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("w.bin");
-        // Three gigabytes that take no room: reading all of it would be noticed.
+        // Three gigabytes in a sparse file: reading all of it would be noticed.
         let file = File::create(&path).unwrap();
         file.set_len(3 << 30).unwrap();
         let path = path.to_str().unwrap();
@@ -171,13 +172,13 @@ mod tests {
     fn devices_and_pipes_are_no_files() {
         let read = |path: &str| Disk.read(path).unwrap_err().to_string();
         for device in ["/dev/zero", "/dev/null"] {
-            assert!(read(device).contains("no regular file"), "{device}");
+            assert!(read(device).contains("not a regular file"), "{device}");
         }
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         if made.is_ok_and(|status| status.success()) {
-            assert!(read(pipe.to_str().unwrap()).contains("no regular file"));
+            assert!(read(pipe.to_str().unwrap()).contains("not a regular file"));
         }
     }
 }

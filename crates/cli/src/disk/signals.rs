@@ -1,6 +1,8 @@
-//! Temporary files go when a signal or a panic ends the process: [`begin`] before one is made, [`live`] knows them.
+//! Removal of temporary files when a signal or a panic ends the process: call [`begin`] before
+//! creating one; [`live`] contains them.
 //!
-//! A signal waits for the renaming of a set, [`swapping`], which is short: it never ends halfway.
+//! A signal waits while a set of files is renamed ([`swapping`]), which is short, so a set is never
+//! renamed halfway.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,18 +11,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static LIVE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 static SWAPPING: Mutex<()> = Mutex::new(());
 
-/// The temporary files there are.
+/// Returns the existing temporary files.
 pub fn live() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    // A set of paths is whole at any time.
+    // A set of paths is consistent at any time.
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps signals waiting while it is held.
+/// Delays signals while the guard is held.
 pub fn swapping() -> MutexGuard<'static, ()> {
     SWAPPING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Listens to signals from now on.
+/// Starts handling signals.
 #[cfg(unix)]
 pub fn begin() -> std::io::Result<()> {
     static BEGUN: Mutex<bool> = Mutex::new(false);
@@ -34,7 +36,7 @@ pub fn begin() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Files of an ended process go at the next write here.
+/// Files of an ended process are removed at the next write into their folder.
 #[cfg(not(unix))]
 pub fn begin() -> std::io::Result<()> {
     Ok(())
@@ -52,7 +54,8 @@ mod unix {
 
     use super::{BTreeSet, PathBuf, live, swapping};
 
-    /// A file that becomes too long is an error of the write, once somebody takes the signal.
+    /// Handles signals. With a handler for it, exceeding the file size limit becomes an error of
+    /// the write.
     pub(super) fn listen() -> io::Result<()> {
         let ignored = ignored();
         let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter();
@@ -64,20 +67,20 @@ mod unix {
         Ok(())
     }
 
-    /// Removes all temporary files, and ends as the signal does.
+    /// Removes all temporary files, and ends the process as the signal does.
     fn end(signal: i32) {
         let _swapping = swapping();
         remove(&live());
         let _ = emulate_default_handler(signal);
     }
 
-    /// Removes all temporary files once a panic has told of itself, where it ends the process.
+    /// Removes all temporary files after a panic is reported, if panics end the process.
     #[cfg(panic = "abort")]
     pub(super) fn end_by_panic() {
         let told = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             told(panic);
-            // Whoever changes the set panicked itself, or removes them.
+            // If the set is locked, its owner panicked itself, or is removing the files.
             if let Ok(live) = super::LIVE.try_lock() {
                 remove(&live);
             }
@@ -86,12 +89,12 @@ mod unix {
 
     fn remove(paths: &BTreeSet<PathBuf>) {
         for path in paths {
-            // What is gone already is well.
+            // A file that no longer exists is fine.
             let _ = fs::remove_file(path);
         }
     }
 
-    /// The signals that this process is to ignore, as under `nohup`: bit N - 1 is signal N.
+    /// Returns the signals that this process must ignore, as under `nohup`: bit N - 1 is signal N.
     fn ignored() -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,19 +1,19 @@
-//! Standard input and output as files: `-`, or `-.csv` where an ending is to say what they hold (after `--` or `=`, as
-//! it looks like an option). A file of such a name is `./-`.
+//! Standard input and output as files: `-`, or `-.csv` if an extension must identify the format
+//! (after `--` or `=`, since it looks like an option). A file of such a name is `./-`.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a path is standard input or output, and no file.
+/// Whether a path is standard input or output instead of a file.
 pub fn is_standard(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path == "-" || path.starts_with("-.") && !path.contains(['/', '\\']))
 }
 
-/// All of standard input: it is read when it is first asked for, and kept.
+/// Returns all of standard input, which is read on first use and kept.
 ///
-/// Errors: what the system says; more than `most_bytes`.
+/// Errors: errors of the system; the input has more than `most_bytes`.
 pub fn input(most_bytes: u64) -> io::Result<&'static [u8]> {
     static INPUT: OnceLock<Result<Vec<u8>, (io::ErrorKind, String)>> = OnceLock::new();
     let read = INPUT.get_or_init(|| {
@@ -37,12 +37,12 @@ pub struct Output;
 /// Whether a file has been written to standard output.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether standard output holds a file, so that reports belong elsewhere.
+/// Whether standard output contains a file, so that reports must be written elsewhere.
 pub fn is_taken() -> bool {
     IS_TAKEN.load(Ordering::Relaxed)
 }
 
-/// Leaves standard output to somebody else.
+/// Reserves standard output for other code.
 pub fn take() {
     IS_TAKEN.store(true, Ordering::Relaxed);
 }
@@ -50,7 +50,8 @@ pub fn take() {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !is_text(bytes) && io::stdout().is_terminal() {
-            let reason = "standard output is a terminal, and this is no text: lead it into a file or a pipe";
+            let reason =
+                "standard output is a terminal, but the output is not text: redirect it to a file or a pipe";
             return Err(io::Error::other(reason));
         }
         IS_TAKEN.store(true, Ordering::Relaxed);
@@ -62,7 +63,7 @@ impl Write for Output {
     }
 }
 
-/// Whether a terminal shows the bytes as they are, as far as control characters tell.
+/// Whether a terminal shows the bytes unchanged, judged by control characters.
 fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }

@@ -1,7 +1,8 @@
-//! [`swap`]: a set of files takes its places as one.
+//! [`swap`]: puts a set of files in their places atomically.
 //!
-//! What was there is kept under other names, an [`Undo`] is written, the files are renamed, the undo is removed: then
-//! the new set counts. Who fails on the way undoes it; for who is killed on the way the next `npu` does that.
+//! The existing files are kept under other names, an [`Undo`] is written, the files are renamed,
+//! and the undo is removed: from then on, the new set is valid. After an error, the process undoes
+//! the set; if it is killed, the next `npu` does so.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,21 +16,22 @@ use super::signals;
 use super::temporary::Temporary;
 use super::undo::Undo;
 
-/// A file and its place.
+/// Temporary file and its final place.
 pub type Move = (Temporary, PathBuf);
 
-/// Why a set did not take its places.
+/// Reason why a set could not be put in place.
 #[derive(Debug)]
 pub struct SwapError {
-    /// The place at which it failed.
+    /// Place at which it failed.
     pub place: PathBuf,
-    /// What the system says.
+    /// Error of the system.
     pub source: io::Error,
-    /// Places that could not be put back: the new file is there, or may be.
+    /// Places that could not be restored: the new file is there, or may be.
     pub new: Vec<PathBuf>,
 }
 
-/// Renames all files in order. Sets in several folders are one for each folder if this process is killed.
+/// Renames all files in order. If this process is killed, a set in several folders is only
+/// consistent within each folder.
 pub fn swap(moves: Vec<Move>) -> Result<(), SwapError> {
     let folder_of = |(_, place): &Move| {
         let whole = fs::canonicalize(folder(place)).map_err(|source| failed(place, source))?;
@@ -41,7 +43,7 @@ pub fn swap(moves: Vec<Move>) -> Result<(), SwapError> {
         let _swapping = signals::swapping();
         return rename(moves);
     }
-    // All in one order: nobody waits for somebody who waits.
+    // Locks are taken in a fixed order, which prevents deadlocks.
     let lock = |folder: &PathBuf| Folder::lock(folder).map_err(|source| failed(folder, source));
     let _locks = folders.values().map(lock).collect::<Result<Vec<_>, _>>()?;
     let _swapping = signals::swapping();
@@ -65,12 +67,12 @@ fn rename(moves: Vec<Move>) -> Result<(), SwapError> {
     Ok(())
 }
 
-/// Asks the disk for the folder's names; not every system does that.
+/// Flushes the folder's names to the disk, if the system supports it.
 fn sync(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// What there is to undo, by folder, and the files that say so.
+/// Undo data by folder, and the files that contain it.
 #[derive(Default)]
 struct Undos {
     all: BTreeMap<PathBuf, Undo>,
@@ -78,7 +80,7 @@ struct Undos {
 }
 
 impl Undos {
-    /// Keeps what is at all places.
+    /// Keeps the existing files of all places.
     fn keep(&mut self, moves: &[Move]) -> Result<(), SwapError> {
         for (file, place) in moves {
             let folder = folder(place);
@@ -92,7 +94,7 @@ impl Undos {
         Ok(())
     }
 
-    /// From here on nothing is undone.
+    /// Removes the undo data; after this, nothing is undone.
     fn remove(&mut self) -> Result<(), SwapError> {
         while let Some(path) = self.written.last() {
             step().and_then(|_| fs::remove_file(path)).map_err(|source| failed(path, source))?;
@@ -101,11 +103,11 @@ impl Undos {
         Ok(())
     }
 
-    /// Puts everything back, and gives the error with what could not be.
+    /// Restores everything, and returns the error with the places that could not be restored.
     fn undo(&mut self, error: SwapError) -> Result<(), SwapError> {
         let new: Vec<PathBuf> = self.all.values().filter_map(|undo| undo.apply().err()).flatten().collect();
         if new.is_empty() {
-            // Undoing again does nothing.
+            // Undoing again has no effect.
             self.written.iter().for_each(|path| drop(fs::remove_file(path)));
         }
         Err(SwapError { new, ..error })

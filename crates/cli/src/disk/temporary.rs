@@ -1,5 +1,5 @@
-//! [`Temporary`]: a file that is not yet in its place. It goes with its owner: when it is dropped, at a signal, or at
-//! the next write into its folder.
+//! [`Temporary`]: a file that is not yet in its place. It is removed when it is dropped, at a
+//! signal, or at the next write into its folder.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,51 +10,51 @@ use tempfile::NamedTempFile;
 use super::fault::{Step, step};
 use super::signals;
 
-/// What names of our temporary files begin with.
+/// Prefix of the names of temporary files.
 const PREFIX: &str = ".npu-";
-/// Letters and digits that follow.
+/// Number of random letters and digits after the prefix.
 const RANDOM: usize = 12;
 
-/// A file that is not yet in its place. Its owner holds a lock on it.
+/// File that is not yet in its place. Its owner holds a lock on it.
 pub struct Temporary {
     file: NamedTempFile,
 }
 
 impl Temporary {
-    /// An empty file in `folder`.
+    /// Creates an empty file in `folder`.
     pub fn new(folder: &Path) -> io::Result<Self> {
         signals::begin()?;
         loop {
             step()?;
             let file = {
-                // Nobody ends us between making it and knowing it.
+                // No signal may end the process between creating the file and recording it.
                 let mut live = signals::live();
                 let file = builder().tempfile_in(folder)?;
                 live.insert(file.path().to_owned());
                 Self { file }
             };
-            // Who tidies the folder may have been faster than the lock.
+            // Another process may have cleaned up the folder before the lock was taken.
             match file.file.as_file().try_lock() {
                 Ok(()) if file.path().exists() => return Ok(file),
                 Ok(()) | Err(fs::TryLockError::WouldBlock) => {}
-                // A file system without locks: nobody tidies there.
+                // On a file system without locks, no process cleans up.
                 Err(fs::TryLockError::Error(_)) => return Ok(file),
             }
         }
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Waits until the disk has it.
+    /// Waits until the data is on the disk.
     pub fn sync(&self) -> io::Result<()> {
         step()?;
         self.file.as_file().sync_all()
     }
 
-    /// Puts it in its place.
+    /// Renames the file to its place.
     pub fn rename(self, place: &Path) -> Result<(), (Self, io::Error)> {
         if let Err(error) = step().and_then(|_| fs::rename(self.path(), place)) {
             return Err((self, error));
@@ -79,20 +79,21 @@ impl Write for Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         let path = self.path().to_owned();
-        // Renamed, it is gone already.
+        // After a rename, it no longer exists.
         let _ = fs::remove_file(&path);
         signals::live().remove(&path);
     }
 }
 
-/// Whether a file of this name is one of ours: the file, or what is beside it under the same name and an ending.
+/// Whether a file name belongs to npukit: a temporary file, or a file next to it with the same name
+/// and an extension.
 pub fn is_ours(name: &str) -> bool {
     let Some(rest) = name.strip_prefix(PREFIX) else { return false };
     let random = rest.split('.').next().unwrap_or_default();
     random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Temporary files are private unless told otherwise; results are as open as the user's mask allows.
+/// Temporary files are private by default; results get the permissions of the user's mask.
 fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).rand_bytes(RANDOM);

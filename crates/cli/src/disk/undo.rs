@@ -1,5 +1,6 @@
-//! [`Undo`]: how a folder becomes again what it was before a set of files was renamed into it. It lies in the folder as
-//! a file while that is done, so that another process can do it when this one is killed.
+//! [`Undo`]: data that restores a folder to its state before a set of files was renamed into it. It
+//! is stored as a file in the folder meanwhile, so that another process can undo the set if this
+//! one is killed.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,14 +12,14 @@ use super::fault::step;
 use super::place::Identity;
 use super::temporary::Temporary;
 
-/// What names of such files end in.
+/// Suffix of the names of undo files.
 pub const ENDING: &str = ".undo";
-/// What names of backups end in.
+/// Suffix of the names of backups.
 const BACKUP_ENDING: &str = ".old";
-/// More bytes are no such file.
+/// Maximum size of an undo file, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The places of a set in one folder, and what was there.
+/// Places of a set in one folder, with their previous files.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Undo {
     #[serde(skip)]
@@ -26,22 +27,23 @@ pub struct Undo {
     entries: Vec<Entry>,
 }
 
-/// A place: names of files in the folder.
+/// Place, by names of files in the folder.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     place: String,
-    /// What was there, under another name; none when nothing was. The key is that of files that lie in folders already.
+    /// Name of the backup of the previous file; `None` if there was none. The key is fixed by
+    /// existing undo files.
     #[serde(rename = "kept")]
     backup: Option<String>,
 }
 
 impl Undo {
-    /// Nothing yet, in `folder`.
+    /// Creates empty undo data for `folder`.
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), entries: Vec::new() }
     }
 
-    /// Keeps what is at `place`, which `new` is to take.
+    /// Keeps the file at `place`, which `new` will replace.
     pub fn keep(&mut self, place: &Path, new: &Temporary) -> io::Result<()> {
         let mut backup = None;
         if fs::symlink_metadata(place).is_ok() {
@@ -54,7 +56,7 @@ impl Undo {
         Ok(())
     }
 
-    /// Puts it into the folder as a file; gives the path.
+    /// Writes the data as a file into the folder, and returns its path.
     pub fn write(&self) -> io::Result<PathBuf> {
         let mut file = Temporary::new(&self.folder)?;
         file.write_all(&serde_json::to_vec(self)?)?;
@@ -64,7 +66,7 @@ impl Undo {
         Ok(path)
     }
 
-    /// The one at `path`; none when it is of another user or is none.
+    /// Reads the undo file at `path`; `None` if it belongs to another user or is invalid.
     pub fn read(path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(path).ok()?;
         if !is_mine(path, &found) || found.len() > MOST_BYTES {
@@ -79,14 +81,14 @@ impl Undo {
         Some(Self { folder: super::place::folder(path).to_owned(), ..read })
     }
 
-    /// Names of the backups.
+    /// Returns the names of the backups.
     pub fn backups(&self) -> impl Iterator<Item = String> {
         self.entries.iter().filter_map(|entry| entry.backup.clone())
     }
 
-    /// Puts everything back; what was put back before stays.
+    /// Restores everything; places that were already restored are unchanged.
     ///
-    /// Errors: the places that could not be put back, all others were.
+    /// Errors: the places that could not be restored; all others were.
     pub fn apply(&self) -> Result<(), Vec<PathBuf>> {
         let failed = |entry: &&Entry| self.put_back(entry).is_err();
         let failed: Vec<PathBuf> =
@@ -100,7 +102,7 @@ impl Undo {
             return if is_there(&place) { remove(&place) } else { Ok(()) };
         };
         let backup = self.folder.join(backup);
-        // Both are one file, or lead to one, as long as nothing has taken its place.
+        // Both are the same file, or links to it, as long as it was not replaced.
         if is_there(&backup) && !is_same(&backup, &place) {
             step()?;
             fs::rename(&backup, place)?;
@@ -108,16 +110,16 @@ impl Undo {
         absent(fs::remove_file(backup))
     }
 
-    /// Removes the backups: what was is no more.
+    /// Removes the backups; after this, the previous files are gone.
     pub fn forget(&self) {
         for name in self.backups() {
-            // The next write here removes what stays.
+            // The next write into this folder removes leftovers.
             let _ = fs::remove_file(self.folder.join(name));
         }
     }
 }
 
-/// Whether two names are of one file, or of links that lead to one place.
+/// Whether two names are the same file, or links to the same place.
 fn is_same(backup: &Path, place: &Path) -> bool {
     match (fs::read_link(backup), fs::read_link(place)) {
         (Ok(backup), Ok(place)) => backup == place,
@@ -135,7 +137,7 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// What is not there need not be moved.
+/// Treats a missing file as success.
 fn absent(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -143,7 +145,8 @@ fn absent(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// A second name for a file, or its content where there are no second names; of a link a link that leads there.
+/// Creates a second name for a file, or a copy if hard links are not supported; a link is copied as
+/// a link.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     step()?;
     #[cfg(unix)]
@@ -152,18 +155,19 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     }
     fs::hard_link(from, to).or_else(|_| {
         let copied = fs::copy(from, to).and_then(|_| fs::File::open(to)?.sync_all());
-        // A part must never be put back.
+        // An incomplete copy must never be restored.
         copied.inspect_err(|_| drop(fs::remove_file(to)))
     })
 }
 
 fn name(path: &Path) -> io::Result<String> {
     let name = path.file_name().and_then(|name| name.to_str());
-    let unfit = || io::Error::new(io::ErrorKind::InvalidInput, "the names of a set of files are UTF-8 text");
+    let unfit =
+        || io::Error::new(io::ErrorKind::InvalidInput, "the names of a set of files must be UTF-8 text");
     name.map(str::to_owned).ok_or_else(unfit)
 }
 
-/// Whether a file is of who runs this: others could have us move files that are not theirs.
+/// Whether a file belongs to the current user: other users could make the process move files.
 #[cfg(unix)]
 fn is_mine(path: &Path, found: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -192,7 +196,7 @@ mod tests {
             let mut undo = Undo::new(folder.path());
             let new = Temporary::new(folder.path()).unwrap();
             undo.keep(&at(link), &new).unwrap();
-            // Before anything has taken its place, and after.
+            // Before the file is replaced, and after.
             for is_new in [false, true] {
                 if is_new {
                     undo = Undo::new(folder.path());

@@ -1,4 +1,5 @@
-//! Writes: [`write_all`] the files of a command, [`Staged`] one that is too long for memory, [`commit`] several of these.
+//! Writing: [`write_all`] the files of a command, [`Staged`] a single file that is too large for
+//! memory, [`commit`] several of these.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -13,9 +14,10 @@ use super::swap::{Move, SwapError, swap};
 use super::temporary::Temporary;
 use crate::failure::{Aftermath, Failure};
 
-/// Writes all files, or none; the first takes its place last. Folders are made.
+/// Writes all files, or none; the first is put in place last. Folders are created.
 ///
-/// Errors: files that are one, or that this command has read; what the system says, with what was written.
+/// Errors: two files are the same, or a file was read by this command; errors of the system, with
+/// the files that were written.
 pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
     check_apart(files.iter().map(|(path, _)| path.as_path()))?;
     write(files)
@@ -33,7 +35,7 @@ fn write(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
     let _phase = Phase::begin("write");
     let opened = files.iter().map(|(path, bytes)| Ok((Staged::new(path)?, *bytes)));
     let mut opened = opened.collect::<Result<Vec<_>, Failure>>()?;
-    // What devices have taken cannot be taken back: they come last.
+    // Data that a device received cannot be undone, so devices come last.
     opened.sort_by_key(|(staged, _)| staged.is_through());
     let mut through = Vec::new();
     for (staged, bytes) in &mut opened {
@@ -46,21 +48,21 @@ fn write(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
     place(opened.into_iter().map(|(staged, _)| staged).collect())
 }
 
-/// A file that is written as its content comes, and takes its place when it is committed.
+/// File that is written piece by piece, and put in place when it is committed.
 pub struct Staged {
     path: PathBuf,
     sink: Sink,
 }
 
 enum Sink {
-    /// Beside its place.
+    /// Temporary file next to its place.
     File(PathBuf, BufWriter<Temporary>),
-    /// A device or pipe.
+    /// Device or pipe.
     Through(BufWriter<Box<dyn Write>>),
 }
 
 impl Staged {
-    /// A file for `path`.
+    /// Creates a file for `path`.
     pub fn new(path: &Path) -> Result<Self, Failure> {
         let failed = |source| failure(path, source, Aftermath::default());
         let sink = match step().and_then(|_| Place::of(path)).map_err(failed)? {
@@ -77,7 +79,7 @@ impl Staged {
         Ok(Self { path: path.to_owned(), sink })
     }
 
-    /// Takes the content.
+    /// Returns the writer for the contents.
     pub fn writer(&mut self) -> &mut dyn Write {
         match &mut self.sink {
             Sink::File(_, file) => file,
@@ -89,7 +91,7 @@ impl Staged {
         matches!(self.sink, Sink::Through(_))
     }
 
-    /// All of the content is with the system, on the disk if it is to stay.
+    /// Flushes the contents to the system, and a file also to the disk.
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.sink {
             Sink::File(_, file) => file.flush().and_then(|()| file.get_ref().sync()),
@@ -97,7 +99,7 @@ impl Staged {
         }
     }
 
-    /// The file for its place; none of a device. All is flushed.
+    /// Returns the file with its place; `None` for a device. Everything must be flushed.
     fn into_move(self) -> Option<Move> {
         let Sink::File(place, file) = self.sink else { return None };
         let (file, _) = file.into_parts();
@@ -105,9 +107,9 @@ impl Staged {
     }
 }
 
-/// All files take their places, or none does; the first does last.
+/// Puts all files in place, or none; the first last.
 ///
-/// Errors: as [`write_all`].
+/// Errors: as for [`write_all`].
 pub fn commit(files: Vec<Staged>) -> Result<(), Failure> {
     if files.is_empty() {
         return Ok(());
@@ -134,7 +136,7 @@ fn place(mut files: Vec<Staged>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Logs that a file is in its place; of what is no file nobody knows the size.
+/// Logs that a file is in place; the size is only known for files.
 fn log(path: &Path) {
     let bytes = fs::metadata(path).ok().filter(Metadata::is_file).map(|metadata| metadata.len());
     tracing::info!(path = %path.display(), bytes, "file written");

@@ -1,4 +1,4 @@
-//! [`File`]: an `npu.toml`, every key of which is known.
+//! [`File`]: an `npu.toml` in which every key is known.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,53 +14,53 @@ use super::{argument, is_settable};
 use crate::disk::Disk;
 use crate::failure::Failure;
 
-/// Its name.
+/// Name of the file.
 const NAME: &str = "npu.toml";
-/// The key of the target.
+/// Key of the target.
 const TARGET: &str = "target";
-/// The table of options that hold for every verb.
+/// Table of options for all verbs.
 const OPTIONS: &str = "options";
 
-/// A file of settings.
+/// Settings file.
 #[derive(Debug)]
 pub struct File {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
     target: Option<Entry>,
     options: Vec<Entry>,
     verbs: BTreeMap<String, Vec<Entry>>,
 }
 
-/// A key with its value.
+/// Key with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The option's name.
+    /// Name of the option.
     pub key: String,
-    /// Its value, as on the command line.
+    /// Value, as on the command line.
     pub value: String,
-    /// The line in the file, from 1.
+    /// Line in the file, starting at 1.
     line: usize,
 }
 
 impl File {
-    /// That of the current folder, or of the nearest above it that has one.
+    /// Reads the nearest file in or above the current folder.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, is no TOML, or says what `command` does not know.
+    /// A file cannot be read, is not TOML, or contains settings that `command` does not have.
     pub fn nearest(command: &Command) -> Result<Option<Self>, Failure> {
-        // Default: a folder that is gone has no file.
+        // Default: a removed folder has no file.
         let folder = std::env::current_dir().unwrap_or_default();
         let Some((above, found)) = holder(&folder) else { return Ok(None) };
         let path = if above == 0 { PathBuf::from(NAME) } else { found.join(NAME) };
         Self::read(&path, command).map(Some)
     }
 
-    /// That of `folder`, or of the nearest above it that has one.
+    /// Reads the nearest file in or above `folder`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::nearest`].
+    /// The errors of [`Self::nearest`].
     pub fn of_folder(folder: &Path, command: &Command) -> Result<Option<Self>, Failure> {
         holder(folder).map(|(_, found)| Self::read(&found.join(NAME), command)).transpose()
     }
@@ -77,11 +77,11 @@ impl File {
         Self::parse(path, &text, command)
     }
 
-    /// The file of a text.
+    /// Parses the text of a file.
     fn parse(path: &Path, text: &str, command: &Command) -> Result<Self, Failure> {
         let file = Text { path, text };
         let table = DeTable::parse(text).map_err(|error| {
-            // Default: what has no place is said of the beginning.
+            // Default: an error without a place is reported at the start.
             file.fault(error.span().unwrap_or_default(), error.message().to_owned())
         })?;
         let mut read =
@@ -100,7 +100,7 @@ impl File {
         Ok(read)
     }
 
-    /// The target, and where it stands. A file in it is relative to this one.
+    /// Returns the target and its location. A file in it is relative to this file.
     pub fn target(&self) -> Option<(String, String)> {
         let entry = self.target.as_ref()?;
         // Default: a file at the root has no folder.
@@ -108,23 +108,23 @@ impl File {
         Some((npukit::target_in(&folder, &entry.value), self.place(entry)))
     }
 
-    /// What holds for a verb: what is said of all first, what of this one last.
+    /// Returns the settings of a verb: those for all verbs first, those for this one last.
     pub fn of_verb<'a>(&'a self, verb: &str) -> impl Iterator<Item = &'a Entry> + use<'a> {
         self.options.iter().chain(self.verbs.get(verb).into_iter().flatten())
     }
 
-    /// Where an entry stands.
+    /// Returns the location of an entry.
     pub fn place(&self, entry: &Entry) -> String {
         place(&self.path, entry.line)
     }
 }
 
-/// The folder, or the nearest above it, that has a file, and how far above that is.
+/// Returns the nearest folder with a file, in or above a folder, and the number of levels up.
 fn holder(folder: &Path) -> Option<(usize, &Path)> {
     folder.ancestors().enumerate().find(|(_, folder)| folder.join(NAME).is_file())
 }
 
-/// The text of a file, for what is wrong with it.
+/// Text of a file, for error messages.
 #[derive(Clone, Copy)]
 struct Text<'a> {
     path: &'a Path,
@@ -132,7 +132,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// The options of a table, each of them one of `known`.
+    /// Returns the options of a table, each of which must be in `known`.
     fn entries(self, value: &Spanned<DeValue<'_>>, known: &[String]) -> Result<Vec<Entry>, Failure> {
         let table = value.get_ref().as_table();
         let table = table.ok_or_else(|| self.fault(value.span(), "must be a table".to_owned()))?;
@@ -154,7 +154,7 @@ impl Text<'_> {
         Ok(Entry { key: key.to_owned(), value: text, line: self.line(&at) })
     }
 
-    /// Refuses a value that no target takes.
+    /// Rejects a value that no target accepts.
     fn check(self, key: &str, value: &str, at: &Range<usize>) -> Result<(), Failure> {
         let specs: Vec<_> = declared().map(|(_, spec)| spec).filter(|spec| spec.is_called(key)).collect();
         if specs.is_empty() || specs.iter().any(|spec| spec.values.admit(spec.value(value))) {
@@ -166,14 +166,14 @@ impl Text<'_> {
 
     fn unknown(self, what: &str, name: &str, at: Range<usize>, known: &[String]) -> Failure {
         let meant = suggestion(name, known.iter().map(String::as_str));
-        self.fault(at, format!("there is no {what} `{name}`{meant}; there are {}", known.join(", ")))
+        self.fault(at, format!("there is no {what} `{name}`{meant}; {what}s are {}", known.join(", ")))
     }
 
     fn fault(self, at: Range<usize>, reason: String) -> Failure {
         Failure::setting(&place(self.path, self.line(&at)), reason)
     }
 
-    /// The line of a place, from 1.
+    /// Returns the line of a location, starting at 1.
     fn line(self, at: &Range<usize>) -> usize {
         self.text.bytes().take(at.start).filter(|byte| *byte == b'\n').count() + 1
     }
@@ -183,7 +183,7 @@ fn place(path: &Path, line: usize) -> String {
     format!("`{}`, line {line}", path.display())
 }
 
-/// A value as on the command line; none for lists, tables and times.
+/// Returns a value as on the command line; `None` for lists, tables and times.
 fn text_of(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
@@ -195,24 +195,24 @@ fn text_of(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// Every key of a file.
+/// Returns all keys that a file may contain.
 fn settings(command: &Command) -> Vec<String> {
     let verbs = command.get_subcommands().filter(|verb| !names(verb).is_empty());
     let own = [TARGET, OPTIONS].map(str::to_owned);
     own.into_iter().chain(verbs.map(|verb| verb.get_name().to_owned())).collect()
 }
 
-/// Options of a verb that a file may set, in every spelling.
+/// Returns the options of a verb that a file may set, in all spellings.
 fn names(verb: &Command) -> Vec<String> {
     let settable = verb.get_arguments().filter(|arg| is_settable(arg));
     let names = settable.flat_map(|arg| {
-        // Default: an option without other spellings.
+        // Default: an option without aliases.
         arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default())
     });
     names.filter(|name| argument(verb, name).is_some()).map(str::to_owned).collect()
 }
 
-/// Options of targets, in every spelling.
+/// Returns the options of targets, in all spellings.
 fn option_names() -> Vec<String> {
     let names =
         declared().flat_map(|(_, spec)| std::iter::once(spec.key).chain(spec.aliases.keys.iter().copied()));
@@ -251,13 +251,13 @@ mod tests {
             ("\ntarget", "`a/npu.toml`, line 2: "),
             (
                 "targte = \"x\"",
-                "`a/npu.toml`, line 1: there is no setting `targte`: `target` is meant, perhaps; ",
+                "`a/npu.toml`, line 1: there is no setting `targte` (did you mean `target`?); ",
             ),
             (
                 "[run]\nbacth = 1",
-                "`a/npu.toml`, line 2: there is no option `bacth`: `batch` is meant, perhaps; ",
+                "`a/npu.toml`, line 2: there is no option `bacth` (did you mean `batch`?); ",
             ),
-            ("[run]\noutput = \"x\"", "`a/npu.toml`, line 2: there is no option `output`; there are batch"),
+            ("[run]\noutput = \"x\"", "`a/npu.toml`, line 2: there is no option `output`; options are batch"),
             ("run = 1", "`a/npu.toml`, line 1: must be a table"),
             ("[run]\nbatch = [1]", "`a/npu.toml`, line 2: `batch` must be a text or a number"),
             ("target = {}", "`a/npu.toml`, line 1: `target` must be a text or a number"),

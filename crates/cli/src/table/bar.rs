@@ -1,15 +1,16 @@
-//! Shares as bars.
+//! Bars for shares.
 
-/// Characters of a whole bar.
+/// Length of a full bar, in characters.
 const LENGTH: usize = 8;
-/// Eighths of a character, from none on.
+/// Eighths of a character, starting at 0.
 const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// A bar for `value`, whole for `largest`: in eighths of a character, or of whole ones in ASCII.
+/// Returns a bar for `value`, full for `largest`: in eighths of a character, or in whole ones with
+/// ASCII.
 pub fn bar(value: f64, largest: f64, is_unicode: bool) -> String {
     let steps = if is_unicode { LENGTH * PARTS.len() } else { LENGTH };
     let share = (value / largest).clamp(0.0, 1.0);
-    // What is no number is no length: the cast gives 0.
+    // The cast of a NaN gives 0.
     let length = (share * steps as f64).round() as usize;
     if !is_unicode {
         return "#".repeat(length);

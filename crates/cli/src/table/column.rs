@@ -1,130 +1,131 @@
-//! What a table is of: [`Column`]s, and [`Row`]s of [`Cell`]s.
+//! Contents of tables: [`Column`]s, and [`Row`]s of [`Cell`]s.
 
 use super::number::{percent, thousands};
 use crate::colour::Mark;
 use crate::printable::on_a_line;
 
-/// What a column holds, and by that what becomes of it where there is no room.
+/// Kind of a column, which determines its alignment and how it is shortened if space is lacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Names, on the left; their middle may go.
+    /// Names, left-aligned; the middle may be omitted.
     Names,
-    /// Sentences, on the left; they may take several lines.
+    /// Sentences, left-aligned; they may be wrapped.
     Texts,
-    /// Numbers, on the right; they are whole or not there.
+    /// Numbers, right-aligned; never shortened.
     Figures,
-    /// Bars, on the left; they are whole or not there.
+    /// Bars, left-aligned; never shortened.
     Bars,
 }
 
-/// A column of a table.
+/// Column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a> {
-    /// What stands above it.
+    /// Heading above the column.
     pub heading: &'a str,
-    /// What it holds.
+    /// Kind of the contents.
     pub kind: Kind,
-    /// How little it matters: where there is no room, the columns with the most go first.
+    /// Unimportance: if space is lacking, columns with the highest rank are omitted first.
     pub rank: u8,
-    /// How a sum of it reads; none where a sum means nothing.
+    /// Formats the sum of the column; `None` if a sum is meaningless.
     pub sum: Option<fn(f64) -> String>,
-    /// Whether its figures are drawn, too.
+    /// Whether its figures are also drawn as bars.
     pub has_bar: bool,
-    /// Whether rows are of interest for how much they have of it.
+    /// Whether rows with large figures in this column are the interesting ones.
     pub leads: bool,
     name: &'a str,
 }
 
 impl<'a> Column<'a> {
-    /// Of names.
+    /// Creates a left-aligned column of names.
     pub const fn left(heading: &'a str) -> Self {
         Self { heading, kind: Kind::Names, rank: 0, sum: None, has_bar: false, leads: false, name: heading }
     }
 
-    /// Of sentences.
+    /// Creates a left-aligned column of wrapped text.
     pub const fn text(heading: &'a str) -> Self {
         Self { kind: Kind::Texts, ..Self::left(heading) }
     }
 
-    /// Of numbers.
+    /// Creates a right-aligned numeric column.
     pub const fn right(heading: &'a str) -> Self {
         Self { kind: Kind::Figures, ..Self::left(heading) }
     }
 
-    /// Of bars for the figures beside it; it goes after columns of more than rank 1.
+    /// Creates a column of bars for the figures next to it; it is omitted after columns with a rank
+    /// above 1.
     pub const fn bar() -> Self {
         Self { kind: Kind::Bars, rank: 1, ..Self::left("") }
     }
 
-    /// The same, called otherwise on the command line than by its heading.
+    /// Gives the column a name on the command line other than its heading.
     pub const fn named(self, name: &'a str) -> Self {
         Self { name, ..self }
     }
 
-    /// The same, of less importance the larger `rank` is.
+    /// Sets the rank of the column: the larger, the less important.
     pub const fn minor(self, rank: u8) -> Self {
         Self { rank, ..self }
     }
 
-    /// The same, whose numbers add up to counts.
+    /// Marks the column's numbers as counts that can be added.
     pub const fn adds(self) -> Self {
         Self { sum: Some(|sum| thousands(sum as u64)), ..self }
     }
 
-    /// The same, whose numbers are shares of a whole.
+    /// Marks the column's numbers as shares of a whole.
     pub const fn shares(self) -> Self {
         Self { sum: Some(percent), has_bar: true, ..self }
     }
 
-    /// The same, whose numbers are shares of different wholes.
+    /// Marks the column's numbers as shares of different wholes, drawn as bars.
     pub const fn bars(self) -> Self {
         Self { has_bar: true, ..self }
     }
 
-    /// The same, of which rows are of interest that have much.
+    /// Marks rows with large figures in this column as the interesting ones.
     pub const fn leads(self) -> Self {
         Self { leads: true, ..self }
     }
 
-    /// What it is called on the command line, as `above-its-bound`.
+    /// Returns the column's name on the command line, such as `above-its-bound`.
     pub fn name(&self) -> String {
         plain(self.name)
     }
 
-    /// Whether that is what `name` means.
+    /// Whether `name` means this column.
     pub fn is_called(&self, name: &str) -> bool {
         plain(name) == plain(self.name)
     }
 }
 
-/// Lower case, with a hyphen for all between words.
+/// Returns the name in lower case, with hyphens between words.
 fn plain(name: &str) -> String {
     let name = name.replace('\'', "");
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// A text, and the number that it tells.
+/// Text with the number that it represents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// As it is shown.
+    /// Text as shown.
     pub text: String,
-    /// What rows are sorted by; none of what is no number.
+    /// Number for sorting; `None` if the cell is not a number.
     pub figure: Option<f64>,
 }
 
 impl Cell {
-    /// A number that reads as `text`.
+    /// Creates a cell with a number shown as `text`.
     pub fn figure(text: impl Into<String>, figure: f64) -> Self {
         Self { text: text.into(), figure: Some(figure) }
     }
 
-    /// A number of things.
+    /// Creates a cell with a count.
     pub fn count(count: u64) -> Self {
         Self::figure(thousands(count), count as f64)
     }
 
-    /// A share, as a percentage.
+    /// Creates a cell with a share, shown as a percentage.
     pub fn share(share: f64) -> Self {
         Self::figure(percent(share), share)
     }
@@ -142,22 +143,22 @@ impl From<&str> for Cell {
     }
 }
 
-/// A row of a table, with a cell for each column.
+/// Row of a table, with one cell per column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its cells.
+    /// Cells of the row.
     pub cells: Vec<Cell>,
-    /// What it stands out for.
+    /// Mark of the row, if it has one.
     pub mark: Option<Mark>,
 }
 
 impl Row {
-    /// Of these cells, which stands out for `mark`.
+    /// Creates a row of these cells with a mark.
     pub fn new(cells: Vec<Cell>, mark: Option<Mark>) -> Self {
         Self { cells, mark }
     }
 
-    /// The same, as a terminal shows it.
+    /// Returns the row with escaped control characters.
     pub fn escaped(mut self) -> Self {
         for cell in &mut self.cells {
             cell.text = on_a_line(&cell.text).into_owned();

@@ -1,4 +1,4 @@
-//! Rows and columns that fit, as text.
+//! Drawing of rows and columns that fit.
 
 use super::column::{Column, Kind, Row};
 use super::elide::{elide, width};
@@ -8,16 +8,16 @@ use super::screen::Screen;
 use super::texts;
 use crate::colour::Mark;
 
-/// A column that there is room for.
+/// Column that is shown.
 #[derive(Clone, Copy)]
 struct Kept<'a> {
-    /// Where its cells are in rows.
+    /// Index of its cells in the rows.
     place: usize,
     column: Column<'a>,
     room: usize,
 }
 
-/// A column as it is drawn.
+/// Column with formatted cells.
 struct Drawn {
     /// Lines of its cells, the heading first.
     cells: Vec<Vec<String>>,
@@ -25,7 +25,7 @@ struct Drawn {
     is_figures: bool,
 }
 
-/// The columns of `fit`, in its widths.
+/// Draws the columns of `fit`, in its widths.
 pub fn draw(columns: &[Column<'_>], rows: &[Row], fit: &Fit, screen: Screen) -> String {
     let kept = fit.kept.iter().zip(&fit.widths);
     let kept: Vec<_> =
@@ -37,15 +37,15 @@ pub fn draw(columns: &[Column<'_>], rows: &[Row], fit: &Fit, screen: Screen) -> 
     marks.enumerate().flat_map(|(row, mark)| drawn_row(&drawn, row, mark)).collect()
 }
 
-/// Headings that end on the same line.
+/// Returns the headings, which end on the same line.
 fn headings(kept: &[Kept<'_>]) -> Vec<Vec<String>> {
     let folded: Vec<_> = kept.iter().map(|kept| lines(kept.column.heading, kept.room)).collect();
-    let height = folded.iter().map(Vec::len).max().unwrap_or(1); // Default: nothing takes no second line.
+    let height = folded.iter().map(Vec::len).max().unwrap_or(1); // Default: an empty table has one heading line.
     let above = |heading: &Vec<String>| vec![String::new(); height - heading.len()];
     folded.iter().map(|heading| [above(heading), heading.clone()].concat()).collect()
 }
 
-/// The cells of a column in its room.
+/// Returns the cells of a column, fitted to its width.
 fn cells_of(kept: &Kept<'_>, rows: &[Row], screen: Screen) -> Vec<Vec<String>> {
     let texts = texts(rows, kept.place);
     let one = |text: &str| text.split('\n').map(str::to_owned).collect();
@@ -62,13 +62,13 @@ fn cells_of(kept: &Kept<'_>, rows: &[Row], screen: Screen) -> Vec<Vec<String>> {
 impl Kept<'_> {
     fn drawn(&self, heading: Vec<String>, cells: Vec<Vec<String>>) -> Drawn {
         let cells = [vec![heading], cells].concat();
-        let width = cells.iter().flatten().map(|line| width(line)).max().unwrap_or(0); // Default: there are no lines.
+        let width = cells.iter().flatten().map(|line| width(line)).max().unwrap_or(0); // Default: without lines the width is 0.
         Drawn { cells, width: width.max(1), is_figures: self.column.kind == Kind::Figures }
     }
 }
 
 impl Drawn {
-    /// A line of a cell over the whole width; spaces where the cell has fewer.
+    /// Returns a line of a cell, padded to the whole width; spaces if the cell has fewer lines.
     fn line(&self, row: usize, line: usize) -> String {
         let text = self.cells.get(row).and_then(|lines| lines.get(line)).map_or("", String::as_str); // Default: spaces.
         let space = " ".repeat(self.width - width(text));
@@ -76,17 +76,17 @@ impl Drawn {
     }
 }
 
-/// The lines of a row, which stand out if it does.
+/// Returns the lines of a row, marked if the row is.
 fn drawn_row(drawn: &[Drawn], row: usize, mark: Option<Mark>) -> Vec<String> {
     let height = drawn.iter().filter_map(|column| column.cells.get(row)).map(Vec::len).max();
     let text = |line: usize| {
         let cells: Vec<String> = drawn.iter().map(|column| column.line(row, line)).collect();
         marked(&cells.join(&" ".repeat(GAP)), mark)
     };
-    (0..height.unwrap_or(0)).map(text).collect() // Default: without columns there is nothing.
+    (0..height.unwrap_or(0)).map(text).collect() // Default: without columns there are no lines.
 }
 
-/// A line of the table, which stands out if it is to.
+/// Returns a line of the table, with its mark.
 fn marked(line: &str, mark: Option<Mark>) -> String {
     mark.map(Mark::sign).into_iter().chain(line.trim_end().chars()).chain(['\n']).collect()
 }

@@ -1,8 +1,8 @@
-//! Names in less room than they have: what all of them begin with goes first, then the middle of each.
+//! Shortening of names: the common prefix of all names is omitted first, then the middle of each.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The names in at most `room` characters each, with `ellipsis` for what is left out.
+/// Shortens names to at most `room` characters each, with `ellipsis` for omitted text.
 pub fn elide(names: &[&str], room: usize, ellipsis: &str) -> Vec<String> {
     let is_wide = names.iter().any(|name| width(name) > room);
     let common = if is_wide { common(names) } else { 0 };
@@ -13,17 +13,19 @@ pub fn elide(names: &[&str], room: usize, ellipsis: &str) -> Vec<String> {
     names.iter().map(|name| middle_out(&short(name), room, ellipsis)).collect()
 }
 
-/// Characters of the screen that a text takes.
+/// Returns the width of a text on the screen, in characters.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// How wide a character is at most, also beside others: variation selectors are escaped before.
+/// Returns the maximum width of a character, also in combination with others; variation selectors
+/// are escaped before.
 fn width_of(c: char) -> usize {
-    c.width().unwrap_or_default() // Default: so are control characters.
+    c.width().unwrap_or_default() // Default: control characters have width 0.
 }
 
-/// The bytes that all names begin with, up to a separator; none where there is nothing to tell apart.
+/// Returns the number of bytes of the names' common prefix, up to a separator; 0 if there are fewer
+/// than two names.
 fn common(names: &[&str]) -> usize {
     let [first, others @ ..] = names else { return 0 };
     let alike = |name: &&str| first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
@@ -31,7 +33,7 @@ fn common(names: &[&str]) -> usize {
     first.as_bytes().iter().take(length).rposition(|byte| is_separator(*byte as char)).unwrap_or(0)
 }
 
-/// A name without its middle, cut at separators where that leaves enough of it.
+/// Omits the middle of a name, with cuts at separators if enough of it remains.
 fn middle_out(name: &str, room: usize, ellipsis: &str) -> String {
     if width(name) <= room {
         return name.to_owned();
@@ -49,7 +51,7 @@ fn middle_out(name: &str, room: usize, ellipsis: &str) -> String {
     format!("{head}{ellipsis}{tail}")
 }
 
-/// How many bytes of the first characters fit.
+/// Returns how many bytes of the first characters fit.
 pub fn fitting(chars: impl Iterator<Item = char>, room: usize) -> usize {
     let mut taken = 0;
     let fits = |c: &char| {
@@ -59,12 +61,12 @@ pub fn fitting(chars: impl Iterator<Item = char>, room: usize) -> usize {
     chars.take_while(fits).map(char::len_utf8).sum()
 }
 
-/// What stands between the parts of a name, a byte each.
+/// Whether a character separates the parts of a name; separators have one byte.
 fn is_separator(c: char) -> bool {
     c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_'
 }
 
-/// Whether a cut at a separator leaves most of a part.
+/// Whether a cut at a separator keeps most of a part.
 fn is_enough(cut: &str, part: &str) -> bool {
     width(cut) * 2 > width(part)
 }

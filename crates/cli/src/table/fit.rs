@@ -1,33 +1,33 @@
-//! How wide columns are where there is not room for all: headings fold, then names and sentences give way, then the
-//! least important columns go.
+//! Column widths if there is not enough space for all: first headings are folded, then names and
+//! sentences are shortened, then the least important columns are omitted.
 
 use super::column::{Column, Kind};
 use super::elide::width;
 
 /// Characters between two columns.
 pub const GAP: usize = 2;
-/// What is left of names before a column goes.
+/// Minimum width of names before a column is omitted.
 const LEAST_NAME: usize = 20;
-/// What is left of lines of sentences before a column goes, where their words are short.
+/// Minimum width of sentences with short words before a column is omitted.
 const LEAST_TEXT: usize = 20;
-/// Words of sentences are whole up to this.
+/// Maximum length of words that are not broken.
 const LONG_WORD: usize = 30;
 
-/// How much room a column takes.
+/// Space that a column needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// With all on one line.
+    /// Width with each cell on one line.
     all: usize,
-    /// With its heading folded.
+    /// Width with a folded heading.
     folded: usize,
-    /// With names and sentences as short as they may be.
+    /// Width with names and sentences as short as possible.
     least: usize,
     rank: u8,
     kind: Kind,
 }
 
 impl Need {
-    /// That of a column with these texts.
+    /// Returns the space that a column with these texts needs.
     pub fn of<'a>(column: &Column<'_>, texts: impl Iterator<Item = &'a str> + Clone) -> Self {
         // Default: an empty column is drawn, too.
         let content = texts.clone().map(width).max().unwrap_or(0).max(1);
@@ -47,19 +47,19 @@ impl Need {
 }
 
 fn longest_word(text: &str) -> usize {
-    text.split(' ').map(width).max().unwrap_or(0) // Default: nothing takes no room.
+    text.split(' ').map(width).max().unwrap_or(0) // Default: an empty text has width 0.
 }
 
-/// The columns that there is room for, as indices, and how wide they are.
+/// Columns that fit, with their widths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fit {
-    /// Indices of columns.
+    /// Indices of the columns.
     pub kept: Vec<usize>,
-    /// Their widths.
+    /// Widths of the columns.
     pub widths: Vec<usize>,
 }
 
-/// Fits columns into lines of `room` characters; all columns `stay` where that is wished, whatever the room.
+/// Fits columns into lines of `room` characters; with `stay`, all columns are kept.
 pub fn fit(needs: &[Need], room: usize, stay: bool) -> Fit {
     let mut kept: Vec<usize> = (0..needs.len()).collect();
     loop {
@@ -75,7 +75,7 @@ pub fn fit(needs: &[Need], room: usize, stay: bool) -> Fit {
     }
 }
 
-/// Widths that take as little more than `room` as may be.
+/// Returns widths that exceed `room` by as little as possible.
 fn widths(needs: &[Need], room: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = needs.iter().map(|need| need.all).collect();
     shrink(&mut widths, needs.iter().map(|need| need.folded), room);
@@ -83,7 +83,7 @@ fn widths(needs: &[Need], room: usize) -> Vec<usize> {
     widths
 }
 
-/// Takes what is too much from those that have most to give.
+/// Shrinks the columns with the most spare width until the total fits.
 fn shrink(widths: &mut [usize], least: impl Iterator<Item = usize> + Clone, room: usize) {
     for _ in room..total(widths) {
         let pairs = widths.iter_mut().zip(least.clone());
@@ -100,12 +100,12 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-/// The column that goes next: never the first, which says what rows are of.
+/// Returns the column to omit next: never the first, which identifies the rows.
 fn least_important(needs: &[Need]) -> Option<usize> {
     (1..needs.len()).max_by_key(|&i| (needs[i].rank, i))
 }
 
-/// The width of a column that stands alone.
+/// Returns the width of a single remaining column.
 fn alone(need: &Need, room: usize) -> usize {
     if need.kind == Kind::Figures { need.folded } else { need.folded.min(room) }
 }

@@ -1,15 +1,15 @@
-//! Sentences over several lines.
+//! Wrapping of sentences.
 
 use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 
 use super::elide::width;
 use super::screen::Screen;
 
-/// Least room that sentences are folded into: in less they are easier to read unfolded.
+/// Minimum width for wrapping: in narrower space, sentences are easier to read unwrapped.
 const LEAST: usize = 16;
 
-/// A line of a report over as many as the screen needs, the further ones below `indent`. Words stay whole: they may be
-/// paths. Ends in a newline.
+/// Wraps a line of a report to the screen, with further lines indented by `indent`. Words are never
+/// broken, since they may be paths. Ends in a newline.
 pub fn folded(line: &str, indent: usize, screen: Screen) -> String {
     let Some(room) = screen.width.filter(|&room| width(line) > room && room >= indent + LEAST) else {
         return format!("{line}\n");
@@ -19,7 +19,7 @@ pub fn folded(line: &str, indent: usize, screen: Screen) -> String {
     wrap(line, options).iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// A cell's text in lines of `room` characters at most.
+/// Wraps a cell's text into lines of at most `room` characters.
 pub fn lines(text: &str, room: usize) -> Vec<String> {
     if width(text) <= room {
         return vec![text.to_owned()];
@@ -27,7 +27,7 @@ pub fn lines(text: &str, room: usize) -> Vec<String> {
     wrap(text, options(room)).iter().map(|line| line.clone().into_owned()).collect()
 }
 
-/// Lines end between words alone, so that options and commands stay what they are.
+/// Lines are only broken between words, so that options and commands stay intact.
 fn options<'a>(room: usize) -> Options<'a> {
     Options::new(room).word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation)
 }

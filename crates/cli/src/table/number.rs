@@ -1,8 +1,8 @@
-//! Numbers for people.
+//! Formatting of numbers.
 
 use npukit::plural;
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;
@@ -13,12 +13,12 @@ pub fn thousands(number: u64) -> String {
     groups.join(",")
 }
 
-/// A number of things, as `1 node` or `1,234 nodes`.
+/// Formats a count with its noun, such as `1 node` or `1,234 nodes`.
 pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {}", thousands(count), plural(count, noun))
 }
 
-/// A share as a percentage with a decimal.
+/// Formats a share as a percentage with one decimal.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

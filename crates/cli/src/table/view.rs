@@ -1,4 +1,5 @@
-//! [`TableArgs`]: which columns and rows of a table are wanted, and in what order; [`View`] is what a table makes of it.
+//! [`TableArgs`]: the requested columns and rows of a table, and their order; [`View`]: the same,
+//! resolved for a table.
 
 use std::cmp::Ordering;
 
@@ -8,60 +9,62 @@ use super::column::{Cell, Column, Row};
 use super::number::counted;
 use crate::failure::Failure;
 
-/// What is wanted of a table. `--json` has everything in any case.
+/// Options of a table. `--json` always contains everything.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct TableArgs {
     /// Columns and their order, as `layer,cycles`
     ///
-    /// They are called by their headings. --json has all of them.
+    /// Names are the headings. --json has all columns.
     #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Column that rows are sorted by
+    /// Column by which rows are sorted
     ///
-    /// Figures come from the largest on, texts by letter, unless it says which. --json keeps their order.
+    /// By default figures are sorted descending, texts alphabetically. --json keeps the original
+    /// order.
     #[arg(long, value_name = "NAME[:asc|desc]", value_parser = sort)]
     pub sort: Option<Sort>,
-    /// Show N rows alone
+    /// Show only N rows
     ///
-    /// The first ones by --sort, or else those with most cycles or error where the table has such. --json has all of them.
+    /// The first rows by --sort, otherwise those with most cycles or the largest error if the table
+    /// has such a column. --json has all rows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rows: Option<u32>,
 }
 
-/// What is shown of a table, its columns by their indices.
+/// Shown part of a table, with columns as indices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
-    /// The columns and their order; none for all there is room for.
+    /// Columns in order; `None` for all that fit.
     pub columns: Option<Vec<usize>>,
-    /// Whether the command takes `--columns`.
+    /// Whether the command has the option `--columns`.
     pub has_columns: bool,
     sort: Option<(usize, Order)>,
     rows: Option<usize>,
 }
 
-/// A column that rows are sorted by, and how.
+/// Column by which rows are sorted, and the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sort {
     column: String,
     order: Order,
 }
 
-/// In what order rows are.
+/// Order of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Ascending,
     Descending,
-    /// Figures from the largest on, texts by letter.
+    /// Figures descending, texts alphabetically.
     Natural,
 }
 
 impl TableArgs {
-    /// What is shown of a table of `columns`.
+    /// Returns the shown part of a table with these `columns`.
     ///
     /// # Errors
     ///
-    /// [`Failure::Column`] for a column that it does not have.
+    /// [`Failure::Column`] for a column that the table does not have.
     pub fn view(&self, columns: &[Column<'_>]) -> Result<View, Failure> {
         let named = self.columns.iter().map(|name| index(columns, name)).collect::<Result<Vec<_>, _>>()?;
         let sort =
@@ -75,13 +78,13 @@ impl TableArgs {
     }
 }
 
-/// `cycles` or `cycles:asc`
+/// Parses `cycles` or `cycles:asc`.
 fn sort(text: &str) -> Result<Sort, String> {
     let (column, order) = match text.split_once(':') {
         None => (text, Order::Natural),
         Some((column, "asc")) => (column, Order::Ascending),
         Some((column, "desc")) => (column, Order::Descending),
-        Some(_) => return Err("must be a column, alone or with `:asc` or `:desc` behind it".to_owned()),
+        Some(_) => return Err("must be a column, optionally followed by `:asc` or `:desc`".to_owned()),
     };
     Ok(Sort { column: column.to_owned(), order })
 }
@@ -92,7 +95,7 @@ fn index(columns: &[Column<'_>], name: &str) -> Result<usize, Failure> {
 }
 
 impl View {
-    /// The columns that are wanted, in their order, and rows of these.
+    /// Returns the requested columns in order, and the rows with these columns.
     pub fn choose<'a>(&self, columns: &[Column<'a>], rows: Vec<Row>) -> (Vec<Column<'a>>, Vec<Row>) {
         let Some(places) = &self.columns else { return (columns.to_vec(), rows) };
         // Default: a row that is too short ends in empty cells.
@@ -102,7 +105,7 @@ impl View {
         (chosen.collect(), rows.into_iter().map(row).collect())
     }
 
-    /// Puts rows of `columns` in order and leaves out what is too many; gives a line on those left out.
+    /// Sorts the rows, and removes rows beyond the limit; returns a line about the removed ones.
     pub fn take(&self, columns: &[Column<'_>], rows: &mut Vec<Row>) -> Option<String> {
         let leading = || columns.iter().position(|column| column.leads).filter(|_| self.rows.is_some());
         if let Some((place, order)) = self.sort.or_else(|| Some((leading()?, Order::Natural))) {
@@ -113,7 +116,7 @@ impl View {
     }
 }
 
-/// How two cells are ordered; those without figures come last among figures.
+/// Compares two cells; cells without figures come last among figures.
 fn compare(a: Option<&Cell>, b: Option<&Cell>, order: Order) -> Ordering {
     let figure = |cell: Option<&Cell>| cell.and_then(|cell| cell.figure);
     match (figure(a), figure(b)) {
@@ -128,7 +131,7 @@ fn compare(a: Option<&Cell>, b: Option<&Cell>, order: Order) -> Ordering {
     }
 }
 
-/// How many rows are not shown, and what they add up to.
+/// Formats the number of omitted rows, and their sums.
 fn summary(columns: &[Column<'_>], rows: &[Row]) -> String {
     let sum = |(place, column): (usize, &Column<'_>)| {
         let sum: f64 = rows.iter().filter_map(|row| row.cells.get(place)?.figure).sum();
@@ -136,7 +139,7 @@ fn summary(columns: &[Column<'_>], rows: &[Row]) -> String {
     };
     let sums: Vec<String> = columns.iter().enumerate().filter_map(sum).collect();
     let colon = if sums.is_empty() { "" } else { ": " };
-    format!("and {} more{colon}{}", counted(rows.len() as u64, "row"), sums.join(", "))
+    format!("and {}{colon}{}", counted(rows.len() as u64, "more row"), sums.join(", "))
 }
 
 #[cfg(test)]
@@ -176,7 +179,7 @@ mod tests {
         let args = TableArgs { rows: Some(1), ..TableArgs::default() };
         assert_eq!(
             shown(&args),
-            ("a".to_owned(), Some("and 2 rows more: cycles 19, share 1.9 %".to_owned()))
+            ("a".to_owned(), Some("and 2 more rows: cycles 19, share 1.9 %".to_owned()))
         );
         let args = TableArgs { sort: Some(sort("layer").unwrap()), rows: Some(3), ..TableArgs::default() };
         assert_eq!(shown(&args), ("abc".to_owned(), None));
@@ -195,7 +198,7 @@ mod tests {
         let text = args.view(&COLUMNS).unwrap_err().to_string();
         assert_eq!(
             text,
-            "there is no column `cycle`: `cycles` is meant, perhaps; there are layer, cycles, share"
+            "there is no column `cycle` (did you mean `cycles`?); columns are layer, cycles, share"
         );
     }
 }

@@ -1,15 +1,16 @@
-//! What `--labels` found, as text.
+//! Text of the results of `--labels`.
 
 use npukit::report::{AccuracyReport, Beside, Confusion, Worst};
 
 use crate::table::{Column, facts, percent, table, thousands};
 
-/// More classes make a table wider than a terminal: the most frequent confusions are listed instead.
+/// Maximum number of classes in a matrix; more would be wider than a terminal, so the most frequent
+/// confusions are listed instead.
 const MOST_IN_A_MATRIX: usize = 12;
-/// Confusions listed.
+/// Maximum number of listed confusions.
 const LISTED: usize = 10;
 
-/// Accuracy, confusion and the worst samples; nothing when it was not measured.
+/// Formats accuracy, confusion and the worst samples; empty if accuracy was not measured.
 pub fn text(report: Option<&AccuracyReport>) -> String {
     let Some(report) = report else { return String::new() };
     let beside = |share: fn(&Beside) -> f64| {
@@ -28,7 +29,7 @@ pub fn text(report: Option<&AccuracyReport>) -> String {
         lines.push((&top, percent(report.top_share)));
     }
     if let Some(Beside { only_machine, only_float, .. }) = report.float {
-        lines.push(("right", format!("{only_machine} on the machine alone, {only_float} in float alone")));
+        lines.push(("right", format!("{only_machine} only on the machine, {only_float} only in float")));
     }
     format!("\n{}{}{}", facts(lines), confusion(report), worst(&report.worst))
 }
@@ -42,7 +43,7 @@ fn confusion(report: &AccuracyReport) -> String {
     if report.classes <= MOST_IN_A_MATRIX { matrix(report) } else { listing(wrong) }
 }
 
-/// A row for each label, a column for each class that was predicted.
+/// Formats a matrix with one row per label, and one column per predicted class.
 fn matrix(report: &AccuracyReport) -> String {
     let places = || (0..report.classes).map(Some).chain([None]);
     let count = |label: usize, predicted: Option<usize>| {
@@ -67,7 +68,7 @@ fn matrix(report: &AccuracyReport) -> String {
     format!("\n{}", table(&heads, (0..report.classes).map(row)))
 }
 
-/// The most frequent confusions.
+/// Formats the most frequent confusions.
 fn listing(mut wrong: Vec<&Confusion>) -> String {
     wrong.sort_by_key(|found| std::cmp::Reverse(found.count));
     let row = |found: &&Confusion| {

@@ -1,4 +1,4 @@
-//! What `--calibrate`, `--quantise` and `--compare` found, as text.
+//! Text of the results of `--calibrate`, `--quantise` and `--compare`.
 
 use npukit::report::{
     Figures, LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport,
@@ -9,7 +9,7 @@ use crate::colour::Mark;
 use crate::printable::line;
 use crate::table::{Cell, Column, Row, View, facts, table, thousands, viewed};
 
-/// What came of a calibration; nothing when there was none.
+/// Formats the result of a calibration; empty if there was none.
 pub fn rescaling(report: Option<&RescaleReport>) -> String {
     let Some(report) = report else { return String::new() };
     let did = if report.applied { "applied" } else { "not applied" };
@@ -19,13 +19,13 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
         lines.push(("programs tried", report.tried.to_string()));
     }
     if let Some(margin) = report.margin {
-        lines.push(("range that fits", format!("{margin} times that of the samples")));
+        lines.push(("supported range", format!("{margin} times that of the samples")));
     }
     if report.equalised {
-        lines.push(("channels", "made alike between neighbouring layers".to_owned()));
+        lines.push(("channels", "equalized between adjacent layers".to_owned()));
     }
     if report.balanced {
-        lines.push(("operands of products", "lend bits to their weights".to_owned()));
+        lines.push(("operands of products", "scaled to give bits to their weights".to_owned()));
     }
     let mut text = format!("\n{}", facts(lines));
     let measured = |name: &str, measured: &npukit::report::Measured| {
@@ -56,7 +56,7 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
     text
 }
 
-/// What came of a quantisation; nothing when there was none.
+/// Formats the result of a quantization; empty if there was none.
 pub fn quantisation(report: Option<&QuantisationReport>) -> String {
     let Some(report) = report else { return String::new() };
     let samples = if report.made_up { "made up" } else { "given" };
@@ -91,7 +91,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
     format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)))
 }
 
-/// The table of layers beside float.
+/// Columns of the table of layers compared with float.
 pub const COMPARED: [Column<'_>; 14] = [
     Column::left("layer"),
     Column::left("operators").minor(8),
@@ -109,7 +109,8 @@ pub const COMPARED: [Column<'_>; 14] = [
     Column::text("").named("parting"),
 ];
 
-/// Every layer beside float, where the two part ways, and what would help; nothing when not asked for.
+/// Formats every layer compared with float, the first divergence, and suggestions; empty if not
+/// requested.
 pub fn layer_comparison(report: Option<&LayerCompareReport>, view: &View) -> String {
     let Some(report) = report else { return String::new() };
     let parts = report.first_divergence.as_ref();
@@ -123,7 +124,7 @@ pub fn layer_comparison(report: Option<&LayerCompareReport>, view: &View) -> Str
     let mut text = format!("\n{}", viewed(&COMPARED, report.layers.iter().map(row), view));
     match parts {
         Some(parting) if parting.input => {
-            text += &line(&format!("parts from float at input `{}`: {}", parting.at, parting.why))
+            text += &line(&format!("diverges from float at input `{}`: {}", parting.at, parting.why))
         }
         Some(_) => {}
         None => text += &explained(&report.layers),
@@ -132,13 +133,13 @@ pub fn layer_comparison(report: Option<&LayerCompareReport>, view: &View) -> Str
     text
 }
 
-/// That all is rounding, and where that leaves hardly anything.
+/// Formats that rounding explains all differences, with a warning if rounding leaves little signal.
 fn explained(layers: &[LayerError]) -> String {
     const LITTLE_DB: f64 = 10.0;
     let ratio = |layer: &LayerError| layer.figures.and_then(|figures| figures.chain_signal_to_noise_db);
     match layers.iter().find(|layer| ratio(layer).is_some_and(|decibels| decibels < LITTLE_DB)) {
         Some(layer) => line(&format!(
-            "all differences are explained by rounding, which from layer `{}` on leaves {} of signal to noise",
+            "all differences are explained by rounding, which leaves a signal-to-noise ratio of {1} from layer `{0}`",
             layer.name,
             decibels(ratio(layer))
         )),
@@ -175,8 +176,8 @@ fn row(layer: &LayerError, mark: String) -> Vec<Cell> {
     ]
 }
 
-/// A signal-to-noise ratio, which has no end where there is no noise.
+/// Formats a signal-to-noise ratio, which is infinite without noise.
 fn noise(ratio: Option<f64>) -> Cell {
-    // Default: what is exact is above all ratios.
+    // Default: an exact result is above all ratios.
     Cell::figure(decibels(ratio), ratio.unwrap_or(f64::INFINITY))
 }

@@ -11,7 +11,7 @@ use crate::colour::Mark;
 use crate::printable::line;
 use crate::table::{Cell, Column, Row, View, counted, percent, table, thousands, viewed};
 
-/// The table of layers.
+/// Columns of the table of layers.
 pub const LAYERS: [Column<'_>; 7] = [
     Column::left("layer"),
     Column::right("instructions").adds().minor(3),
@@ -22,7 +22,7 @@ pub const LAYERS: [Column<'_>; 7] = [
     Column::right("above its bound"),
 ];
 
-/// Where the cycles go, by layer; nothing when no layers are known.
+/// Formats the cycles by layer; empty if no layers are known.
 pub fn layers(layers: &[LayerTime], view: &View) -> String {
     if layers.is_empty() {
         return String::new();
@@ -43,12 +43,12 @@ pub fn layers(layers: &[LayerTime], view: &View) -> String {
     format!("\n{}", viewed(&LAYERS, layers.iter().map(row), view))
 }
 
-/// Stands out where there is most of something, and where there is any.
+/// Returns the mark of the largest value, if it is above 0.
 pub fn bottleneck(much: u64, most: Option<u64>) -> Option<Mark> {
     (much > 0 && most == Some(much)).then_some(Mark::Bottleneck)
 }
 
-/// How far above the roofline, and which side of it.
+/// Formats the distance to the roofline, and which side of it limits.
 pub fn above(roofline: &Roofline) -> String {
     match roofline.distance {
         Some(distance) => format!("{distance:.2} x {}", roofline.bound.name()),
@@ -56,7 +56,7 @@ pub fn above(roofline: &Roofline) -> String {
     }
 }
 
-/// Cycles by cost model of a target, as facts.
+/// Formats the cycles by cost model of a target.
 pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>) -> String {
     let one = |(model, cycles): (&String, &u64)| {
         format!("{} ({})", thousands(*cycles), cost_model_name(target, model))
@@ -64,7 +64,7 @@ pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>) -> String {
     cycles.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Time of a run, and samples or runs a second at a clock, as a fact.
+/// Formats the time of a run, and samples or runs per second at a clock.
 pub fn latency(speed: &Speed) -> String {
     let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), clock_source, frames_per_second, batch, .. } =
         speed
@@ -72,38 +72,39 @@ pub fn latency(speed: &Speed) -> String {
         return "unknown: no clock is published for this instance".to_owned();
     };
     let of = match batch {
-        Some(1) => "frames a second".to_owned(),
-        Some(batch) => format!("frames a second for a batch of {batch}"),
-        None => "runs a second".to_owned(),
+        Some(1) => "frames per second".to_owned(),
+        Some(batch) => format!("frames per second for a batch of {batch}"),
+        None => "runs per second".to_owned(),
     };
     let rate = frames_per_second.map_or_else(String::new, |rate| format!(", {} {of}", frames(rate)));
-    // Default: a clock without a source says so.
+    // Default: a clock without a citation is reported as such.
     let source = clock_source.as_deref().unwrap_or("source not given");
     format!("{}{rate} at {mhz} MHz ({source})", milliseconds(*ms))
 }
 
-/// Milliseconds, of short times with more digits.
+/// Formats milliseconds, with more digits for short times.
 pub fn milliseconds(ms: f64) -> String {
     if ms < 0.1 { format!("{ms:.6} ms") } else { format!("{ms:.3} ms") }
 }
 
-/// Frames a second: whole ones where there are many.
+/// Formats frames per second, as a whole number if it is large.
 pub fn frames(rate: f64) -> String {
     if rate < 100.0 { format!("{rate:.2}") } else { thousands(rate.round() as u64) }
 }
 
-/// The name of a program, and how much of its model is on the chip.
+/// Formats the name of a program, and how much of its model is on the accelerator.
 pub fn on_chip(name: &str, found: &OnChip) -> String {
     let segments = match found.segments {
         0 | 1 => String::new(),
         count => format!(", in {}", counted(count as u64, "segment")),
     };
-    let share =
-        found.macs_on_chip.map(|share| format!(", {} of its MACs on the chip{segments}", percent(share)));
-    name.to_owned() + &share.unwrap_or_default() // Default: what is not known is not said.
+    let share = found
+        .macs_on_chip
+        .map(|share| format!(", {} of its MACs on the accelerator{segments}", percent(share)));
+    name.to_owned() + &share.unwrap_or_default() // Default: omitted if unknown.
 }
 
-/// What the host has to do, by operator and reason; nothing when it has nothing to do.
+/// Formats the host's steps, by operator and reason; empty without steps.
 pub fn host_steps(steps: &[HostStepReport]) -> String {
     let mut groups: Vec<(&HostStepReport, Vec<String>)> = Vec::new();
     let mut places = HashMap::new();
@@ -117,20 +118,20 @@ pub fn host_steps(steps: &[HostStepReport]) -> String {
     groups.iter().map(|(step, nodes)| host_group(step, nodes)).collect()
 }
 
-/// The nodes that the host computes for the reason of the first of them.
+/// Formats the nodes that the host computes for the same reason.
 fn host_group(step: &HostStepReport, nodes: &[String]) -> String {
     let HostStepReport { node, op, output, reason, .. } = step;
     match nodes {
-        [_] => line(&format!("left to the host: {node} ({op}) on output {output}: {reason}")),
+        [_] => line(&format!("on the host: {node} ({op}) on output {output}: {reason}")),
         nodes => {
             let (count, nodes) = (thousands(nodes.len() as u64), listing(nodes));
-            let first = line(&format!("left to the host: {op}: {reason}"));
+            let first = line(&format!("on the host: {op}: {reason}"));
             first + &line(&format!("    {count} nodes: {nodes}"))
         }
     }
 }
 
-/// The first names, and how many more there are.
+/// Formats the first names, and the number of further ones.
 pub fn listing(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let text = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
@@ -140,7 +141,7 @@ pub fn listing(names: &[String]) -> String {
     }
 }
 
-/// Saturated results by layer; nothing when there are none.
+/// Formats saturated results by layer; empty if nothing saturated.
 pub fn saturations(layers: &[Saturation]) -> String {
     if layers.is_empty() {
         return String::new();
@@ -152,36 +153,36 @@ pub fn saturations(layers: &[Saturation]) -> String {
     format!("\n{}", table(&[Column::left("saturated in"), Column::right("results")], rows))
 }
 
-/// How far the outputs are from float, as facts.
+/// Returns the differences between outputs and float, as facts.
 pub fn comparison(found: &Comparison) -> Vec<(&'static str, String)> {
     vec![
         ("largest difference to float", format!("{:.6}", found.max_abs_error)),
-        ("of the output's range", share_of_range(found)),
+        ("relative to the output's range", share_of_range(found)),
         ("RMS difference to float", format!("{:.6}", found.rms_error)),
         ("signal to noise", signal_to_noise(found)),
-        ("argmax as in float", found.argmax_agree.map_or_else(String::new, percent)),
+        ("argmax agrees with float", found.argmax_agree.map_or_else(String::new, percent)),
     ]
 }
 
-/// The largest difference as a share of the output's range.
+/// Formats the largest difference as a share of the output's range.
 pub fn share_of_range(found: &Comparison) -> String {
     found.relative_error.map_or_else(|| "unknown".to_owned(), |share| format!("{:.3} %", share * 100.0))
 }
 
-/// The signal-to-noise ratio of a comparison, where it is one of numbers.
+/// Formats the signal-to-noise ratio of a comparison, if the results are numbers.
 pub fn signal_to_noise(found: &Comparison) -> String {
     if found.max_abs_error.is_finite() {
         return decibels(found.signal_to_noise_db);
     }
-    "none: results are no numbers".to_owned()
+    "none: results are not numbers".to_owned()
 }
 
-/// A signal-to-noise ratio.
+/// Formats a signal-to-noise ratio.
 pub fn decibels(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "no noise".to_owned(), |decibels| format!("{decibels:.1} dB"))
 }
 
-/// Tensors that a number format rounds to zero, or nearly; nothing when there are none worth telling of.
+/// Formats tensors that the number format rounds to zero, or nearly; empty without such tensors.
 pub fn underflow(report: Option<&UnderflowReport>) -> String {
     let Some(report) = report else { return String::new() };
     let worth = report.inputs.iter().map(|used| (used, "input"));
@@ -212,7 +213,7 @@ pub fn underflow(report: Option<&UnderflowReport>) -> String {
     format!("\n{}", table(&columns, rows))
 }
 
-/// Options chosen, as `strategy local-vars`.
+/// Formats chosen options, such as `strategy local-vars`.
 pub fn choices(choices: &BTreeMap<String, String>) -> String {
     choices.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
 }

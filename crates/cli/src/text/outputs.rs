@@ -1,15 +1,16 @@
-//! Outputs of a run: their values where they are few, else what they are like.
+//! Outputs of a run: their values if there are few, otherwise statistics.
 
 use npukit::report::OutputReport;
 
 use crate::table::{Column, counted, table, thousands};
 
-/// What the elements of outputs are, and the first samples of those that are short or look like classes.
+/// Formats statistics of the outputs' elements, and the first samples of outputs that are short or
+/// look like classes.
 pub fn outputs(outputs: &[OutputReport], samples: usize) -> String {
     summaries(outputs) + &firsts(outputs, samples)
 }
 
-/// A line for each output.
+/// Formats one line per output.
 fn summaries(outputs: &[OutputReport]) -> String {
     let is_odd = |output: &OutputReport| output.summary.nan + output.summary.infinite > 0;
     let odd = outputs.iter().any(is_odd);
@@ -32,7 +33,7 @@ fn summaries(outputs: &[OutputReport]) -> String {
     table(&columns, outputs.iter().map(row))
 }
 
-/// The first samples of outputs of which there is more to tell than what they are like.
+/// Formats the first samples of outputs that are short or look like classes.
 fn firsts(outputs: &[OutputReport], samples: usize) -> String {
     const SHOWN: usize = 8;
     let told: Vec<&OutputReport> = outputs.iter().filter(|output| is_told(output)).collect();
@@ -54,17 +55,17 @@ fn firsts(outputs: &[OutputReport], samples: usize) -> String {
     columns.push(Column::text("values"));
     let more = match samples - shown {
         0 => String::new(),
-        more => format!("and {} more, which `--output` writes\n", counted(more as u64, "sample")),
+        more => format!("and {} more; use --output to write all\n", counted(more as u64, "sample")),
     };
     format!("\n{}{more}", table(&columns, rows))
 }
 
-/// Whether single samples of it are shown.
+/// Whether single samples of the output are shown.
 fn is_told(output: &OutputReport) -> bool {
     output.argmax.is_some() || output.values.is_some()
 }
 
-/// The class at each position of a sample, `NaN` where there is none.
+/// Formats the class at each position of a sample, with `NaN` for positions without a class.
 fn classes(output: &OutputReport, sample: usize, samples: usize) -> String {
     // Default: an output that does not look like classes has none.
     let all = output.argmax.as_deref().unwrap_or_default();
@@ -76,12 +77,12 @@ fn classes(output: &OutputReport, sample: usize, samples: usize) -> String {
 
 fn values(output: &OutputReport, sample: usize) -> String {
     let values = output.values.as_ref().and_then(|values| values.get(sample));
-    // Default: of an output that is not short no values are shown.
+    // Default: values are only shown for short outputs.
     let values = values.map(Vec::as_slice).unwrap_or_default();
     values.iter().map(|&value| real(value)).collect::<Vec<_>>().join(" ")
 }
 
-/// A number in at most about ten characters.
+/// Formats a number in at most about ten characters.
 fn real(value: f64) -> String {
     let magnitude = value.abs();
     match value {
@@ -92,7 +93,7 @@ fn real(value: f64) -> String {
     }
 }
 
-/// Counts as blocks, the tallest for the largest and the lowest for none.
+/// Formats counts as blocks, the tallest for the largest count and the lowest for 0.
 fn blocks(counts: &[u64]) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     // Default: without counts there are no blocks.

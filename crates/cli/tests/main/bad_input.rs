@@ -1,5 +1,5 @@
-//! Broken files: an error that names the file, status 1, nothing written. Random ones are tried
-//! by the tests of `npukit-fuzzing`, without a process each.
+//! Broken files give an error that names the file and status 1, and nothing is written. The tests
+//! of `npukit-fuzzing` try random files without a process for each.
 
 use crate::npu::{DIGITS, IMAGES, Npu};
 

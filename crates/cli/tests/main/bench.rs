@@ -1,4 +1,4 @@
-//! `npu bench`: figures beside what was published, and what may be asked for.
+//! `npu bench`: figures compared with published ones, and selections.
 
 use crate::npu::Npu;
 

@@ -1,4 +1,4 @@
-//! `docs/boards.md`: its tables are those of the files of instances, and its commands print what it says.
+//! `docs/boards.md`: its tables match the instance files, and its commands print the quoted output.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ const BOARDS: [(&str, &str); 9] = [
     ("zcu104_uram", "AMD ZCU104, memories in UltraRAM"),
 ];
 
-/// The commands of the worked example.
+/// Commands of the worked example.
 const COMMANDS: [&str; 4] = [
     "zoo mlp -o mlp.onnx",
     "compile mlp.onnx --target tcu:my.tarch@slow -o out --test-vectors --driver embedded",
@@ -45,13 +45,13 @@ fn the_page_of_boards_is_up_to_date() {
     assert!(made == page, "docs/boards.md: {}", diff(&page, &made));
 }
 
-/// The file of an instance.
+/// Reads the file of an instance.
 fn tarch(name: &str) -> Value {
     let path = format!("{ROOT}/targets/tcu/configs/{name}.tarch");
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The page with `text` between the marks of a part.
+/// Returns the page with `text` between the markers of a part.
 fn with_part(page: &str, part: &str, text: &str) -> String {
     let (begin, end) = (format!("<!-- {part} -->\n"), format!("<!-- /{part} -->\n"));
     let (head, rest) = page.split_once(&begin).unwrap();
@@ -59,7 +59,7 @@ fn with_part(page: &str, part: &str, text: &str) -> String {
     format!("{head}{begin}{text}{end}{tail}")
 }
 
-/// All that are listed, in the order of the list.
+/// Returns all listed instances, in the order of the list.
 fn listed() -> Vec<Value> {
     let report: Value = serde_json::from_str(&run_one("targets --json", Path::new(ROOT)).unwrap()).unwrap();
     report["targets"].as_array().unwrap().clone()
@@ -92,7 +92,7 @@ fn instances(boards: &[(&str, &str, Value)]) -> String {
     text
 }
 
-/// A figure of a system with its unit.
+/// Formats a figure of a system with its unit.
 fn stated(system: &Value, key: &str, unit: &str) -> String {
     system.get(key).map_or_else(|| "open".to_owned(), |figure| format!("{figure} {unit}"))
 }
@@ -132,7 +132,7 @@ fn others() -> String {
     text
 }
 
-/// What the commands print, beside the file that the page holds.
+/// Returns the output of the commands, with the file that the page contains.
 fn example(page: &str) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("board_page");
     let _ = fs::remove_dir_all(&folder);

@@ -1,4 +1,4 @@
-//! Programs in text or words: those of `examples/`, and what `npu run` says of others.
+//! Assembly and binary programs: the programs of `examples/`, and messages of `npu run` for others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use npukit::targets;
 use super::npu::{Npu, array};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-/// Programs that a target has at least.
+/// Minimum number of example programs per target.
 const LEAST: usize = 5;
 
-/// Every program of `examples/TARGET`.
+/// Returns every program of `examples/TARGET`.
 fn examples(target: &str) -> Vec<PathBuf> {
     let folder = Path::new(EXAMPLES).join(target);
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -23,7 +23,7 @@ fn examples(target: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The options in the first line of a program: `; npu run NAME.s --target T ...`.
+/// Returns the options in the first line of a program: `; npu run NAME.s --target T ...`.
 fn options(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     let first = text.lines().next().unwrap().trim_start_matches([';', '#', '/', ' ']);
@@ -38,7 +38,8 @@ fn options(path: &Path) -> Vec<String> {
     words[3..].to_vec()
 }
 
-/// Runs each as its first line says; all of its expectations hold, nothing is warned of, and there are some.
+/// Runs each program as its first line specifies; all of its expectations hold, there is at least
+/// one, and there are no warnings.
 #[test]
 fn every_example_does_what_it_says() {
     let npu = Npu::new();
@@ -66,7 +67,7 @@ fn every_example_does_what_it_says() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Each is laid out as `npu format` does it, and its words assemble from their listing.
+/// Each program is formatted by `npu format`, and its words assemble from their listing.
 #[test]
 fn examples_are_laid_out() {
     let npu = Npu::new();
@@ -81,7 +82,8 @@ fn examples_are_laid_out() {
     }
 }
 
-/// What an instance warns of is told by every verb that takes it, of a program in text too.
+/// Warnings about an instance are printed by every verb that accepts it, also for assembly
+/// programs.
 #[test]
 fn every_verb_tells_what_an_instance_warns_of() {
     let npu = Npu::new();

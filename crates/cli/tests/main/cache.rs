@@ -1,11 +1,11 @@
-//! What was found before: `NPU_CACHE` and `--no-cache`.
+//! The cache of search results: `NPU_CACHE` and `--no-cache`.
 
 use std::fs;
 use std::path::Path;
 
 use crate::npu::{DIGITS, Npu, command, text};
 
-/// Compiles the embedded network to `out`, with what is kept in `cache`; gives the log.
+/// Compiles the embedded network to `out`, with the cache folder `cache`; returns the log.
 fn compile(npu: &Npu, cache: &Path, out: &str, options: &[&str]) -> String {
     let arguments = ["compile", DIGITS, "--target", "tcu:ultra96v2", "-v", "-o", out];
     let mut command = command(&npu.path(""));
@@ -14,7 +14,7 @@ fn compile(npu: &Npu, cache: &Path, out: &str, options: &[&str]) -> String {
     text(&output.stderr)
 }
 
-/// The second compilation searches for nothing, and writes the same.
+/// The second compilation searches nothing, and writes the same program.
 #[test]
 fn what_was_found_is_not_searched_for_again() {
     let npu = Npu::new();
@@ -37,7 +37,7 @@ fn an_option_turns_the_cache_off() {
     assert!(!npu.path("kept").exists());
 }
 
-/// A folder that cannot be made is no reason not to compile.
+/// A cache folder that cannot be created does not prevent a compilation.
 #[test]
 fn a_cache_that_cannot_be_written_is_none() {
     let npu = Npu::new();

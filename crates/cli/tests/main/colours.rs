@@ -1,16 +1,16 @@
-//! `--color`, and the variables that say when it does not.
+//! `--color`, and the variables that turn color off.
 
 use std::process::Command;
 
 use crate::npu::{DIGITS, Npu, command, text};
 
 const TIME: [&str; 4] = ["time", DIGITS, "--target", "tcu:pynqz1"];
-/// What the rows that bound the whole begin with, and what all coloured rows end with.
+/// Start of colored rows with bottlenecks, and end of all colored rows.
 const BOTTLENECK: &str = "\u{1b}[1m\u{1b}[33m";
 const FAULT: &str = "\u{1b}[31m";
 const END: &str = "\u{1b}[0m";
 
-/// What a command without the usual `NO_COLOR` prints.
+/// Returns the output of a command without the usual `NO_COLOR`.
 fn printed(change: impl Fn(&mut Command) -> &mut Command) -> (String, String) {
     let npu = Npu::new();
     let mut command = command(&npu.path(""));
@@ -22,7 +22,7 @@ fn printed(change: impl Fn(&mut Command) -> &mut Command) -> (String, String) {
 #[test]
 fn rows_that_bound_the_whole_are_coloured() {
     let (plain, _) = printed(|command| command.args(TIME));
-    assert!(!plain.contains('\u{1b}'), "a pipe has no colours: {plain}");
+    assert!(!plain.contains('\u{1b}'), "a pipe has no color: {plain}");
     let (coloured, _) = printed(|command| command.args(TIME).args(["--color", "always"]));
     let rows: Vec<&str> = coloured.lines().filter(|line| line.starts_with(BOTTLENECK)).collect();
     let begins = ["/logits", "LoadWeights", "array"];
@@ -30,7 +30,7 @@ fn rows_that_bound_the_whole_are_coloured() {
     for (row, begin) in rows.iter().zip(begins) {
         assert!(row[BOTTLENECK.len()..].starts_with(begin) && row.ends_with(END), "{row:?}");
     }
-    assert_eq!(coloured.replace(BOTTLENECK, "").replace(END, ""), plain, "colours change nothing else");
+    assert_eq!(coloured.replace(BOTTLENECK, "").replace(END, ""), plain, "color changes nothing else");
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn has_keys(report: &Value, keys: &[&str]) {
     }
 }
 
-/// An instance far too small for the network.
+/// An instance that is far too small for the network.
 const TINY: &str = r#"{"data_type":"FP16BP8","array_size":8,"dram0_depth":1024,"dram1_depth":1024,
 "local_depth":4,"accumulator_depth":4,"simd_registers_depth":1,"stride0_depth":8,"stride1_depth":8}"#;
 

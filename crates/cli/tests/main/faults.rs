@@ -1,5 +1,6 @@
-//! Faults while files are written: short and failing writes, full disks, failing renames, a process that is killed at
-//! any moment, two at a time. Afterwards there is the old set or the new one, and no litter.
+//! Faults while files are written: short and failing writes, full disks, failing renames, a process
+//! that is killed at any moment, two processes at a time. Afterwards either the old or the new set
+//! exists, without leftovers.
 //!
 //! Every verb that writes is a [`Row`] of [`ROWS`].
 #![cfg(all(unix, debug_assertions))]
@@ -17,11 +18,11 @@ use table::{ROWS, Row};
 
 /// More operations than any command has.
 const MOST: usize = 200;
-/// Moments at which processes are killed that nobody chose, of all rows: the whole of it takes minutes.
+/// Number of random moments at which processes are killed, over all rows: it takes minutes.
 const KILLS: usize = 24;
 const SIGKILL: i32 = 9;
 
-/// Sources, models and inputs for all rows.
+/// Creates a folder with sources, models and inputs for all rows.
 fn folder() -> Npu {
     let npu = Npu::new();
     npu.write("a.s", "noop\n");
@@ -49,7 +50,7 @@ fn folder() -> Npu {
     npu
 }
 
-/// The old and the new files of a row.
+/// Returns the old and the new files of a row.
 fn sets(npu: &Npu, row: &Row) -> [Files; 2] {
     let [old, new] = [row.makes(), row.replaces()].map(|arguments| {
         let _ = fs::remove_dir_all(npu.path("out"));
@@ -61,7 +62,7 @@ fn sets(npu: &Npu, row: &Row) -> [Files; 2] {
     [old, new]
 }
 
-/// Puts files into the folder as they were.
+/// Restores the files in the folder.
 fn restore(npu: &Npu, set: &Files) {
     let out = npu.path("out");
     let _ = fs::remove_dir_all(&out);
@@ -69,13 +70,13 @@ fn restore(npu: &Npu, set: &Files) {
     set.iter().for_each(|(name, bytes)| fs::write(out.join(name), bytes).unwrap());
 }
 
-/// Somebody writes into the folder, and so puts right what a killed process left.
+/// Writes into the folder, which cleans up after a killed process.
 fn write_there(npu: &Npu) {
     npu.json(0, &["asm", "a.s", "--target", "tcu", "-o", "out/other", "--no-map"]);
     fs::remove_file(npu.path("out/other")).unwrap();
 }
 
-/// Whether the files in `out` are all of one of the sets; of the new one.
+/// Checks that the files in `out` are all from one of the sets; returns whether it is the new one.
 fn is_new(npu: &Npu, [old, new]: &[Files; 2], place: &str) -> bool {
     let found = content(&npu.path("out"));
     assert!(found == *old || found == *new, "{place}: {:?}", found.keys());
@@ -86,7 +87,7 @@ fn with_fault(npu: &Npu, fault: &str, arguments: &[&str]) -> Output {
     command(&npu.path("")).env("NPUKIT_FAULT", fault).args(arguments).arg("--json").output().unwrap()
 }
 
-/// Each kind of fault at each operation of a row, until there are no more.
+/// Tries each kind of fault at each operation of a row, until there are no more operations.
 fn try_all(npu: &Npu, sets: &[Files; 2], arguments: &[&str], step: usize) {
     for how in ["fail", "fails", "short", "kill"] {
         let at_fault = |at: usize| {
@@ -96,7 +97,8 @@ fn try_all(npu: &Npu, sets: &[Files; 2], arguments: &[&str], step: usize) {
             judge(npu, sets, &output, &place)
         };
         let faults = (1..MOST).step_by(step).map(at_fault);
-        // Short writes are no faults, and what is left is written then: nothing tells when there are no more.
+        // A short write is not an error, since the rest is written after it: the end of the
+        // operations cannot be detected.
         let most = (10 + 8 * sets[1].len()) / step;
         let met =
             if how == "short" { faults.take(most).count() } else { faults.take_while(|met| *met).count() };
@@ -104,7 +106,7 @@ fn try_all(npu: &Npu, sets: &[Files; 2], arguments: &[&str], step: usize) {
     }
 }
 
-/// What a process must leave behind; whether its fault met it.
+/// Checks the files that a process left behind; returns whether its fault was reached.
 fn judge(npu: &Npu, sets: &[Files; 2], output: &Output, place: &str) -> bool {
     if output.status.signal() == Some(SIGKILL) {
         write_there(npu);
@@ -113,7 +115,7 @@ fn judge(npu: &Npu, sets: &[Files; 2], output: &Output, place: &str) -> bool {
     }
     if !output.status.success() {
         assert_eq!(output.status.code(), Some(1), "{place}");
-        if text(&output.stdout).contains("could not be put back yet") {
+        if text(&output.stdout).contains("could not be restored yet") {
             assert_ne!(content(&npu.path("out")), sets[0], "{place}");
             write_there(npu);
         }
@@ -130,7 +132,7 @@ fn files_are_old_or_new_whatever_fails() {
     }
 }
 
-/// `npu format` is the only verb that may write where it reads.
+/// `npu format` is the only verb that may write to its input.
 #[test]
 fn a_text_is_laid_out_in_its_place_or_stays() {
     let npu = folder();
@@ -142,7 +144,7 @@ fn a_text_is_laid_out_in_its_place_or_stays() {
     try_all(&npu, &[old, content(&npu.path("out"))], &format, 1);
 }
 
-/// Processes that are killed from outside, all along their way: `NPUKIT_KILLS=200` for more moments.
+/// Kills processes from outside at many moments: `NPUKIT_KILLS=200` for more of them.
 #[test]
 fn killed_processes_leave_a_whole_set() {
     let moments = std::env::var("NPUKIT_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
@@ -154,7 +156,7 @@ fn killed_processes_leave_a_whole_set() {
         let own = moments * (number + 1) / ROWS.len() - moments * number / ROWS.len();
         for moment in 0..own {
             restore(&npu, &sets[0]);
-            // The second half of its way more densely: that is where it writes.
+            // The second half of the run has more moments, since files are written there.
             let share = ((moment + 1) as f64 / own as f64).sqrt();
             kill_after(&npu, row, whole.mul_f64(share));
             npu.json(0, &row.reads.split(' ').collect::<Vec<_>>());
@@ -162,10 +164,10 @@ fn killed_processes_leave_a_whole_set() {
             replaced += usize::from(is_new(&npu, &sets, &format!("{moment} of {:?}", row.replaces())));
         }
     }
-    eprintln!("{moments} processes killed, {replaced} of them when the new files were there");
+    eprintln!("{moments} processes killed, {replaced} of them after the new files were in place");
 }
 
-/// How long the command of a row takes.
+/// Returns how long the command of a row takes.
 fn duration(npu: &Npu, row: &Row, old: &Files) -> Duration {
     restore(npu, old);
     let start = Instant::now();
@@ -181,13 +183,13 @@ fn kill_after(npu: &Npu, row: &Row, wait: Duration) {
     child.wait().unwrap();
 }
 
-/// Two processes, each of which waits somewhere while the other goes on.
+/// Runs two processes, each of which pauses somewhere while the other continues.
 #[test]
 fn two_processes_leave_the_set_of_one() {
     let npu = folder();
     for row in &ROWS {
         let sets = sets(&npu, row);
-        // A pause takes its time: the longest row has all of them.
+        // A pause takes time: only the longest row tries many of them.
         for at in (1..30).step_by(if row.files == 4 { 5 } else { 15 }) {
             restore(&npu, &sets[0]);
             let start = |arguments: &[&str], at: usize| {
@@ -203,7 +205,7 @@ fn two_processes_leave_the_set_of_one() {
     }
 }
 
-/// A mixed set that no signal and no kill made: somebody copied a file.
+/// A mixed set that was not made by a signal or a kill: a file was copied.
 #[test]
 fn a_mixed_set_is_refused() {
     let npu = folder();
@@ -214,28 +216,29 @@ fn a_mixed_set_is_refused() {
             restore(&npu, &old);
             fs::write(npu.path("out").join(name), &new[name]).unwrap();
             let (_, error) = npu.text(1, &row.reads.split(' ').collect::<Vec<_>>());
-            // A certificate knows whose it is.
-            let told = ["the files are not of one compilation", "does not hold"];
+            // A certificate contains the hashes of its files.
+            let told = ["the files come from different compilations", "does not hold"];
             assert!(told.iter().any(|told| error.contains(told)), "{name}: {error}");
         });
         assert!(refused.count() > 1, "{:?}", row.replaces());
     }
 }
 
-/// Whether this process ignores a signal, where the system tells it.
+/// Whether this process ignores a signal, if the system reports it.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() >> (signal - 1) & 1 == 1)
 }
 
-/// Signals remove what is not in its place, and end as they do.
+/// Signals remove temporary files, and end the process as usual.
 #[test]
 fn signals_leave_no_litter() {
     let npu = Npu::new();
     npu.write("a.s", "noop\n");
     fs::create_dir(npu.path("out")).unwrap();
-    // What ignores a signal, as a script's job in the background does, hands that on: `npu` then goes on, too.
+    // A process that ignores a signal, such as a background job of a script, passes that on: `npu`
+    // then continues, too.
     for (signal, number) in
         [("TERM", 15), ("INT", 2), ("HUP", 1)].into_iter().filter(|(_, n)| !is_ignored(*n))
     {
@@ -257,7 +260,7 @@ fn signals_leave_no_litter() {
     }
 }
 
-/// `ulimit -f` is a full disk that needs no disk: its signal is no death either.
+/// `ulimit -f` acts like a full disk; its signal must not kill the process either.
 #[test]
 fn files_that_become_too_long_are_an_error() {
     let npu = Npu::new();

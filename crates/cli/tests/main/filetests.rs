@@ -1,6 +1,6 @@
 //! Runs `tests/filetests/**/*.txt`: input, commands and expected output in one file.
 //!
-//! A file begins with its commands, goes on with the files they read, and ends with what they print:
+//! A file begins with its commands, continues with the files they read, and ends with their output:
 //!
 //! ```text
 //! ; RUN: npu asm p.s --target tcu:pynqz1 -o p.tprog
@@ -11,12 +11,12 @@
 //! NoOp
 //! ```
 //!
-//! Commands run in an empty folder that holds the files; `%root` is the repository's. Standard
-//! output, standard error and an exit status other than 0 are compared; seconds that a command took are written as
-//! `*`. `NPUKIT_BLESS=1` writes what came out into the file instead.
+//! Commands run in an empty folder with these files; `%root` is the repository's root. Standard
+//! output, standard error and an exit status other than 0 are compared; seconds that a command took
+//! are replaced by `*`. `NPUKIT_BLESS=1` writes the actual output into the file instead.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![allow(clippy::print_stderr, reason = "a test says what differs")]
+#![allow(clippy::print_stderr, reason = "a test reports differences")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,19 +29,19 @@ const RUN: &str = "; RUN: ";
 const FILE: &str = "; FILE: ";
 const OUT: &str = "; OUT:\n";
 
-/// A parsed file.
+/// Parsed filetest.
 #[derive(Debug, PartialEq)]
 struct Case<'a> {
-    /// Everything before the expected output.
+    /// Text before the expected output.
     head: &'a str,
     /// Commands without `npu`.
     runs: Vec<&'a str>,
-    /// Names and texts of the files.
+    /// Names and contents of the files.
     files: Vec<(&'a str, String)>,
     expected: &'a str,
 }
 
-/// Splits the text of a filetest; the error says what is missing.
+/// Parses the text of a filetest; the error names the missing part.
 fn parse(text: &str) -> Result<Case<'_>, String> {
     let (head, expected) = text.split_once(OUT).ok_or("no line `; OUT:`")?;
     let mut case = Case { head, runs: Vec::new(), files: Vec::new(), expected };
@@ -59,7 +59,8 @@ fn parse(text: &str) -> Result<Case<'_>, String> {
     if case.runs.is_empty() { Err("no line `; RUN: npu ...`".to_owned()) } else { Ok(case) }
 }
 
-/// Runs the commands of `case` in `folder` and gives what they print; the error is what no JSON Schema says.
+/// Runs the commands of `case` in `folder` and returns their output; the error is a violation of a
+/// JSON Schema.
 fn run(case: &Case<'_>, folder: &Path) -> Result<String, String> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).unwrap();
@@ -69,7 +70,7 @@ fn run(case: &Case<'_>, folder: &Path) -> Result<String, String> {
     case.runs.iter().map(|arguments| run_one(arguments, folder)).collect()
 }
 
-/// Runs a command without its `npu` and gives what it prints.
+/// Runs a command without its `npu` and returns its output.
 pub fn run_one(arguments: &str, folder: &Path) -> Result<String, String> {
     let words = arguments.split_whitespace().map(|argument| argument.replace("%root", ROOT));
     let output = command(folder).args(words).output().unwrap();
@@ -82,7 +83,8 @@ pub fn run_one(arguments: &str, folder: &Path) -> Result<String, String> {
     Ok(without_seconds(&(printed.concat() + &status).replace(ROOT, "%root").replace("\r\n", "\n")))
 }
 
-/// The text with the seconds that the command took, in a report or in JSON, as `*`.
+/// Returns the text with the seconds that the command took, in a report or in JSON, replaced by
+/// `*`.
 fn without_seconds(text: &str) -> String {
     let line = |line: &str| {
         let number = line.rfind(' ').filter(|_| {
@@ -97,7 +99,7 @@ fn without_seconds(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// The lines that differ, between those that are equal at both ends.
+/// Returns the lines that differ, without equal lines at both ends.
 pub fn diff(expected: &str, actual: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
     let same = |a: &mut dyn Iterator<Item = (&&str, &&str)>| a.take_while(|(x, y)| x == y).count();
@@ -113,7 +115,7 @@ pub fn diff(expected: &str, actual: &str) -> String {
     )
 }
 
-/// Every filetest below `folder`, sorted.
+/// Returns every filetest below `folder`, sorted.
 fn find(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -128,7 +130,7 @@ fn find(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Runs the filetest at `path`, or blesses it; the error is what differs.
+/// Runs the filetest at `path`, or blesses it; the error is the difference.
 fn check(path: &Path, scratch: &Path) -> Result<(), String> {
     let text = fs::read_to_string(path).unwrap().replace("\r\n", "\n");
     let case = parse(&text)?;
@@ -156,7 +158,7 @@ fn filetests() {
             failed += 1;
         }
     }
-    assert_eq!(failed, 0, "of {} filetests; NPUKIT_BLESS=1 accepts what came out", paths.len());
+    assert_eq!(failed, 0, "of {} filetests; NPUKIT_BLESS=1 accepts the actual output", paths.len());
 }
 
 #[test]

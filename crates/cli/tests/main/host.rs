@@ -4,7 +4,8 @@ use super::npu::Npu;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pccx/add.host");
 
-/// The embedded adder counts: tokens of `123+456=` as its alphabet numbers them, then those of ` 579` and the end.
+/// The embedded adder: tokens of `123+456=` as numbered in its alphabet, then the tokens of ` 579`
+/// and the end.
 #[test]
 fn commands_make_the_device_add() {
     let npu = Npu::new();
@@ -15,7 +16,7 @@ fn commands_make_the_device_add() {
     assert_eq!(tokens, [1, 9, 11, 13, 0]);
     let words = npu.json(0, &["host", "pccx", "status", "status.bin"]);
     assert_eq!(words["words"][11]["text"], "done, token 9");
-    // Words become the text again.
+    // Words are converted back to the text.
     npu.json(0, &["host", "pccx", "commands", "add.bin", "-o", "again.host"]);
     let text = npu.json(0, &["host", "pccx", "commands", "again.host"]);
     assert_eq!(text["words"], npu.json(0, &["host", "pccx", "commands", "add.bin"])["words"]);

@@ -1,14 +1,14 @@
-//! Listings of words and of artifacts, and the source maps of words.
+//! Listings of binary programs and artifacts, and source maps of binary programs.
 
 use std::fs;
 
 use super::npu::{DIGITS, Npu, PERCEPTRON};
 
-/// Words of a program, its listing with and without comments, and what assembling each gives.
+/// Checks that the listing of a program, with and without comments, assembles to the same words.
 fn assembles_back(npu: &Npu, listed: &str, target: &str, words: &[u8]) {
     for plain in [false, true] {
         let mut arguments = vec!["disasm", listed, "-o", "listing.s"];
-        // An artifact knows its target.
+        // An artifact specifies its target.
         if !is_artifact(listed) {
             arguments.extend(["--target", target]);
         }
@@ -26,7 +26,8 @@ fn is_artifact(path: &str) -> bool {
     [".tmodel", ".opu.toml", ".pcp"].iter().any(|ending| path.ends_with(ending))
 }
 
-/// The listing of an artifact is that of its words, with the names of its layers, and assembles to them.
+/// The listing of an artifact is that of its words, with the names of its layers, and assembles to
+/// them.
 #[test]
 fn listings_of_artifacts_assemble_to_their_words() {
     for (model, target, words) in
@@ -39,7 +40,7 @@ fn listings_of_artifacts_assemble_to_their_words() {
         let manifest = names.iter().find(|name| is_artifact(name)).unwrap();
         let mut words = ends(words);
         if words.ends_with(".memh") {
-            // The words in hexadecimal, as simulators of circuits read them.
+            // The words in hexadecimal, as circuit simulators read them.
             npu.text(0, &["asm", &words, "--target", target, "-o", "own.words"]);
             words = "own.words".to_owned();
         }
@@ -48,7 +49,8 @@ fn listings_of_artifacts_assemble_to_their_words() {
     }
 }
 
-/// An artifact of several programs lists all of them; each file of words assembles from its listing.
+/// The listing of an artifact with several programs contains all of them; each file of words
+/// assembles from its listing.
 #[test]
 fn an_artifact_of_kernels_lists_each() {
     let npu = Npu::new();
@@ -72,7 +74,7 @@ fn an_artifact_of_kernels_lists_each() {
     assert!(!kernels.is_empty());
 }
 
-/// What is no program of the instance is said to be what it is.
+/// The message for a file that is not a program of the instance describes what it is.
 #[test]
 fn what_does_not_fit_is_named() {
     let npu = Npu::new();
@@ -99,14 +101,15 @@ fn what_does_not_fit_is_named() {
     assert!(faults.contains("150 errors"), "{faults}");
 }
 
-/// A word's fault is told with the line it came from, while the map beside it is its own.
+/// A fault of a word is reported with its source line, as long as the map next to it belongs to the
+/// words.
 #[test]
 fn words_with_a_map_have_lines() {
     let npu = Npu::new();
     let text = ".macro load row\n  datamove local[\\row] <- dram0[\\row], 4\n.endm\nnoop\nload 5\n";
     npu.write("p.s", text);
     npu.text(0, &["asm", "p.s", "--target", "tcu:pynqz1", "-o", "p.tprog"]);
-    // The map has the text with it.
+    // The map contains the text.
     fs::remove_file(npu.path("p.s")).unwrap();
     let run = ["run", "p.tprog", "--target", "tcu:pynqz1"];
     let (told, errors) = npu.text(0, &run);
@@ -118,7 +121,7 @@ fn words_with_a_map_have_lines() {
     let told = told + &errors;
     assert!(told.contains("p.s:2:3") && told.contains("datamove local[\\row]"), "{told}");
 
-    // Words that were changed are not those of the map.
+    // Changed words do not match the map.
     let words = fs::read(npu.path("p.tprog")).unwrap();
     npu.write("p.tprog", &words[8..]);
     let (told, errors) = npu.text(0, &run);
@@ -131,7 +134,7 @@ fn words_with_a_map_have_lines() {
     assert_eq!(npu.names(""), ["lines.json", "p.tprog", "p.tprog.map", "q.s", "q.tprog", "r.tprog"]);
 }
 
-/// A finding in a text or in words with a map has its line.
+/// A finding has a line if the program is text, or words with a map.
 #[test]
 fn findings_have_lines() {
     let npu = Npu::new();

@@ -1,11 +1,12 @@
-//! Names from models, which may hold any character: on the terminal, in archives and in the names of files.
+//! Names from models, which may contain any character: on the terminal, in archives and in file
+//! names.
 
 use serde_json::Value;
 
 use crate::npu::{Npu, array};
 use crate::onnx::{Model, SIZE};
 
-/// ESC, BEL, the C1 form of ESC [, line ends, marks of direction, and ways out of a folder.
+/// ESC, BEL, the C1 form of ESC [, line ends, direction marks, and ways out of a folder.
 const HOSTILE: Model<'_> = Model {
     graph: "\u{1b}c graph",
     input: "\u{1b}]0;in\u{7}\nforged",
@@ -17,7 +18,7 @@ const HOSTILE: Model<'_> = Model {
     external: None,
 };
 
-/// Nothing that a terminal takes for an order, but for line ends; and no line that a name made.
+/// Whether a text has no control characters except line ends, and no line that a name created.
 fn is_plain(text: &str) -> bool {
     let is_mark =
         |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -26,7 +27,7 @@ fn is_plain(text: &str) -> bool {
         && !text.lines().any(|line| line.trim_start().starts_with("forged"))
 }
 
-/// A folder with the model and an input.
+/// Creates a folder with the model and an input.
 fn folder(model: &Model<'_>) -> Npu {
     let npu = Npu::new();
     npu.write("m.onnx", model.bytes());
@@ -34,7 +35,7 @@ fn folder(model: &Model<'_>) -> Npu {
     npu
 }
 
-/// The text without the orders to colour it.
+/// Returns the text without color sequences.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -44,12 +45,13 @@ fn without_colours(text: &str) -> String {
     })
 }
 
-/// The lines that do not tell how long a command took.
+/// Returns the lines that do not report how long a command took.
 fn untimed(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with("seconds ")).collect()
 }
 
-/// Runs a command that must end with `status`, as a person and as a program; both print nothing but plain text.
+/// Runs a command that must end with `status`, with text and with JSON output; both must be plain
+/// text.
 fn plainly(npu: &Npu, status: i32, arguments: &[&str]) -> (String, Value) {
     let (out, error) = npu.text(status, arguments);
     assert!(is_plain(&out) && is_plain(&error), "{arguments:?}: {out:?} {error:?}");
@@ -57,7 +59,7 @@ fn plainly(npu: &Npu, status: i32, arguments: &[&str]) -> (String, Value) {
     assert_eq!(
         untimed(&without_colours(&coloured)),
         untimed(&out),
-        "{arguments:?}: colours are all there is"
+        "{arguments:?}: only color sequences are allowed"
     );
     assert!(is_plain(&without_colours(&error)), "{arguments:?}: {error:?}");
     let output = npu.run(&[arguments, &["--json"]].concat());
@@ -104,7 +106,7 @@ fn errors_are_plain_too() {
     plainly(&npu, 1, &["compile", "m.onnx", "--target", "tcu", "-o", "out"]);
     plainly(&npu, 1, &["run", "m.onnx", "--target", "tcu", "--input", "x.npy"]);
     plainly(&npu, 1, &["eval", "m.onnx", "--input", "x.npy"]);
-    // Operators of known names that targets refuse, an input that is not given.
+    // Supported operators that targets reject, and an input that is not given.
     let npu = folder(&Model { operator: "Round", ..HOSTILE });
     plainly(&npu, 0, &["check", "m.onnx", "--target", "tcu"]);
     for target in ["opu", "drra"] {
@@ -125,7 +127,8 @@ fn errors_are_plain_too() {
     plainly(&npu, 2, &["compile", "m.onnx", "--target", "tcu", "--emit", "\u{1b}[2J"]);
 }
 
-/// Members of archives stay in the folder that they are unpacked in; the JSON has the model's names.
+/// Members of archives stay in the folder in which they are unpacked; the JSON has the model's
+/// names.
 #[test]
 fn archives_have_safe_names() {
     let npu = folder(&HOSTILE);
@@ -165,7 +168,8 @@ fn archives_have_safe_names() {
     assert!(names.contains(&&*format!("float/{}", HOSTILE.input)), "{names:?}");
 }
 
-/// Names of the members of a zip, by their local headers: nothing is compressed. Source: APPNOTE.TXT, 4.3.7.
+/// Returns the names of the members of a zip, from their local headers: nothing is compressed.
+/// Source: APPNOTE.TXT, 4.3.7.
 fn members(zip: &[u8]) -> Vec<String> {
     let number = |at: usize, bytes: usize| {
         zip[at..at + bytes].iter().rev().fold(0, |all, &byte| all << 8 | usize::from(byte))
@@ -179,7 +183,7 @@ fn members(zip: &[u8]) -> Vec<String> {
     names
 }
 
-/// Models of any name have artifacts, of names of their own, that run.
+/// Models of any name have artifacts with distinct names that run.
 #[test]
 fn models_of_any_name_become_artifacts() {
     let npu = folder(&Model::default());
@@ -206,7 +210,7 @@ fn models_of_any_name_become_artifacts() {
         let mut manifests = std::collections::BTreeSet::new();
         for model in models {
             let path = format!("./{model}");
-            // Without the same samples, the run of the model takes its own.
+            // Without the same samples, the run of the model would use its own.
             let given = [path.as_str(), "--target", target, "--calibrate", "x.npy"];
             let report = npu.json(0, &[&["compile"], &given[..], &["-o", "./-o u.t/é"]].concat());
             let files: Vec<&str> =
@@ -221,19 +225,20 @@ fn models_of_any_name_become_artifacts() {
             npu.json(0, &["lint", manifest]);
         }
     }
-    // An option's separator makes a name of what looks like one.
+    // After the separator `--`, `-o.onnx` is a file name.
     npu.text(0, &["compile", "--target", "tcu", "-o", "out", "--", "-o.onnx"]);
     npu.text(0, &["run", "--target", "tcu", "--input", "x.npy", "--", "--json.onnx"]);
 }
 
-/// Names that would say something to who reads a file, if they stood in it as they are.
+/// Names that would forge contents of a file if they were written unescaped.
 const FORGED: [&str; 3] = [
     "a\nforged\n#",
     "\"';$(touch x)`touch x`;[touch x],",
     "]]></title></script><forged/>&amp;{{data}}\u{1b}\u{202e}\u{ffff}",
 ];
 
-/// The tags of a page or figure, each with how many attributes it has; anything that is not well-formed is told.
+/// Returns the tags of a page or figure with their numbers of attributes; fails if it is not
+/// well-formed.
 fn tags(text: &str) -> Vec<(String, usize)> {
     let mut tags = Vec::new();
     for part in text.split('<').skip(1) {
@@ -246,7 +251,7 @@ fn tags(text: &str) -> Vec<(String, usize)> {
     tags
 }
 
-/// What a page has but for its data and scripts, which hold no names as markup.
+/// Returns a page without its data and scripts, which contain no names as markup.
 fn markup(page: &str) -> String {
     let mut parts = page.split("<script");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -255,7 +260,7 @@ fn markup(page: &str) -> String {
     parts.fold(first, |all, part| all + part.split_once("</script>").map_or("", |(_, rest)| rest))
 }
 
-/// Records of a CSV file with their fields. Source: RFC 4180, 2.
+/// Parses the records of a CSV file into fields. Source: RFC 4180, 2.
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut fields, mut field, mut is_quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut chars = text.chars().peekable();
@@ -274,7 +279,8 @@ fn records(text: &str) -> Vec<Vec<String>> {
     records
 }
 
-/// What is written of a model of these names: its figures, its page and the table of its instructions.
+/// Returns the outputs for a model of these names: its figures, its page and the table of its
+/// instructions.
 fn written(name: &str) -> (Npu, Vec<String>, Vec<Vec<String>>) {
     let named = |what: &str| format!("{what}{name}");
     let [graph, input, weights, hidden, output] = ["g", "x", "w", "h", "y"].map(named);
@@ -299,7 +305,7 @@ fn names_are_nothing_else_in_figures_pages_and_tables() {
             assert_eq!(tags(file), tags(plain), "{name:?}");
             assert!(is_plain(file) && !file.contains("<forged"), "{name:?}");
         }
-        // The names of layers are made of those of nodes; the rest is as it was.
+        // The names of layers are made from the names of nodes; the rest is unchanged.
         let others = |records: &[Vec<String>]| {
             records.iter().map(|record| [&record[..1], &record[2..]].concat()).collect::<Vec<_>>()
         };
@@ -326,7 +332,7 @@ fn names_are_nothing_else_in_circuits() {
             let says = |line: &str| {
                 !["//", "#", "description:"].iter().any(|start| line.trim_start().starts_with(start))
             };
-            // Names of modules and files are made of the letters alone.
+            // Names of modules and files only consist of letters.
             let wrong = text.lines().find(|line| says(line) && line.contains("touch x"));
             assert!(is_plain(&text) && wrong.is_none(), "{file}: {wrong:?}");
             kinds.insert(path.extension().unwrap().to_str().unwrap().to_owned());

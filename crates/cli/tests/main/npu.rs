@@ -1,4 +1,4 @@
-//! Runs the command in a folder of its own.
+//! Runs the command in a temporary folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,28 +10,28 @@ use tempfile::TempDir;
 
 use crate::schemas;
 
-/// The embedded models.
+/// Folder of the embedded models.
 pub const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets");
-/// The embedded network's file.
+/// File of the embedded network.
 pub const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits.onnx");
 pub const PERCEPTRON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits_mlp.onnx");
-/// Its held-out images.
+/// Held-out images of the embedded network.
 pub const IMAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits_images.npy");
 /// Golden vectors of the repository.
 pub const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tcu");
 
-/// A folder and the command.
+/// Temporary folder in which the command runs.
 pub struct Npu {
     folder: TempDir,
 }
 
 impl Npu {
-    /// An empty folder.
+    /// Creates an empty folder.
     pub fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -41,7 +41,7 @@ impl Npu {
         fs::write(self.path(name), content).unwrap();
     }
 
-    /// Names of everything in a folder below.
+    /// Returns the names of everything in a subfolder.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.path(folder))
             .unwrap()
@@ -56,7 +56,7 @@ impl Npu {
         command(self.folder.path()).args(arguments).output().unwrap()
     }
 
-    /// Runs the command with `--json`, which must end with `status`; gives what it printed.
+    /// Runs the command with `--json`, which must end with `status`; returns its report.
     pub fn json(&self, status: i32, arguments: &[&str]) -> Value {
         let output = command(self.folder.path()).args(arguments).arg("--json").output().unwrap();
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", text(&output.stderr));
@@ -66,7 +66,7 @@ impl Npu {
         report
     }
 
-    /// Runs the command, which must end with `status`; gives its standard output and error.
+    /// Runs the command, which must end with `status`; returns its standard output and error.
     pub fn text(&self, status: i32, arguments: &[&str]) -> (String, String) {
         let output = self.run(arguments);
         let (out, error) = (text(&output.stdout), text(&output.stderr));
@@ -78,7 +78,8 @@ impl Npu {
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// Those of a folder with what they hold, temporary ones too; what cannot be read is empty.
+/// Returns the files of a folder with their contents, including temporary ones; unreadable files
+/// are empty.
 pub fn content(folder: &Path) -> Files {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let file = |entry: fs::DirEntry| {
@@ -87,7 +88,7 @@ pub fn content(folder: &Path) -> Files {
     entries.map(file).collect()
 }
 
-/// An `.npy` file of floats. Source: NumPy's format, version 1.0.
+/// Returns an `.npy` file of floats. Source: NumPy's format, version 1.0.
 pub fn array(shape: &[usize], values: &[f32]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({sizes}), }}");
@@ -97,7 +98,7 @@ pub fn array(shape: &[usize], values: &[f32]) -> Vec<u8> {
     [&b"\x93NUMPY\x01\0"[..], &length, header.as_bytes(), &values].concat()
 }
 
-/// The command in a folder, without colours and settings.
+/// Returns the command in a folder, without color and settings.
 pub fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_npu"));
     command.current_dir(folder).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
@@ -105,7 +106,7 @@ pub fn command(folder: &Path) -> Command {
     command
 }
 
-/// Bytes as text.
+/// Converts bytes to text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

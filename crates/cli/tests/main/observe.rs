@@ -1,4 +1,4 @@
-//! What a command tells of its work: `--timings`, `-v`, `-q`, `RUST_LOG`, progress.
+//! Information about a command's work: `--timings`, `-v`, `-q`, `RUST_LOG`, progress.
 
 use std::process::Output;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::npu::{DIGITS, IMAGES, Npu, PERCEPTRON, command, text};
 
-/// Verbs that have timings, and a phase that each goes through.
+/// Verbs that have timings, and a phase of each.
 const TIMED: [(&str, &[&str]); 4] = [
     ("schedule", &["compile", PERCEPTRON, "--target", "tcu", "-o", "out"]),
     ("clock", &["time", PERCEPTRON, "--target", "pccx"]),
@@ -15,7 +15,7 @@ const TIMED: [(&str, &[&str]); 4] = [
     ("prove kernels", &["check", PERCEPTRON, "--target", "drra", "--compile"]),
 ];
 
-/// Name, seconds and depth.
+/// Returns name, seconds and depth.
 fn row(row: &Value) -> (&str, f64, u64) {
     let (phase, seconds, depth) = (&row["phase"], &row["seconds"], &row["depth"]);
     (phase.as_str().unwrap(), seconds.as_f64().unwrap(), depth.as_u64().unwrap())
@@ -36,7 +36,7 @@ fn timings_add_up_to_the_whole() {
         assert!(rows.iter().any(|row| row.0 == phase), "{line:?}: {rows:?}");
         assert_eq!(rows.last().map(|row| (row.0, row.2)), Some(("other", 0)), "{line:?}");
         let top: f64 = rows.iter().filter(|row| row.2 == 0).map(|row| row.1).sum();
-        // The command measures itself within; who has started it, around.
+        // The command measures its own time; the test measures it from outside.
         let least = report["seconds"].as_f64().unwrap_or(0.0);
         assert!((least..=most).contains(&top), "{line:?}: {least} <= {top} <= {most}");
         for (at, &(name, seconds, depth)) in rows.iter().enumerate() {
@@ -61,7 +61,7 @@ fn timings_come_after_the_report_where_they_are_asked_for() {
     npu.text(2, &["compile", DIGITS, "--target", "tcu", "--emit", "graph", "--timings"]);
 }
 
-/// What a command says with `RUST_LOG`.
+/// Runs a command with `RUST_LOG`.
 fn with_variable(npu: &Npu, variable: &str, arguments: &[&str]) -> Output {
     command(&npu.path("")).env("RUST_LOG", variable).args(arguments).output().unwrap()
 }
@@ -108,7 +108,7 @@ fn the_variable_chooses_by_module() {
     let output = with_variable(&npu, "npukit_graph=debug", &line);
     let log = text(&output.stderr);
     assert!(!log.is_empty() && log.lines().all(|line| line.starts_with("DEBUG npukit_graph::")), "{log}");
-    // The command line counts more.
+    // The command line takes precedence.
     let log = text(&with_variable(&npu, "off", &[&line[..], &["-v"]].concat()).stderr);
     assert!(log.contains("INFO npukit::phase: import"), "{log}");
 }
@@ -137,14 +137,14 @@ fn quiet_leaves_notes_and_warnings_out_but_no_errors() {
     let (quiet, error) = npu.text(0, &[&["-q"], &line[..]].concat());
     assert!(whole.contains("warning: ") && !quiet.contains("warning: "), "{quiet}");
     assert!(whole.starts_with(&quiet) && error.is_empty(), "{quiet}{error}");
-    // Programs get them in any case.
+    // JSON always contains them.
     let report = npu.json(0, &[&line[..], &["--quiet"]].concat());
     assert!(!report["warnings"].as_array().unwrap().is_empty());
     let (_, error) = npu.text(1, &["time", "absent.onnx", "--target", "opu", "-q"]);
     assert!(error.contains("absent.onnx"), "{error}");
     npu.write("wrong.bin", [0xFF; 16]);
     let (_, problems) = npu.text(1, &["disasm", "wrong.bin", "--target", "tcu", "-q"]);
-    assert!(!problems.is_empty(), "what a command fails for is no note");
+    assert!(!problems.is_empty(), "the reason of a failure is not a note");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn quiet_and_verbose_are_not_both() {
     }
 }
 
-/// A terminal obeys what stands in a name otherwise.
+/// Without escaping, a terminal would execute control sequences in a name.
 #[cfg(unix)]
 #[test]
 fn names_in_the_log_are_printable() {
@@ -171,7 +171,7 @@ fn names_in_the_log_are_printable() {
     assert!(log.contains("[31m") && !log.contains(['\u{1b}', '\u{202e}']), "{log}");
 }
 
-/// In a terminal made by `script`, where that is there.
+/// Runs in a terminal made by `script`, if available.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_shows_phases_and_a_pipe_does_not() {

@@ -1,5 +1,5 @@
-//! Small ONNX files with names and places of anybody's choice: `hidden = input x weights`, `output = Relu(hidden)`.
-//! Source: `onnx/onnx.proto` of the ONNX project.
+//! Small ONNX files with arbitrary names and places: `hidden = input x weights`, `output =
+//! Relu(hidden)`. Source: `onnx/onnx.proto` of the ONNX project.
 
 /// Length of the input and of the output.
 pub const SIZE: usize = 4;
@@ -16,11 +16,11 @@ pub struct Model<'a> {
     pub weights: &'a str,
     pub hidden: &'a str,
     pub output: &'a str,
-    /// Of the product and of what follows it.
+    /// Names of the product and of the node after it.
     pub nodes: [&'a str; 2],
-    /// What follows it.
+    /// Operator after the product.
     pub operator: &'a str,
-    /// The file of the weights; they are in the model itself without one.
+    /// File of the weights; `None` if they are in the model itself.
     pub external: Option<&'a str>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Model<'_> {
 }
 
 impl Model<'_> {
-    /// The file.
+    /// Returns the bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let product = node("MatMul", self.nodes[0], &[self.input, self.weights], self.hidden);
         let follower = node(self.operator, self.nodes[1], &[self.hidden], self.output);
@@ -70,7 +70,7 @@ impl Model<'_> {
     }
 }
 
-/// The elements of the weights, as they lie in a file.
+/// Returns the elements of the weights, as stored in a file.
 pub fn weights() -> Vec<u8> {
     (0..SIZE * SIZE).flat_map(|at| (at as f32 / 16.0 - 0.25).to_le_bytes()).collect()
 }
@@ -80,25 +80,25 @@ fn node(operator: &str, name: &str, inputs: &[&str], output: &str) -> Vec<u8> {
     [inputs, part(2, output), part(3, name), part(4, operator)].concat()
 }
 
-/// An input or output.
+/// Returns an input or output.
 fn vector(name: &str) -> Vec<u8> {
     let sizes: Vec<u8> = [1, SIZE as u64].into_iter().flat_map(|size| part(1, number(1, size))).collect();
     let tensor = [number(1, FLOAT), part(2, sizes)].concat();
     [part(1, name), part(2, part(1, tensor))].concat()
 }
 
-/// A field of bytes.
+/// Returns a field of bytes.
 fn part(field: u64, content: impl AsRef<[u8]>) -> Vec<u8> {
     let content = content.as_ref();
     [varint(field << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
 }
 
-/// A field that is a number.
+/// Returns a numeric field.
 fn number(field: u64, value: u64) -> Vec<u8> {
     [varint(field << 3), varint(value)].concat()
 }
 
-/// Seven bits a byte, the lowest first.
+/// Encodes a number with seven bits per byte, the lowest first.
 fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value > 127 {

@@ -1,4 +1,5 @@
-//! What the command does where the program with the parts for editors and terminals is not beside it.
+//! Behavior of the command if the program with the parts for editors and terminals is not next to
+//! it.
 
 use std::process::{Command, Stdio};
 

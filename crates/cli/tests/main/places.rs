@@ -1,4 +1,4 @@
-//! Where outputs may lead: devices, pipes, links, files that are read; and which files belong together.
+//! Targets of outputs: devices, pipes, links, input files; and sets of files that belong together.
 #![cfg(unix)]
 
 use std::fs;
@@ -36,7 +36,8 @@ fn devices_are_written_through_and_links_are_replaced() {
     }
 }
 
-/// The files of an artifact take the places of links that lie in its folder, and leave alone what these lead to.
+/// The files of an artifact replace links in its folder, and leave the targets of the links
+/// unchanged.
 #[test]
 fn artifacts_are_not_written_through_links() {
     let npu = Npu::new();
@@ -56,7 +57,8 @@ fn artifacts_are_not_written_through_links() {
     assert_eq!(content(&npu.path("out")), content(&npu.path("plain")));
 }
 
-/// The parts of an artifact lie in its folder: links within it are followed, those that leave it are refused.
+/// The parts of an artifact are in its folder: links within it are followed, links that leave it
+/// are rejected.
 #[test]
 fn artifacts_are_not_read_through_links() {
     let npu = Npu::new();
@@ -75,11 +77,11 @@ fn artifacts_are_not_read_through_links() {
             _ => vec![verb, manifest],
         };
         let (_, error) = npu.text(1, &line);
-        assert!(error.contains("lie in its folder"), "{verb}: {error}");
+        assert!(error.contains("must be in its folder"), "{verb}: {error}");
     }
 }
 
-/// Every verb that reads and writes: an output that leads to an input would destroy it.
+/// Every verb that reads and writes: an output that is an input would destroy it.
 #[test]
 fn inputs_and_outputs_are_files_of_their_own() {
     let npu = Npu::new();
@@ -94,7 +96,7 @@ fn inputs_and_outputs_are_files_of_their_own() {
     for (file, name) in [("d.onnx", "hard"), ("x.npy", "x"), ("y.npy", "y")] {
         fs::hard_link(npu.path(file), npu.path(name)).unwrap();
     }
-    // Names of artifacts are not for choosing: links lead them to inputs.
+    // Names of artifacts cannot be chosen: links make them inputs.
     fs::create_dir(npu.path("out")).unwrap();
     symlink("../d.onnx", npu.path("out/d_onnx_pynqz1.tdata")).unwrap();
     symlink("../adder.safetensors", npu.path("out/adder_step_reference.memh")).unwrap();
@@ -123,7 +125,7 @@ fn inputs_and_outputs_are_files_of_their_own() {
     }
 }
 
-/// Weights beside a model are regular files of its folder: whatever else is there is refused, at once.
+/// Weights next to a model must be regular files in its folder: anything else is rejected at once.
 #[test]
 fn weights_lie_in_the_folder_of_their_model() {
     let npu = Npu::new();
@@ -158,11 +160,11 @@ fn weights_lie_in_the_folder_of_their_model() {
         ("data/../data/w.bin", "the path leaves the model's folder"),
         ("data/../../secret", "the path leaves the model's folder"),
         (&absolute, "the path leaves the model's folder"),
-        ("out", "lie in its folder"),
-        ("up/secret", "lie in its folder"),
-        ("zero", "lie in its folder"),
-        ("null", "lie in its folder"),
-        ("pipe", "it is no regular file"),
+        ("out", "must be in its folder"),
+        ("up/secret", "must be in its folder"),
+        ("zero", "must be in its folder"),
+        ("null", "must be in its folder"),
+        ("pipe", "it is not a regular file"),
         ("data", "directory"),
         ("circle", "cannot read"),
         ("gone", "cannot read"),
@@ -176,7 +178,7 @@ fn weights_lie_in_the_folder_of_their_model() {
     }
 }
 
-/// Inputs too: a pipe may never answer, a device never end.
+/// Inputs must be regular files, too: a pipe may block, a device may never end.
 #[test]
 fn inputs_are_regular_files() {
     let npu = Npu::new();
@@ -192,12 +194,12 @@ fn inputs_are_regular_files() {
             _ => "asm link.s --target tcu -o p",
         };
         let (_, error) = npu.text(1, &line.split(' ').collect::<Vec<_>>());
-        assert!(error.contains("it is no regular file"), "{file}: {error}");
+        assert!(error.contains("it is not a regular file"), "{file}: {error}");
     }
     assert!(!npu.path("p").exists());
 }
 
-/// Names of a machine's instances and of whole models are in the names of files.
+/// File names contain the names of instances and of whole models.
 #[test]
 fn instances_and_models_do_not_overwrite_each_other() {
     let npu = Npu::new();

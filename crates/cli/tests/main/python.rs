@@ -1,7 +1,7 @@
-//! The quick ones of the scripts in `tests/python`, which judge the command from outside.
+//! The quick scripts of `tests/python`, which check the command from outside.
 //!
-//! They need an interpreter that has the packages of `requirements-onnx.txt` there; NPUKIT_PYTHON
-//! names it. Without one the tests are ignored, or fail when NPUKIT_REQUIRE_PYTHON is 1.
+//! They need an interpreter with the packages of `requirements-onnx.txt` there; NPUKIT_PYTHON names
+//! it. Without one the tests are ignored, or fail if NPUKIT_REQUIRE_PYTHON is 1.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::npu::text;
 
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/python");
 
-/// Runs a script on the command; it must find nothing amiss.
+/// Runs a script on the command; it must not find errors.
 fn judge(script: &str) {
     let python = std::env::var_os("NPUKIT_PYTHON").expect("NPUKIT_PYTHON names a Python with onnx");
     let arguments = [&format!("{SCRIPTS}/{script}"), "--npu", env!("CARGO_BIN_EXE_npu")];

@@ -1,7 +1,7 @@
 //! `npu rtl` and `npu cosim`.
 //!
-//! What simulates circuits needs Verilator, a C++ compiler and make: NPUKIT_VERILATOR names the first. Without it the tests
-//! are ignored, or fail when NPUKIT_REQUIRE_VERILATOR is 1.
+//! Tests that simulate circuits need Verilator, a C++ compiler and make; NPUKIT_VERILATOR names
+//! Verilator. Without it the tests are ignored, or fail if NPUKIT_REQUIRE_VERILATOR is 1.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::npu::{DIGITS, IMAGES, Npu, command, content, text};
 use crate::schemas;
 
-/// Where the simulators of these tests are kept: they are the same from run to run.
+/// Folder for the simulators of these tests, which are reused between runs.
 const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// Runs `npu cosim` with the Verilator of the tests.
@@ -23,7 +23,7 @@ fn cosim(npu: &Npu, arguments: &[&str]) -> Output {
     command.arg("cosim").args(arguments).output().unwrap()
 }
 
-/// The same with `--json`; gives its report.
+/// Runs `npu cosim` with `--json`; returns its report.
 fn cosim_json(npu: &Npu, status: i32, arguments: &[&str]) -> Value {
     let output = cosim(npu, &[arguments, &["--json"]].concat());
     assert_eq!(output.status.code(), Some(status), "{}{}", text(&output.stdout), text(&output.stderr));
@@ -83,7 +83,7 @@ fn a_verilator_that_is_too_old_is_told_with_its_version() {
 fn digits_are_equal_on_the_circuit_in_bits_and_cycles() {
     let npu = Npu::new();
     npu.write("x.npy", first_image());
-    // With constants in local memory an instruction of the driver stands before the program.
+    // With constants in local memory, an instruction of the driver comes before the program.
     let program = [DIGITS, "--target", "tcu:cmoda7", "--strategy", "local-vars"];
     let arguments = [&program[..], &["--input", "x.npy"]].concat();
     let report = cosim_json(&npu, 0, &arguments);
@@ -99,7 +99,10 @@ fn digits_are_equal_on_the_circuit_in_bits_and_cycles() {
     }
     let report = cosim_json(&npu, 0, &[&arguments[..], &["--stalls", "7"]].concat());
     assert_eq!(report["cycles"]["compared"], false);
-    assert!(report["cycles"]["rtl"].as_u64() > report["cycles"]["model"].as_u64(), "who waits is slower");
+    assert!(
+        report["cycles"]["rtl"].as_u64() > report["cycles"]["model"].as_u64(),
+        "a circuit that waits is slower"
+    );
     let report = cosim_json(&npu, 0, &[&arguments[..], &["--released"]].concat());
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
 }
@@ -112,7 +115,7 @@ fn lookups_are_equal_on_the_circuit() {
     let report = cosim_json(&npu, 0, &arguments);
     assert_eq!((&report["equal"], &report["cycles"]["compared"]), (&Value::Bool(true), &Value::Bool(true)));
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
-    // All numbers are compared, memory waiting or not.
+    // All numbers are compared, whether memory waits or not.
     let report = cosim_json(&npu, 0, &[&arguments[..], &["--stalls", "3"]].concat());
     assert_eq!(report["equal"], true);
 }
@@ -154,7 +157,7 @@ fn segments_are_compared_one_by_one_on_what_the_machine_gives_before() {
     assert!(told.starts_with("segment 0, instruction"), "{told}");
 }
 
-/// How many numbers differ in each part of a report.
+/// Returns how many numbers differ in each part of a report.
 fn different(report: &Value) -> std::collections::BTreeMap<&str, u64> {
     let parts = report["compared"].as_array().unwrap().iter();
     parts.map(|part| (part["what"].as_str().unwrap(), part["different"].as_u64().unwrap())).collect()
@@ -175,7 +178,8 @@ fn programs_of_a_person_are_equal_on_the_circuit() {
     assert_eq!((&report["cycles"]["compared"], &report["samples"]), (&Value::Bool(true), &1.into()));
     let report = cosim_json(&npu, 0, &[&arguments[..], &["--stalls", "5"]].concat());
     assert_eq!(report["equal"], true);
-    // The same in words, on memories of zeros: nothing is fetched before, and cycles are those of `npu time`.
+    // This program as words, on zeroed memories: nothing is fetched before, and cycles equal
+    // the cycles of `npu time`.
     npu.text(0, &["asm", "p.s", "--target", "tcu:pynqz1+lut", "-o", "p.tprog"]);
     let words = ["p.tprog", "--target", "tcu:pynqz1+lut"];
     let report = cosim_json(&npu, 0, &words);
@@ -183,7 +187,7 @@ fn programs_of_a_person_are_equal_on_the_circuit() {
     assert_eq!(report["cycles"]["rtl"], timed["cycles"]["model"]);
 }
 
-/// Each kind of number differs on a circuit that is changed there.
+/// Each kind of number differs if the circuit is changed there.
 #[needs(NPUKIT_VERILATOR)]
 #[test]
 fn whatever_a_circuit_does_otherwise_is_found_out() {
@@ -197,7 +201,7 @@ fn whatever_a_circuit_does_otherwise_is_found_out() {
     }
     let told = report["difference"]["message"].as_str().unwrap();
     assert!(told.contains("p.s, line "), "{told}");
-    // Samples at an interval of 0 alone, and an offset.
+    // Only samples at an interval of 0, and an offset.
     changed(&npu, "tcu:pynqz1+lut", &OTHER_CHANGES);
     let report = cosim_json(&npu, 1, &arguments);
     let parts = different(&report);
@@ -207,7 +211,7 @@ fn whatever_a_circuit_does_otherwise_is_found_out() {
     assert_eq!((parts["flags"], parts["cache codes of bursts"], parts["cycles"]), (0, 0, 0));
 }
 
-/// What only the page of the instruction set has, and vectors that share words of the bus.
+/// Features that only the page of the instruction set has, and vectors that share words of the bus.
 #[needs(NPUKIT_VERILATOR)]
 #[test]
 fn programs_by_the_page_are_equal_on_the_circuit() {
@@ -223,7 +227,7 @@ fn programs_by_the_page_are_equal_on_the_circuit() {
         assert_eq!(parts[what], 0, "{what}");
     }
     assert_eq!((&report["equal"], &report["cycles"]["compared"]), (&Value::Bool(true), &Value::Bool(true)));
-    // A circuit in which each of these is left out.
+    // A circuit in which each of these is omitted.
     changed(&npu, "tcu:p.tarch", &PAGES_CHANGES);
     let report = cosim_json(&npu, 1, &[&arguments[..], &["--rtl", "mine"]].concat());
     let parts = different(&report);
@@ -243,7 +247,7 @@ fn a_machine_without_a_circuit_says_so_of_a_program_of_a_person_too() {
     assert!(told.contains("134217728"), "{told}");
 }
 
-/// What is compared beside memories, events and traffic.
+/// Compared data in addition to memories, events and traffic.
 const KINDS: [&str; 6] = [
     "registers",
     "lookup tables",
@@ -253,7 +257,7 @@ const KINDS: [&str; 6] = [
     "performance samples",
 ];
 
-/// A program that changes all that is compared.
+/// A program that changes all compared data.
 const HAND: &str = "
 .data local[0], -1.0, 0, 1, 2, 3, 4, 5, 6
 .data local[1], 10.0, 20, 30, 40, 50, 60, 70, 80
@@ -289,7 +293,7 @@ const HAND: &str = "
     datamove local[20] <- acc[0], 9
 ";
 
-/// Files of the circuit, lines of them, and what takes their places.
+/// Files of the circuit, with lines and their replacements.
 const CHANGES: [(&str, &str, &str); 5] = [
     ("tcu_configuration.sv", "waited >= longest", "waited > longest"),
     ("tcu_configuration.sv", "dram_cache[0] <= value[3:0]", "dram_cache[0] <= value[4:1]"),
@@ -307,12 +311,12 @@ const OTHER_CHANGES: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Arrays of 3 lanes on a bus of 128 bits: a word has two vectors and the most of a third.
+/// Arrays of 3 lanes on a bus of 128 bits: a word has two vectors and most of a third.
 const PAGES_INSTANCE: &str = r#"{"data_type": "FP16BP8", "array_size": 3, "dram0_depth": 65536, "dram1_depth": 4096,
     "local_depth": 64, "accumulator_depth": 64, "simd_registers_depth": 2, "stride0_depth": 8, "stride1_depth": 8,
     "lookup_tables": 1, "lookup_depth": 2, "sample_block_size": 8, "reading": "seed", "system": {"axi_width_bits": 128}}"#;
 
-/// A program of all that the page says otherwise than the released circuit does.
+/// A program with everything that the page defines differently than the released circuit.
 const PAGE: &str = "
 .data dram0[0], 1.0, 2, 3
 .data dram0[1], 4.0, 5, 6
@@ -343,7 +347,7 @@ const PAGE: &str = "
     configure dram0_offset, 0x12345678
 ";
 
-/// What the page says, left out. What it would have to wait for without it stays.
+/// Removes what the page defines. The waits for it stay.
 const PAGES_CHANGES: [(&str, &str, &str); 5] = [
     ("tcu_packer.sv", "assign places = are_there[PLACES-1:0]", "assign places = '1"),
     ("tcu_sampler.sv", "INVALID_SAMPLES\n", "1'b0\n"),
@@ -356,7 +360,7 @@ const PAGES_CHANGES: [(&str, &str, &str); 5] = [
     ("tcu_array.sv", "repeated[LATENCY-1] ? last", "1'b0 ? last"),
 ];
 
-/// Writes a circuit that is changed.
+/// Writes a changed circuit.
 fn changed(npu: &Npu, target: &str, changes: &[(&str, &str, &str)]) {
     let _older = std::fs::remove_dir_all(npu.path("mine"));
     npu.text(0, &["rtl", target, "-o", "mine"]);
@@ -364,31 +368,31 @@ fn changed(npu: &Npu, target: &str, changes: &[(&str, &str, &str)]) {
         let path = format!("mine/{file}");
         let text = std::fs::read_to_string(npu.path(&path)).unwrap();
         let changed = text.replacen(line, other, 1);
-        assert_ne!(text, changed, "{file} has the line that is changed: {line}");
+        assert_ne!(text, changed, "{file} has the line to change: {line}");
         npu.write(&path, changed);
     }
 }
 
-/// Writes a circuit whose halves go to odd numbers instead of even ones.
+/// Writes a circuit that rounds halves to odd numbers instead of even ones.
 fn misrounding(npu: &Npu) {
     npu.text(0, &["rtl", "tcu:cmoda7", "-o", "mine"]);
     let rounding = std::fs::read_to_string(npu.path("mine/tcu_rounding.sv")).unwrap();
     let changed = rounding.replacen(ROUNDS, MISROUNDS, 1);
-    assert_ne!(rounding, changed, "the source has the line that is changed");
+    assert_ne!(rounding, changed, "the source has the line to change");
     npu.write("mine/tcu_rounding.sv", changed);
 }
 
-/// A network whose exponentials are looked up.
+/// A network with exponentials from a lookup table.
 const SOFTMAX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/filetests/models/softmax.onnx");
 
-/// A line of `tcu_rounding.sv`, and what takes its place.
+/// A line of `tcu_rounding.sv`, and its replacement.
 const ROUNDS: &str = "half && (rest || whole[0])";
 const MISROUNDS: &str = "half && (rest || !whole[0])";
 
 /// Bytes before the numbers of the images.
 const HEADER: usize = 128;
 
-/// The first of the held-out images, as an array of its own.
+/// Returns the first of the held-out images, as an array.
 fn first_image() -> Vec<u8> {
     let bytes = std::fs::read(IMAGES).unwrap();
     let (image, _) = bytes[HEADER..].as_chunks();

@@ -1,6 +1,8 @@
-//! JSON Schemas of what commands print with `--json`: `docs/schema`, made from the types of the reports.
+//! JSON Schemas of the commands' `--json` output: `docs/schema`, generated from the types of the
+//! reports.
 //!
-//! `NPUKIT_BLESS=1` writes them. Every JSON answer that a test of this binary sees is [`check`]ed against them.
+//! `NPUKIT_BLESS=1` writes them. Every JSON answer in a test of this binary is [`check`]ed against
+//! them.
 
 #[path = "schemas/validator.rs"]
 mod validator;
@@ -25,10 +27,10 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
 /// A model with an output that does not depend on its input.
 const SOFTMAX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/filetests/models/softmax.onnx");
 
-/// A form that a verb's report may have: the schema of an object.
+/// Possible form of a verb's report: the schema of an object.
 type Form = fn(&mut SchemaGenerator) -> Value;
 
-/// The forms of every verb's report, a line for each verb.
+/// Forms of every verb's report, one line per verb.
 #[rustfmt::skip]
 const VERBS: &[(&str, &[Form])] = &[
     ("asm",         &[assembled]),
@@ -53,11 +55,11 @@ const VERBS: &[(&str, &[Form])] = &[
     ("isa",         &[page]),
     ("lint",        &[of::<verbs::lint::Report>, of::<verbs::lint::Explanations>]),
     ("lsp",         &[nothing]),
-    ("man",         &[pages]),
+    ("man",         &[artifacts]),
     ("report",      &[timed::<verbs::report::Report>]),
     ("rtl",         &[of::<verbs::rtl::Report>]),
     ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::HandReport>]),
-    ("targets",     &[instances, target_options, parameters]),
+    ("targets",     &[instances, target_options, parameters, artifacts]),
     ("time",        &[timed::<verbs::time::Report>]),
     ("trace",       &[of::<verbs::trace::Report>]),
     ("verify",      &[timed::<verbs::verify::Report>]),
@@ -65,24 +67,24 @@ const VERBS: &[(&str, &[Form])] = &[
     ("zoo",         &[of::<verbs::zoo::Report>, networks]),
 ];
 
-/// A report.
+/// Schema of a report.
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     T::json_schema(generator).to_value()
 }
 
-/// A report that may have `timings`.
+/// Schema of a report that may have `timings`.
 fn timed<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     let mut report = of::<T>(generator);
     report["properties"]["timings"] = list(part::<PhaseTime>(generator));
     report
 }
 
-/// Something within a report.
+/// Schema of a part of a report.
 fn part<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     generator.subschema_for::<T>().to_value()
 }
 
-/// An object with these keys, all of them present.
+/// Schema of an object with these keys, all of them required.
 fn object(keys: &[(&str, Value)]) -> Value {
     let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
     let properties: Map<String, Value> =
@@ -102,7 +104,7 @@ fn count() -> Value {
     json!({ "type": "integer", "minimum": 0 })
 }
 
-/// Both objects in one.
+/// Merges two object schemas.
 fn merged(mut one: Value, other: &Value) -> Value {
     for (key, value) in other["properties"].as_object().unwrap() {
         one["properties"][key] = value.clone();
@@ -119,7 +121,7 @@ fn assembled(generator: &mut SchemaGenerator) -> Value {
     )
 }
 
-/// `--emit`
+/// Schema of the report of `--emit`.
 fn stage(_: &mut SchemaGenerator) -> Value {
     object(&[("stage", text()), ("text", text())])
 }
@@ -128,12 +130,12 @@ fn script(_: &mut SchemaGenerator) -> Value {
     object(&[("shell", text()), ("script", text())])
 }
 
-/// What a server has said, it has said in its protocol.
+/// A server reports everything in its own protocol.
 fn nothing(_: &mut SchemaGenerator) -> Value {
     object(&[])
 }
 
-fn pages(_: &mut SchemaGenerator) -> Value {
+fn artifacts(_: &mut SchemaGenerator) -> Value {
     object(&[("artifacts", list(text()))])
 }
 
@@ -141,17 +143,17 @@ fn instances(generator: &mut SchemaGenerator) -> Value {
     object(&[("targets", list(part::<verbs::list::TargetReport>(generator)))])
 }
 
-/// `--options`
+/// Schema of the report of `--options`.
 fn target_options(generator: &mut SchemaGenerator) -> Value {
     object(&[("options", list(part::<OptionSpec>(generator)))])
 }
 
-/// Of an instance.
+/// Schema of the report for an instance.
 fn parameters(generator: &mut SchemaGenerator) -> Value {
     object(&[("parameters", list(part::<verbs::list::Parameter>(generator)))])
 }
 
-/// Without a name.
+/// Schema of the report without a name.
 fn networks(generator: &mut SchemaGenerator) -> Value {
     object(&[("networks", list(part::<verbs::zoo::Entry>(generator)))])
 }
@@ -161,7 +163,7 @@ fn failure(generator: &mut SchemaGenerator) -> Value {
     object(&[("error", text()), ("causes", list(text())), ("diagnostics", diagnostics)])
 }
 
-/// Of a model that is not supported: what `npu check` says, too.
+/// Schema of the error for an unsupported model, including the report of `npu check`.
 fn refusal(generator: &mut SchemaGenerator) -> Value {
     let report = of::<verbs::check::Report>(generator);
     let mut both = merged(failure(generator), &report);
@@ -171,19 +173,19 @@ fn refusal(generator: &mut SchemaGenerator) -> Value {
     both
 }
 
-/// What `npu verify -o` writes, which says itself what it is.
+/// Schema of the file that `npu verify -o` writes, which names its own schema.
 fn certificate(generator: &mut SchemaGenerator) -> Value {
     let mut file = of::<verbs::verify::Certificate>(generator);
     file["required"].as_array_mut().unwrap().retain(|name| name != "schema");
     file
 }
 
-/// Of a program that was to be proved and is not.
+/// Schema of the error for a program that is not proved.
 fn not_proved(generator: &mut SchemaGenerator) -> Value {
     merged(failure(generator), &object(&[("verification", part::<verbs::verify::Report>(generator))]))
 }
 
-/// The page is no type: this says its keys.
+/// Schema of the page, which is not a type.
 fn page(_: &mut SchemaGenerator) -> Value {
     let bits = [("lo", count()), ("width", count())];
     let pattern = object(&[("name", text()), ("value", count()), bits[0].clone(), bits[1].clone()]);
@@ -223,7 +225,7 @@ fn page(_: &mut SchemaGenerator) -> Value {
     object(&[("name", text()), ("doc", text()), ("byte_order", order), ("instructions", list(instruction))])
 }
 
-/// The schema of what `verb` prints.
+/// Returns the schema of the output of `verb`.
 fn schema(verb: &str, forms: &[Form]) -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let name = format!("npukit.{verb}/1");
@@ -242,7 +244,8 @@ fn schema(verb: &str, forms: &[Form]) -> Value {
     root
 }
 
-/// The same without room for keys of later versions: a key that is printed and not described is a mistake of ours.
+/// Returns the schema without allowing additional keys: a printed key that is not described is an
+/// error.
 fn strict(mut schema: Value) -> Value {
     fn walk(value: &mut Value) {
         match value {
@@ -262,7 +265,7 @@ fn strict(mut schema: Value) -> Value {
     schema
 }
 
-/// The strict schemas, by the text of the key `schema`.
+/// Returns the strict schemas, by the value of the key `schema`.
 fn validators() -> &'static BTreeMap<String, Validator> {
     static VALIDATORS: OnceLock<BTreeMap<String, Validator>> = OnceLock::new();
     let validator = |&(verb, forms): &(&str, &[Form])| {
@@ -271,7 +274,7 @@ fn validators() -> &'static BTreeMap<String, Validator> {
     VALIDATORS.get_or_init(|| VERBS.iter().map(validator).collect())
 }
 
-/// Whether a report is as its schema says; gives the name of the schema.
+/// Checks a report against its schema; returns the name of the schema.
 pub fn check(report: &Value) -> Result<&str, String> {
     let name = report["schema"].as_str().ok_or("no key `schema`")?;
     let validator = validators().get(name).ok_or(format!("there is no schema `{name}`"))?;
@@ -279,7 +282,8 @@ pub fn check(report: &Value) -> Result<&str, String> {
     Ok(name)
 }
 
-/// Checks every JSON report of a text: what begins and ends with lines of a brace.
+/// Checks every JSON report of a text: lines between a line with an opening and one with a closing
+/// brace.
 pub fn check_all(text: &str) -> Result<(), String> {
     let mut report: Option<String> = None;
     for line in text.lines() {
@@ -289,7 +293,7 @@ pub fn check_all(text: &str) -> Result<(), String> {
         let Some(lines) = &mut report else { continue };
         *lines += &format!("{line}\n");
         let whole = report.take_if(|_| line == "}");
-        // Files that commands print may be JSON of another kind.
+        // Files that commands print may be other JSON.
         let Some(whole) = whole.filter(|whole| whole.contains("\n  \"schema\": \"npukit.")) else { continue };
         let value: Value = serde_json::from_str(&whole).map_err(|error| format!("{error}: {whole}"))?;
         check(&value)?;
@@ -315,11 +319,7 @@ fn schemas() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(
-        files,
-        VERBS.iter().map(|(verb, _)| name(verb)).collect(),
-        "a schema for each verb and no other"
-    );
+    assert_eq!(files, VERBS.iter().map(|(verb, _)| name(verb)).collect(), "one schema for each verb");
 }
 
 /// A command line for each form of each verb, which [`Npu::json`] checks, and its exit status.
@@ -367,6 +367,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "run out/digits_onnx_pynqz1.tmodel --input %images"),
     (0, "targets"),
     (0, "targets tcu --options"),
+    (0, "targets tcu:pynqz1 --svg pynqz1.svg"),
     (0, "targets tcu:ultra96v2"),
     (0, "time %digits --target tcu"),
     (0, "time %digits --target opu"),
@@ -382,7 +383,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "debug p.s --target tcu --script steps.txt"),
 ];
 
-/// A word of a line with the files it names at their paths.
+/// Returns a word of a line with file names replaced by their paths.
 fn at_their_paths(word: &str) -> String {
     let labels = IMAGES.replace("images", "labels");
     let files = [
@@ -413,7 +414,8 @@ fn every_verb_prints_what_its_schema_says() {
         seen.insert(check(&report).unwrap_or_else(|error| panic!("{line}: {error}")).to_owned());
     }
     let all: BTreeSet<String> = VERBS.iter().map(|(verb, _)| format!("npukit.{verb}/1")).collect();
-    // What needs a simulator of circuits is checked where there is one; an editor's server leaves standard output to it.
+    // Reports that need a circuit simulator are checked where there is one; an editor's server uses
+    // standard output itself.
     let elsewhere = ["npukit.cosim/1", "npukit.lsp/1"];
     let all: BTreeSet<String> =
         all.into_iter().filter(|schema| !elsewhere.contains(&schema.as_str())).collect();

@@ -17,48 +17,48 @@ use super::npu::text;
 mod mutations;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// What commands name.
+/// Folders that commands refer to.
 const FOLDERS: [&str; 5] = ["crates", "docs", "examples", "targets", "tests"];
-/// Rows that there are at least, of all seeds together.
+/// Minimum number of rows of all seeds together.
 const LEAST: usize = 285;
-/// Commands that run at a time.
+/// Number of commands that run in parallel.
 const THREADS: usize = 4;
-/// Between words of one line of what is printed.
+/// Marker for omitted text between words of a line.
 const GAP: char = '…';
 
-/// A section: a seed document.
+/// Section of the document: a seed document.
 #[derive(Debug)]
 struct Seed {
-    /// Beginning of its file's name, as `000`.
+    /// Start of the seed's file name, such as `000`.
     number: String,
-    /// Beginning of the names of its rows, as `tcu`.
+    /// Prefix of the names of its rows, such as `tcu`.
     prefix: String,
-    /// Lines of the document that state nothing, or nothing that is not stated elsewhere.
+    /// Lines of the seed without a statement, or with statements of other lines.
     silent: Vec<RangeInclusive<usize>>,
     rows: Vec<Row>,
 }
 
-/// A statement.
+/// Row with a statement.
 #[derive(Debug)]
 struct Row {
     id: String,
     lines: Vec<RangeInclusive<usize>>,
     command: Option<String>,
-    /// What it prints; a line has all words between gaps, in their order.
+    /// Expected output; a line has all words between gaps, in order.
     prints: Vec<String>,
     status: i32,
-    /// Whether the statement holds, and with what.
+    /// Whether the statement holds, and comments.
     holds: String,
 }
 
-/// A command, and files of the folder that it runs in.
+/// Command, with files of the folder in which it runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Run {
     command: String,
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// What a command ends with and prints, runs of blanks as one.
+/// Exit status and output of a command, with normalized white space.
 #[derive(Debug)]
 struct Outcome {
     status: Option<i32>,
@@ -66,12 +66,12 @@ struct Outcome {
 }
 
 impl Row {
-    /// The command as it is written.
+    /// Returns the command as written.
     fn run(&self) -> Option<Run> {
         Some(Run { command: self.command.clone()?, files: Vec::new() })
     }
 
-    /// Why an outcome does not show the statement.
+    /// Returns why an outcome does not show the statement; `None` if it does.
     fn lacks(&self, outcome: &Outcome) -> Option<String> {
         if outcome.status != Some(self.status) {
             return Some(format!("ends with {:?}: {}", outcome.status, outcome.printed));
@@ -88,9 +88,9 @@ impl Outcome {
     }
 }
 
-/// Line numbers, as `3, 7-9`.
+/// Parses line numbers, such as `3, 7-9`.
 fn ranges(text: &str) -> Vec<RangeInclusive<usize>> {
-    let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("`{text}` is no line number"));
+    let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("`{text}` is not a line number"));
     let range = |text: &str| match text.split_once('-') {
         Some((first, last)) => number(first)..=number(last),
         None => number(text)..=number(text),
@@ -98,12 +98,12 @@ fn ranges(text: &str) -> Vec<RangeInclusive<usize>> {
     text.split(',').map(range).collect()
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 fn quoted(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The cells of a line of a table.
+/// Returns the cells of a line of a table.
 fn cells(line: &str) -> Vec<String> {
     const BAR: &str = "\u{1}";
     let line = line.replace("\\|", BAR);
@@ -120,11 +120,11 @@ fn row(line: &str) -> Row {
     let prints = quoted(prints);
     let command = quoted(command).into_iter().next();
     assert_eq!(command.is_none(), prints.is_empty(), "{id}: a command prints something");
-    assert!(prints.iter().all(|wanted| !wanted.is_empty()), "{id}: `` stands for nothing");
+    assert!(prints.iter().all(|wanted| !wanted.is_empty()), "{id}: `` has no meaning");
     Row { id: id.clone(), lines: ranges(lines), command, prints, status, holds: holds.clone() }
 }
 
-/// The sections of the document, in their order.
+/// Returns the sections of the document, in order.
 fn seeds() -> Vec<Seed> {
     let document = fs::read_to_string(Path::new(ROOT).join("docs/seeds.md")).unwrap();
     let mut seeds: Vec<Seed> = Vec::new();
@@ -146,7 +146,7 @@ fn seeds() -> Vec<Seed> {
     seeds
 }
 
-/// A folder that looks like the repository's, into which a command may write.
+/// Creates a folder that looks like the repository, into which a command may write.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in FOLDERS {
@@ -179,7 +179,8 @@ fn spaced(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a line has all words of `wanted`, in their order, the first from the beginning of a word or number on.
+/// Whether a line has all words of `wanted`, in order; the first must begin at the start of a word
+/// or number.
 fn is_in(line: &str, wanted: &str) -> bool {
     let begins = |at: usize| {
         let before = line[..at].chars().next_back();
@@ -199,7 +200,7 @@ fn is_in(line: &str, wanted: &str) -> bool {
     })
 }
 
-/// What each command ends with and prints; a few at a time.
+/// Returns the outcomes of commands, of which a few run in parallel.
 fn outcomes(runs: impl IntoIterator<Item = Run>) -> BTreeMap<Run, Outcome> {
     let runs: BTreeSet<Run> = runs.into_iter().collect();
     let (waiting, done) = (Mutex::new(runs.into_iter()), Mutex::new(BTreeMap::new()));
@@ -231,7 +232,7 @@ fn every_statement_of_the_seeds_is_shown_by_its_command() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Names are numbers in order behind the seed's; what has no command says why.
+/// Names are the seed's prefix with consecutive numbers; a row without a command gives the reason.
 #[test]
 fn rows_of_the_seeds_have_names_and_say_whether_they_hold() {
     let seeds = seeds();
@@ -253,7 +254,8 @@ fn rows_of_the_seeds_have_names_and_say_whether_they_hold() {
     assert!(rows >= LEAST, "{rows} rows");
 }
 
-/// Every line of a seed that is not empty is of a row, or is said to state nothing; no row is of lines that are not there.
+/// Every non-empty line of a seed belongs to a row, or is listed as having no statement; rows only
+/// refer to existing lines.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn rows_cover_every_line_of_the_seeds() {

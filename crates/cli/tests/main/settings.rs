@@ -1,4 +1,4 @@
-//! What holds where the command line does not say: `NPU_TARGET` and `npu.toml`.
+//! Defaults of the command line: `NPU_TARGET` and `npu.toml`.
 
 use std::process::Output;
 
@@ -12,14 +12,14 @@ fn run(npu: &Npu, folder: &str, target: Option<&str>, arguments: &[&str]) -> Out
     command.envs(target.map(|target| ("NPU_TARGET", target))).args(arguments).output().unwrap()
 }
 
-/// The report of a command that must succeed.
+/// Returns the report of a command that must succeed.
 fn report(npu: &Npu, folder: &str, target: Option<&str>, arguments: &[&str]) -> Value {
     let output = run(npu, folder, target, &[arguments, &["--json"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What a command says that must fail as one that is called wrongly.
+/// Returns the message of a command that must fail with a usage error.
 fn refusal(npu: &Npu, target: Option<&str>, arguments: &[&str]) -> String {
     let output = run(npu, "", target, arguments);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stdout));
@@ -37,14 +37,15 @@ fn an_option_counts_more_than_the_environment_and_that_more_than_a_file() {
     };
     assert_eq!(target("", None, &[]), "tcu:ultra96v2");
     assert_eq!(target("a/b", None, &[]), "tcu:ultra96v2", "found above");
-    assert_eq!(target("a/b", Some(""), &[]), "tcu:ultra96v2", "an empty variable is none");
+    assert_eq!(target("a/b", Some(""), &[]), "tcu:ultra96v2", "an empty variable is ignored");
     assert_eq!(target("a/b", Some("opu"), &[]), "opu:reference");
     assert_eq!(target("a/b", Some("opu"), &["--target", "tcu:zcu104"]), "tcu:zcu104");
     npu.write("a/npu.toml", "target = \"tcu:zcu104\"\n");
     assert_eq!(target("a/b", None, &[]), "tcu:zcu104", "the nearest");
 }
 
-/// A file of an instance is where the settings are; that of the variable where the command runs.
+/// An instance file in the settings is relative to them; one in the variable is relative to the
+/// working directory.
 #[test]
 fn files_of_targets_are_relative_to_the_settings() {
     let npu = Npu::new();
@@ -83,7 +84,7 @@ fn options_have_defaults_by_verb() {
     assert_eq!((&timed["model"], &timed["clock_mhz"]), (&"estimator".into(), &25.0.into()));
     assert_eq!(time(&["--clock", "hw", "--clock-mhz", "50"])["clock_mhz"], 50.0);
     assert_eq!(time(&["--option", "clock=model"])["model"], "model", "as --clock");
-    // Options of other targets are no fault.
+    // Options of other targets are not an error.
     assert_eq!(time(&["--target", "opu"])["model"], "ideal");
     assert_eq!(time(&["--target", "drra:3x1+ext"])["clock_mhz"], 25.0);
 }
@@ -96,21 +97,24 @@ fn wrong_settings_are_told_with_their_place() {
         assert!(none.contains(way), "{none}");
     }
     let unknown = refusal(&npu, Some("tpu"), &["check", DIGITS]);
-    assert!(unknown.contains("the target of NPU_TARGET cannot be taken"), "{unknown}");
+    assert!(unknown.contains("the target of NPU_TARGET cannot be used"), "{unknown}");
     assert!(unknown.contains("did you mean `tcu`?"), "{unknown}");
     npu.write("npu.toml", "\ntarget = \"tcu:pynqz2\"\n");
     let unknown = refusal(&npu, None, &["check", DIGITS]);
-    assert!(unknown.contains("of `npu.toml`, line 2 cannot be taken"), "{unknown}");
-    assert!(unknown.contains("`pynqz1` is meant, perhaps"), "{unknown}");
+    assert!(unknown.contains("of `npu.toml`, line 2 cannot be used"), "{unknown}");
+    assert!(unknown.contains("did you mean `pynqz1`?"), "{unknown}");
     for (file, told) in [
         (
             "[compille]\n",
-            "line 1: there is no setting `compille`: `compile` is meant, perhaps; there are target,",
+            "line 1: there is no setting `compille` (did you mean `compile`?); settings are target,",
         ),
-        ("[compile]\nstratgy = \"x\"", "line 2: there is no option `stratgy`: `strategy` is meant, perhaps"),
+        ("[compile]\nstratgy = \"x\"", "line 2: there is no option `stratgy` (did you mean `strategy`?)"),
         ("[compile]\noutput = \"x\"", "line 2: there is no option `output`"),
         ("[options]\nstrategy = \"fast\"", "line 2: `strategy` must be local-isolated,"),
-        ("[run]\nrescale = \"sometimes\"", "line 2: `rescale` is not legal: legal are auto, always, never"),
+        (
+            "[run]\nrescale = \"sometimes\"",
+            "line 2: `rescale` is not legal: legal values are auto, always, never",
+        ),
         ("[run]\nbatch = 0", "line 2: `batch` is not legal: 0 is not in 1.."),
         ("[run]\nquantise = \"best\"", "line 2: `quantise` is not legal: must be `least-squares`,"),
     ] {
@@ -120,7 +124,7 @@ fn wrong_settings_are_told_with_their_place() {
     }
 }
 
-/// A machine is for who asks: without a target the language model is computed in float.
+/// The target must be requested: without one, the language model is computed in float.
 #[test]
 fn the_generator_runs_in_float_unless_told() {
     let generated = report(&Npu::new(), "", Some("pccx"), &["generate", "1+2="]);

@@ -1,4 +1,4 @@
-//! What shells and `man` are given.
+//! Support for shells and `man`.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::process::Stdio;
 
 use crate::npu::{Npu, command, text};
 
-/// What the shell says when it listens.
+/// Prompt of the shell.
 #[cfg(target_os = "linux")]
 const PROMPT: &str = "listening>";
 
-/// What a shell is offered at the end of a command.
+/// Returns the completions that a shell gets at the end of a command.
 fn offered(words: &[&str]) -> Vec<String> {
     offered_in(&Npu::new().path(""), words)
 }
 
-/// The same in a folder.
+/// Returns the completions in a folder.
 fn offered_in(folder: &Path, words: &[&str]) -> Vec<String> {
     let index = (words.len() - 1).to_string();
     let variables = [("NPU_COMPLETE", "bash"), ("_CLAP_IFS", "\n"), ("_CLAP_COMPLETE_INDEX", &index)];
@@ -45,7 +45,8 @@ fn a_shell_is_offered_choices_stages_instructions_and_paths() {
     }
 }
 
-/// What a bash with the settings in `rc` shows of what is typed; none where there is no terminal to be had.
+/// Returns the line that a bash with the settings in `rc` shows after text is typed; `None` without
+/// a terminal.
 #[cfg(target_os = "linux")]
 fn in_bash(npu: &Npu, typed: &str) -> Option<String> {
     let mut command = std::process::Command::new("script");
@@ -53,7 +54,7 @@ fn in_bash(npu: &Npu, typed: &str) -> Option<String> {
     let mut child = command.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
     let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let (mut shown, mut some) = (Vec::new(), [0; 4096]);
-    // What is typed before bash listens is the terminal's.
+    // Text that is typed before bash reads goes to the terminal.
     while !text(&shown).contains(PROMPT) {
         match screen.read(&mut some).unwrap() {
             0 => return None,
@@ -63,11 +64,12 @@ fn in_bash(npu: &Npu, typed: &str) -> Option<String> {
     keys.write_all(typed.as_bytes()).unwrap();
     screen.read_to_end(&mut shown).unwrap();
     child.wait().unwrap();
-    // The bell tells that more than one fits.
+    // The bell means that there are several completions.
     Some(text(&shown).replace('\u{7}', ""))
 }
 
-/// In an interactive bash on a terminal made by `script`, where both are there: what the line becomes.
+/// Runs an interactive bash on a terminal made by `script`, if both exist: checks the completed
+/// lines.
 #[cfg(target_os = "linux")]
 #[test]
 fn bash_completes_lines() {
@@ -103,7 +105,7 @@ fn each_shell_has_a_script() {
     }
 }
 
-/// A page for each verb, with the options of targets among its own.
+/// A page for each verb, including the options of targets.
 #[test]
 fn every_verb_has_a_page() {
     let npu = Npu::new();
@@ -126,11 +128,11 @@ fn every_verb_has_a_page() {
             .ends_with(".TP\n\\fBnpu zoo mlp \\-o m.onnx \\-\\-seed 7\\fR\nWrite it with other weights\n")
     );
     let time = page("time");
-    assert!(time.contains("OPTIONS OF ") && !time.contains("fR\n\n"), "an option says nothing: {time}");
+    assert!(time.contains("OPTIONS OF ") && !time.contains("fR\n\n"), "an option has no description: {time}");
     assert!(time.contains("strategy") && time.contains("MODEL_OR_ARTIFACT"), "{time}");
 }
 
-/// Every answer and every error says what it is.
+/// Every answer and every error names its schema.
 #[test]
 fn every_answer_has_a_schema() {
     let npu = Npu::new();

@@ -1,4 +1,4 @@
-//! `-` in place of a file: standard input and output.
+//! `-` as a file: standard input and output.
 
 use std::fs;
 use std::io::Write;
@@ -101,8 +101,11 @@ fn standard_output_takes_one_file() {
     let model = fs::read(DIGITS).unwrap();
     for (arguments, reason) in [
         (&["run", DIGITS, "--target", "tcu", "-o", "-", "--dump", "-"][..], "are the same file"),
-        (&["compile", "-", "--target", "tcu", "-o", "-"][..], "`-` is standard output, which takes one file"),
-        (&["diff", "-", "-"][..], "standard input is read once"),
+        (
+            &["compile", "-", "--target", "tcu", "-o", "-"][..],
+            "`-` is standard output, which accepts only one file",
+        ),
+        (&["diff", "-", "-"][..], "standard input can only be read once"),
     ] {
         let output = piped(&npu, arguments, &model);
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");

@@ -1,4 +1,4 @@
-//! What the command says of itself.
+//! Version information of the command.
 
 use std::process::Command;
 
@@ -29,13 +29,13 @@ fn a_build_says_what_it_is_made_of() {
     for (feature, target) in report["cpu_features"].as_array().unwrap().iter().zip(npukit::targets()) {
         assert!(is_line("processor", feature.as_str().unwrap()), "{text}");
         assert!(
-            is_line("targets", &format!("{} ({} presets)", target.name, target.presets().len())),
+            is_line("targets", &format!("{} ({} instances)", target.name, target.presets().len())),
             "{text}"
         );
     }
 }
 
-/// The commit is known in a checkout, and only there.
+/// The commit is only known in a checkout.
 #[test]
 fn a_build_of_a_checkout_knows_its_commit() {
     let git = Command::new("git")

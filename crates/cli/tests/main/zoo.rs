@@ -1,4 +1,4 @@
-//! `npu zoo`: the list, and files that the other commands take.
+//! `npu zoo`: the list, and files that the other commands read.
 
 use crate::npu::Npu;
 

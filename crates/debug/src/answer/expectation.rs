@@ -1,11 +1,11 @@
-//! Whether what a command expects is so.
+//! Checks of `expect` commands.
 
 use crate::Debugger;
 use crate::command::{Expectation, Scale};
 use crate::place::Range;
 
 impl Debugger {
-    /// Why it is not as expected; none where it is.
+    /// Returns how the program differs from the expectation; `None` if it holds.
     pub(super) fn unexpected(&self, expectation: &Expectation) -> Option<String> {
         let differs = |found: String, expected: String| {
             (found != expected).then(|| format!("expected {expected}, found {found}"))
@@ -22,7 +22,7 @@ impl Debugger {
             Expectation::Cycle(cycle) => match self.moments() {
                 Err(told) => Some(told.to_owned()),
                 Ok(moments) => {
-                    let found = moments.get(position).map_or(0, |moment| moment.start); // Default: behind the end.
+                    let found = moments.get(position).map_or(0, |moment| moment.start); // Default: after the end.
                     differs(format!("cycle {found}"), format!("cycle {cycle}"))
                 }
             },
@@ -64,13 +64,14 @@ impl Debugger {
                 }
             }
             Expectation::Values { range, scale, values, within } => {
-                // Default: what cannot be read is not as expected, for that reason.
+                // Default: an unreadable number is a failure with the machine's reason.
                 self.differs(range, *scale, values, *within).unwrap_or_else(Some)
             }
         }
     }
 
-    /// The first number of a range that is too far from what it is to be.
+    /// Returns the first number of a range that differs by more than `within` from its expected
+    /// value.
     fn differs(
         &self,
         range: &Range,
@@ -83,7 +84,7 @@ impl Debugger {
             Scale::Raw | Scale::Hex => raw.iter().map(|&number| number as f64).collect(),
             Scale::Float => self.floats(range)?,
             Scale::Error => self.errors(range, &raw)?,
-            // Default: in a memory of integers a number is its own value.
+            // Default: in a memory of integers, the value is the number itself.
             Scale::Real => raw
                 .iter()
                 .map(|&number| self.machine().real(range.memory, number).unwrap_or(number as f64))
@@ -92,7 +93,7 @@ impl Debugger {
         let lanes =
             if range.lane.is_some() { 1 } else { self.machine().memories()[range.memory].lanes.max(1) };
         let wrong = found.iter().enumerate().find_map(|(place, &found)| {
-            // Default: one value stands for all.
+            // Default: one value is expected for all numbers.
             let expected = *values.get(place).or(values.first())?;
             let are_nan = found.is_nan() && expected.is_nan();
             let is_near = found == expected || (found - expected).abs() <= within || are_nan;
@@ -101,7 +102,7 @@ impl Debugger {
         let scale = Scale::ALL.iter().find(|(_, other)| *other == scale).map_or("", |(name, _)| name);
         Ok(wrong.map(|(place, found, expected)| {
             let address = range.start + (place / lanes) as u64;
-            let lane = range.lane.unwrap_or(place % lanes); // Default: all numbers of an address are meant.
+            let lane = range.lane.unwrap_or(place % lanes); // Default: all numbers of an address are compared.
             let name = &self.machine().memories()[range.memory].name;
             format!("expected {expected}, found {found} in {name}[{address}].{lane} ({scale})")
         }))

@@ -1,4 +1,4 @@
-//! The tree of `who` as text.
+//! Formats the tree of `who` as text.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::place::Range;
 use crate::who::{ADDRESSES, Node};
 
 impl Debugger {
-    /// Who wrote a range, from what.
+    /// Returns the tree of a range as text.
     pub(super) fn tree(&mut self, range: &Range, depth: usize) -> Result<String, String> {
         let nodes = self.who(range, depth)?;
         self.writer = Some(nodes.first().and_then(|node| node.writer));

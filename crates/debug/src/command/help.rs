@@ -1,20 +1,20 @@
-//! [`Help`]: the commands in a list. `docs/debug.md` has them, too; a test holds the one to the other.
+//! [`Help`]: table of all commands. A test checks that `docs/debug.md` lists the same commands.
 
-/// A command.
+/// Help of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Help {
-    /// Its name.
+    /// Name of the command.
     pub name: &'static str,
-    /// A shorter one; empty where there is none.
+    /// Short name; may be empty.
     pub short: &'static str,
-    /// How it is written.
+    /// Syntax with all arguments.
     pub form: &'static str,
-    /// What it does, in a line.
+    /// Effect of the command, in one line.
     pub meaning: &'static str,
 }
 
 impl Help {
-    /// The command of a name.
+    /// Returns the help of a command.
     pub fn of(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|help| help.name == name || (!help.short.is_empty() && help.short == name))
     }
@@ -24,31 +24,31 @@ const fn help(name: &'static str, short: &'static str, form: &'static str, meani
     Help { name, short, form, meaning }
 }
 
-/// All commands.
+/// Table of all commands, in the order of `help`.
 #[rustfmt::skip] // A table.
 pub const COMMANDS: &[Help] = &[
-    help("step", "s", "step [N]", "does the next step, or N of them"),
-    help("back", "b", "back [N]", "takes the last step back, or N of them"),
-    help("next", "n", "next [N]", "goes on to where the next layer begins"),
-    help("previous", "p", "previous [N]", "goes back to where this layer begins, or the one before it"),
-    help("continue", "c", "continue", "goes on to the next breakpoint or watchpoint, or the end"),
-    help("reverse", "r", "reverse", "goes back to the last breakpoint or watchpoint, or the start"),
-    help("goto", "g", "goto N | start | end | instruction N | line [FILE:]N | layer NAME | cycle N", "goes to a step, past all points"),
+    help("step", "s", "step [N]", "executes the next step, or N steps"),
+    help("back", "b", "back [N]", "undoes the last step, or N steps"),
+    help("next", "n", "next [N]", "runs to the beginning of the next layer"),
+    help("previous", "p", "previous [N]", "goes back to the beginning of this layer, or of the one before"),
+    help("continue", "c", "continue", "runs to the next breakpoint or watchpoint, or to the end"),
+    help("reverse", "r", "reverse", "goes back to the previous breakpoint or watchpoint, or to the start"),
+    help("goto", "g", "goto N | start | end | instruction N | line [FILE:]N | layer NAME | cycle N", "goes to a step, ignoring breakpoints and watchpoints"),
     help("break", "", "break INSTRUCTION | line [FILE:]N | layer NAME | wait UNIT", "stops before an instruction, a layer, or an instruction for which a unit waits"),
-    help("watch", "", "watch RANGE [read | write | access | saturation] [if [raw] ORDER NUMBER]", "stops behind a step that uses numbers of a memory"),
-    help("delete", "", "delete N | all", "takes a breakpoint or watchpoint away"),
+    help("watch", "", "watch RANGE [read | write | access | saturation] [if [raw] ORDER NUMBER]", "stops after a step that accesses numbers of a memory"),
+    help("delete", "", "delete N | all", "removes a breakpoint or watchpoint, or all of them"),
     help("points", "", "points", "lists breakpoints and watchpoints"),
-    help("scan", "", "scan", "lists every step of the whole program that hits a watchpoint"),
-    help("where", "w", "where", "tells where the program stands, and why"),
-    help("list", "l", "list [N]", "lists the next step with N instructions on either side"),
+    help("scan", "", "scan", "lists all steps of the program that hit a watchpoint"),
+    help("where", "w", "where", "shows the position, and why the program stopped there"),
+    help("list", "l", "list [N]", "lists N instructions before and after the next step"),
     help("show", "x", "show RANGE [real | raw | hex | float | error]", "shows numbers of a memory"),
-    help("accesses", "a", "accesses [STEP]", "tells what the next step, or another one, reads and writes"),
-    help("changed", "", "changed", "shows what the last step has written"),
-    help("who", "", "who RANGE [depth N]", "tells who wrote numbers of a memory, from what, back to constants and inputs"),
-    help("clock", "", "clock", "tells when the clock has the next step, and what units wait for"),
+    help("accesses", "a", "accesses [STEP]", "shows what the next step, or another one, reads and writes"),
+    help("changed", "", "changed", "shows the addresses that the last step wrote"),
+    help("who", "", "who RANGE [depth N]", "traces numbers of a memory back to the steps and operands that made them"),
+    help("clock", "", "clock", "shows the cycles of the next step, and what its units wait for"),
     help("layers", "", "layers", "lists the layers and the steps at which they begin"),
     help("memories", "", "memories", "lists the memories"),
-    help("tensors", "", "tensors", "lists where inputs, constants and outputs lie"),
-    help("expect", "", "expect step N | cycle N | line N | layer NAME | text TEXT | stop REASON [N] | saturations N | hits N | writer STEP | writer nobody | RANGE [real | raw | float | error] NUMBER... [within NUMBER]", "fails where it is otherwise"),
-    help("help", "h", "help [COMMAND]", "lists the commands, or tells of one"),
+    help("tensors", "", "tensors", "lists the addresses of inputs, constants and outputs"),
+    help("expect", "", "expect step N | cycle N | line N | layer NAME | text TEXT | stop REASON [N] | saturations N | hits N | writer STEP | writer nobody | RANGE [real | raw | float | error] NUMBER... [within NUMBER]", "fails if the program differs"),
+    help("help", "h", "help [COMMAND]", "lists the commands, or explains one"),
 ];

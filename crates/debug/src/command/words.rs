@@ -1,17 +1,17 @@
-//! [`Words`] of a command: what stands between spaces, or in quotes.
+//! [`Words`] of a command line: separated by spaces, or quoted.
 
 use npukit_base::Span;
 
-/// A word.
+/// Word of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word<'a> {
-    /// Without quotes.
+    /// Text without quotes.
     pub text: &'a str,
-    /// Where it stands in the line, with them.
+    /// Byte range in the line, including quotes.
     pub span: Span,
 }
 
-/// The words of a line, up to a comment.
+/// Iterator over the words of a line, up to a comment.
 pub(super) struct Words<'a> {
     line: &'a str,
     at: usize,
@@ -22,7 +22,7 @@ impl<'a> Words<'a> {
         Self { line, at: 0 }
     }
 
-    /// The next one.
+    /// Returns the next word.
     pub fn next(&mut self) -> Option<Word<'a>> {
         self.skip();
         let rest =
@@ -35,20 +35,20 @@ impl<'a> Words<'a> {
                 return Some(Word { text: &inside[..end], span: Span { start, end: self.at } });
             }
         }
-        // Default: the last word goes on to the end.
+        // Default: the last word ends with the line.
         let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
         self.at += length;
         Some(Word { text: &rest[..length], span: Span { start, end: self.at } })
     }
 
-    /// All that is left, up to the end of the line.
+    /// Returns the rest of the line.
     pub fn rest(&mut self) -> &'a str {
         let rest = self.line.get(self.at..).map_or("", str::trim);
         self.at = self.line.len();
         rest
     }
 
-    /// Where the next word would be.
+    /// Returns the place of the next word.
     pub fn end(&self) -> Span {
         let end = self.line.trim_end().len();
         Span { start: end, end }

@@ -1,11 +1,11 @@
-//! Ways through a program, judged by a record of all of its states.
+//! Moves through a program, compared with a record of all of its states.
 
 use npukit_debug::{Debugger, On, Order, PointKind, Range, Stop, Watch};
 use npukit_target::Machine as _;
 
 use super::toy::{DEPTH, Op, Toy};
 
-/// Numbers that look random, the same in every run.
+/// Pseudorandom numbers, the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -25,7 +25,7 @@ fn program(steps: usize, seed: u64) -> Vec<Op> {
     (0..steps).map(one).collect()
 }
 
-/// The states of a program by the steps that are done.
+/// Returns the states of a program by number of executed steps.
 fn states(ops: &[Op]) -> Vec<Toy> {
     let mut states = vec![Toy::new(ops)];
     for _ in ops {
@@ -40,7 +40,7 @@ fn range(start: u64, end: u64) -> Range {
     Range { text: format!("m[{start}:{end}]"), memory: 0, start, end, lane: None }
 }
 
-/// Whether a step does with the watched range what is watched, by the states before and after it.
+/// Whether a step makes the watched access, derived from the states before and after it.
 fn hits(watch: &Watch, ops: &[Op], states: &[Toy], step: usize) -> bool {
     let inside = |address: u64| (watch.range.start..watch.range.end).contains(&address);
     let (reads, writes): (Vec<u64>, Vec<u64>) = match ops[step] {
@@ -69,7 +69,7 @@ fn hits(watch: &Watch, ops: &[Op], states: &[Toy], step: usize) -> bool {
     used && holds
 }
 
-/// Any way leads to the state that a straight run has there.
+/// Each path leads to the state of a straight run.
 #[test]
 fn states_are_those_of_a_straight_run() {
     for (steps, seed) in [(1, 1), (7, 2), (300, 3)] {
@@ -98,7 +98,7 @@ fn states_are_those_of_a_straight_run() {
     }
 }
 
-/// Runs in both directions stop where going through all states says.
+/// Runs in both directions stop at the points that a walk over all states finds.
 #[test]
 fn points_are_hit_where_all_states_say() {
     let ops = program(200, 9);
@@ -149,13 +149,13 @@ fn points_are_hit_where_all_states_say() {
             }
         }
         backward.reverse();
-        // A step with a breakpoint that hits the watchpoint, too, stops once.
+        // A step with a breakpoint that also hits the watchpoint stops once.
         let is_both = all.contains(&50);
         assert_eq!((backward, breaks), (all, usize::from(!is_both)), "{on:?}");
     }
 }
 
-/// The writer of every number is the last instruction before that writes it.
+/// The writer of each number is the last instruction before that writes it.
 #[test]
 fn writers_are_the_last_before() {
     let ops = program(120, 5);
@@ -180,7 +180,7 @@ fn writers_are_the_last_before() {
     }
 }
 
-/// A condition on numbers that cannot be read is told of, in either direction: neither hit nor missed.
+/// A condition on unreadable numbers is reported in both directions: neither hit nor missed.
 #[test]
 fn conditions_that_cannot_be_read_are_told() {
     let ops = [Op::Set(1, 2), Op::Lock(3), Op::Set(1, 3)];
@@ -197,7 +197,7 @@ fn conditions_that_cannot_be_read_are_told() {
     assert_eq!(undecided.trouble().as_deref(), Some(told));
 }
 
-/// Whoever interrupts stops every way through a program, and nothing goes on before that is answered.
+/// An interrupt stops each kind of run, and nothing runs before it is acknowledged.
 #[test]
 fn an_interrupt_stops_a_run() {
     let ops = program(2000, 7);
@@ -220,7 +220,7 @@ fn an_interrupt_stops_a_run() {
     interrupt.answered();
     assert_eq!(*debugger.go_on(), Stop::End);
     assert_eq!(*debugger.go_back(), Stop::Start);
-    // From another thread, wherever the program is then.
+    // From another thread, at any position of the program.
     let other = std::thread::spawn(move || interrupt.ask());
     let stop = loop {
         match debugger.go_on() {

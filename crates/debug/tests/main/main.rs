@@ -1,4 +1,4 @@
-//! The engine on a machine small enough to be computed by hand.
+//! Tests of the engine on a tiny machine.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! Scripts: what they print, what they expect, and what is wrong with them.
+//! Scripts: output, expectations and errors.
 
 use npukit_debug::{COMMANDS, Debugger, Outcome, Script};
 
@@ -81,14 +81,14 @@ fn what_is_not_so_is_told_with_its_line() {
     );
 }
 
-/// A program without a listing says so wherever one is asked for.
+/// Each command that needs a listing reports why the program has none.
 #[test]
 fn a_listing_that_is_not_there_is_told() {
     let ops = [Op::Set(1, 32), Op::Unlisted];
     let mut debugger = Debugger::new(Box::new(Toy::new(&ops)), Toy::text(&ops));
     let script = Script::read("s.txt", "list\nexpect text Set\nwhere\n", &debugger).unwrap();
     let outcome = script.run(&mut debugger);
-    let told = "there is no listing: a word does not decode";
+    let told = "the listing is not available: a word does not decode";
     assert_eq!(outcome.failures, [format!("line 1: {told}"), format!("line 2: {told}")]);
     assert_eq!(outcome.text, format!("instruction 0, layer `first`: {told} (p.toy:2)\n"));
     let error = Script::read("s.txt", "break 0\n", &debugger).unwrap_err();
@@ -133,20 +133,20 @@ fn all_errors_are_told_at_once() {
     assert_eq!(
         errors(text),
         [
-            "there is no command `stepp`",
-            "there is no memory `n`",
+            "unknown command `stepp`",
+            "unknown memory `n`",
             "`m` has addresses 0 to 15",
-            "there is no instruction 7",
-            "`sometimes` is no way to use a memory",
-            "3 values do not fill `m[0]`: 2 do, or one for all",
-            "`3` is too much here",
-            "there is no layer `third`",
+            "instruction 7 does not exist",
+            "`sometimes` is not a kind of access",
+            "3 values do not fill `m[0]`: give 2, or one for all",
+            "unexpected `3`",
+            "unknown layer `third`",
             "what is expected is missing",
         ]
     );
 }
 
-/// The page of the book has every command, as `help` has it.
+/// The book lists each command with the text of `help`.
 #[test]
 fn the_book_has_every_command() {
     let page = include_str!("../../../../docs/debug.md");

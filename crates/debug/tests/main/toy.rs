@@ -1,6 +1,7 @@
-//! [`Toy`]: a machine small enough to be computed by hand, for tests of what steps machines.
+//! [`Toy`]: a tiny machine for debugger tests, simple enough to check with pen and paper.
 //!
-//! `m` has 16 addresses of two numbers in sixteenths, clamped to 8 bits and a sign; `r` is a register of one address.
+//! `m` has 16 addresses of two numbers in sixteenths, clamped to 8 bits plus sign; `r` is a
+//! register with one address.
 
 use std::sync::Arc;
 
@@ -15,20 +16,20 @@ pub const DEPTH: u64 = 16;
 const LANES: usize = 2;
 const MOST: i64 = 255;
 
-/// An instruction.
+/// Instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
-    /// Both numbers of an address become this one, and this one plus 1.
+    /// Sets both numbers of an address: to this value, and this value plus 1.
     Set(u64, i64),
-    /// The first address becomes the sum of the two others.
+    /// Stores the sum of the last two addresses at the first.
     Add(u64, u64, u64),
-    /// The register becomes the first number of an address.
+    /// Loads the first number of an address into the register.
     Load(u64),
-    /// The machine stops.
+    /// Stops the machine with a fault.
     Trap,
-    /// The address is written as it was, and from then on cannot be read.
+    /// Writes the address unchanged and makes it unreadable afterwards.
     Lock(u64),
-    /// A word that no listing has: the whole program has none then.
+    /// Word that cannot be listed; the whole program then has no listing.
     Unlisted,
 }
 
@@ -37,7 +38,7 @@ struct Program {
     outline: Outline,
 }
 
-/// The machine.
+/// State of the machine.
 #[derive(Clone)]
 pub struct Toy {
     program: Arc<Program>,
@@ -50,7 +51,7 @@ pub struct Toy {
 }
 
 impl Toy {
-    /// Before the first of `ops`; address 0 holds an input, 16 and -32.
+    /// Returns a machine before the first of `ops`; address 0 holds an input, 16 and -32.
     pub fn new(ops: &[Op]) -> Self {
         let memory = |name: &str, depth, lanes| MachineMemory {
             name: name.to_owned(),
@@ -74,7 +75,7 @@ impl Toy {
         Self { program, position: 0, m, r: 0, exact, saturated: 0, locked: None }
     }
 
-    /// A text in which each instruction has a line, behind a line of its own.
+    /// Returns a text with one instruction per line, after a first line without one.
     pub fn text(ops: &[Op]) -> ProgramText {
         let mut text = "; a program\n".to_owned();
         let mut spans = Vec::new();

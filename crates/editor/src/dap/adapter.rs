@@ -1,4 +1,4 @@
-//! [`Adapter`]: what each request of an editor asks for.
+//! [`Adapter`]: implementation of each request of an editor.
 
 use std::io;
 
@@ -9,35 +9,35 @@ use crate::dap::message::{Request, Writer};
 use crate::dap::points::Set;
 use crate::dap::values::{number, reference, source, text};
 
-/// The only thread there is.
+/// Id of the only thread.
 const THREAD: i64 = 1;
 
-/// A program for an editor.
+/// Debug session of an editor.
 pub(crate) struct Adapter<'a> {
     writer: Writer<'a>,
     open: &'a Open<'a>,
     debugger: Option<Debugger>,
     launch: Launch,
-    /// Who asks a program to stop.
+    /// Handle that requests the program to stop.
     interrupt: Interrupt,
-    /// Whether it was, and the editor knows.
+    /// Whether the program was interrupted and the editor was notified.
     was_interrupted: bool,
     pub(crate) set: Set,
 }
 
-/// A way through a program.
+/// Movement through a program.
 type Go = Box<dyn FnOnce(&mut Debugger)>;
 
-/// What an answer is followed by.
+/// Action after a response is sent.
 enum Then {
     Nothing,
-    /// The editor may set its breakpoints.
+    /// Send `initialized`: the editor may set its breakpoints.
     Initialized,
-    /// The program goes on, and then stands somewhere else.
+    /// Run the program, then report that it stopped.
     Go(Go),
-    /// The program stands somewhere else: why, where the debugger's reason is not meant.
+    /// Report that the program stopped, for this reason instead of the debugger's if given.
     Stopped(Option<&'static str>),
-    /// It is over.
+    /// End the session.
     End,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Adapter<'a> {
         Self { writer, open, debugger: None, launch, interrupt, was_interrupted: false, set }
     }
 
-    /// Answers a request; whether there may be another.
+    /// Answers a request; returns whether another one may follow.
     pub fn answer(&mut self, request: &Request) -> io::Result<bool> {
         if crate::dap::interrupts(request) {
             self.interrupt.answered();
@@ -89,7 +89,7 @@ impl<'a> Adapter<'a> {
                 let name = self.program()?.machine().name().to_owned();
                 only(json!({ "threads": [{ "id": THREAD, "name": name }] }))
             }
-            // The editor knows already that a program that ran has stopped for it.
+            // The editor was already notified that the running program stopped for it.
             "pause" if std::mem::take(&mut self.was_interrupted) => Ok((Value::Null, Then::Nothing)),
             "pause" => Ok((Value::Null, Then::Stopped(Some("pause")))),
             "disconnect" | "terminate" => Ok((Value::Null, Then::End)),
@@ -99,7 +99,7 @@ impl<'a> Adapter<'a> {
             "reverseContinue" => self.go(Value::Null, |own| {
                 own.go_back();
             }),
-            // Instructions call nothing: the one goes on as the other.
+            // Instructions call nothing: both requests do the same.
             "next" | "stepIn" => self.go(Value::Null, |own| {
                 own.step(1);
             }),
@@ -120,7 +120,7 @@ impl<'a> Adapter<'a> {
         }
     }
 
-    /// What is looked at, and moves nothing.
+    /// Answers a request that does not move the program.
     fn looked(&mut self, request: &Request) -> Result<Value, String> {
         let arguments = &request.arguments;
         let Self { debugger, set, .. } = self;
@@ -157,7 +157,8 @@ impl<'a> Adapter<'a> {
         Ok((Value::Null, Then::Initialized))
     }
 
-    /// All breakpoints are set: the program stops before its first step, or goes on to the first of them.
+    /// Starts after all breakpoints are set: stops before the first step, or runs to the first
+    /// breakpoint.
     fn begin(&mut self) -> Result<(Value, Then), String> {
         let stops = self.launch.stop_on_entry;
         if stops {
@@ -169,13 +170,13 @@ impl<'a> Adapter<'a> {
         })
     }
 
-    /// Answers first: the editor may ask for a pause then.
+    /// Responds before the program runs, so that the editor may ask for a pause.
     fn go(&mut self, body: Value, go: impl FnOnce(&mut Debugger) + 'static) -> Result<(Value, Then), String> {
         self.program()?;
         Ok((body, Then::Go(Box::new(go))))
     }
 
-    /// A command of scripts, or a range of a memory.
+    /// Evaluates a command of scripts or a range of a memory.
     fn evaluate(&mut self, arguments: &Value) -> Result<(Value, Then), String> {
         let text = text(arguments, "expression")?;
         let debugger = self.program()?;
@@ -204,13 +205,13 @@ impl<'a> Adapter<'a> {
         }
     }
 
-    /// Tells the editor that the program stands.
+    /// Notifies the editor that the program stopped.
     fn stopped(&mut self, reason: Option<&'static str>) -> io::Result<()> {
         let Some(debugger) = &self.debugger else { return Ok(()) };
         let (named, text, id) = match debugger.stop() {
             Stop::Start => ("entry", "before the first step".to_owned(), None),
             Stop::Step | Stop::Layer => ("step", debugger.stop().name().to_owned(), None),
-            Stop::End => ("pause", "behind the last step".to_owned(), None),
+            Stop::End => ("pause", "after the last step".to_owned(), None),
             Stop::Breakpoint(id) => ("breakpoint", format!("breakpoint {id}"), Some(*id)),
             Stop::Watchpoint(id, step) => {
                 ("data breakpoint", format!("hit by {}", debugger.step_line(*step)), Some(*id))
@@ -234,18 +235,18 @@ impl<'a> Adapter<'a> {
     }
 }
 
-/// What the arguments of the request say, which name a program.
+/// Reads the arguments of `launch`, which name a program.
 fn launched(arguments: &Value) -> Result<Launch, String> {
     let launch: Launch =
         serde_json::from_value(arguments.clone()).map_err(|error| format!("launch: {error}"))?;
     match launch.program.is_empty() {
-        true => Err("launch: `program` names no program".to_owned()),
+        true => Err("launch: `program` is empty; name a text, binary, manifest or model".to_owned()),
         false => Ok(launch),
     }
 }
 
 fn no_program() -> String {
-    "no program is launched".to_owned()
+    "no program was launched: send `launch` first".to_owned()
 }
 
 fn capabilities() -> Value {
@@ -263,7 +264,7 @@ fn capabilities() -> Value {
     })
 }
 
-/// The next step, and its layer around it.
+/// Returns the stack: the next step, and its layer as the outer frame.
 fn stack(debugger: &Debugger) -> Value {
     let (machine, position) = (debugger.machine(), debugger.position());
     let issued = machine.issued(position).first().copied();

@@ -6,7 +6,7 @@ use npukit_base::frame;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What an editor asks.
+/// Request of an editor.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 pub(crate) struct Request {
     pub seq: i64,
@@ -15,7 +15,7 @@ pub(crate) struct Request {
     pub arguments: Value,
 }
 
-/// Reads requests.
+/// Reader of requests.
 pub(crate) struct Reader<'a> {
     input: &'a mut dyn BufRead,
 }
@@ -25,7 +25,8 @@ impl<'a> Reader<'a> {
         Self { input }
     }
 
-    /// The next request; none at the end. Messages that are no requests are passed over.
+    /// Returns the next request, or `None` at the end of input. Skips messages that are not
+    /// requests.
     pub fn next(&mut self) -> io::Result<Option<Request>> {
         while let Some(bytes) = frame(self.input)? {
             let message: Value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
@@ -42,7 +43,7 @@ fn wrong(told: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, told)
 }
 
-/// Writes answers and events.
+/// Writer of responses and events.
 pub(crate) struct Writer<'a> {
     output: &'a mut dyn Write,
     seq: i64,
@@ -53,7 +54,7 @@ impl<'a> Writer<'a> {
         Self { output, seq: 0 }
     }
 
-    /// Answers a request: what it asks for, or why not.
+    /// Answers a request with a body or an error message.
     pub fn answer(&mut self, request: &Request, result: Result<Value, String>) -> io::Result<()> {
         let Request { seq, command, .. } = request;
         let mut message = json!({ "type": "response", "request_seq": seq, "command": command });
@@ -71,7 +72,7 @@ impl<'a> Writer<'a> {
         self.send(message)
     }
 
-    /// Tells that something has happened.
+    /// Sends an event.
     pub fn event(&mut self, event: &str, body: Value) -> io::Result<()> {
         self.send(json!({ "type": "event", "event": event, "body": or_empty(body) }))
     }
@@ -85,7 +86,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A body that says nothing is empty: there are editors that expect one.
+/// Replaces null by an empty body, which some editors require.
 fn or_empty(body: Value) -> Value {
     if body.is_null() { json!({}) } else { body }
 }

@@ -1,4 +1,4 @@
-//! What an editor shows of a program: scopes and variables, bytes of memories, the listing.
+//! Data that an editor shows: scopes and variables, bytes of memories, the listing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,26 +8,26 @@ use serde_json::{Value, json};
 
 use crate::dap::values::{instruction, number, reference, source, text};
 
-/// Memories with more than an address.
+/// Reference to the memories with more than one address.
 const MEMORIES: usize = 1;
-/// Those with one.
+/// Reference to the memories with one address.
 const REGISTERS: usize = 2;
-/// What the next step reads and writes.
+/// Reference to the accesses of the next step.
 const STEP: usize = 3;
-/// Where tensors lie.
+/// Reference to the addresses of tensors.
 const TENSORS: usize = 4;
-/// A memory by its place, from here on.
+/// Reference to the first memory; memory `n` has the reference `MEMORY + n`.
 const MEMORY: usize = 1000;
-/// Variables that are given where nobody says how many.
+/// Default number of variables in a response.
 const SHOWN: usize = 256;
-/// Bytes, and instructions, that are given at most.
+/// Maximum number of bytes or instructions in a response.
 const MOST: usize = 1 << 16;
 
 fn is_register(memory: &MachineMemory) -> bool {
     memory.depth <= 1
 }
 
-/// `scopes`
+/// `scopes`: returns the four scopes.
 pub(crate) fn scopes(debugger: &Debugger) -> Value {
     let machine = debugger.machine();
     let registers = machine.memories().iter().filter(|memory| is_register(memory)).count();
@@ -43,7 +43,7 @@ pub(crate) fn scopes(debugger: &Debugger) -> Value {
     json!({ "scopes": all })
 }
 
-/// `variables`
+/// `variables`: returns the variables of a scope or a memory.
 pub(crate) fn variables(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
     let machine = debugger.machine();
     let all = match number(arguments, "variablesReference")? {
@@ -67,13 +67,13 @@ pub(crate) fn variables(debugger: &Debugger, arguments: &Value) -> Result<Value,
         }
         other => {
             let memory = other.checked_sub(MEMORY).filter(|&place| place < machine.memories().len());
-            addresses(debugger, memory.ok_or("there are no such variables")?, arguments)?
+            addresses(debugger, memory.ok_or("unknown variables reference")?, arguments)?
         }
     };
     Ok(json!({ "variables": all }))
 }
 
-/// Memories as variables.
+/// Returns the selected memories as variables.
 fn named(debugger: &Debugger, is_meant: impl Fn(&MachineMemory) -> bool) -> Vec<Value> {
     let memories = debugger.machine().memories().iter().enumerate().filter(|(_, memory)| is_meant(memory));
     let one = |(place, memory): (usize, &MachineMemory)| {
@@ -89,37 +89,37 @@ fn named(debugger: &Debugger, is_meant: impl Fn(&MachineMemory) -> bool) -> Vec<
     memories.map(one).collect()
 }
 
-/// Addresses of a memory as variables.
+/// Returns the requested addresses of a memory as variables.
 fn addresses(debugger: &Debugger, memory: usize, arguments: &Value) -> Result<Vec<Value>, String> {
     let depth = debugger.machine().memories()[memory].depth;
-    // Default: from the first on, as many as fit a screen.
+    // Default: one screen, starting at the first address.
     let start = number(arguments, "start").unwrap_or(0) as u64;
     let count = number(arguments, "count").ok().filter(|&count| count > 0).unwrap_or(SHOWN); // Default: as above.
     let end = start.saturating_add(count.min(MOST) as u64).min(depth);
     Ok((start..end).map(|address| row(debugger, memory, address)).collect())
 }
 
-/// An address of a memory as a variable.
+/// Returns one address of a memory as a variable.
 fn row(debugger: &Debugger, memory: usize, address: u64) -> Value {
     let name = debugger.run_text(AddressRun::dense(memory, address, 1), None);
     let range =
         npukit_debug::Range { text: name.clone(), memory, start: address, end: address + 1, lane: None };
-    // Default: what cannot be read says why.
+    // Default: an unreadable number shows the reason.
     let value = debugger.numbers(&range, Scale::Real).map_or_else(|told| told, |numbers| numbers.join(" "));
     json!({ "name": name, "value": value, "evaluateName": name, "memoryReference": name, "variablesReference": 0 })
 }
 
-/// `readMemory`: numbers as they are in memory, in whole bytes each, the lowest first.
+/// `readMemory`: returns the machine's numbers, each in whole bytes, little-endian.
 pub(crate) fn read_memory(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
     let name = text(arguments, "memoryReference")?;
     let command = npukit_debug::parse(&format!("show {name}"), debugger).map_err(|fault| fault.message)?;
     let Some(npukit_debug::Command::Show(range, _)) = command else {
-        return Err("this is no memory".to_owned());
+        return Err("this is not a memory".to_owned());
     };
     let memory = &debugger.machine().memories()[range.memory];
     let size = (memory.bits.div_ceil(8) as usize).max(1);
     let bytes_of_address = (size * memory.lanes.max(1)) as u64;
-    let offset = arguments.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: none is given.
+    let offset = arguments.get("offset").and_then(Value::as_i64).map_or(0, |offset| offset); // Default: not given.
     let count = number(arguments, "count")?.min(MOST);
     let first =
         (range.start * bytes_of_address).checked_add_signed(offset).ok_or("this is before the memory")?;
@@ -138,10 +138,10 @@ pub(crate) fn read_memory(debugger: &Debugger, arguments: &Value) -> Result<Valu
     Ok(json!({ "address": address, "unreadableBytes": unreadable, "data": STANDARD.encode(bytes) }))
 }
 
-/// `disassemble`
+/// `disassemble`: returns lines of the listing.
 pub(crate) fn disassemble(debugger: &Debugger, arguments: &Value) -> Result<Value, String> {
     let first = instruction(arguments, "memoryReference")? as i64;
-    // Default: neither is given.
+    // Default: not given.
     let offsets =
         ["offset", "instructionOffset"].map(|name| arguments.get(name).and_then(Value::as_i64).unwrap_or(0));
     let first = offsets.into_iter().fold(first, i64::saturating_add);
@@ -150,7 +150,7 @@ pub(crate) fn disassemble(debugger: &Debugger, arguments: &Value) -> Result<Valu
     let one = |place: i64| {
         let listed = usize::try_from(place).ok().and_then(|place| Some((place, listing.get(place)?)));
         let Some((place, line)) = listed else {
-            // Addresses before the first are none: the protocol wants a line for them all the same.
+            // Addresses before the first do not exist, but the protocol requires a line for each.
             return json!({ "address": format!("{:#x}", place.max(0)), "instruction": "", "presentationHint": "invalid" });
         };
         let mut shown = json!({ "address": reference(place), "instruction": line.text.trim() });

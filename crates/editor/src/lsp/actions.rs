@@ -1,4 +1,4 @@
-//! [`actions`]: changes that mend what is wrong at a place.
+//! [`actions`]: quick fixes for the diagnostics at a place.
 
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Diagnostic, NumberOrString, Range,
@@ -12,12 +12,12 @@ use crate::lsp::diagnostics::{NO_TARGET, data};
 use crate::lsp::document::Document;
 use crate::lsp::workshop::Workshop;
 
-/// What a comment that allows nothing is told as.
+/// Codes of findings about comments that allow nothing.
 const UNUSED: [&str; 2] = ["unused-allow", "unknown-lint"];
-/// Targets that are offered of which one is to be chosen.
+/// Maximum number of targets that a quick fix offers.
 const MAX_TARGETS: usize = 32;
 
-/// The changes that mend what an editor says is wrong at a place.
+/// Returns quick fixes for the diagnostics that the editor sends.
 pub fn actions(
     document: &Document,
     params: &CodeActionParams,
@@ -36,7 +36,7 @@ fn of(document: &Document, diagnostic: &Diagnostic, workshop: &dyn Workshop) -> 
         let top = document.range(Span::default());
         let insert = |(spec, what): (String, String)| {
             let edit = TextEdit { range: top, new_text: format!("{} npu: target {spec}\n", mark(document)) };
-            action(document, diagnostic, format!("Write that it is for {spec} ({what})"), edit, false)
+            action(document, diagnostic, format!("Set the target: {spec} ({what})"), edit, false)
         };
         return workshop.instances().into_iter().take(MAX_TARGETS).map(insert).collect();
     }
@@ -47,7 +47,7 @@ fn of(document: &Document, diagnostic: &Diagnostic, workshop: &dyn Workshop) -> 
     }
     if UNUSED.contains(&code) {
         let edit = without(document, diagnostic.range);
-        all.push(action(document, diagnostic, "Take the comment away".to_owned(), edit, true));
+        all.push(action(document, diagnostic, "Remove the comment".to_owned(), edit, true));
     } else if let Some(code) = data(diagnostic, "allow").and_then(Value::as_str) {
         let edit = allow(document, diagnostic.range, code);
         all.push(action(document, diagnostic, format!("Allow `{code}` here"), edit, false));
@@ -72,20 +72,20 @@ fn action(
     })
 }
 
-/// The change that a diagnostic carries.
+/// Returns the fix that a diagnostic carries.
 fn fix(diagnostic: &Diagnostic) -> Option<(Range, String)> {
-    let range = serde_json::from_value(data(diagnostic, "range")?.clone()).ok()?; // Default: it carries none.
+    let range = serde_json::from_value(data(diagnostic, "range")?.clone()).ok()?; // Default: it has no fix.
     Some((range, data(diagnostic, "text")?.as_str()?.to_owned()))
 }
 
-/// What begins a comment.
+/// Returns the comment marker of the document's language.
 fn mark(document: &Document) -> &'static str {
     let marks = document.language().map(|language| language.comments().0);
-    // Default: that of most languages, and no program in any other.
+    // Default: the marker of most languages; cannot happen in a supported text.
     marks.and_then(|marks| marks.first()).copied().unwrap_or("#")
 }
 
-/// Allows a finding: behind the line where there is room, else in a line before it.
+/// Allows a finding: at the end of its line if possible, otherwise in a line before it.
 fn allow(document: &Document, range: Range, code: &str) -> TextEdit {
     let (text, at) = (document.plain(), document.offset(range.start));
     let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
@@ -103,7 +103,7 @@ fn allow(document: &Document, range: Range, code: &str) -> TextEdit {
     TextEdit { range, new_text: format!(" {mark} npu: allow {code}") }
 }
 
-/// Takes a comment away, and its line where nothing else is in it.
+/// Removes a comment, and its line if the line contains nothing more.
 fn without(document: &Document, range: Range) -> TextEdit {
     let text = document.plain();
     let (start, end) = (document.offset(range.start), document.offset(range.end));

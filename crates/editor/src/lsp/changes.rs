@@ -1,10 +1,10 @@
-//! [`edit_of`]: the change from one text to another, of the lines that differ alone.
+//! [`edit_of`]: the change from one text to another, restricted to the lines that differ.
 
 use lsp_types::{Range, TextEdit, Uri, WorkspaceEdit};
 
 use crate::lsp::lines::Lines;
 
-/// What makes `after` of `before`; none when they are the same.
+/// Returns the change from `before` to `after`, or `None` if they are equal.
 pub fn edit_of(before: &str, after: &str) -> Option<TextEdit> {
     if before == after {
         return None;
@@ -21,12 +21,12 @@ pub fn edit_of(before: &str, after: &str) -> Option<TextEdit> {
     Some(TextEdit { range, new_text: new[first..new.len() - last].concat() })
 }
 
-/// Lines with their ends.
+/// Splits a text into lines with their line ends.
 fn pieces(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// A change of several texts.
+/// Combines changes of several texts.
 pub fn workspace_edit(edits: impl IntoIterator<Item = (Uri, TextEdit)>) -> WorkspaceEdit {
     #[allow(clippy::mutable_key_type, reason = "the protocol's own type, whose text does not change")]
     let mut changes = std::collections::HashMap::<Uri, Vec<TextEdit>>::new();

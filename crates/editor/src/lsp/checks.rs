@@ -1,5 +1,5 @@
-//! [`Checked`]: what is wrong with a text as its instance says, which takes longer than to read it: lints, schedules,
-//! cycles. A thread of its own finds it while nobody types.
+//! [`Checked`]: results of slow checks of a text, which need its instance: lints, schedules,
+//! cycles. A separate thread computes them while the user does not type.
 
 use std::sync::Arc;
 
@@ -7,42 +7,43 @@ use npukit_asm::Place;
 use npukit_asm::analysis::TextFault;
 use npukit_target::{Finding, Instance, Reader, TargetError, TimeOptions};
 
-/// A text to be checked.
+/// Text to check.
 pub struct Job {
-    /// Its name in the protocol.
+    /// URI of the text.
     pub uri: String,
-    /// The editor's count of its changes.
+    /// Version of the text that the editor assigned.
     pub version: i32,
-    /// Its path.
+    /// Path of the text.
     pub path: String,
-    /// All of it.
+    /// Whole text.
     pub text: Arc<str>,
-    /// What it is for.
+    /// Instance that the text is for.
     pub instance: Arc<dyn Instance>,
 }
 
-/// What was found.
+/// Results of the slow checks of a text.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// Of which version.
+    /// Version of the checked text.
     pub version: i32,
-    /// What the linter finds, each with its place.
+    /// Findings of the linter, each with its place.
     pub findings: Vec<(Finding, Option<Place>)>,
-    /// What the assembler or the scheduler refuses.
+    /// Errors of the assembler or the scheduler.
     pub faults: Vec<TextFault>,
-    /// What else the assembler tells, of no place.
+    /// Other warnings of the assembler, without a place.
     pub remarks: Vec<String>,
-    /// Cycles of each instruction, where they are told.
+    /// Cycles of each instruction; empty if not timed.
     pub cycles: Vec<u64>,
 }
 
-/// Programs of more instructions are not timed.
+/// Maximum number of instructions of a program that is timed.
 const MAX_TIMED: usize = 100_000;
 
-/// How the assembler ends where it tells no more findings; here all of them are.
+/// End of the assembler's note that it left findings out; all findings are shown here, so the note
+/// is dropped.
 const MORE: &str = "`npu lint` lists them";
 
-/// Checks a text.
+/// Runs all slow checks of a text.
 pub fn check(job: &Job, files: &dyn Reader) -> Checked {
     let mut found = Checked { version: job.version, ..Checked::default() };
     match job.instance.lint_text(&job.path, &job.text, files) {
@@ -55,7 +56,7 @@ pub fn check(job: &Job, files: &dyn Reader) -> Checked {
         Err(error) => return Checked { faults: faults(&error), ..found },
     }
     match job.instance.assemble(&job.path, &job.text, files) {
-        // Most of what it tells the linter has told.
+        // The linter has already reported most warnings of the assembler.
         Ok(assembled) => found.remarks = assembled.warnings,
         Err(TargetError::Unsupported { .. }) => {}
         Err(error) => found.faults = faults(&error),
@@ -67,7 +68,7 @@ pub fn check(job: &Job, files: &dyn Reader) -> Checked {
     found
 }
 
-/// Every fault that an error is.
+/// Returns all faults that an error contains.
 fn faults(error: &TargetError) -> Vec<TextFault> {
     let TargetError::Text(text) = error else {
         return vec![TextFault::of(error)];
@@ -76,17 +77,18 @@ fn faults(error: &TargetError) -> Vec<TextFault> {
     if related.is_empty() { vec![TextFault::of(&**text)] } else { related }
 }
 
-/// How long each instruction takes, were they one after the other; none where nobody tells.
+/// Returns the cycles of each instruction if executed one after the other; empty if the target has
+/// no such timing.
 fn cycles(job: &Job, files: &dyn Reader) -> Vec<u64> {
     let told = || {
-        let program = job.instance.hand_program(&job.path, job.text.as_bytes(), files).ok()?; // Default: nobody tells.
+        let program = job.instance.hand_program(&job.path, job.text.as_bytes(), files).ok()?; // Default: without timing.
         let count = program.text().places.len();
         if count == 0 || count > MAX_TIMED {
             return None;
         }
-        let time = program.compiled().ok()?.time(&TimeOptions::default()).ok()?; // Default: nobody tells.
+        let time = program.compiled().ok()?.time(&TimeOptions::default()).ok()?; // Default: without timing.
         let cycles: Vec<u64> = time.instructions.iter().map(|instruction| instruction.cycles).collect();
         (cycles.len() == count).then_some(cycles)
     };
-    told().unwrap_or_default() // Default: nobody tells.
+    told().unwrap_or_default() // Default: without timing.
 }

@@ -1,4 +1,4 @@
-//! [`completion`]: what may stand at a place.
+//! [`completion`]: suggestions at a place.
 
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, InsertTextFormat, Position,
@@ -11,7 +11,7 @@ use npukit_target::LINTS_OF_TEXTS;
 use crate::lsp::document::Document;
 use crate::lsp::workshop::Workshop;
 
-/// What may stand at a place.
+/// Returns the words that may be inserted at a place.
 pub fn completion(
     document: &Document,
     known: &Analysis,
@@ -53,7 +53,7 @@ const fn kind(kind: ProposalKind) -> CompletionItemKind {
     }
 }
 
-/// Names of targets and codes of findings, in comments that programs read.
+/// Completes target names and codes of findings in `npu:` comments.
 fn of_comment(document: &Document, at: usize, workshop: &dyn Workshop) -> Option<Vec<CompletionItem>> {
     let before = document.plain().get(..at)?;
     let line = before.rsplit('\n').next()?;
@@ -63,12 +63,12 @@ fn of_comment(document: &Document, at: usize, workshop: &dyn Workshop) -> Option
     let all: Vec<(String, String)> = match command.split_whitespace().next() {
         Some("target") if command.trim_start().contains(char::is_whitespace) => workshop.instances(),
         Some("allow") if command.trim_start().contains(char::is_whitespace) => {
-            // Default: without a target its findings are not known.
+            // Default: the findings are unknown without a target.
             let own = document.instance().map(|instance| instance.info().lints).unwrap_or_default();
             let lints = own.iter().chain(LINTS_OF_TEXTS);
             lints.map(|lint| (lint.code.to_owned(), lint.meaning.to_owned())).collect()
         }
-        _ => [("target", "what the text is for"), ("allow", "findings that are not to be told of this line")]
+        _ => [("target", "target and instance of this text"), ("allow", "findings to hide in this line")]
             .map(|(word, detail)| (word.to_owned(), detail.to_owned()))
             .to_vec(),
     };

@@ -1,4 +1,4 @@
-//! [`diagnostics`]: what is wrong with a text, for an editor.
+//! [`diagnostics`]: errors and findings of a text, for an editor.
 
 use lsp_types::{
     Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString, Range,
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use crate::lsp::checks::Checked;
 use crate::lsp::document::{Document, Target};
 
-/// Who says it.
+/// Source of all diagnostics.
 const SOURCE: &str = "npu";
-/// Nobody says what a text is for.
+/// Code: the target of a text is unknown.
 pub const NO_TARGET: &str = "no-target";
-/// A text says that it is for what there is not.
+/// Code: a text names a target that does not exist.
 const WRONG_TARGET: &str = "unknown-target";
-/// More is wrong than is told.
+/// Code: further errors are not shown.
 const MORE: &str = "more-errors";
 
-/// Everything wrong with a text of which `known` is found.
+/// Returns all diagnostics of a text with the analysis `known`.
 pub fn diagnostics(document: &Document, known: &Analysis) -> Vec<Diagnostic> {
     match &document.target {
         Target::Unknown => {
@@ -34,7 +34,7 @@ pub fn diagnostics(document: &Document, known: &Analysis) -> Vec<Diagnostic> {
             )];
         }
         Target::Wrong { reason, .. } => {
-            // Default: what the text does not say itself is said of its beginning.
+            // Default: the beginning, if the target is not from the text.
             let span = text_target(document.plain()).map(|(span, _)| span).unwrap_or_default();
             return vec![plain(document, span, DiagnosticSeverity::ERROR, WRONG_TARGET, reason)];
         }
@@ -52,7 +52,7 @@ pub fn diagnostics(document: &Document, known: &Analysis) -> Vec<Diagnostic> {
         all.extend(findings.iter().map(|(finding, place)| {
             let located = place.map(|place| document.locate(known, place));
             let mut found = of_finding(document, finding, located.as_ref().map(|located| located.span));
-            let others = located.map(|located| located.others).unwrap_or_default(); // Default: of no place.
+            let others = located.map(|located| located.others).unwrap_or_default(); // Default: no place.
             found.related_information = related(others);
             found
         }));
@@ -112,7 +112,7 @@ fn plain(
     }
 }
 
-/// What a diagnostic carries for [`crate::lsp::actions`].
+/// Returns the data of a diagnostic that [`crate::lsp::actions`] uses.
 pub fn data<'a>(diagnostic: &'a Diagnostic, key: &str) -> Option<&'a Value> {
     diagnostic.data.as_ref()?.get(key)
 }

@@ -1,4 +1,4 @@
-//! [`Document`]: a text that is open, and what is known of it.
+//! [`Document`]: an open text and its analysis.
 
 use std::sync::Arc;
 
@@ -12,59 +12,59 @@ use crate::lsp::checks::Checked;
 use crate::lsp::files::{path_of, uri_of};
 use crate::lsp::lines::{Lines, floor};
 
-/// A text that is open.
+/// Open text.
 pub struct Document {
-    /// Its name in the protocol.
+    /// URI of the text.
     pub uri: Uri,
-    /// Its path.
+    /// Path of the text.
     pub path: String,
-    /// The editor's count of its changes.
+    /// Version of the text that the editor assigned.
     pub version: i32,
-    /// All of it.
+    /// Whole text.
     pub text: String,
-    /// Where its lines begin.
+    /// Positions of the line starts.
     pub lines: Lines,
-    /// What it is for.
+    /// Target of the text.
     pub target: Target,
-    /// Whether the text has changed since it was found what it is for.
+    /// Whether the text has changed since its target was determined.
     pub is_changed: bool,
-    /// What texts of its folder are for that say nothing themselves.
+    /// Default target of the text's folder.
     pub folder_target: Option<String>,
-    /// What was found by checks that take their time, of whichever version.
+    /// Results of the slow checks, possibly of an earlier version.
     pub checked: Option<Checked>,
     analysis: Option<Arc<Analysis>>,
 }
 
-/// What a text is for.
+/// Target of a text.
 #[derive(Clone, Default)]
 pub enum Target {
-    /// Nobody says.
+    /// No target is named.
     #[default]
     Unknown,
-    /// There is no such instance.
+    /// The named instance does not exist.
     Wrong {
-        /// What was named.
+        /// Name that was given.
         spec: String,
-        /// Why there is none.
+        /// Reason why the instance does not exist.
         reason: String,
     },
-    /// An instance.
+    /// An existing instance.
     Known(Known),
 }
 
 /// An instance and the language of a text for it.
 #[derive(Clone)]
 pub struct Known {
-    /// What was named.
+    /// Name that was given.
     pub spec: String,
-    /// The instance.
+    /// Instance of that name.
     pub instance: Arc<dyn Instance>,
-    /// The language of the text; none when the instance has no such texts.
+    /// Language of the text; `None` if the instance has no texts of this kind.
     pub language: Option<Arc<dyn Language>>,
 }
 
 impl Document {
-    /// A text that is opened.
+    /// Returns a document for a text that the editor opens.
     pub fn new(uri: Uri, version: i32, text: String) -> Self {
         let (path, lines) = (path_of(&uri), Lines::of(&text));
         Self {
@@ -81,7 +81,7 @@ impl Document {
         }
     }
 
-    /// Takes in a change.
+    /// Applies a change of the editor to the text.
     pub fn change(&mut self, change: &TextDocumentContentChangeEvent) {
         match change.range {
             None => {
@@ -99,18 +99,18 @@ impl Document {
         self.analysis = None;
     }
 
-    /// Forgets what was found in the text: what it is for or what it includes is another.
+    /// Discards the analysis, because the target or an included file changed.
     pub fn forget(&mut self) {
         self.analysis = None;
         self.checked = None;
     }
 
-    /// The text without the mark that some editors put before it: spans are of this one.
+    /// Returns the text without a byte order mark; spans refer to this text.
     pub fn plain(&self) -> &str {
         without_bom(&self.text)
     }
 
-    /// The language, where there is one.
+    /// Returns the language, if the target is known.
     pub fn language(&self) -> Option<&Arc<dyn Language>> {
         match &self.target {
             Target::Known(known) => known.language.as_ref(),
@@ -118,7 +118,7 @@ impl Document {
         }
     }
 
-    /// The instance, where there is one.
+    /// Returns the instance, if the target is known.
     pub fn instance(&self) -> Option<&Arc<dyn Instance>> {
         match &self.target {
             Target::Known(known) => Some(&known.instance),
@@ -126,19 +126,19 @@ impl Document {
         }
     }
 
-    /// All that is known of the text.
+    /// Returns the analysis of the text, and computes it if necessary.
     pub fn analysis(&mut self, files: &Files<'_>) -> Arc<Analysis> {
         if let Some(known) = &self.analysis {
             return Arc::clone(known);
         }
         let found = self.language().map(|language| language.analyse(&self.path, self.plain(), files));
-        // Default: of a text for nothing nothing is known.
+        // Default: without a target, nothing is known of a text.
         let found = Arc::new(found.unwrap_or_default());
         self.analysis = Some(Arc::clone(&found));
         found
     }
 
-    /// What was found last, perhaps of an earlier text; for tests that ask for it first.
+    /// Returns the last analysis, possibly of an earlier text. Tests use it to avoid a new one.
     pub fn known(&self) -> Option<&Arc<Analysis>> {
         self.analysis.as_ref()
     }
@@ -147,29 +147,29 @@ impl Document {
         self.text.len() - self.plain().len()
     }
 
-    /// The places of bytes of [`Self::plain`].
+    /// Converts a span of [`Self::plain`] to a range of the protocol.
     pub fn range(&self, span: Span) -> Range {
         let Span { start, end } = span;
         self.lines.range(&self.text, Span::new(start + self.shift(), end + self.shift()))
     }
 
-    /// The byte of [`Self::plain`] at a place.
+    /// Converts a position of the protocol to a byte offset in [`Self::plain`].
     pub fn offset(&self, position: Position) -> usize {
         let offset = self.lines.offset(&self.text, position).saturating_sub(self.shift());
         floor(self.plain(), offset)
     }
 }
 
-/// Where a place of the texts of a program is.
+/// Place of a finding, seen from the open text.
 pub struct Located {
-    /// What of it stands in the text that is open.
+    /// Span in the open text.
     pub span: Span,
-    /// Other places that it is at: what was called or included, or who called it, with a word on each.
+    /// Related places: macros, included files and callers, each with a note.
     pub others: Vec<(Uri, Range, String)>,
 }
 
 impl Document {
-    /// Finds a place: in the text, or where it puts the place into the program.
+    /// Finds a place in the open text, or the call or include there that leads to it.
     pub fn locate(&self, known: &Analysis, place: Place) -> Located {
         let calls: Vec<(&str, Place)> = known.sources.calls().collect();
         let chain: Vec<(Option<&str>, Place)> = std::iter::successors(Some((None, place)), |(_, place)| {
@@ -177,7 +177,7 @@ impl Document {
         })
         .collect();
         let own = chain.iter().position(|(_, place)| place.source() == 0);
-        // Default: what nothing of the text puts there is said of its beginning.
+        // Default: the beginning, if no part of the text leads there.
         let span = own.and_then(|own| chain.get(own)).map(|(_, place)| place.span).unwrap_or_default();
         let others = chain.iter().enumerate().filter(|(index, _)| Some(*index) != own).take(MAX_OTHERS);
         let others = others.filter_map(|(_, (what, place))| {
@@ -187,12 +187,12 @@ impl Document {
         Located { span, others: others.collect() }
     }
 
-    /// The text of a place, and where it is there.
+    /// Returns the URI and range of a place.
     pub fn place(&self, known: &Analysis, place: Place) -> Option<(Uri, Range)> {
         self.in_source(known, place.source(), place.span)
     }
 
-    /// Where bytes of one of the texts are.
+    /// Returns the URI and range of a span in one of the sources.
     pub fn in_source(&self, known: &Analysis, source: usize, span: Span) -> Option<(Uri, Range)> {
         if source == 0 {
             return Some((self.uri.clone(), self.range(span)));
@@ -202,5 +202,5 @@ impl Document {
     }
 }
 
-/// Calls around a place that are told.
+/// Maximum number of related places in a diagnostic.
 const MAX_OTHERS: usize = 8;

@@ -1,4 +1,5 @@
-//! [`Open`]: files as editors have them, which count more than those on the disk; and how their names are written.
+//! [`Open`]: files as seen by an editor, with open texts before files on disk; and conversions
+//! between paths and URIs.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -7,18 +8,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 use lsp_types::Uri;
 use npukit_target::{ReadError, Reader};
 
-/// Texts that are open, by their paths, each as it is now: whoever has a copy sees the same ones.
+/// Current contents of the open texts by path. Clones share the contents.
 #[derive(Clone, Default)]
 pub struct Texts(Arc<RwLock<BTreeMap<String, Arc<str>>>>);
 
 impl Texts {
-    /// The text at `path` is this one.
+    /// Stores the current text of `path`.
     pub fn set(&self, path: &str, text: &str) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(path.to_owned(), text.into());
     }
 
-    /// The text at `path` is not open any more.
+    /// Removes the text of `path` after it is closed.
     pub fn remove(&self, path: &str) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(path);
     }
@@ -28,11 +29,11 @@ impl Texts {
     }
 }
 
-/// Texts that are open before all other files.
+/// File reader that prefers open texts.
 pub struct Open<'a> {
-    /// The texts.
+    /// Open texts.
     pub texts: Texts,
-    /// All other files.
+    /// Reader of all other files.
     pub files: &'a dyn Reader,
 }
 
@@ -45,25 +46,25 @@ impl Reader for Open<'_> {
     }
 }
 
-/// What stands before the path of a file.
+/// Scheme of file URIs.
 const FILE: &str = "file://";
 
-/// The path of a file by its name in the protocol; what is no file keeps its name.
+/// Returns the path of a file URI; other URIs are returned unchanged.
 pub fn path_of(uri: &Uri) -> String {
     let Some(rest) = uri.as_str().strip_prefix(FILE) else { return uri.as_str().to_owned() };
-    // What is before the path is a host, of which there is none.
+    // The part before the path is a host, which is ignored.
     let path = rest.find('/').and_then(|start| rest.get(start..)).unwrap_or(rest);
     let decoded = decoded(path);
-    // `/C:/folder` is of a drive.
+    // The path `/C:/folder` begins with a drive.
     let is_drive = decoded.as_bytes().get(2) == Some(&b':') && decoded.starts_with('/');
     let path = if is_drive { decoded.get(1..) } else { None };
     path.map_or(decoded.clone(), str::to_owned)
 }
 
-/// The name in the protocol of a path; none for one that has none.
+/// Returns the URI of a path, or `None` if it has none.
 pub fn uri_of(path: &str) -> Option<Uri> {
     if path.contains("://") {
-        return Uri::from_str(path).ok(); // Default: no name, no place.
+        return Uri::from_str(path).ok(); // Default: no URI.
     }
     let path = path.replace('\\', "/");
     let slash = if path.starts_with('/') { "" } else { "/" };
@@ -77,10 +78,10 @@ pub fn uri_of(path: &str) -> Option<Uri> {
             text += &format!("%{byte:02X}");
         }
     }
-    Uri::from_str(&text).ok() // Default: no name, no place.
+    Uri::from_str(&text).ok() // Default: no URI.
 }
 
-/// A text with its `%41` read.
+/// Decodes percent escapes such as `%41`.
 fn decoded(text: &str) -> String {
     let (bytes, mut found, mut at) = (text.as_bytes(), Vec::new(), 0);
     while let Some(&byte) = bytes.get(at) {

@@ -1,4 +1,4 @@
-//! [`formatting`]: a text laid out. It is the same program then, or nothing changes.
+//! [`formatting`]: formats a text, only if the program stays the same.
 
 use lsp_types::TextEdit;
 use npukit_asm::analysis::Analysis;
@@ -7,14 +7,14 @@ use npukit_target::{Reader, bytes_of};
 use crate::lsp::changes::edit_of;
 use crate::lsp::document::Document;
 
-/// Why a text is left as it is.
-const OTHER: &str = "laid out, it would be another program: nothing was changed";
+/// Message if formatting would change the program.
+const OTHER: &str = "formatting would change the program: nothing was changed";
 
-/// The change that lays a text out; none for one that is, or that its target cannot lay out as it stands.
+/// Returns the change that formats a text. It is empty if the text is already formatted, or if its
+/// target cannot format it as it is.
 ///
 /// # Errors
-///
-/// The layout would be another program: nothing is changed.
+/// The formatted text would be a different program; nothing is changed.
 pub fn formatting(
     document: &Document,
     known: &Analysis,
@@ -27,13 +27,13 @@ pub fn formatting(
     let Ok(after) = instance.format(&document.path, before) else { return Ok(Vec::new()) };
     let found = language.analyse(&document.path, &after, &bytes_of(files));
     let is_program = |text: &str| {
-        // What has no words by itself has them when it is scheduled.
+        // A text without words of its own has words once it is scheduled.
         instance.assemble(&document.path, text, files).ok().map(|made| made.bytes)
     };
     let is_changed =
         known.words.is_empty() && found.words.is_empty() && is_program(before) != is_program(&after);
     if is_changed || !is_same(known, &found) {
-        // What is wrong may be read otherwise in other lines.
+        // A faulty text may parse differently after its lines are changed.
         return if known.faults.is_empty() { Err(OTHER.to_owned()) } else { Ok(Vec::new()) };
     }
     let mark = document.text.len() - before.len();
@@ -41,7 +41,7 @@ pub fn formatting(
     Ok(edit_of(&document.text, &whole).into_iter().collect())
 }
 
-/// Whether two texts become the same words, and as much is wrong with them.
+/// Whether two texts have equal words and equally many faults.
 fn is_same(before: &Analysis, after: &Analysis) -> bool {
     let words = |known: &Analysis| known.words.iter().map(|word| word.bytes.clone()).collect::<Vec<_>>();
     let codes = |known: &Analysis| known.faults.iter().map(|fault| fault.code.clone()).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! [`hints`]: behind each instruction its word, and its cycles where they are known.
+//! [`hints`]: shows the word of each instruction after it, and its cycles if known.
 
 use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip, Range};
 use npukit_asm::analysis::Analysis;
@@ -6,34 +6,34 @@ use serde_json::Value;
 
 use crate::lsp::document::Document;
 
-/// What is shown.
+/// Selection of the hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The word in hexadecimal, in file order.
+    /// Whether to show the word, in hexadecimal and in file order.
     pub word: bool,
-    /// The cycles, where a clock tells them.
+    /// Whether to show the cycles, if a clock gives them.
     pub cycle: bool,
 }
 
 impl Shown {
-    /// What an editor asks for when it begins, as `{"inlayHints": {"word": true, "cycle": false}}`.
+    /// Reads the initialization options, such as `{"inlayHints": {"word": true, "cycle": false}}`.
     pub fn of(options: Option<&Value>) -> Self {
         let asked = |key: &str| {
-            // Default: all is shown.
+            // Default: everything is shown.
             options.and_then(|options| options.get("inlayHints")?.get(key)?.as_bool()).unwrap_or(true)
         };
         Self { word: asked("word"), cycle: asked("cycle") }
     }
 }
 
-/// The hints of the lines of a range.
+/// Returns the hints of the lines of a range.
 pub fn hints(document: &Document, known: &Analysis, range: Range, shown: Shown) -> Vec<InlayHint> {
     let (first, last) = (document.offset(range.start), document.offset(range.end));
     let checked = document.checked.as_ref().filter(|checked| checked.version == document.version);
     let mut all: Vec<InlayHint> = Vec::new();
     for (index, word) in known.words.iter().enumerate() {
         let span = word.place.span;
-        // What a macro makes stands in several places of the program.
+        // A line of a macro may produce several words of the program.
         let is_plain = word.place.source() == 0 && word.place.call().is_none();
         if !is_plain || span.end < first || span.start > last {
             continue;

@@ -1,4 +1,4 @@
-//! [`hover`]: what is known of the word at a place.
+//! [`hover`]: explanation of the word at a place.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use npukit_target::{LINTS_OF_TEXTS, text_target};
 
 use crate::lsp::document::{Document, Target};
 
-/// What is known of the word at a place.
+/// Returns the explanation of the word at a place.
 pub fn hover(document: &Document, known: &Analysis, position: Position) -> Option<Hover> {
     let offset = document.offset(position);
     let (span, text) = of_comment(document, offset).or_else(|| of_marks(document, known, offset))?;
@@ -18,7 +18,7 @@ pub fn hover(document: &Document, known: &Analysis, position: Position) -> Optio
     Some(Hover { contents, range: Some(document.range(span)) })
 }
 
-/// What a comment says that a program reads.
+/// Explains an `npu:` comment.
 fn of_comment(document: &Document, offset: usize) -> Option<(Span, String)> {
     let text = document.plain();
     let holds = |span: &Span| span.start <= offset && offset <= span.end;
@@ -31,7 +31,7 @@ fn of_comment(document: &Document, offset: usize) -> Option<(Span, String)> {
         return Some((span, what));
     }
     let (span, code) = allowed_code(document, offset)?;
-    let own = document.instance().map(|instance| instance.info().lints).unwrap_or_default(); // Default: no target, no lints.
+    let own = document.instance().map(|instance| instance.info().lints).unwrap_or_default(); // Default: no lints without a target.
     let lint = own.iter().chain(LINTS_OF_TEXTS).find(|lint| lint.code == code)?;
     Some((
         span,
@@ -39,7 +39,7 @@ fn of_comment(document: &Document, offset: usize) -> Option<(Span, String)> {
     ))
 }
 
-/// The word at a byte of a comment that allows findings.
+/// Returns the word at a byte offset in a comment that allows findings.
 fn allowed_code(document: &Document, offset: usize) -> Option<(Span, &str)> {
     let text = document.plain();
     let before = text.get(..offset)?;
@@ -61,7 +61,7 @@ fn of_marks(document: &Document, known: &Analysis, offset: usize) -> Option<(Spa
         marks.iter().filter_map(|mark| Some((mark.span, of_mark(document, known, &**language, mark)?)));
     let all: Vec<(Span, String)> = texts.collect();
     let span = all.first()?.0;
-    // What stands around it says more: the field that a symbol is the value of.
+    // The enclosing mark is more informative: the field whose value a symbol is.
     let around = all.into_iter().filter(|(other, _)| other.start <= span.start && span.end <= other.end);
     Some((span, around.map(|(_, text)| text).collect::<Vec<_>>().join("\n\n---\n\n")))
 }
@@ -95,10 +95,10 @@ fn of_mark(document: &Document, known: &Analysis, language: &dyn Language, mark:
     }
 }
 
-/// A name: what it stands for, and the line that says so.
+/// Explains a name: its value, and the line that defines it.
 fn of_name(document: &Document, known: &Analysis, mark: &Mark) -> Option<String> {
     let name = mark.name()?;
-    // Of a variable, the last definition before it.
+    // For a variable, the last definition before the place.
     let before = |other: &&Mark| (other.source, other.span.start) <= (mark.source, mark.span.start);
     let definition =
         known.definitions(name).filter(before).last().or_else(|| known.definitions(name).next())?;
@@ -119,11 +119,11 @@ fn of_name(document: &Document, known: &Analysis, mark: &Mark) -> Option<String>
     Some(format!(
         "{} `{shown}`{number}{file}\n```text\n{}\n```",
         of.word(),
-        line.map(str::trim).unwrap_or_default() // Default: a text that is gone.
+        line.map(str::trim).unwrap_or_default() // Default: the text was closed.
     ))
 }
 
-/// A field of an instruction, with what it may be and what it is.
+/// Explains a field of an instruction: its meaning, legal values and current value.
 fn of_field(row: &InstructionSpec, field: &Field, value: Option<u64>) -> String {
     let mut text = format!("field `{}` of {}: {}\n", field.name, row.name, field.meaning);
     // Writing to a String cannot fail.
@@ -137,7 +137,7 @@ fn of_field(row: &InstructionSpec, field: &Field, value: Option<u64>) -> String 
     text
 }
 
-/// A value as text has it.
+/// Formats a value as in an assembly program.
 fn shown(field: &Field, value: u64) -> String {
     match &field.kind {
         FieldKind::Signed { .. } => value.cast_signed().to_string(),
@@ -148,7 +148,7 @@ fn shown(field: &Field, value: u64) -> String {
     }
 }
 
-/// An instruction: how it is written, what its fields are, and the bits of this very word.
+/// Explains an instruction: its syntax, its fields, and the bits of the word at this place.
 fn instruction(
     language: &dyn Language,
     row: &InstructionSpec,
@@ -176,7 +176,7 @@ fn instruction(
             format!(" `{:0width$b}` |", number.get(pattern.bits))
         });
         let value = if word.is_some() { format!(" {} |", pattern.value) } else { String::new() };
-        let bits = bits.unwrap_or_default(); // Default: there is no word.
+        let bits = bits.unwrap_or_default(); // Default: no word is known here.
         rows.push((
             pattern.bits.lo,
             format!("| {} |{bits} {} |{value} {} | |", pattern.bits, pattern.name, pattern.value),
@@ -189,18 +189,18 @@ fn instruction(
         });
         let said = if word.is_some() {
             let said = value(index).map(|value| shown(field, value));
-            format!(" {} |", said.unwrap_or_default()) // Default: a word without values.
+            format!(" {} |", said.unwrap_or_default()) // Default: the word has no value here.
         } else {
             String::new()
         };
-        let bits = bits.unwrap_or_default(); // Default: there is no word.
+        let bits = bits.unwrap_or_default(); // Default: no word is known here.
         let (legal, meaning) = (field.legal().replace('|', "\\|"), field.meaning.replace('|', "\\|"));
         rows.push((
             field.bits.lo,
             format!("| {} |{bits} `{}` |{said} {legal} | {meaning} |", field.bits, field.name),
         ));
     }
-    // The highest bits first, as people write them.
+    // The highest bits come first, as usual.
     rows.sort_by_key(|(lo, _)| u32::MAX - lo);
     rows.iter().for_each(|(_, row)| text += &format!("{row}\n"));
     if !row.doc.is_empty() {

@@ -1,30 +1,30 @@
-//! [`Lines`]: where the lines of a text begin, and places in it as the protocol counts them: lines, and in them units of
-//! UTF-16.
+//! [`Lines`]: byte offsets of the lines of a text, and conversion to positions of the protocol:
+//! lines, and units of UTF-16 in them.
 
 use std::ops;
 
 use lsp_types::{Position, Range};
 use npukit_base::Span;
 
-/// Where the lines of a text begin.
+/// Byte offsets of the lines of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     starts: Vec<usize>,
 }
 
 impl Lines {
-    /// Those of a text: they end at a line feed, a carriage return or both.
+    /// Finds the lines of a text. A line ends at a line feed, a carriage return or both.
     pub fn of(text: &str) -> Self {
         let ends = 1..=text.len();
         let starts = std::iter::once(0).chain(ends.filter(|at| begins(text.as_bytes(), *at)));
         Self { starts: starts.collect() }
     }
 
-    /// Makes them those of `text`, in which `bytes` others have taken the place of the bytes in `range`: no more is read of it
-    /// than these.
+    /// Updates the lines after `range` of the old text was replaced by `bytes` bytes; `text` is the
+    /// new text. Reads only the changed part.
     pub fn replace(&mut self, text: &str, range: ops::Range<usize>, bytes: usize) {
         let ops::Range { start, end } = range;
-        // Whether a line begins at a place, the bytes before and behind it tell.
+        // The bytes before and after a place determine whether a line begins there.
         let first = self.starts.partition_point(|at| *at < start).max(1);
         let behind = self.starts.partition_point(|at| *at <= end);
         for at in self.starts.iter_mut().skip(behind) {
@@ -34,22 +34,22 @@ impl Lines {
         self.starts.splice(first..behind.max(first), new);
     }
 
-    /// How many there are.
+    /// Returns the number of lines.
     pub const fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// The first byte of a line, from 0; none behind the last line.
+    /// Returns the first byte of a line, starting at line 0; `None` after the last line.
     pub fn start(&self, line: usize) -> Option<usize> {
         self.starts.get(line).copied()
     }
 
-    /// The line of a byte, from 0.
+    /// Returns the line of a byte, starting at 0.
     pub fn line(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// The place of a byte; within a character, of its beginning.
+    /// Returns the position of a byte; within a character, the position of its start.
     pub fn position(&self, text: &str, offset: usize) -> Position {
         let offset = floor(text, offset);
         let line = self.line(offset);
@@ -58,7 +58,8 @@ impl Lines {
         Position::new(number(line), number(before.chars().map(char::len_utf16).sum()))
     }
 
-    /// The byte of a place; behind the end of a line that end, behind the text its end.
+    /// Returns the byte of a position. Positions after the end of a line or of the text are clamped
+    /// to it.
     pub fn offset(&self, text: &str, position: Position) -> usize {
         let Some(start) = self.start(position.line as usize) else { return text.len() };
         let (mut at, mut units) = (start, 0);
@@ -72,13 +73,13 @@ impl Lines {
         at
     }
 
-    /// The places of bytes.
+    /// Converts a span of bytes to a range of positions.
     pub fn range(&self, text: &str, span: Span) -> Range {
         Range::new(self.position(text, span.start), self.position(text, span.end))
     }
 }
 
-/// Whether a line begins at a byte that is not the first: what is before it ends one.
+/// Whether a line begins at a byte other than the first, because a line ends before it.
 fn begins(bytes: &[u8], at: usize) -> bool {
     match bytes.get(at - 1) {
         Some(b'\n') => true,
@@ -87,7 +88,7 @@ fn begins(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// The beginning of the character that a byte is in.
+/// Returns the start of the character that contains a byte.
 pub fn floor(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -96,9 +97,9 @@ pub fn floor(text: &str, offset: usize) -> usize {
     offset
 }
 
-/// A number of the protocol, which has 32 bits.
+/// Converts a number to the 32 bits of the protocol.
 pub fn number(value: usize) -> u32 {
-    // Default: a place that no editor shows.
+    // Default: more than any editor shows.
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
@@ -118,7 +119,7 @@ mod tests {
             assert_eq!(lines.position(text, offset), position, "{offset}");
             assert_eq!(lines.offset(text, position), offset, "{offset}");
         }
-        // Every change of a few bytes gives what reading all of the text does.
+        // Each change of a few bytes gives the same lines as a scan of the whole text.
         for (start, end) in
             (0..=text.len()).flat_map(|start| (start..=text.len()).map(move |end| (start, end)))
         {
@@ -132,7 +133,8 @@ mod tests {
                 assert_eq!(lines, Lines::of(&changed), "{start}..{end} {new:?}");
             }
         }
-        // Within the pair of units of a character, within its bytes, and beyond lines and text.
+        // Within a surrogate pair, within the bytes of a character, and after the end of lines and
+        // text.
         assert_eq!(lines.offset(text, Position::new(0, 3)), 3);
         assert_eq!(lines.position(text, 5), Position::new(0, 2));
         assert_eq!(lines.offset(text, Position::new(0, 99)), 8);

@@ -1,4 +1,4 @@
-//! [`outline`] and [`folds`]: the parts of a text.
+//! [`outline`] and [`folds`]: the structure of a text.
 
 use lsp_types::{DocumentSymbol, FoldingRange, FoldingRangeKind, SymbolKind};
 use npukit_asm::analysis::{Analysis, Definition, MarkKind, Space};
@@ -7,7 +7,7 @@ use npukit_base::Span;
 use crate::lsp::document::Document;
 use crate::lsp::lines::number;
 
-/// Labels, symbols, macros and named blocks, what lies in a block below it.
+/// Returns labels, symbols, macros and named blocks; contents of a block are nested in it.
 pub fn outline(document: &Document, known: &Analysis) -> Vec<DocumentSymbol> {
     let mut all: Vec<(Span, Span, String, &'static str, SymbolKind)> = Vec::new();
     for mark in known.marks_of(0) {
@@ -16,7 +16,7 @@ pub fn outline(document: &Document, known: &Analysis) -> Vec<DocumentSymbol> {
             Definition::Label => SymbolKind::KEY,
             Definition::Constant => SymbolKind::CONSTANT,
             Definition::Variable if name.space == Space::Symbols => SymbolKind::VARIABLE,
-            // Blocks have the others.
+            // Names of other kinds are within blocks.
             _ => continue,
         };
         all.push((mark.span, mark.span, name.text.clone(), of.word(), kind));
@@ -27,7 +27,7 @@ pub fn outline(document: &Document, known: &Analysis) -> Vec<DocumentSymbol> {
             all.push((block.span, block.name_span, name.clone(), block.what, kind));
         }
     }
-    // What holds others before them.
+    // Enclosing blocks come before their contents.
     all.sort_by_key(|(span, ..)| (span.start, usize::MAX - span.end));
     let mut open: Vec<(Span, DocumentSymbol)> = Vec::new();
     let mut top = Vec::new();
@@ -35,7 +35,7 @@ pub fn outline(document: &Document, known: &Analysis) -> Vec<DocumentSymbol> {
         while open.last().is_some_and(|(outer, _)| outer.end < span.end) {
             close(&mut open, &mut top);
         }
-        #[allow(deprecated, reason = "a field of the type that is to be given")]
+        #[allow(deprecated, reason = "a required field of the type")]
         let symbol = DocumentSymbol {
             name,
             detail: Some(what.to_owned()),
@@ -62,7 +62,7 @@ fn close(open: &mut Vec<(Span, DocumentSymbol)>, top: &mut Vec<DocumentSymbol>) 
     }
 }
 
-/// Lines that may be folded: blocks, and comments that follow each other.
+/// Returns foldable ranges: blocks, and consecutive comment lines.
 pub fn folds(document: &Document, known: &Analysis) -> Vec<FoldingRange> {
     let fold = |first: usize, last: usize, kind| FoldingRange {
         start_line: number(first),

@@ -1,4 +1,4 @@
-//! [`serve`]: takes messages, keeps the texts, answers.
+//! [`serve`]: receives messages, stores the texts, and answers.
 
 mod capabilities;
 mod requests;
@@ -32,34 +32,33 @@ use crate::lsp::files::{Open, Texts};
 use crate::lsp::hints::Shown;
 use crate::lsp::workshop::Workshop;
 
-/// Why the server ends before it is told to.
+/// Error that ends the server early.
 #[derive(Debug, thiserror::Error)]
 pub enum LspError {
-    /// The editor does not speak the protocol.
-    #[error("the editor does not keep to the protocol: {0}")]
+    /// The editor violates the protocol.
+    #[error("the editor violates the protocol: {0}")]
     Protocol(#[from] ProtocolError),
-    /// What it sends is not framed as messages are.
+    /// A message has an invalid frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// What it sends is no message.
-    #[error("a message is none of the protocol: {0}")]
+    /// A frame does not contain a valid message.
+    #[error("a message is not valid in the protocol: {0}")]
     Message(serde_json::Error),
-    /// It went before it said anything.
-    #[error("the editor went before it asked for `initialize`, with which a session begins")]
+    /// The editor disconnected before `initialize`.
+    #[error("the editor disconnected before `initialize`, which begins a session")]
     Gone,
-    /// What it said of itself cannot be read.
-    #[error("what the editor says of itself is not of the protocol: {0}")]
+    /// The parameters of `initialize` cannot be read.
+    #[error("the parameters of `initialize` are invalid: {0}")]
     Initialize(#[from] serde_json::Error),
-    /// Input or output failed.
-    #[error("input or output failed: {0}")]
+    /// Reading or writing failed.
+    #[error("reading or writing failed: {0}")]
     Stream(#[from] std::io::Error),
 }
 
-/// Serves an editor on standard input and output, until it ends.
+/// Serves an editor on standard input and output until the session ends.
 ///
 /// # Errors
-///
-/// [`LspError`] when the editor goes without saying so, or says what is not of the protocol.
+/// [`LspError`] if the editor disconnects unexpectedly or violates the protocol.
 pub fn stdio(workshop: &dyn Workshop) -> Result<(), LspError> {
     let (connection, streams) = streams::stdio()?;
     let served = serve(&connection, workshop);
@@ -67,11 +66,10 @@ pub fn stdio(workshop: &dyn Workshop) -> Result<(), LspError> {
     streams.end(served)
 }
 
-/// Serves an editor, until it ends.
+/// Serves an editor on a connection until the session ends.
 ///
 /// # Errors
-///
-/// Those of [`stdio`], but for those of streams.
+/// The errors of [`stdio`], without errors of its streams.
 pub fn serve(connection: &Connection, workshop: &dyn Workshop) -> Result<(), LspError> {
     let (id, params) = connection.initialize_start().map_err(gone)?;
     let params: InitializeParams = serde_json::from_value(params)?;
@@ -90,34 +88,34 @@ pub fn serve(connection: &Connection, workshop: &dyn Workshop) -> Result<(), Lsp
     })
 }
 
-/// What it means that a session does not begin.
+/// Converts the error of a session that did not begin.
 fn gone(error: ProtocolError) -> LspError {
     if error.channel_is_disconnected() { LspError::Gone } else { error.into() }
 }
 
-/// How long nothing changes before it is told what is wrong with texts.
+/// Time without changes before diagnostics are sent.
 const PAUSE: Duration = Duration::from_millis(25);
 
 struct Server<'a> {
     connection: &'a Connection,
     workshop: &'a dyn Workshop,
     jobs: Sender<Job>,
-    /// By their names in the protocol.
+    /// Open documents by URI.
     documents: BTreeMap<String, Document>,
-    /// What they are, by their paths.
+    /// Contents of the open documents by path.
     texts: Texts,
-    /// By paths the names of texts that were found to include what is there.
+    /// For each path, the URIs of texts that include it.
     includers: HashMap<String, BTreeSet<String>>,
-    /// By their names; with why there is none.
+    /// Instances by name, or the reason why one does not exist.
     instances: HashMap<String, Result<Arc<dyn Instance>, String>>,
-    /// Texts of which something new is to be told.
+    /// URIs of texts whose diagnostics must be sent.
     dirty: BTreeSet<String>,
-    /// Texts of which something is wrong as they were told last.
+    /// URIs of texts whose last diagnostics were not empty.
     faulty: BTreeSet<String>,
     shown: Shown,
-    /// Whether the editor asks for hints again when it is told to.
+    /// Whether the editor refreshes hints on request.
     refreshes_hints: bool,
-    /// Requests that were sent.
+    /// Number of requests sent to the editor.
     sent: i32,
 }
 
@@ -140,7 +138,7 @@ impl<'a> Server<'a> {
             dirty: BTreeSet::new(),
             faulty: BTreeSet::new(),
             shown: Shown::of(params.initialization_options.as_ref()),
-            // Default: who does not say so does not.
+            // Default: not supported unless declared.
             refreshes_hints: hints.and_then(|of| of.refresh_support).unwrap_or(false),
             sent: 0,
         }
@@ -150,7 +148,7 @@ impl<'a> Server<'a> {
         let mut found = found.clone();
         let mut quiet_from = Instant::now();
         loop {
-            // Who types on is not told of what is gone.
+            // While the user types, diagnostics would be outdated when sent.
             let pause = if self.dirty.is_empty() { never() } else { at(quiet_from + PAUSE) };
             select! {
                 recv(self.connection.receiver) -> message => match message {
@@ -164,13 +162,13 @@ impl<'a> Server<'a> {
                         self.notified(notification);
                         quiet_from = Instant::now();
                     }
-                    // Of what was sent nothing is asked but that it is done.
+                    // The content of a response is not needed.
                     Ok(Message::Response(_)) => {}
                     Err(_) => return Ok(()),
                 },
                 recv(found) -> checked => match checked {
                     Ok((uri, checked)) => self.guarded(|server| server.checked(&uri, checked)),
-                    // Without the other thread nothing more is found.
+                    // Without the other thread, no more results arrive.
                     Err(_) => found = never(),
                 },
                 recv(pause) -> _ => {
@@ -182,14 +180,15 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Does what nobody waits for: a defect of ours leaves it undone, and does not end the editor's session.
+    /// Runs work that has no response. A panic leaves the work undone, but does not end the
+    /// session.
     fn guarded(&mut self, does: impl FnOnce(&mut Self)) {
-        // The panic has been told on standard error.
+        // The panic was reported on standard error.
         let _ = catch_unwind(AssertUnwindSafe(|| does(self)));
     }
 
     fn request(&mut self, Request { id, method, params }: Request) {
-        // A defect of ours ends an answer, not the editor's session.
+        // A panic ends one response, not the session.
         let answer = catch_unwind(AssertUnwindSafe(|| self.answer(&method, params)));
         let response = match answer {
             Ok(Some(Ok(value))) => Response::new_ok(id, value),
@@ -203,26 +202,26 @@ impl<'a> Server<'a> {
     }
 
     fn send(&self, message: Message) {
-        // An editor that is gone ends the loop by itself.
+        // If the editor is gone, the loop ends by itself.
         let _ = self.connection.sender.send(message);
     }
 
     fn notified(&mut self, notification: Notification) {
         let Notification { method, params } = notification;
-        // What cannot be read says nothing.
+        // Notifications that cannot be read are ignored.
         self.guarded(|server| _ = server.take(&method, params));
     }
 
     fn take(&mut self, method: &str, params: Value) -> Option<()> {
         fn read<N: Named>(params: Value) -> Option<N::Params> {
-            serde_json::from_value(params).ok() // Default: it says nothing.
+            serde_json::from_value(params).ok() // Default: ignored.
         }
         match method {
             DidOpenTextDocument::METHOD => {
                 let opened = read::<DidOpenTextDocument>(params)?.text_document;
                 let key = opened.uri.as_str().to_owned();
                 let document = Document::new(opened.uri, opened.version, opened.text);
-                // What was told of it is told again.
+                // The diagnostics must be sent again.
                 self.faulty.insert(key.clone());
                 let path = document.path.clone();
                 self.texts.set(&path, &document.text);
@@ -260,9 +259,9 @@ impl<'a> Server<'a> {
         Some(())
     }
 
-    /// A text is another: so is what includes it.
+    /// Marks a text and all texts that include it as changed.
     fn changed(&mut self, key: &str, path: &str) {
-        // Those that still include it are found again when they are read again.
+        // Texts that still include it are added again by their next analysis.
         for other in self.includers.remove(path).into_iter().flatten().filter(|other| other != key) {
             if let Some(document) = self.documents.get_mut(&other)
                 && included(document).any(|name| name == path)
@@ -276,7 +275,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Files are others: instances may be, and what texts include.
+    /// Handles changed files: instances and included texts may be different.
     fn all_changed(&mut self) {
         self.instances.clear();
         let keys: Vec<String> = self.documents.keys().cloned().collect();
@@ -291,7 +290,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Finds what a text is for: what it says itself, else what its folder says, else what the server was told.
+    /// Finds the target of a text: from the text itself, otherwise its folder, otherwise the
+    /// server's default.
     fn retarget(&mut self, key: &str, looks_around: bool) {
         let Some(document) = self.documents.get_mut(key) else { return };
         if looks_around {
@@ -331,14 +331,14 @@ impl<'a> Server<'a> {
         };
     }
 
-    /// Calls `with` a text and what is known of it.
+    /// Calls `with` on a text and its analysis.
     fn with<T>(&mut self, uri: &Uri, with: impl FnOnce(&Self, &Document, &Analysis) -> T) -> Option<T> {
         if self.documents.get(uri.as_str())?.is_changed {
             self.retarget(uri.as_str(), false);
         }
         let (key, mut document) = self.documents.remove_entry(uri.as_str())?;
         let is_read = document.known().is_some();
-        // A defect of ours loses no text.
+        // A panic must not lose the text.
         let found = catch_unwind(AssertUnwindSafe(|| {
             let known = self.analysis(&mut document);
             with(self, &document, &known)
@@ -355,28 +355,28 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// All that is known of a text that is taken out of those that are open.
+    /// Returns the analysis of a text that was taken out of the open documents.
     fn analysis(&self, document: &mut Document) -> Arc<Analysis> {
         document.analysis(&|path| self.file(path))
     }
 
-    /// A file that a text includes.
+    /// Reads a file that a text includes.
     fn file(&self, path: &str) -> Result<Vec<u8>, String> {
         bytes_of(&self.open())(path)
     }
 
-    /// Files, of which those that are open count as they are there.
+    /// Returns the file reader, which prefers open texts.
     fn open(&self) -> Open<'a> {
         Open { texts: self.texts.clone(), files: self.workshop.files() }
     }
 
-    /// Tells what is wrong with a text at once, and has the rest found.
+    /// Sends the known diagnostics of a text, and starts the slow checks.
     fn tell(&mut self, key: &str) {
         let Some(uri) = self.documents.get(key).map(|document| document.uri.clone()) else { return };
         let was_faulty = self.faulty.contains(key);
         let told = self.with(&uri, |_, document, known| {
             let is_whole = known.faults.is_empty() && document.language().is_some();
-            // What the checks will say is not taken away before.
+            // Earlier results of the slow checks stay until new ones arrive.
             let told = (!is_whole || was_faulty).then(|| diagnostics(document, known));
             (told, is_whole, document.version)
         });
@@ -392,7 +392,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Has a text checked.
+    /// Starts the slow checks of a text.
     fn check(&self, key: &str) {
         let Some(document) = self.documents.get(key) else { return };
         let Some(instance) = document.instance() else { return };
@@ -403,11 +403,11 @@ impl<'a> Server<'a> {
             text: document.plain().into(),
             instance: Arc::clone(instance),
         };
-        // Without the other thread nothing is checked; the server ends then.
+        // Without the other thread nothing is checked, and the server ends.
         let _ = self.jobs.send(job);
     }
 
-    /// Tells what was found, unless the text has changed since.
+    /// Sends the results of the slow checks, unless the text has changed in the meantime.
     fn checked(&mut self, key: &str, checked: Checked) {
         let Some(document) = self.documents.get_mut(key) else { return };
         if document.version != checked.version {
@@ -433,7 +433,7 @@ impl<'a> Server<'a> {
     }
 }
 
-/// The paths of what a text includes, as it was read last.
+/// Returns the paths that a text includes, according to its last analysis.
 fn included(document: &Document) -> impl Iterator<Item = &str> {
     document.known().into_iter().flat_map(|known| known.sources.texts().skip(1)).map(|(name, _)| name)
 }

@@ -1,4 +1,4 @@
-//! [`signatures`]: the ways to write the instruction at a place, and which field comes next.
+//! [`signatures`]: syntax of the instruction at a place, and its next field.
 
 use lsp_types::{
     Documentation, ParameterInformation, ParameterLabel, Position, SignatureHelp, SignatureInformation,
@@ -8,7 +8,7 @@ use npukit_asm::analysis::{Analysis, Signature};
 use crate::lsp::document::Document;
 use crate::lsp::lines::number;
 
-/// The ways to write the instruction at a place.
+/// Returns the forms of the instruction at a place.
 pub fn signatures(document: &Document, known: &Analysis, position: Position) -> Option<SignatureHelp> {
     let found = document.language()?.signatures(document.plain(), document.offset(position), known)?;
     let active = found.all.get(found.active).and_then(|signature| signature.active);

@@ -1,4 +1,4 @@
-//! Names: where they are defined and used, and other names for them.
+//! Names: definitions, references and renaming.
 
 use lsp_types::{
     DocumentHighlight, DocumentHighlightKind, Location, Position, Range, TextEdit, WorkspaceEdit,
@@ -9,7 +9,7 @@ use crate::lsp::changes::workspace_edit;
 use crate::lsp::document::Document;
 use crate::lsp::files::uri_of;
 
-/// Where the name at a place is defined, or the file that is included there.
+/// Returns the definition of the name at a place, or the file that is included there.
 pub fn definition(document: &Document, known: &Analysis, position: Position) -> Vec<Location> {
     let offset = document.offset(position);
     let marks = known.marks_at(0, offset);
@@ -24,7 +24,7 @@ pub fn definition(document: &Document, known: &Analysis, position: Position) -> 
     known.definitions(name).filter_map(|mark| location(document, known, mark)).collect()
 }
 
-/// Where the name at a place is used, and with `with_definition` where it is defined.
+/// Returns the references to the name at a place, and with `with_definition` also its definition.
 pub fn references(
     document: &Document,
     known: &Analysis,
@@ -36,7 +36,7 @@ pub fn references(
     known.uses(name).filter(is_asked).filter_map(|mark| location(document, known, mark)).collect()
 }
 
-/// The places of a name in the text itself.
+/// Returns the places in the text at which the same name occurs.
 pub fn highlights(document: &Document, known: &Analysis, position: Position) -> Vec<DocumentHighlight> {
     let Some((_, name)) = known.name_at(0, document.offset(position)) else { return Vec::new() };
     let own = known.uses(name).filter(|mark| mark.source == 0);
@@ -53,11 +53,10 @@ fn location(document: &Document, known: &Analysis, mark: &Mark) -> Option<Locati
     Some(Location::new(uri, range))
 }
 
-/// The name at a place that may be given another one.
+/// Returns the range and text of the name at a place, if it can be renamed.
 ///
 /// # Errors
-///
-/// Why it may not: a macro makes it of parts.
+/// The reason why it cannot be renamed: for example, a macro composes it.
 pub fn renamed(document: &Document, known: &Analysis, position: Position) -> Result<(Range, String), String> {
     let (mark, name) = named(document, known, position)?;
     let shown = document.plain().get(mark.span.start..mark.span.end).unwrap_or(&name.text);
@@ -70,9 +69,9 @@ fn named<'a>(
     position: Position,
 ) -> Result<(&'a Mark, &'a Name), String> {
     let found = known.name_at(0, document.offset(position));
-    let (mark, name) = found.ok_or_else(|| "no name that is defined stands here".to_owned())?;
+    let (mark, name) = found.ok_or_else(|| "the name at this place is not defined".to_owned())?;
     if known.definitions(name).next().is_none() {
-        return Err(format!("`{}` is defined nowhere", name.text));
+        return Err(format!("`{}` is not defined in these files", name.text));
     }
     let texts: Vec<&str> = known.sources.texts().map(|(_, text)| text).collect();
     let is_whole = |mark: &Mark| {
@@ -87,15 +86,14 @@ fn named<'a>(
     };
     match known.uses(name).all(is_whole) {
         true => Ok((mark, name)),
-        false => Err(format!("`{}` is made of parts by a macro: rename it there", name.text)),
+        false => Err(format!("`{}` is composed by a macro: rename it there", name.text)),
     }
 }
 
-/// The change that gives the name at a place another one.
+/// Returns the change that renames the name at a place.
 ///
 /// # Errors
-///
-/// Why there is none: what is no name, or one that is taken.
+/// The new name is invalid or already used.
 pub fn rename(
     document: &Document,
     known: &Analysis,
@@ -105,12 +103,14 @@ pub fn rename(
     let (_, name) = named(document, known, position)?;
     let is_word = new.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !is_word || !new.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        return Err(format!("`{new}` is no name: names are letters, digits and `_`, no digit first"));
+        return Err(format!(
+            "`{new}` is not a valid name: use letters, digits and `_`, and do not begin with a digit"
+        ));
     }
     let other = Name { text: new.to_owned(), space: name.space };
     let other = if name.space == Space::Macros { Name::of_macro(new) } else { other };
     if other != *name && known.uses(&other).next().is_some() {
-        return Err(format!("`{new}` is taken"));
+        return Err(format!("`{new}` is already used"));
     }
     let edits = known.uses(name).filter_map(|mark| {
         let (uri, range) = document.in_source(known, mark.source, mark.span)?;

@@ -1,4 +1,4 @@
-//! [`tokens`]: the words of a text by their kind, for colours.
+//! [`tokens`]: words of a text by kind, for syntax highlighting.
 
 use lsp_types::{Range, SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokensLegend};
 use npukit_asm::Comments;
@@ -9,7 +9,7 @@ use npukit_isa::token::{Token, tokens as cut};
 use crate::lsp::document::Document;
 use crate::lsp::lines::number;
 
-/// The kinds, in the order of [`legend`].
+/// Token types, in the order of [`legend`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Comment,
@@ -24,10 +24,10 @@ enum Kind {
     String,
 }
 
-/// The bit of what defines a name.
+/// Modifier bit of definitions.
 const DEFINES: u32 = 1;
 
-/// What the numbers of kinds mean.
+/// Returns the legend that gives token types their names.
 pub fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend {
         token_types: vec![
@@ -46,7 +46,7 @@ pub fn legend() -> SemanticTokensLegend {
     }
 }
 
-/// The words of a text, or of the lines that `range` touches.
+/// Returns the tokens of a text, or of the lines that `range` touches.
 pub fn tokens(document: &Document, known: &Analysis, range: Option<Range>) -> Vec<SemanticToken> {
     let Some(language) = document.language() else { return Vec::new() };
     let text = document.plain();
@@ -69,10 +69,10 @@ pub fn tokens(document: &Document, known: &Analysis, range: Option<Range>) -> Ve
 struct Painter<'a> {
     document: &'a Document,
     known: &'a Analysis,
-    /// The first mark that does not end before the line.
+    /// Index of the first mark that does not end before the line.
     at: usize,
     out: Vec<SemanticToken>,
-    /// Line and unit of the last one.
+    /// Line and UTF-16 unit of the last token.
     last: (u32, u32),
 }
 
@@ -92,12 +92,12 @@ impl Painter<'_> {
                     }
                 }
                 self.push(Span::new(word.span.start, end), Kind::String, 0);
-                // Names may stand in a text, too.
+                // Names may occur inside a string, too.
                 continue;
             }
             if let Some((span, kind, defines)) = kind_of(&word, &marks) {
                 self.push(span, kind, defines);
-                // What a mark holds is one word.
+                // A mark is one token: skip the words inside it.
                 while words.next_if(|next| next.span.start < span.end).is_some() {}
             }
         }
@@ -107,7 +107,7 @@ impl Painter<'_> {
         }
     }
 
-    /// The marks of a line.
+    /// Returns the marks of a line.
     fn marks(&mut self, start: usize, end: usize) -> Vec<Mark> {
         let all = self.known.marks_of(0);
         if all.get(self.at).is_none_or(|mark| mark.span.start > start) {
@@ -139,7 +139,7 @@ impl Painter<'_> {
     }
 }
 
-/// What a word is, and all of what it begins.
+/// Returns the kind of a word, and the whole span that it begins.
 fn kind_of(word: &Token<'_>, marks: &[Mark]) -> Option<(Span, Kind, u32)> {
     let begins = |mark: &&Mark| mark.span.start == word.span.start;
     let holds = |mark: &&Mark| mark.span.start <= word.span.start && word.span.end <= mark.span.end;

@@ -1,25 +1,25 @@
-//! [`Workshop`]: what the server is told of the world.
+//! [`Workshop`]: environment of the server.
 
 use npukit_target::{Instance, Reader};
 
-/// What instances there are, which a text is for, and where files come from.
+/// Provides the instances, the default target of a text, and files.
 pub trait Workshop: Sync {
-    /// The instance that a name stands for, as `NAME:PRESET`.
+    /// Returns the instance with a name such as `NAME:INSTANCE`.
     ///
     /// # Errors
-    ///
-    /// Why there is none, for people.
+    /// The reason why it does not exist, as text.
     fn instance(&self, spec: &str) -> Result<Box<dyn Instance>, String>;
 
-    /// The instance that the file at `path` is for by what lies in its folder or above.
+    /// Returns the instance that the file at `path` is for, according to its folder or a folder
+    /// above.
     fn of_folder(&self, path: &str) -> Option<String>;
 
-    /// The instance that texts are for of which nobody says anything.
+    /// Returns the default instance of texts that name no target.
     fn fallback(&self) -> Option<String>;
 
-    /// Names of instances, each with what it is.
+    /// Returns all instances as pairs of name and description.
     fn instances(&self) -> Vec<(String, String)>;
 
-    /// Files.
+    /// Returns the file reader.
     fn files(&self) -> &dyn Reader;
 }

@@ -1,6 +1,6 @@
-//! A client over a pipe: what an editor asks, and what it is answered.
+//! Client of the debug adapter over a pipe: requests and responses.
 
-#[allow(dead_code, reason = "the engine's own tests have use for all of it")]
+#[allow(dead_code, reason = "the tests of the engine use all of it")]
 #[path = "../../../debug/tests/main/toy.rs"]
 mod toy;
 
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::thread;
 
 use base64::Engine as _;
-// What the toy is made of.
+// Dependencies of the toy machine.
 use {npukit_asm as _, npukit_base as _};
 
 use npukit_debug::{Debugger, Launch};
@@ -20,10 +20,10 @@ use toy::{Op, Toy};
 const OPS: [Op; 6] =
     [Op::Set(1, 32), Op::Add(2, 0, 1), Op::Load(2), Op::Set(3, 250), Op::Add(3, 3, 2), Op::Add(1, 3, 2)];
 
-/// Steps of a program that nobody waits for.
+/// Number of steps of a program that would run too long for a test.
 const LONG: usize = 1_000_000;
 
-/// An editor.
+/// Client that acts as an editor.
 struct Client {
     to: PipeWriter,
     from: BufReader<PipeReader>,
@@ -32,7 +32,7 @@ struct Client {
 }
 
 impl Client {
-    /// One beside a server of the toy.
+    /// Starts a client and a server of the toy machine.
     fn start() -> (Self, thread::JoinHandle<std::io::Result<()>>) {
         let (their_input, to) = pipe().unwrap();
         let (from, mut their_output) = pipe().unwrap();
@@ -67,7 +67,7 @@ impl Client {
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// The answer of a request; events before it are kept.
+    /// Sends a request and returns its response; events before it are stored.
     fn ask(&mut self, command: &str, arguments: Value) -> Value {
         self.seq += 1;
         let request =
@@ -85,14 +85,14 @@ impl Client {
         }
     }
 
-    /// The body of an answer that has to be one.
+    /// Sends a request that must succeed and returns its body.
     fn body(&mut self, command: &str, arguments: Value) -> Value {
         let answer = self.ask(command, arguments);
         assert_eq!(answer["success"], true, "{answer}");
         answer["body"].clone()
     }
 
-    /// Why it stands where it stands, after a request that moves it.
+    /// Sends a request that moves the program; returns the reason for the stop and the step.
     fn stop(&mut self, command: &str, arguments: Value) -> (String, String) {
         self.body(command, arguments);
         let event = self.receive();
@@ -154,13 +154,14 @@ fn an_editor_goes_through_a_program() {
     server.join().unwrap().unwrap();
 }
 
-/// `pause` stops a program that runs, forwards and backwards, once each; one that stands stays there.
+/// `pause` stops a running program, forwards and backwards, once each; a stopped one stays in
+/// place.
 #[test]
 fn an_editor_interrupts_a_program() {
     let (mut client, server) = Client::start();
     client.body("launch", json!({ "program": "long.toy", "stopOnEntry": true }));
     assert_eq!(client.receive()["event"], "initialized");
-    // A condition that never holds keeps the program under way: every step is looked at.
+    // A condition that never holds slows the program down, as each step is checked.
     let data = json!({ "breakpoints": [{ "dataId": "m[1]", "accessType": "write", "condition": "> 1000" }] });
     assert_eq!(client.body("setDataBreakpoints", data)["breakpoints"][0]["verified"], true);
     assert_eq!(client.stop("configurationDone", json!({})).0, "entry");
@@ -183,11 +184,11 @@ fn an_editor_interrupts_a_program() {
             .unwrap();
         steps.push(step);
     }
-    // A way back that is interrupted has not moved.
+    // An interrupted run backwards does not move.
     assert!(steps[0] <= steps[1] && steps[1] < LONG && steps[2] == LONG, "{steps:?}");
     assert!(client.events.iter().all(|event| event["event"] != "stopped"), "{:?}", client.events);
     assert_eq!(client.stop("pause", json!({ "threadId": 1 })).0, "pause");
-    // Leaving does not wait, either.
+    // Disconnecting does not wait, either.
     client.body("continue", json!({ "threadId": 1 }));
     client.body("disconnect", json!({}));
     server.join().unwrap().unwrap();
@@ -217,7 +218,7 @@ fn an_editor_looks_into_a_program() {
         client.body("variables", json!({ "variablesReference": scopes["scopes"][1]["variablesReference"] }));
     assert_eq!(registers["variables"][0]["value"], "48");
 
-    // Two bytes a number: 48 and 1 at address 2.
+    // Two bytes per number: 48 and 1 at address 2.
     let read = client.body("readMemory", json!({ "memoryReference": "m[2]", "count": 4 }));
     let bytes = base64::engine::general_purpose::STANDARD.decode(read["data"].as_str().unwrap()).unwrap();
     assert_eq!((bytes, &read["unreadableBytes"]), (vec![48, 0, 1, 0], &0.into()));
@@ -236,7 +237,7 @@ fn an_editor_looks_into_a_program() {
     let evaluated = client.body("evaluate", json!({ "expression": "m[2].0", "context": "hover" }));
     assert_eq!(evaluated["result"], "m[2].0  3");
     let wrong = client.ask("evaluate", json!({ "expression": "mm", "context": "repl" }));
-    assert!(wrong["message"].as_str().unwrap().starts_with("there is no command `mm`"), "{wrong}");
+    assert!(wrong["message"].as_str().unwrap().starts_with("unknown command `mm`"), "{wrong}");
     client.body("evaluate", json!({ "expression": "back 2", "context": "repl" }));
     assert_eq!(client.receive()["event"], "stopped");
     let failed = client.ask("evaluate", json!({ "expression": "expect step 5", "context": "repl" }));

@@ -1,4 +1,4 @@
-//! What is told of texts.
+//! Diagnostics of texts.
 
 use npukit_target::{Config, TargetError, bytes_of};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn examples_are_told_as_the_assembler_and_the_linter_tell_them() {
     }
 }
 
-/// Damages each example, and compares what is told with what the assembler says of it.
+/// Damages each example, and compares its diagnostics with the errors of the assembler.
 #[test]
 fn faults_are_those_of_the_assembler() {
     let mut with_faults = 0;
@@ -73,7 +73,7 @@ fn faults_are_those_of_the_assembler() {
                 .flatten()
                 .map(|fault| format!("{} {}", fault.code().unwrap(), fault))
                 .collect();
-            // Those of a schedule come after the checks.
+            // Errors of a schedule arrive after the slow checks.
             let found = instance.language(&name).unwrap().analyse(&name, &text, &bytes_of(&files));
             let found: Vec<String> =
                 found.faults.iter().map(|fault| format!("{} {}", fault.code, fault.message)).collect();
@@ -92,7 +92,7 @@ fn what_a_schedule_refuses_is_told_after_the_checks() {
     let (name, text) = examples().into_iter().find(|(name, _)| name.ends_with("butterfly.pasm")).unwrap();
     let text = text.replace("cstr(\"parts == factors\")", "cstr(\"parts == factors + nothing.e9[1]\")");
     let mut editor = Editor::with(&name, &text);
-    // At first only the grammar is known.
+    // At first, only syntax errors are known.
     assert_eq!(editor.next_told(&name), [Value::Null; 0]);
     let told = editor.next_told(&name);
     assert_eq!(told[0]["code"], "pasm::name", "{told:?}");
@@ -108,12 +108,12 @@ fn faults_of_macros_and_files_have_their_places() {
     editor.open("a.s", text);
     let told = editor.all_told("a.s");
     assert_eq!(told.len(), 2, "{told:?}");
-    // In the macro, and called there.
+    // In the macro, with its caller as a related place.
     assert_eq!(told[0]["code"], "asm::range");
     assert_eq!(told[0]["range"]["start"]["line"], 2);
     let related = &told[0]["relatedInformation"][0];
     assert_eq!(related["location"]["range"]["start"]["line"], 5);
-    // In the file, said where it is included.
+    // In the included file, reported at the include.
     assert_eq!(told[1]["range"]["start"]["line"], 6);
     assert_eq!(told[1]["relatedInformation"][0]["location"]["uri"], uri("inc.s"));
 }
@@ -141,7 +141,7 @@ fn what_is_obvious_is_mended() {
 
 #[test]
 fn a_finding_is_allowed_and_the_comment_taken_away() {
-    // What the product is of, nobody has written.
+    // The operands of the product are never written.
     let text = "; npu: target tcu\n    matmul local[0], acc[0], 4\n    noop ; é\n";
     let mut editor = Editor::with("a.s", text);
     let told = editor.all_told("a.s");
@@ -159,7 +159,7 @@ fn a_finding_is_allowed_and_the_comment_taken_away() {
     editor.change("a.s", 2, Value::Null, &allowed);
     let left = editor.next_told("a.s");
     assert!(left.len() < told.len(), "{left:?}");
-    // Where nothing is found, the comment is one too many.
+    // Without findings, the comment is unused.
     let vain = "; npu: target tcu\n    noop ; npu: allow unread-result\n";
     editor.change("a.s", 3, Value::Null, vain);
     let told = editor.next_told("a.s");

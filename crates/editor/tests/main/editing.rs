@@ -1,4 +1,4 @@
-//! What is offered to who writes: completion, signatures, layout.
+//! Help while typing: completion, signatures, formatting.
 
 use npukit_target::bytes_of;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::editor::{Editor, edited, place, uri};
 use super::world::{World, examples};
 
-/// What is offered at `|`, which is no part of the text.
+/// Returns the suggestions at `|`, which is not part of the text.
 fn offered(name: &str, text: &str) -> Vec<String> {
     let (line, unit) = place(text, "|");
     let text = text.replacen('|', "", 1);
@@ -105,11 +105,11 @@ fn the_field_that_comes_next_is_told() {
     }
 }
 
-/// A text that is laid out is the same program, and laid out again the same text.
+/// A formatted text is the same program, and formatting it again changes nothing.
 #[test]
 fn layouts_are_of_the_same_program() {
     for (name, text) in examples() {
-        // Comments, empty lines and white space as somebody in a hurry leaves them.
+        // Comments, empty lines and white space in an untidy order.
         let untidy: String = text
             .lines()
             .enumerate()

@@ -1,4 +1,4 @@
-//! [`Editor`]: asks a server that runs in a thread beside it.
+//! [`Editor`]: client of a server that runs in a second thread.
 
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::world::World;
 
-/// How long an answer may take before a test fails: it says nothing of how long it takes.
+/// Timeout of a response. It only ends a failing test and is not a measure of speed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Editor {
     connection: Connection,
     server: Option<JoinHandle<Result<(), LspError>>>,
     next: i32,
-    /// What was told of texts, in order: name, version, diagnostics.
+    /// Received diagnostics in order: URI, version, diagnostics.
     pub told: Vec<(String, Option<i64>, Vec<Value>)>,
 }
 
@@ -31,7 +31,7 @@ impl Editor {
         editor
     }
 
-    /// An editor with one text, about which all has been told.
+    /// Opens an editor with one text, and waits for all diagnostics.
     pub fn with(path: &str, text: &str) -> Self {
         let editor = Self::new(World::default());
         editor.open(path, text);
@@ -79,12 +79,12 @@ impl Editor {
         self.try_ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// Asks about a place of a text.
+    /// Sends a request about a position in a text.
     pub fn at(&mut self, method: &str, path: &str, (line, character): (usize, usize)) -> Value {
         self.ask(method, question(method, path, &json!({ "line": line, "character": character })))
     }
 
-    /// Asks about a text.
+    /// Sends a request about a text.
     pub fn about(&mut self, method: &str, path: &str) -> Value {
         let range =
             json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 99999, "character": 0 } });
@@ -105,7 +105,7 @@ impl Editor {
         }
     }
 
-    /// What is told of a text next.
+    /// Waits for the next diagnostics of a text.
     pub fn next_told(&mut self, path: &str) -> Vec<Value> {
         let before = self.told.len();
         loop {
@@ -119,7 +119,7 @@ impl Editor {
         }
     }
 
-    /// What is told of any text next.
+    /// Waits for the next diagnostics of any text.
     pub fn next_any(&mut self) {
         let before = self.told.len();
         while self.told.len() == before {
@@ -128,7 +128,8 @@ impl Editor {
         }
     }
 
-    /// What is told of a text when all is known: of one without errors, after the checks.
+    /// Waits for the complete diagnostics of a text; for a text without errors, those after the
+    /// checks.
     pub fn all_told(&mut self, path: &str) -> Vec<Value> {
         let first = self.next_told(path);
         let is_wrong = first.iter().any(|one| one["severity"] == 1 || one["code"] == "no-target");
@@ -151,7 +152,7 @@ impl Drop for Editor {
     }
 }
 
-/// What is asked about a place.
+/// Returns the parameters of a request about a position.
 pub fn question(method: &str, path: &str, position: &Value) -> Value {
     let mut question = json!({ "textDocument": { "uri": uri(path) }, "position": position });
     if method == "textDocument/references" {
@@ -164,7 +165,7 @@ pub fn uri(path: &str) -> String {
     format!("file:///w/{path}")
 }
 
-/// Where `what` begins in a text: line and unit of UTF-16.
+/// Returns the position of `what` in a text: line and UTF-16 unit.
 pub fn place(text: &str, what: &str) -> (usize, usize) {
     let at = text.find(what).unwrap_or_else(|| panic!("`{what}` is not in the text"));
     let before = &text[..at];
@@ -172,7 +173,7 @@ pub fn place(text: &str, what: &str) -> (usize, usize) {
     (before.matches('\n').count(), line.encode_utf16().count())
 }
 
-/// The text that edits make of one.
+/// Applies edits to a text.
 pub fn edited(text: &str, edits: &Value) -> String {
     let mut all: Vec<(usize, usize, String)> = edits
         .as_array()

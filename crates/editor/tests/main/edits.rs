@@ -1,4 +1,4 @@
-//! Random changes: the text is what the changes make of it, and no question makes the server fail.
+//! Random changes: the text follows the changes, and no request makes the server fail.
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use npukit_editor::lsp::{Document, Lines};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::editor::{Editor, question, uri};
 use super::world::examples;
 
-/// Pieces that programs are made of, and what editors send while one types.
+/// Pieces of programs, and input that editors send while typing.
 const PIECES: [&str; 28] = [
     "",
     " ",
@@ -47,7 +47,7 @@ fn change() -> impl Strategy<Value = (u32, u32, u32, u32, usize)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Changes of a document are changes of a text by units of UTF-16.
+    /// A change of a document equals a change of the text in UTF-16 units.
     #[test]
     fn changes_are_those_of_the_protocol(text in "[aé😀\r\n]{0,40}", all in prop::collection::vec(change(), 1..8)) {
         let uri: Uri = "file:///w/a.s".parse().unwrap();
@@ -65,7 +65,7 @@ proptest! {
     }
 }
 
-/// The byte of a place, a unit at a time.
+/// Returns the byte of a position, counted unit by unit.
 fn literal(text: &str, place: Position) -> usize {
     let (mut line, mut unit) = (0, 0);
     let mut letters = text.char_indices().peekable();
@@ -104,7 +104,7 @@ const OF_TEXTS: [&str; 5] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever one types into an example, every question has an answer that is no defect of ours.
+    /// After any change of an example, each request has a response that is not a panic.
     #[test]
     fn nothing_fails(which in 0..1000_usize, all in prop::collection::vec(change(), 1..6)) {
         let examples = examples();
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// Names that cannot be changed are refused in words; a panic is not.
+/// Errors with a message are accepted, for example for names that cannot change; a panic is not.
 fn no_defect(method: &str, answer: Result<serde_json::Value, String>) -> Result<(), TestCaseError> {
     match answer {
         Err(error) if method != "textDocument/prepareRename" => {

@@ -1,11 +1,12 @@
-//! Many edits and many texts: what is asked of the server grows with what changes, not with all that there is.
+//! Many edits and many texts: the server's work grows with the changes, not with the number of
+//! texts.
 
 use serde_json::json;
 
 use super::editor::{Editor, uri};
 use super::world::World;
 
-/// Who types on is told of the last text, and the server reads no text between.
+/// After a series of edits, only the last text is analyzed and reported.
 #[test]
 fn edits_that_follow_each_other_are_told_of_once() {
     const EDITS: i64 = 3000;
@@ -23,7 +24,8 @@ fn edits_that_follow_each_other_are_told_of_once() {
     assert_eq!(told[0]["range"]["start"]["line"], 0, "{told:?}");
 }
 
-/// Texts that include another are told of again, each time that it changes, and no others are.
+/// Diagnostics of including texts are sent again after each change, and those of other texts are
+/// not.
 #[test]
 fn texts_that_include_another_follow_it() {
     const TEXTS: usize = 200;
@@ -38,7 +40,8 @@ fn texts_that_include_another_follow_it() {
     editor.open("inc.s", ".equ other, 4\n");
     for round in 0..2 {
         let mut left: Vec<String> = (0..TEXTS).map(|text| uri(&format!("a{text}.s"))).collect();
-        // All of them lack the name, then have it again: what is wrong is told, and then that nothing is.
+        // First all of them lack the name, then have it again: diagnostics appear, and then
+        // disappear.
         let is_wrong = round == 0;
         while !left.is_empty() {
             editor.next_any();

@@ -1,4 +1,4 @@
-//! Names: definitions, references, other names.
+//! Names: definitions, references, renaming.
 
 use serde_json::{Value, json};
 
@@ -46,22 +46,22 @@ fn renamed(editor: &mut Editor, text: &str, at: &str, new: &str) -> Result<Strin
 fn a_name_is_another_everywhere() {
     let mut editor = Editor::with("a.s", TEXT);
     let text = renamed(&mut editor, TEXT, "rows, 4", "height").unwrap();
-    // Not in the comment.
+    // The comment does not change.
     assert_eq!(text, TEXT.replace("rows", "height").replace("; height", "; rows"));
     let text = renamed(&mut editor, TEXT, "load rows", "fill").unwrap();
     assert_eq!(text, TEXT.replace("load", "fill"));
-    for (new, reason) in [("4x", "is no name"), ("a b", "is no name"), ("", "is no name")] {
+    for (new, reason) in [("4x", "not a valid name"), ("a b", "not a valid name"), ("", "not a valid name")] {
         let error = renamed(&mut editor, TEXT, "rows, 4", new).unwrap_err();
         assert!(error.contains(reason), "{error}");
     }
-    assert!(renamed(&mut editor, TEXT, "noop", "x").unwrap_err().contains("no name that is defined"));
+    assert!(renamed(&mut editor, TEXT, "noop", "x").unwrap_err().contains("is not defined"));
 }
 
 #[test]
 fn a_name_that_is_taken_is_refused() {
     let text = "; npu: target tcu\n.equ a, 1\n.equ b, 2\n";
     let mut editor = Editor::with("a.s", text);
-    assert!(renamed(&mut editor, text, "a, 1", "b").unwrap_err().contains("is taken"));
+    assert!(renamed(&mut editor, text, "a, 1", "b").unwrap_err().contains("is already used"));
     assert!(renamed(&mut editor, text, "a, 1", "c").is_ok());
 }
 
@@ -76,7 +76,7 @@ fn names_of_included_files_are_found_there() {
     assert_eq!((found[0]["uri"].as_str(), lines(&found)), (Some(uri("inc.s").as_str()), vec![0]));
     let found = editor.at("textDocument/definition", "a.s", place(text, "inc.s"));
     assert_eq!(found[0]["uri"].as_str(), Some(uri("inc.s").as_str()));
-    // What an editor has counts more than the disk.
+    // The open text takes precedence over the file on disk.
     editor.open("inc.s", ".equ other, 4\n");
     let told = editor.all_told("a.s");
     assert!(!told.is_empty());

@@ -1,4 +1,4 @@
-//! What is told of a text to who reads it: hover, hints, colours, outline.
+//! Help while reading: hover, hints, syntax highlighting, outline.
 
 use npukit_target::{Config, NoFiles};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn an_instruction_has_the_bits_of_its_word() {
     let size = bytes.len() / 2;
     let hex: String = bytes[..size].iter().map(|byte| format!("{byte:02x}")).collect();
     assert!(told.contains(&hex), "{told}");
-    // Every row of the table is of these bits.
+    // Each row of the table shows these bits.
     let spec = instance.isa().unwrap();
     let row = spec.instructions.iter().find(|row| row.name == "MatMul").unwrap();
     let word = spec.word(&bytes[..size]);
@@ -63,7 +63,8 @@ fn an_allowed_finding_is_explained() {
     assert!(told.contains(lint.explanation), "{told}");
 }
 
-/// Of each example every word that a hint shows is the one that the assembler makes, and cycles are those of the clock.
+/// In each example, the words in hints equal those of the assembler, and the cycles those of the
+/// clock.
 #[test]
 fn hints_are_the_words_of_the_program() {
     for (name, text) in
@@ -96,7 +97,7 @@ fn hints_are_the_words_of_the_program() {
     }
 }
 
-/// Words of drra are those that its listing has.
+/// Words of drra in hints equal those of its listing.
 #[test]
 fn hints_of_a_fabric_are_the_words_of_its_listing() {
     for (name, text) in
@@ -116,7 +117,7 @@ fn hints_of_a_fabric_are_the_words_of_its_listing() {
     }
 }
 
-/// The texts of tokens, with their kinds.
+/// Returns the texts of tokens, with their kinds.
 fn colours(editor: &mut Editor, name: &str, text: &str) -> Vec<(String, u64)> {
     let tokens = editor.about("textDocument/semanticTokens/full", name);
     let data: Vec<u64> = tokens["data"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
@@ -156,7 +157,7 @@ fn words_have_their_colours() {
     assert_eq!(found, expected.map(|(word, kind)| (word.to_owned(), kind)));
 }
 
-/// Colours neither overlap nor leave the text, of whatever language.
+/// Tokens do not overlap and stay within the text, in each language.
 #[test]
 fn all_examples_have_colours() {
     for (name, text) in examples() {

@@ -9,7 +9,7 @@ use npukit_target::{Config, Instance, Reader, Target};
 pub static TARGETS: [&Target; 4] =
     [&npukit_tcu::TCU, &npukit_opu::OPU, &npukit_pccx::PCCX, &npukit_drra::DRRA];
 
-/// Files in memory, and what texts of a folder are for.
+/// Files in memory, and the target of their folder.
 #[derive(Default)]
 pub struct World {
     pub files: BTreeMap<String, Vec<u8>>,
@@ -21,7 +21,7 @@ impl Workshop for World {
     fn instance(&self, spec: &str) -> Result<Box<dyn Instance>, String> {
         let (name, preset) = spec.split_once(':').map_or((spec, None), |(name, preset)| (name, Some(preset)));
         let target = TARGETS.iter().find(|target| target.name == name);
-        let target = target.ok_or_else(|| format!("there is no target `{name}`"))?;
+        let target = target.ok_or_else(|| format!("unknown target `{name}`"))?;
         let config = preset.map_or(Config::Default, Config::Preset);
         target.instance(config).map_err(|error| error.to_string())
     }
@@ -43,7 +43,7 @@ impl Workshop for World {
     }
 }
 
-/// The texts of `examples`, each with its path below it.
+/// Returns the texts of `examples`, each with its relative path.
 pub fn examples() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut all = Vec::new();

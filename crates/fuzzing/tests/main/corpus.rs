@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Names and contents of the files for the target called `name`, sorted.
+/// Returns names and contents of the files for the target called `name`, sorted.
 pub fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
     let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());

@@ -1,17 +1,17 @@
-//! [`damaged`]: what becomes of a file.
+//! [`damaged`]: damaged variants of a file.
 
 use npukit_numeric::SplitMix64;
 
-/// Numbers that are the same on every machine.
+/// Random numbers that are the same on every machine.
 pub struct Random(SplitMix64);
 
 impl Random {
-    /// Those of a seed.
+    /// Creates the generator with a seed.
     pub fn new(seed: u64) -> Self {
         Self(SplitMix64::new(seed))
     }
 
-    /// Below `end`; 0 when that is 0.
+    /// Returns a number below `end`; 0 if that is 0.
     fn below(&mut self, end: usize) -> usize {
         (self.0.bits() % end.max(1) as u64) as usize
     }
@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-/// Texts that readers may stumble over.
+/// Texts that may confuse readers.
 const TEXTS: [&str; 16] = [
     "0",
     "-1",
@@ -40,11 +40,11 @@ const TEXTS: [&str; 16] = [
     "\0",
     ",",
 ];
-/// Bytes that end ranges.
+/// Bytes at the limits of ranges.
 const BYTES: [u8; 6] = [0, 1, 0x7f, 0x80, 0xfe, 0xff];
 
-/// A few changes of `bytes`: bits, bytes, numbers, cuts, and pieces of it and of `other` in other places. What names
-/// the reader stays.
+/// Makes a few changes to `bytes`: bits, bytes, numbers, cuts, and pieces of it and of `other` in
+/// other places. The letters that select the reader stay.
 pub fn damaged(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=random.below(3) {
@@ -76,7 +76,7 @@ fn splice(bytes: &mut Vec<u8>, place: usize, piece: &[u8]) {
     bytes.splice(place..place, piece.iter().copied());
 }
 
-/// Another number for the next one in digits.
+/// Replaces the next decimal number by another one.
 fn number(bytes: &mut Vec<u8>, place: usize, random: &mut Random) {
     let Some(start) = bytes[place..].iter().position(u8::is_ascii_digit).map(|start| place + start) else {
         return;

@@ -1,4 +1,4 @@
-//! [`replay`]: a corpus through its reader, case by case, each within its time and memory.
+//! [`replay`]: passes a corpus to its reader, case by case, each within limits of time and memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,15 +10,16 @@ use npukit_fuzzing::Reader;
 use crate::corpus::corpus;
 use crate::damage::{Random, damaged};
 
-/// Time of a case: some thousand times what the usual one takes.
+/// Time limit of a case: about a thousand times the usual time.
 const MAX_TIME: Duration = Duration::from_secs(10);
-/// Memory of a case, whose input has some KiB.
+/// Memory limit of a case, whose input has some KiB.
 const MAX_KIB: u64 = 256 << 10;
 
-/// A case: the file it is of, and its bytes.
+/// A case: the name of its file, and its bytes.
 type Case = (String, Vec<u8>);
 
-/// Gives every file of the corpus called `name`, and what is made of them, to `reader`; what goes wrong comes back.
+/// Passes every file of the corpus called `name`, and its damaged variants, to `reader`; returns
+/// the errors.
 pub fn replay(name: &'static str, reader: Reader) -> Vec<String> {
     let (sender, receiver) = channel();
     thread::spawn(move || read(&cases(name), reader, &sender));
@@ -42,7 +43,7 @@ fn count() -> usize {
     std::env::var("NPUKIT_FUZZ_CASES").map_or(128, |count| count.parse().unwrap())
 }
 
-/// What became of a case: begun, or what is wrong with it.
+/// Progress of a case: started, or failed with a reason.
 type News = (Case, Option<String>);
 
 fn read(cases: &[Case], reader: Reader, news: &Sender<News>) {
@@ -59,7 +60,7 @@ fn read(cases: &[Case], reader: Reader, news: &Sender<News>) {
     }
 }
 
-/// What is wrong at the end of the cases, or when one takes too long.
+/// Returns the errors after all cases, or when one takes too long.
 fn await_all(news: &Receiver<News>) -> Vec<String> {
     let (mut current, mut wrong) = (Case::default(), Vec::new());
     loop {
@@ -79,17 +80,17 @@ fn told((file, bytes): &Case, reason: &str) -> String {
     format!("{file} {reason}: b\"{}\"", bytes.escape_ascii())
 }
 
-/// Memory of this process, where the system tells it.
+/// Memory of this process, if the system reports it.
 #[cfg(target_os = "linux")]
 mod memory {
-    /// Forgets the peak; gives what is taken now.
+    /// Resets the peak; returns the current use.
     pub fn begin() -> u64 {
-        // Not every container lets us: then peaks of earlier cases count as their own only.
+        // Some containers do not allow it: then an earlier peak hides the peak of a case.
         let _ = std::fs::write("/proc/self/clear_refs", "5");
         peak_kib()
     }
 
-    /// Most memory taken since.
+    /// Returns the peak since the reset.
     pub fn peak_kib() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

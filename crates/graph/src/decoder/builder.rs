@@ -1,4 +1,4 @@
-//! [`Builder`]: a graph of a decoder under construction, with the parts that decoders share.
+//! [`Builder`]: a decoder graph under construction, with the parts that decoders share.
 
 use std::sync::Arc;
 
@@ -10,17 +10,18 @@ use crate::op::{
     Binary, BinaryKind, Concat, Gemm, MatMul, Op, Reshape, RmsNormalization, Softmax, Transpose, Where,
 };
 
-/// A product with a matrix that lies by rows.
+/// A product with a matrix stored by rows, `[results, features]`.
 const BY_ROWS: Gemm = Gemm { trans_b: true, ..Gemm::PLAIN };
 
-/// Sizes of an attention: queries `[length, heads * head]`, keys and values `[.., kv_heads * head]`.
+/// Sizes of an attention: queries `[length, heads * head]`, keys and values `[.., kv_heads *
+/// head]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Heads {
-    /// Tokens computed at once.
+    /// Number of tokens computed at once.
     pub length: usize,
-    /// Heads of queries; a multiple of `kv_heads`.
+    /// Number of query heads; a multiple of `kv_heads`.
     pub heads: usize,
-    /// Heads of keys and values; neighbouring heads of queries share one.
+    /// Number of key and value heads; neighboring query heads share one.
     pub kv_heads: usize,
     /// Features of a head.
     pub head: usize,
@@ -30,28 +31,28 @@ pub struct Heads {
 
 /// A graph under construction.
 pub struct Builder {
-    /// The graph as far as it is built.
+    /// The graph so far.
     pub graph: Graph,
-    /// Matrices that are in the graph.
+    /// Matrices that are in the graph already, with their values.
     matrices: Vec<(Arc<Tensor>, ValueId)>,
 }
 
 impl Builder {
-    /// An empty graph.
+    /// Creates an empty graph.
     pub fn new(name: &str) -> Self {
         Self { graph: Graph { name: name.to_owned(), ..Graph::default() }, matrices: Vec::new() }
     }
 
-    /// An input of that shape.
+    /// Adds an input of the given shape.
     pub fn input(&mut self, name: &str, shape: Vec<usize>, element: ElementType) -> ValueId {
         self.graph.add_input(name, ValueInfo { shape, element })
     }
 
-    /// A constant of that shape.
+    /// Adds a constant of the given shape.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Shape`] when `data` has another number of elements.
+    /// [`DecoderError::Shape`] if `data` has a different number of elements.
     pub fn constant(
         &mut self,
         name: &str,
@@ -63,16 +64,16 @@ impl Builder {
         Ok(self.graph.add_constant(name, Tensor::new(shape, data).map_err(wrong)?))
     }
 
-    /// A constant of shape `[]`.
+    /// Adds a constant of shape `[]`.
     ///
     /// # Errors
     ///
-    /// None: a shape of one element fits one value.
+    /// Never: a shape of one element fits one value.
     pub fn scalar(&mut self, name: &str, value: f32) -> Result<ValueId, DecoderError> {
         self.constant(name, Vec::new(), TensorData::F32(vec![value]))
     }
 
-    /// A tensor of the model; one value wherever it is used, with the name under which it was first.
+    /// Adds a tensor of the model. It is added once, with the name of its first use.
     pub fn matrix(&mut self, matrix: &Matrix) -> ValueId {
         let tensor = matrix.tensor();
         if let Some((_, id)) = self.matrices.iter().find(|(known, _)| Arc::ptr_eq(known, tensor)) {
@@ -83,11 +84,11 @@ impl Builder {
         id
     }
 
-    /// A node with one result; both have the name.
+    /// Adds a node with one result; both have the name `name`.
     ///
     /// # Errors
     ///
-    /// Operands that the operator does not take.
+    /// The operator rejects the operands.
     pub fn emit(
         &mut self,
         name: &str,
@@ -100,11 +101,11 @@ impl Builder {
         results.first().copied().ok_or(none)
     }
 
-    /// An operation on the elements of two tensors.
+    /// Adds an elementwise operation on two tensors.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::emit`].
+    /// See [`Self::emit`].
     pub fn binary(
         &mut self,
         name: &str,
@@ -115,30 +116,31 @@ impl Builder {
         self.emit(name, Binary { kind }, vec![left, right])
     }
 
-    /// The sum of two tensors.
+    /// Adds the sum of two tensors.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::emit`].
+    /// See [`Self::emit`].
     pub fn add(&mut self, name: &str, left: ValueId, right: ValueId) -> Result<ValueId, DecoderError> {
         self.binary(name, BinaryKind::Add, left, right)
     }
 
-    /// `x [rows, features]` times a `matrix [results, features]`.
+    /// Adds the product of `x [rows, features]` and the transpose of `matrix [results, features]`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::emit`].
+    /// See [`Self::emit`].
     pub fn product(&mut self, name: &str, x: ValueId, matrix: &Matrix) -> Result<ValueId, DecoderError> {
         let weights = self.matrix(matrix);
         self.emit(name, BY_ROWS, vec![x, weights])
     }
 
-    /// The rows of `x [rows, features]`, each divided by its root of the mean square, times `gain`.
+    /// Adds an RMS normalization: the rows of `x [rows, features]`, each divided by the root of its
+    /// mean square, times `gain`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::emit`].
+    /// See [`Self::emit`].
     pub fn rms_norm(
         &mut self,
         name: &str,
@@ -150,20 +152,21 @@ impl Builder {
         self.emit(name, RmsNormalization { axis: 1, epsilon }, vec![x, gain])
     }
 
-    /// The elements of `x` in another shape.
+    /// Adds a reshape of `x`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::emit`].
+    /// See [`Self::emit`].
     pub fn reshape(&mut self, name: &str, x: ValueId, shape: &[usize]) -> Result<ValueId, DecoderError> {
         self.emit(name, Reshape { shape: shape.to_vec() }, vec![x])
     }
 
-    /// `x`, whose elements are those of `[length, heads * head]`, as `[heads, length, head]`.
+    /// Adds the rearrangement of `x`, with the elements of `[length, heads * head]`, to `[heads,
+    /// length, head]`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::emit`].
+    /// See [`Self::emit`].
     pub fn by_head(
         &mut self,
         name: &str,
@@ -174,12 +177,12 @@ impl Builder {
         self.emit(name, Transpose { perm: vec![1, 0, 2] }, vec![split])
     }
 
-    /// The cached keys and values, if there are any, with a token's own after them:
-    /// `[kv_heads, tokens, head]` each.
+    /// Appends the keys and values of new tokens to the cached ones, if any. Both results have
+    /// shape `[kv_heads, tokens, head]`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::emit`].
+    /// See [`Self::emit`].
     pub fn behind_cache(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -192,14 +195,15 @@ impl Builder {
         Ok([keys, self.emit(&at("all_values"), all, vec![values, own[1]])?])
     }
 
-    /// What heads see, `[length, heads * head]`, of queries `[heads, length, head]` and keys and values
-    /// `[kv_heads, keys, head]`.
+    /// Adds the attention of queries `[heads, length, head]` over keys and values `[kv_heads, keys,
+    /// head]`; the result has shape `[length, heads * head]`.
     ///
-    /// `mask` is which keys a token may see, `[length, keys]`, and what hidden scores become.
+    /// `mask` is a pair: which keys each token may see, `[length, keys]`, and the score of hidden
+    /// keys.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::emit`].
+    /// See [`Self::emit`].
     pub fn attend(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -218,7 +222,8 @@ impl Builder {
         self.reshape(&at("context"), by_token, &[length, heads * head])
     }
 
-    /// How much each query takes of each value, `[heads, length, keys]`. Heads that share keys are rows of one product.
+    /// Adds the attention weights of each query, `[heads, length, keys]`. Heads that share keys are
+    /// rows of one product.
     fn probabilities(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -243,14 +248,14 @@ impl Builder {
         self.emit(&at("probabilities"), Softmax { axis: 2, axis_end: 3 }, vec![scores])
     }
 
-    /// Tokens that `keys [kv_heads, tokens, head]` are of.
+    /// Returns the number of tokens of `keys [kv_heads, tokens, head]`.
     fn tokens(&self, keys: ValueId) -> usize {
         self.graph.shape(keys)[1]
     }
 }
 
 impl Heads {
-    /// Queries that share a head of keys.
+    /// Returns the number of query rows that share a key head.
     fn rows(self) -> usize {
         self.heads / self.kv_heads.max(1) * self.length
     }

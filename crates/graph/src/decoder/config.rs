@@ -1,27 +1,27 @@
-//! [`DecoderConfig`]: what a decoder is before its weights.
+//! [`DecoderConfig`]: configuration of a decoder, without its weights.
 
 use super::DecoderError;
 use crate::op::{GeluForm, Op, Relu, Unary, UnaryKind};
 
-/// Largest size or count; products of two of them fit every machine's words.
+/// Largest size or number; the product of two of them fits a `usize` of 64 bits.
 pub const MAX: usize = 1 << 24;
 
 /// Largest number of positions of a text.
 pub const MAX_POSITIONS: usize = 1 << 20;
 
-/// How the values between layers are normalised.
+/// Normalization of the values between layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormKind {
-    /// Divided by the root of the mean square, times a gain.
+    /// Divides by the root of the mean square, then multiplies by a gain.
     Rms,
-    /// Mean 0 and variance 1, times a gain, plus a bias.
+    /// Shifts to mean 0 and scales to variance 1, then applies a gain and a bias.
     Layer,
 }
 
-/// Function of the feed-forward part.
+/// Activation function of the feed-forward part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
-    /// `x` times the normal distribution's share below `x`.
+    /// `x` times the standard normal distribution function at `x`.
     Gelu(GeluForm),
     /// `x / (1 + e^-x)`.
     Silu,
@@ -30,7 +30,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The operator that computes it.
+    /// Returns the operator that computes it.
     pub fn op(self) -> Op {
         match self {
             Self::Gelu(form) => Unary { kind: UnaryKind::Gelu { form } }.into(),
@@ -40,77 +40,79 @@ impl Activation {
     }
 }
 
-/// Which features of a head a rotation takes together.
+/// Pairs of features of a head that are rotated together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
-    /// Feature `2 i` and `2 i + 1`.
+    /// Features `2 i` and `2 i + 1`.
     Neighbours,
-    /// Feature `i` and `i + head / 2`.
+    /// Features `i` and `i + head / 2`.
     Halves,
 }
 
-/// How a decoder knows the place of a token.
+/// Position encoding of a decoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Positions {
-    /// By nothing but what causality tells.
+    /// No encoding other than the causal mask.
     None,
-    /// By a vector for each position, which is added to the token's.
+    /// A learned vector for each position, added to the token's embedding.
     Learned,
-    /// By rotating pairs of features of queries and keys: pair `i` at position `p` by `p * theta^(-2 i / head)`.
+    /// Rotation of pairs of features of queries and keys: pair `i` at position `p` by `p *
+    /// theta^(-2 i / head)`.
     Rotary {
-        /// The base of the frequencies.
+        /// Base of the frequencies.
         theta: f32,
-        /// Which features are a pair.
+        /// Features that form a pair.
         pairs: Pairs,
     },
 }
 
-/// What a decoder is before its weights: normalisation before attention and before the feed-forward
-/// part, both added to what they started from; no biases but those of layer normalisation.
+/// Configuration of a decoder, without its weights. Attention and feed-forward part each have a
+/// normalization before them and a residual connection around them. Only layer normalization has
+/// biases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecoderConfig {
     /// Name of the model.
     pub name: String,
-    /// Number of tokens that the model knows.
+    /// Number of tokens in the vocabulary.
     pub vocabulary: usize,
     /// Number of positions: the largest number of tokens of a text.
     pub context: usize,
-    /// Layers of attention and feed-forward part.
+    /// Number of layers, each with attention and a feed-forward part.
     pub layers: usize,
     /// Features of a token between layers.
     pub hidden: usize,
-    /// Heads of queries; a multiple of `kv_heads`.
+    /// Number of query heads; a multiple of `kv_heads`.
     pub heads: usize,
-    /// Heads of keys and values; neighbouring heads of queries share one.
+    /// Number of key and value heads; neighboring query heads share one.
     pub kv_heads: usize,
     /// Features of a head.
     pub head: usize,
-    /// Features within the feed-forward part.
+    /// Features inside the feed-forward part.
     pub feed_forward: usize,
-    /// Kind of normalisation before attention, feed-forward part and output.
+    /// Normalization before attention, feed-forward part and output.
     pub norm: NormKind,
-    /// What is added to the mean square or variance.
+    /// Addend of the mean square or variance.
     pub epsilon: f32,
-    /// Function of the feed-forward part.
+    /// Activation function of the feed-forward part.
     pub activation: Activation,
-    /// Whether the function's result is multiplied by a second product, `up`, of which the function's own
-    /// operand, `gate`, is then another.
+    /// Whether the activation is applied to a separate product, `gate`, and its result is
+    /// multiplied by `up`.
     pub gated: bool,
-    /// How the place of a token is known.
+    /// Position encoding.
     pub positions: Positions,
     /// Factor of the products of queries and keys.
     pub attention_scale: f32,
-    /// Whether the embedding also makes the logits.
+    /// Whether the embedding matrix also computes the logits.
     pub tied: bool,
 }
 
 impl DecoderConfig {
-    /// Checks every number on its own and those that depend on each other.
+    /// Checks every number and the relations between them.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] with the first number that is out of its range or does not fit another: heads
-    /// that are not a multiple of those of keys, a head that cannot be rotated.
+    /// [`DecoderError::Config`] with the first number that is out of range or does not fit another.
+    /// Examples: query heads that are not a multiple of key heads, a head that cannot be rotated.
     pub fn check(&self) -> Result<(), DecoderError> {
         for (key, found, most) in [
             ("vocabulary", self.vocabulary, MAX),
@@ -137,12 +139,12 @@ impl DecoderConfig {
         Ok(())
     }
 
-    /// Whether tokens may follow `position` others in a text of at most `limit`.
+    /// Checks that `tokens` may follow `position` others in a text of at most `limit`.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::TooLong`] when there is no room for all of them; [`DecoderError::Token`] for one that
-    /// is not in the vocabulary. No token at all is not an error.
+    /// [`DecoderError::TooLong`] if they exceed the limit; [`DecoderError::Token`] for one that is
+    /// not in the vocabulary. An empty list is not an error.
     pub fn check_tokens(&self, position: usize, limit: usize, tokens: &[usize]) -> Result<(), DecoderError> {
         let (found, vocabulary) = (tokens.len(), self.vocabulary);
         if position.saturating_add(found) > limit {
@@ -154,20 +156,21 @@ impl DecoderConfig {
         }
     }
 
-    /// Heads of queries that share a head of keys.
+    /// Returns the number of query heads that share a key head.
     pub fn group(&self) -> usize {
         self.heads / self.kv_heads.max(1)
     }
 
-    /// Cosines and sines of a rotation at `count` positions from `first` on, `[count, head / 2]` each;
-    /// nothing where there is no rotation.
+    /// Returns cosines and sines of the rotation at `count` positions starting at `first`, `[count,
+    /// head / 2]` each. `None` without rotation.
     pub fn rotations(&self, first: usize, count: usize) -> Option<[Vec<f32>; 2]> {
         let Positions::Rotary { theta, .. } = self.positions else { return None };
         Some(rotations(theta, self.head, first, count))
     }
 }
 
-/// Cosines and sines of a rotation with that base at `count` positions from `first` on, `[count, head / 2]` each.
+/// Returns cosines and sines of a rotation with base `theta` at `count` positions starting at
+/// `first`, `[count, head / 2]` each.
 pub fn rotations(theta: f32, head: usize, first: usize, count: usize) -> [Vec<f32>; 2] {
     let frequency = |pair: usize| f64::from(theta).powf(-2.0 * pair as f64 / head as f64);
     let pairs = head / 2;
@@ -176,11 +179,11 @@ pub fn rotations(theta: f32, head: usize, first: usize, count: usize) -> [Vec<f3
     [table(f64::cos), table(f64::sin)]
 }
 
-/// Refuses the size or number `key` of a configuration when it is `wrong`.
+/// Checks the number `key` of a configuration: it is an error if `wrong`.
 ///
 /// # Errors
 ///
-/// [`DecoderError::Config`] with what was `found` and what is `legal`.
+/// [`DecoderError::Config`] with the values `found` and `legal`.
 pub fn refuse(
     wrong: bool,
     key: &'static str,

@@ -1,4 +1,4 @@
-//! Graphs of a decoder: a whole prompt at once, or one more token with a cache of keys and values.
+//! Graphs of a decoder: a whole prompt at once, or one more token with a key-value cache.
 
 mod net;
 
@@ -9,32 +9,35 @@ use crate::ir::{Graph, ValueId};
 use crate::op::{Compare, CompareKind, Gather};
 use net::Net;
 
-/// Longest prompt of a graph: its mask has as many elements as the square.
+/// Longest prompt of a graph: its mask has the square of that number of elements.
 const MAX_PROMPT: usize = 8192;
 
 impl DecoderModel {
-    /// The graph of a prompt of `length` tokens, at most 8192: [`DecoderModel::extend`] of nothing.
+    /// Returns the graph of a prompt of `length` tokens, at most 8192: [`DecoderModel::extend`]
+    /// with an empty cache.
     ///
-    /// Input: `tokens` of i64 `[length]`. Outputs: `logits [length, vocabulary]`, then for each layer
-    /// `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`: what a cache holds of it.
+    /// Input: `tokens` of i64 `[length]`. Outputs: `logits [length, vocabulary]`, then for each
+    /// layer `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`, the entries for the
+    /// cache.
     ///
     /// # Errors
     ///
-    /// Those of [`DecoderModel::extend`].
+    /// See [`DecoderModel::extend`].
     pub fn prefill(&self, length: usize) -> Result<Graph, DecoderError> {
         self.extend(0, length)
     }
 
-    /// The graph of `length` more tokens, at most 8192, after exactly `cache` others.
+    /// Returns the graph of `length` more tokens, at most 8192, after exactly `cache` others.
     ///
-    /// Inputs: `tokens` of i64 `[length]`, then, unless `cache` is 0, for each layer `layers.I.cached_keys` and
-    /// `layers.I.cached_values`, `[kv_heads, cache, head]`. Outputs: `logits [length, vocabulary]`, then for each
-    /// layer `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`: what the cache is to hold of them.
+    /// Inputs: `tokens` of i64 `[length]`, then, unless `cache` is 0, for each layer
+    /// `layers.I.cached_keys` and `layers.I.cached_values`, `[kv_heads, cache, head]`. Outputs:
+    /// `logits [length, vocabulary]`, then for each layer `layers.I.keys` and `layers.I.values`,
+    /// `[kv_heads, length, head]`, the new entries for the cache.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::NoTokens`] for a `length` of 0; [`DecoderError::TooLong`] beyond 8192 or the model's
-    /// context; [`DecoderError::Op`] when weights do not fit together.
+    /// [`DecoderError::NoTokens`] for a `length` of 0; [`DecoderError::TooLong`] beyond 8192 or the
+    /// model's context; [`DecoderError::Op`] if weights do not fit together.
     pub fn extend(&self, cache: usize, length: usize) -> Result<Graph, DecoderError> {
         let config = self.config();
         self.check_length(cache, length, config.context)?;
@@ -42,7 +45,7 @@ impl DecoderModel {
         let mut net = Net::new(self, length);
         let tokens = net.builder.input("tokens", vec![length], ElementType::I64);
         let caches = if cache == 0 { Vec::new() } else { self.caches(cache, &mut net) };
-        // A single token sees all there are.
+        // A single token sees all keys.
         if length > 1 {
             let count = cache + length;
             let causal = (0..length * count).map(|i| i % count <= cache + i / count).collect();
@@ -63,7 +66,7 @@ impl DecoderModel {
         net.finish(x, &caches)
     }
 
-    /// Inputs of each layer's cached keys and values, `[kv_heads, cache, head]`.
+    /// Adds the inputs for each layer's cached keys and values, `[kv_heads, cache, head]`.
     fn caches(&self, cache: usize, net: &mut Net<'_>) -> Vec<[ValueId; 2]> {
         let shape = [self.config().kv_heads, cache, self.config().head];
         let mut input = |name: String| net.builder.input(&name, shape.to_vec(), ElementType::F32);
@@ -72,17 +75,18 @@ impl DecoderModel {
             .collect()
     }
 
-    /// The graph of one more token after at most `cache` others.
+    /// Returns the graph of one more token after at most `cache` others.
     ///
-    /// Inputs: `token` of i64 `[1]`, `position` of i64 `[1]`, 0 to `cache`, then for each layer `layers.I.cached_keys` and
-    /// `layers.I.cached_values`, `[kv_heads, cache, head]`, of which positions below `position` count.
-    /// Outputs: `logits [1, vocabulary]`, then for each layer `layers.I.keys` and `layers.I.values`,
-    /// `[kv_heads, 1, head]`: what the cache is to hold at `position`.
+    /// Inputs: `token` of i64 `[1]`, `position` of i64 `[1]`, 0 to `cache`, then for each layer
+    /// `layers.I.cached_keys` and `layers.I.cached_values`, `[kv_heads, cache, head]`; only
+    /// positions below `position` are used. Outputs: `logits [1, vocabulary]`, then for each layer
+    /// `layers.I.keys` and `layers.I.values`, `[kv_heads, 1, head]`, the new cache entries at
+    /// `position`.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::TooLong`] when a token after `cache` others is beyond the model's context;
-    /// [`DecoderError::Op`] when weights do not fit together.
+    /// [`DecoderError::TooLong`] if a token after `cache` others is beyond the model's context;
+    /// [`DecoderError::Op`] if weights do not fit together.
     pub fn decode(&self, cache: usize) -> Result<Graph, DecoderError> {
         self.check_length(cache, 1, self.config().context)?;
         let config = self.config();
@@ -90,7 +94,7 @@ impl DecoderModel {
         let token = net.builder.input("token", vec![1], ElementType::I64);
         let position = net.builder.input("position", vec![1], ElementType::I64);
         let caches = self.caches(cache, &mut net);
-        // The token's own keys come last, whatever its position: they always count.
+        // The token's own keys come last, whatever its position; they are always visible.
         let places = (0..cache as i64).chain([-1]).collect();
         let places = net.builder.constant("places", vec![1, cache + 1], TensorData::I64(places))?;
         let reached = Compare { kind: CompareKind::Less };

@@ -1,4 +1,4 @@
-//! [`Session`]: a decoder in `f32`, token by token.
+//! [`Session`]: evaluates a decoder in `f32`, token by token.
 
 use npukit_numeric::{Tensor, TensorData};
 
@@ -6,26 +6,26 @@ use super::{DecoderConfig, DecoderError, DecoderModel};
 use crate::eval::evaluate;
 use crate::ir::Graph;
 
-/// A text that a decoder is in the middle of: its keys and values are kept, so that each further token costs
-/// one step. Memory: the cache of its capacity, and the weights.
+/// A partially evaluated text. Its keys and values are cached, so each further token costs one
+/// step. Memory: the cache at full capacity, and the weights.
 #[derive(Clone, Debug)]
 pub struct Session {
     config: DecoderConfig,
-    /// Most tokens.
+    /// Largest number of tokens.
     capacity: usize,
     step: Graph,
-    /// For each layer keys, then values, `[kv_heads, cache, head]`.
+    /// Keys, then values, of each layer, `[kv_heads, cache, head]`.
     caches: Vec<Vec<f32>>,
     position: usize,
 }
 
 impl Session {
-    /// An empty text of at most `capacity` tokens, 1 to [`DecoderConfig::context`].
+    /// Creates an empty text of at most `capacity` tokens, 1 to [`DecoderConfig::context`].
     ///
     /// # Errors
     ///
-    /// [`DecoderError::NoTokens`] for a capacity of 0; those of [`DecoderModel::decode`] for one beyond the
-    /// context.
+    /// [`DecoderError::NoTokens`] for a capacity of 0; the errors of [`DecoderModel::decode`] for
+    /// one beyond the context.
     pub fn new(model: &DecoderModel, capacity: usize) -> Result<Self, DecoderError> {
         let config = model.config().clone();
         let cache = capacity.checked_sub(1).ok_or(DecoderError::NoTokens)?;
@@ -34,23 +34,24 @@ impl Session {
         Ok(Self { config, capacity, step, caches, position: 0 })
     }
 
-    /// Forgets all tokens, so that the next one has position 0.
+    /// Removes all tokens, so that the next one has position 0.
     pub fn reset(&mut self) {
-        // What the cache holds after the position is never looked at.
+        // Cache entries from the position on are never read.
         self.position = 0;
     }
 
-    /// Tokens taken since the last reset: the position of the next one.
+    /// Returns the number of tokens since the last reset: the position of the next one.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Takes tokens, one after the other; gives the logits after the last of them.
+    /// Evaluates tokens in sequence, and returns the logits after the last one.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::NoTokens`] for no token, [`DecoderError::Token`] for one that is not in the
-    /// vocabulary, [`DecoderError::TooLong`] for more than the capacity has room for; then none is taken.
+    /// [`DecoderError::NoTokens`] for an empty list, [`DecoderError::Token`] for a token that is
+    /// not in the vocabulary, [`DecoderError::TooLong`] if the capacity is exceeded. On an error,
+    /// no token is evaluated.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Vec<f32>, DecoderError> {
         self.config.check_tokens(self.position, self.capacity, tokens)?;
         let mut logits = Err(DecoderError::NoTokens);
@@ -68,10 +69,11 @@ impl Session {
             inputs.push(tensor("cache", shape, TensorData::F32(held.clone()))?);
         }
         let results = evaluate(&self.step, &inputs)?;
-        let floats = |tensor: &Tensor| tensor.as_f32().expect("a decoder's graph gives floats").to_vec();
+        let floats =
+            |tensor: &Tensor| tensor.as_f32().expect("the outputs of a decoder graph are floats").to_vec();
         let logits = floats(&results[0]);
         let (position, head) = (self.position, self.config.head);
-        // The last position has no successor that could look at it.
+        // The entries of the last position are never read.
         for (held, new) in self.caches.iter_mut().zip(&results[1..]).filter(|_| position < cache) {
             let new = floats(new);
             let rows = new.chunks_exact(head);
@@ -84,7 +86,7 @@ impl Session {
     }
 }
 
-/// The token that greedy generation takes: that of the largest logit, the first of several.
+/// Returns the token with the largest logit, the first of several: the choice of greedy generation.
 pub fn likeliest(logits: &[f32]) -> usize {
     let better =
         |best: usize, (token, logit): (usize, &f32)| if *logit > logits[best] { token } else { best };

@@ -6,9 +6,9 @@ use npukit_numeric::Tensor;
 
 use super::{DecoderConfig, DecoderError, NormKind, Positions};
 
-/// A decoder.
+/// A decoder with its weights.
 ///
-/// Matrices are held by rows, and a row makes one result: `[results, operands]`.
+/// Matrices are stored by rows, `[results, operands]`: each row computes one result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecoderModel {
     config: DecoderConfig,
@@ -22,50 +22,51 @@ pub struct DecoderModel {
 /// A matrix with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// What it is called, as `layers.0.query`.
+    /// Name, such as `layers.0.query`.
     pub name: String,
     tensor: Arc<Tensor>,
 }
 
-/// Gain and, for layer normalisation, bias.
+/// Gain and, for layer normalization, bias.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NormWeights {
-    /// What a normalised value is multiplied by, for each feature.
+    /// Factor of the normalized value, for each feature.
     pub gain: Matrix,
-    /// What is added after that, for each feature.
+    /// Addend after the gain, for each feature; `None` for RMS normalization.
     pub bias: Option<Matrix>,
 }
 
-/// The tensors of a layer: attention and the feed-forward part, each after a norm. Sizes are those of
+/// Tensors of a layer: attention and the feed-forward part, each after a norm. Sizes are defined in
 /// [`DecoderConfig`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// Of the normalisation before attention.
+    /// Normalization before attention.
     pub attention_norm: NormWeights,
-    /// Makes queries: `[heads * head, hidden]`.
+    /// Query projection: `[heads * head, hidden]`.
     pub query: Matrix,
-    /// Makes keys: `[kv_heads * head, hidden]`.
+    /// Key projection: `[kv_heads * head, hidden]`.
     pub key: Matrix,
-    /// Makes values: `[kv_heads * head, hidden]`.
+    /// Value projection: `[kv_heads * head, hidden]`.
     pub value: Matrix,
-    /// Joins the heads: `[hidden, heads * head]`.
+    /// Output projection, which joins the heads: `[hidden, heads * head]`.
     pub output: Matrix,
-    /// Of the normalisation before the feed-forward part.
+    /// Normalization before the feed-forward part.
     pub feed_forward_norm: NormWeights,
-    /// `[feed_forward, hidden]`, in gated models.
+    /// Gate projection, `[feed_forward, hidden]`; `None` in models without gate.
     pub gate: Option<Matrix>,
-    /// Into the feed-forward part: `[feed_forward, hidden]`.
+    /// Projection into the feed-forward part: `[feed_forward, hidden]`.
     pub up: Matrix,
-    /// Out of it: `[hidden, feed_forward]`.
+    /// Projection out of the feed-forward part: `[hidden, feed_forward]`.
     pub down: Matrix,
 }
 
 impl Matrix {
-    /// The tensor under that name, when it has the shape and holds floats.
+    /// Creates the matrix `name` if `tensor` has the shape and holds floats.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Shape`] for another shape; the error of a tensor that holds no floats.
+    /// [`DecoderError::Shape`] for another shape; [`DecoderError::NotFloats`] for another element
+    /// type.
     pub fn new(
         name: String,
         tensor: impl Into<Arc<Tensor>>,
@@ -82,22 +83,22 @@ impl Matrix {
         Ok(Self { name, tensor })
     }
 
-    /// The elements, row by row.
+    /// Returns the elements, row by row.
     pub fn values(&self) -> &[f32] {
-        self.tensor.as_f32().expect("`Matrix::new` refuses all but floats")
+        self.tensor.as_f32().expect("`Matrix::new` accepts only floats")
     }
 
-    /// Its shape: of one axis for gains and biases, of two otherwise.
+    /// Returns the shape: one axis for gains and biases, two for other matrices.
     pub fn shape(&self) -> &[usize] {
         self.tensor.shape()
     }
 
-    /// Rows of the matrix: the features it gives.
+    /// Returns the number of rows: the output features.
     pub fn rows(&self) -> usize {
         self.shape()[0]
     }
 
-    /// Columns of the matrix: the features it takes; 1 for a gain or bias.
+    /// Returns the number of columns: the input features; 1 for a gain or bias.
     pub fn columns(&self) -> usize {
         // Default: gains and biases are one column.
         self.shape().get(1).copied().unwrap_or(1)
@@ -109,12 +110,13 @@ impl Matrix {
 }
 
 impl DecoderModel {
-    /// The decoder of `config`, whose tensors `get` gives by name and the shape they must have.
+    /// Creates the decoder of `config`. `get` returns each tensor for its name and required shape.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] for a configuration that cannot be a decoder; what `get` says;
-    /// [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or type.
+    /// [`DecoderError::Config`] for an illegal configuration; the errors of `get`;
+    /// [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or
+    /// type.
     pub fn new<E: From<DecoderError>>(
         config: DecoderConfig,
         mut get: impl FnMut(&str, &[usize]) -> Result<Tensor, E>,
@@ -127,7 +129,8 @@ impl DecoderModel {
             Positions::Learned => Some(reader.matrix("positions".to_owned(), &[config.context, hidden])?),
             Positions::None | Positions::Rotary { .. } => None,
         };
-        // Layers come one by one: a number of layers that the file does not have costs nothing.
+        // Without preallocation: a configuration with far too many layers fails at the first
+        // missing tensor.
         let mut layers = Vec::new();
         for index in 0..config.layers {
             layers.push(reader.layer(index)?);
@@ -140,50 +143,50 @@ impl DecoderModel {
         Ok(Self { config, embedding, positions, layers, final_norm, head })
     }
 
-    /// What it is before its weights.
+    /// Returns the configuration.
     pub fn config(&self) -> &DecoderConfig {
         &self.config
     }
 
-    /// The features of each token: `[vocabulary, hidden]`.
+    /// Returns the features of each token: `[vocabulary, hidden]`.
     pub fn embedding(&self) -> &Matrix {
         &self.embedding
     }
 
-    /// `[context, hidden]`, where positions are learned.
+    /// Returns the learned position vectors, `[context, hidden]`, if the model has them.
     pub fn positions(&self) -> Option<&Matrix> {
         self.positions.as_ref()
     }
 
-    /// The layers, first to last.
+    /// Returns the layers, first to last.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// Of the normalisation after the last layer.
+    /// Returns the normalization after the last layer.
     pub fn final_norm(&self) -> &NormWeights {
         &self.final_norm
     }
 
-    /// What makes the logits, `[vocabulary, hidden]`: the embedding where it is tied.
+    /// Returns the matrix that computes the logits, `[vocabulary, hidden]`; the embedding if it is
+    /// tied.
     pub fn head(&self) -> &Matrix {
         self.head.as_ref().unwrap_or(&self.embedding)
     }
 
-    /// Every matrix that values are multiplied by, in the order of the work; the embedding when it makes the logits.
+    /// Returns every weight matrix in the order of evaluation, including the matrix of the logits.
     pub fn products(&self) -> impl Iterator<Item = &Matrix> {
         self.layers.iter().flat_map(Layer::products).chain([self.head()])
     }
 
-    /// The same decoder with the values of every matrix of [`DecoderModel::products`] replaced. The embedding of a
-    /// tied model then stays what tokens are looked up in, and makes logits no longer.
+    /// Returns the decoder with the values of every matrix of [`DecoderModel::products`] replaced.
+    /// In a tied model, the embedding keeps its values, and the logits get a separate matrix.
     ///
-    /// `replace` gives as many values as the matrix has; others are an error of the shape.
+    /// `replace` must return the same number of values.
     ///
     /// # Errors
     ///
-    /// What `replace` says; [`DecoderError::Shape`] when it gives another number of values than the matrix
-    /// has.
+    /// The errors of `replace`; [`DecoderError::Shape`] if it returns another number of values.
     pub fn with_products<E: From<DecoderError>>(
         &self,
         mut replace: impl FnMut(&Matrix) -> Result<Vec<f32>, E>,
@@ -208,7 +211,7 @@ impl DecoderModel {
 }
 
 impl Layer {
-    /// Its matrices in the order of the work.
+    /// Returns the layer's matrices in the order of evaluation.
     pub fn products(&self) -> impl Iterator<Item = &Matrix> {
         let Self { query, key, value, output, gate, up, down, .. } = self;
         [query, key, value, output].into_iter().chain(gate).chain([up, down])
@@ -220,7 +223,7 @@ impl Layer {
     }
 }
 
-/// Asks for tensors.
+/// Requests tensors by name and shape.
 struct Reader<'a, G> {
     config: &'a DecoderConfig,
     get: &'a mut G,

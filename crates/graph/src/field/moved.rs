@@ -1,14 +1,15 @@
-//! Operators that move elements: their own evaluators are given the elements' numbers, and say where each goes.
+//! Operators that move elements: their evaluators move the elements' indices, which shows where
+//! each element goes.
 
 use npukit_numeric::{Element, ElementType, Tensor};
 
 use super::{FieldTensor, NoImage, Operand, Operands};
 use crate::op::{Op, Operator, PadMode, Resize, ResizeMode, ScatterKind};
 
-/// Numbers that a float holds exactly, and half of them.
+/// Base of the digits of an index. A float holds a digit and half of it exactly.
 const RADIX: usize = 1 << 23;
 
-/// The results of an operator that moves elements; none of another.
+/// Returns the results of an operator that moves elements; `None` for any other operator.
 pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
     moves(op).then(|| moved(op, operands))
 }
@@ -29,7 +30,7 @@ fn moves(op: &Op) -> bool {
 }
 
 fn moved(op: &Op, operands: &Operands<'_>) -> Result<Vec<FieldTensor>, NoImage> {
-    // Number 0 is what fills new places.
+    // Index 0 is the element that fills padding.
     let mut elements = vec![Element::ZERO];
     let mut first = Vec::new();
     for index in 0..operands.list.len() {
@@ -57,7 +58,8 @@ fn moved(op: &Op, operands: &Operands<'_>) -> Result<Vec<FieldTensor>, NoImage> 
     Ok(shapes.zip(elements).map(|(shape, elements)| FieldTensor { shape, elements }).collect())
 }
 
-/// The operator's results for a digit of the numbers of elements; what are no floats stays what it is.
+/// Evaluates the operator on one digit of the element indices; operands that are not floats are
+/// unchanged.
 fn numbered(
     op: &Op,
     operands: &Operands<'_>,

@@ -1,4 +1,4 @@
-//! Operators of one element, or of one of each operand.
+//! Elementwise operators of one or more operands.
 
 use npukit_numeric::Element;
 
@@ -6,10 +6,10 @@ use super::{FieldTensor, NoImage, Operands, key};
 use crate::op::{BinaryKind, Clip, Op, Pow, UnaryKind};
 use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
-/// The highest power that is a product.
+/// Largest exponent for which a power is computed as a product.
 const MOST: usize = 8;
 
-/// The results of an operator of single elements; none of another.
+/// Returns the results of an elementwise operator; `None` for any other operator.
 pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
     let result = match op {
         Op::Binary(binary) => binary_of(binary.kind, operands),
@@ -42,7 +42,7 @@ pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<Field
     Some(result.map(|tensor| vec![tensor]))
 }
 
-/// What `then` makes of `min(max(alpha x + beta, 0), 1)` and `x`.
+/// Applies `then` to `min(max(alpha x + beta, 0), 1)` and `x`.
 fn hard_sigmoid(
     operands: &Operands<'_>,
     alpha: f32,
@@ -53,7 +53,8 @@ fn hard_sigmoid(
     map(operands, |x| Ok(then((alpha * x + beta).max(Element::ZERO).min(one), x)))
 }
 
-/// A power by a small integer that all elements share is a product; another one nothing is known of.
+/// Computes a power: a product if all elements share a small integer exponent, otherwise an
+/// uninterpreted function.
 fn power(op: &Op, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let exponents = operands.get(1)?.tensor().ok_or(NoImage::Variable)?;
     let exponent = Pow::shared_exponent(exponents).ok_or(NoImage::Operator)?;
@@ -61,7 +62,7 @@ fn power(op: &Op, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
         Some(whole) => map(operands, |x| Ok((1..whole).fold(x, |power, _| power * x))),
         None => {
             let x = operands.field(0)?;
-            // Whether it is a function here at all.
+            // Checks whether these images allow the function at all.
             operands.images.function(op, &x.elements)?;
             let key = key(&format!("{op} {exponent}"));
             map(operands, |x| Ok(Element::hashed(key, [x])))
@@ -78,7 +79,7 @@ fn map(
     Ok(FieldTensor { shape: operand.shape.clone(), elements })
 }
 
-/// The elements repeated to `shape`.
+/// Returns the elements broadcast to `shape`.
 pub(super) fn spread(tensor: &FieldTensor, shape: &[usize]) -> Vec<Element> {
     gather_strided(&tensor.elements, 0, shape, &broadcast_strides(&tensor.shape, shape))
 }
@@ -96,7 +97,7 @@ fn zip(
 fn binary_of(kind: BinaryKind, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let left = operands.field(0)?;
     if kind == BinaryKind::Div {
-        // A machine has the reciprocal of a constant.
+        // A machine stores the reciprocal of a constant.
         let divisors = operands.get(1)?.tensor().ok_or(NoImage::Variable)?;
         let numbers = divisors.as_f32().ok_or(NoImage::Element)?;
         let factors = numbers.iter().map(|&divisor| operands.constant(1.0 / divisor));
@@ -115,12 +116,13 @@ fn binary_of(kind: BinaryKind, operands: &Operands<'_>) -> Result<FieldTensor, N
     zip(&left, &*operands.field(1)?, function)
 }
 
-/// `max(x, slope x)` where slopes are at most 1, `min(x, slope x)` elsewhere: what machines without branches do.
+/// Computes `max(x, slope x)` if slopes are at most 1, otherwise `min(x, slope x)`, as machines
+/// without branches do.
 fn sloped(x: Element, slope: Element, is_below: bool) -> Element {
     if is_below { x.max(slope * x) } else { x.min(slope * x) }
 }
 
-/// As [`sloped`] where all slopes are on one side of 1; `x + (slope - 1) min(x, 0)` elsewhere.
+/// Like [`sloped`] if all slopes are on one side of 1; otherwise `x + (slope - 1) min(x, 0)`.
 fn prelu(operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let slopes = operands.get(1)?.tensor().ok_or(NoImage::Variable)?;
     let numbers = slopes.as_f32().ok_or(NoImage::Element)?;
@@ -144,7 +146,7 @@ fn clipped(clip: &Clip, operands: &Operands<'_>) -> Result<FieldTensor, NoImage>
     })
 }
 
-/// A factor and an addend for each channel.
+/// Applies a factor and an addend per channel.
 fn normalised(op: &Op, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let Op::BatchNormalization(op) = op else { return Err(NoImage::Operator) };
     let parameter =

@@ -1,4 +1,4 @@
-//! Products of matrices, and convolutions.
+//! Matrix products and convolutions.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{FieldTensor, NoImage, Operands};
 use crate::op::{Conv, ConvTranspose, Gemm, Op, Window};
 use crate::shape::{broadcast, broadcast_strides, gather_strided, strides};
 
-/// The results of a product; none of another operator.
+/// Returns the results of a product; `None` for any other operator.
 pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
     let result = match op {
         Op::MatMul(_) => matmul(operands),
@@ -30,7 +30,8 @@ struct Matrices {
 }
 
 impl Matrices {
-    /// The last two axes of a tensor; a vector is what `vector` makes of it: `[rows, columns]`.
+    /// Takes matrices from the last two axes of a tensor; `vector` returns `[rows, columns]` of a
+    /// vector.
     fn of(tensor: &FieldTensor, vector: impl Fn(usize) -> [usize; 2]) -> Self {
         let (batch, [rows, columns]) = match tensor.shape.as_slice() {
             [batch @ .., rows, columns] => (batch.to_vec(), [*rows, *columns]),
@@ -39,7 +40,7 @@ impl Matrices {
         Self { batch, rows, columns, elements: tensor.elements.clone() }
     }
 
-    /// With rows and columns exchanged.
+    /// Swaps rows and columns.
     fn transposed(self) -> Self {
         let Self { batch, rows, columns, elements } = self;
         let mut shape = batch.clone();
@@ -52,7 +53,7 @@ impl Matrices {
         Self { batch, rows: columns, columns: rows, elements }
     }
 
-    /// The matrices repeated to `batch`.
+    /// Returns the matrices broadcast to `batch`.
     fn spread(self, batch: &[usize]) -> Vec<Element> {
         let inner = [self.rows, self.columns];
         let of = |batch: &[usize]| batch.iter().chain(&inner).copied().collect::<Vec<_>>();
@@ -75,10 +76,10 @@ fn matmul(operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     Ok(FieldTensor { shape, elements })
 }
 
-/// Rows that a thread takes at once.
+/// Number of rows that a thread processes at a time.
 const ROWS: usize = 64;
 
-/// Each row of `left` times each row of `right`.
+/// Returns the dot products of each row of `left` with each row of `right`.
 fn product(left: &[Element], right: &[Element], depth: usize) -> Vec<Element> {
     let depth = depth.max(1);
     let factors = Factors::of(right.to_vec(), right.len() / depth);
@@ -86,7 +87,7 @@ fn product(left: &[Element], right: &[Element], depth: usize) -> Vec<Element> {
     left.par_chunks(ROWS * depth).flat_map_iter(rows).collect()
 }
 
-/// Rows, without gaps, times factors.
+/// Multiplies contiguous rows by `factors`.
 fn products(factors: &Factors, left: &[Element], addends: Option<&[Element]>) -> Vec<Element> {
     let depth = factors.depth();
     let rows = Rows { values: left, pitch: depth, count: left.len() / depth.max(1) };
@@ -122,7 +123,7 @@ fn gemm(op: &Gemm, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     Ok(FieldTensor { shape: vec![m, n], elements })
 }
 
-/// For each filter its weights, tap by tap, channel by channel.
+/// Returns the weights of each filter, tap by tap, channel by channel.
 fn filters(weights: &FieldTensor) -> Vec<Element> {
     let count = weights.shape[3];
     let depth = weights.elements.len() / count.max(1);
@@ -162,7 +163,7 @@ fn conv(op: &Conv, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     Ok(FieldTensor { shape: vec![images, rows, columns, count], elements: elements.collect() })
 }
 
-/// The filters of each group, and their biases.
+/// Returns the filters and the biases of each group.
 fn groups(
     filters: &[Element],
     bias: Option<&FieldTensor>,
@@ -176,7 +177,8 @@ fn groups(
     filters.chunks((in_group * size).max(1)).enumerate().map(of_group).collect()
 }
 
-/// The taps of pixels of a result: each with the place of its pixel among them, and its pixel of the operand.
+/// Returns the taps of the result pixels: for each the index of the result pixel in `pixels`, the
+/// tap, and the operand's pixel.
 fn taps(
     window: &Window,
     pixels: Range<usize>,

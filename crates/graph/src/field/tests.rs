@@ -1,4 +1,4 @@
-//! Judged by the evaluator: with small integers it computes polynomials exactly.
+//! Checked against the evaluator, which computes polynomials exactly on small integers.
 
 use npukit_numeric::TensorData;
 
@@ -8,11 +8,11 @@ use crate::evaluate;
 use crate::op;
 use crate::op::{Binary, BinaryKind, PadMode, ReduceKind, Unary, UnaryKind, Window};
 
-/// Integers from -4 to 4, not the same in any two neighbours.
+/// Integers from -4 to 4; neighbors differ.
 fn integers(shape: &[usize], seed: usize) -> Tensor {
     let count: usize = shape.iter().product();
     let number = |i: usize| ((i * 7 + i / 3 * 5 + seed * 11) % 9) as f32 - 4.0;
-    Tensor::from_f32(shape.to_vec(), (0..count).map(number).collect()).expect("as many")
+    Tensor::from_f32(shape.to_vec(), (0..count).map(number).collect()).expect("the number matches")
 }
 
 fn image(tensor: &Tensor) -> FieldTensor {
@@ -20,7 +20,7 @@ fn image(tensor: &Tensor) -> FieldTensor {
     FieldTensor { shape: tensor.shape().to_vec(), elements: elements.collect() }
 }
 
-/// What a node gives in the field, and what it gives in floats.
+/// Results of a node in the field, and in floats.
 fn both(op: impl Into<Op>, variables: &[&[usize]], constants: &[Tensor]) -> [Vec<FieldTensor>; 2] {
     let op = op.into();
     let mut graph = Graph::default();
@@ -111,7 +111,8 @@ fn moved_elements_go_where_floats_go() {
     assert!(matches!(&walked.outputs[..], [Value::Known(Operand::Field(z))] if **z == floats));
 }
 
-/// The order is another one: a maximum is one of its operands, and that of the same operands is the same.
+/// The field's order differs from that of floats. A maximum is still one of its operands, and equal
+/// operands have equal maxima.
 #[test]
 fn maxima_are_of_what_floats_take_them_of() {
     let window = Window { pads: [1, 0, 1, 0], ..Window::plain([3, 2], [2, 1]) };
@@ -142,7 +143,7 @@ fn what_has_no_image_is_named() {
     assert_eq!((walked.gaps[0].node.as_str(), walked.gaps[0].reason), ("cumulate", NoImage::Operator));
 }
 
-/// A graph of one node, whose operands are variables of these shapes, and constants.
+/// Builds a graph of one node, whose operands are variables of these shapes, and constants.
 fn single(op: impl Into<Op>, variables: &[(&[usize], ElementType)], constants: &[Tensor]) -> Graph {
     let mut graph = Graph::default();
     let mut ids = Vec::new();
@@ -158,7 +159,7 @@ fn single(op: impl Into<Op>, variables: &[(&[usize], ElementType)], constants: &
     graph
 }
 
-/// The outputs of a graph that the evaluator computes.
+/// Evaluates the outputs of a graph.
 fn evaluated(graph: &Graph, inputs: &[Vec<u64>]) -> Vec<FieldTensor> {
     let tensor = |(&id, numbers): (&ValueId, &Vec<u64>)| FieldTensor {
         shape: graph.shape(id).to_vec(),
@@ -174,7 +175,7 @@ fn evaluated(graph: &Graph, inputs: &[Vec<u64>]) -> Vec<FieldTensor> {
     walked.outputs.into_iter().map(field).collect()
 }
 
-/// Each element of each operand, each attribute and each constant is one that the results depend on.
+/// The results depend on each element of each operand, on each attribute and on each constant.
 #[test]
 fn what_has_no_rule_is_a_function_of_all_that_it_is_given() {
     let floats = ElementType::F32;
@@ -193,12 +194,12 @@ fn what_has_no_rule_is_a_function_of_all_that_it_is_given() {
     assert_ne!(all(&graph(1e-6, 1.0), [1, 2, 3, 4, 5, 6]), before);
     assert_ne!(all(&graph(1e-5, -0.0), [1, 2, 3, 4, 5, 6]), all(&graph(1e-5, 0.0), [1, 2, 3, 4, 5, 6]));
     assert_ne!(all(&graph(1e-5, 1.0), [2, 1, 3, 4, 5, 6]), before);
-    // As rounding has to say that it does not know it, elsewhere.
+    // Images that do not know rounding return a gap.
     let inputs = vec![FieldTensor { shape: vec![2, 3], elements: vec![Element::ONE; 6] }];
     assert_eq!(walk(&graph(1e-5, 1.0), inputs, &|_| &Exact, |_, _| ()).gaps.len(), 1);
 }
 
-/// Places that are computed are no numbers of the operator's: where it moves elements depends on them.
+/// Computed indices are not attributes: where the operator moves elements depends on them.
 #[test]
 fn places_that_are_computed_are_not_ignored() {
     let (floats, whole, truth) = (ElementType::F32, ElementType::I64, ElementType::Bool);
@@ -231,7 +232,7 @@ fn places_that_are_computed_are_not_ignored() {
     }
 }
 
-/// Half of an integer, twice, is another one.
+/// Half of an integer, doubled, is another integer in the field.
 #[test]
 fn integers_do_not_have_the_laws_of_the_field() {
     let mut graph = Graph::default();
@@ -246,7 +247,7 @@ fn integers_do_not_have_the_laws_of_the_field() {
     assert_ne!(evaluated(&graph, &[vec![1, 2, 3]]), whole);
 }
 
-/// Nodes of one graph may be computed by several.
+/// Different machines may compute the nodes of one graph.
 #[test]
 fn constants_are_those_of_who_computes_the_node() {
     struct Doubled;

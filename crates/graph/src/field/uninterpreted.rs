@@ -1,7 +1,7 @@
-//! Operators without a rule: functions of all that they are given, of which nothing else is known.
+//! Operators without a rule, treated as uninterpreted functions of all their operands.
 //!
-//! Two nodes have the same results where operator, attributes and operands are the same, and look random beside each other
-//! else. So nothing is taken for granted of the operator but that it is a function.
+//! Two nodes have the same results if operator, attributes and operands are equal. Otherwise their
+//! results are pseudorandom and unrelated. The only assumption is that the operator is a function.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use npukit_numeric::{Element, Tensor, TensorData};
 use super::{FieldTensor, Operand, key};
 use crate::ir::{Graph, Node, ValueId};
 
-/// The results of a node, in the shapes that the graph has for them.
+/// Returns the results of a node, in the shapes recorded in the graph.
 pub(super) fn apply(graph: &Graph, node: &Node, operands: &[Operand]) -> Vec<Operand> {
     let all = operands.iter().map(digest);
-    // Names of attributes and their numbers: what is printed for readers may leave some out.
+    // Debug output has all attributes with their names; the display form may omit some.
     let all = Element::hashed(key(&format!("{:?}", node.op)), all);
     let result = |(number, &id): (u64, _)| {
         let shape = graph.shape(id).to_vec();
@@ -24,8 +24,8 @@ pub(super) fn apply(graph: &Graph, node: &Node, operands: &[Operand]) -> Vec<Ope
     (0..).zip(&node.outputs).map(result).collect()
 }
 
-/// Whether a node computes with what are no floats: the laws of the field are not theirs, since they wrap around, and their
-/// quotients are rounded.
+/// Whether a node computes with types other than floats. The laws of the field do not hold for
+/// integers, which wrap around and round quotients.
 pub(super) fn is_of_integers(graph: &Graph, node: &Node, operands: &[Operand]) -> bool {
     let is_float = |&id: &ValueId| graph.value(id).info.element.is_float();
     let is_constant = |operand: &Operand| matches!(operand, Operand::Constant(_));
@@ -34,7 +34,8 @@ pub(super) fn is_of_integers(graph: &Graph, node: &Node, operands: &[Operand]) -
     !is_known && (!variables.all(|(id, _)| is_float(id)) || !node.outputs.iter().all(is_float))
 }
 
-/// An element for all that an operand is: constants are told from elements, and shapes from each other.
+/// Returns an element that depends on the whole operand. It distinguishes constants from elements,
+/// and shapes from each other.
 fn digest(operand: &Operand) -> Element {
     let shape = || operand.shape().iter().map(|&size| Element::from_integer(size as i64));
     match operand {
@@ -50,12 +51,12 @@ fn digest(operand: &Operand) -> Element {
     }
 }
 
-/// The bits of a constant's numbers: what is no number has some, too.
+/// Returns the bits of a constant's numbers; NaN and infinities have bits, too.
 fn numbers(tensor: &Tensor) -> Vec<Element> {
     let element = |bits: i64| Element::from_integer(bits);
     match tensor.data() {
         TensorData::F32(numbers) => numbers.iter().map(|x| element(x.to_bits().into())).collect(),
-        // No integer of the field is as long: in halves.
+        // Field elements are shorter than 64 bits: split into halves.
         TensorData::I64(numbers) => {
             numbers.iter().flat_map(|x| [x >> 32, x & 0xffff_ffff].map(element)).collect()
         }

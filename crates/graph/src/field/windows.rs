@@ -1,11 +1,11 @@
-//! Operators of several elements at once: pooling, reductions, and functions that nothing is known of.
+//! Operators on several elements at once: pooling, reductions, and uninterpreted functions.
 
 use npukit_numeric::Element;
 
 use super::{FieldTensor, NoImage, Operands, key};
 use crate::op::{Op, Operator, Reduce, ReduceKind, Resize, Window};
 
-/// The results of an operator of several elements; none of another.
+/// Returns the results of an operator on several elements; `None` for any other operator.
 pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
     let result = match op {
         Op::MaxPool(pool) => pooled(&pool.window, operands, |_, elements| {
@@ -27,7 +27,7 @@ pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<Field
     Some(result.map(|tensor| vec![tensor]))
 }
 
-/// What `combine` makes of each window, given its row and column, and its elements of a channel.
+/// Applies `combine` to each window: its row and column, and its elements of one channel.
 fn pooled(
     window: &Window,
     operands: &Operands<'_>,
@@ -73,7 +73,7 @@ fn reduced(reduce: &Reduce, operands: &Operands<'_>) -> Result<FieldTensor, NoIm
     Ok(FieldTensor { shape: reduce.result_shape(&x.shape), elements })
 }
 
-/// The sum of each sample's taps times the product of their weights, which is rounded once.
+/// Sums each sample's taps times the product of their weights, which is rounded once.
 fn resized(resize: &Resize, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let x = operands.field(0)?;
     let &[images, height, width, channels] = &x.shape[..] else { return Err(NoImage::Operator) };
@@ -98,19 +98,19 @@ fn resized(resize: &Resize, operands: &Operands<'_>) -> Result<FieldTensor, NoIm
     Ok(FieldTensor { shape: vec![images, rows.len(), columns.len(), channels], elements })
 }
 
-/// A function of all elements along `axes`, which are neighbours: each result
-/// depends on all of them, in whatever order, and on its own.
+/// Applies an uninterpreted function to all elements along `axes`, which are adjacent. Each result
+/// depends on all of them, in any order, and on its own element.
 fn hashed(op: &Op, axes: std::ops::Range<usize>, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let x = operands.field(0)?;
     let sizes = |axes: &[usize]| axes.iter().product::<usize>();
     let (outer, inner) = (sizes(&x.shape[..axes.start]), sizes(&x.shape[axes.end..]));
     let count = sizes(&x.shape[axes]);
-    // Not its axes, which are those of the operand.
+    // The key omits the axes, which depend on the operand.
     let key = key(op.name());
     let mut elements = x.elements.clone();
     for group in 0..outer * inner {
         let at = |i: usize| (group / inner.max(1) * count + i) * inner + group % inner.max(1);
-        // Whatever their order.
+        // Independent of the order.
         let all = (0..count).map(|i| Element::hashed(key, [x.elements[at(i)]])).sum();
         (0..count).for_each(|i| elements[at(i)] = Element::hashed(key, [all, x.elements[at(i)]]));
     }

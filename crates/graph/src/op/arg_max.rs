@@ -1,4 +1,4 @@
-//! Where the largest or smallest elements are.
+//! ArgMax and ArgMin: index of the largest or smallest element.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -8,21 +8,21 @@ use super::reduce::reduced;
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The position along `axis` of the largest or smallest element, as a 64-bit integer from 0. The result has the
-/// operand's shape without `axis`, or with size 1 there.
+/// The index along `axis` of the largest or smallest element, as a 64-bit integer. The result has
+/// the operand's shape without `axis`, or with size 1 there.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArgMax {
-    /// Whether the smallest is wanted (ArgMin), not the largest.
+    /// Whether to find the smallest element (ArgMin) instead of the largest.
     pub smallest: bool,
-    /// The axis, from 0, below the number of axes.
+    /// The axis, counted from 0; less than the number of axes.
     pub axis: usize,
-    /// Whether the axis stays, with size 1.
+    /// Whether the result keeps the axis, with size 1.
     pub keep_dims: bool,
-    /// Whether the last of equal elements counts, not the first.
+    /// Whether to return the last of equal elements instead of the first.
     pub select_last: bool,
 }
 
-/// The name says which element: `ArgMin { axis: 1, keep_dims: true, select_last: false }`.
+/// Formats with the operator name: `ArgMin { axis: 1, keep_dims: true, select_last: false }`.
 impl std::fmt::Debug for ArgMax {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct(self.name());
@@ -44,7 +44,7 @@ impl Operator for ArgMax {
         if shape[self.axis] == 0 {
             return Err(OpError::Size {
                 op: self.name(),
-                what: "size of the axis, if not more,",
+                what: "minimum size of the axis",
                 expected: 1,
                 found: 0,
             });
@@ -86,7 +86,7 @@ impl ArgMax {
             .collect()
     }
 
-    /// Whether `new`, which comes later, takes the place of `best`.
+    /// Whether `new`, which comes later, replaces `best`.
     fn is_better<T: PartialOrd>(&self, new: T, best: T) -> bool {
         (if self.smallest { new < best } else { new > best }) || self.select_last && new == best
     }

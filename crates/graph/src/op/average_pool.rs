@@ -8,13 +8,13 @@ use super::pooling::{infer_pool, pool};
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
 
-/// The mean of each window. Operand: `[n, h, w, c]`; result: `[n, oh, ow, c]`, `[oh, ow]` as [`Window::output`] gives
-/// them. GlobalAveragePool is imported as a window of the whole image.
+/// The mean of each window. Operand: `[n, h, w, c]`; result: `[n, oh, ow, c]`, with `[oh, ow]` from
+/// [`Window::output`]. GlobalAveragePool is imported as a window of the whole image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AveragePool {
-    /// The windows over rows and columns.
+    /// Windows over rows and columns.
     pub window: Window,
-    /// Divides by the whole kernel even where the window hangs over the edge into the padding.
+    /// Whether to divide by the whole kernel even if the window extends into the padding.
     pub count_include_pad: bool,
 }
 
@@ -43,9 +43,11 @@ impl Operator for AveragePool {
 }
 
 impl AveragePool {
-    /// What the sum of the window at `[row, column]` of the result is divided by, over an image
-    /// of `[h, w]`: the taps on the image, with `count_include_pad` also those on its padding.
-    /// Taps that `ceil_mode` pushes beyond the padding never count. At least 1.
+    /// Returns the divisor of the window sum at `[row, column]` of the result, over an image of
+    /// `[h, w]`.
+    ///
+    /// It is the number of taps on the image and, with `count_include_pad`, on its padding. Taps
+    /// that `ceil_mode` moves beyond the padding are never included. At least 1.
     pub fn divisor(&self, position: [usize; 2], image: [usize; 2]) -> usize {
         let taps = [0, 1].map(|axis| {
             let span = self.window.span(axis, position[axis], image[axis]);

@@ -1,4 +1,4 @@
-//! Batch normalisation in inference form.
+//! Batch normalization in inference form.
 
 use npukit_numeric::Tensor;
 use rayon::prelude::*;
@@ -10,10 +10,11 @@ use crate::ir::{Value, ValueInfo};
 use crate::product::block;
 
 /// `(x - mean) / sqrt(var + epsilon) * scale + bias` over the last axis.
+///
 /// Operands: `x [.., c]`, `scale [c]`, `bias [c]`, `mean [c]`, `var [c]`; result: `[.., c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchNormalization {
-    /// Added to the variance, before the root.
+    /// Added to the variance, before the square root.
     #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }
@@ -54,9 +55,8 @@ impl Operator for BatchNormalization {
 }
 
 impl BatchNormalization {
-    /// The normalisation of each channel as a factor and an addend:
-    /// `scale / sqrt(var + epsilon)` and `bias - mean * factor`, in `f64`. The parameters have
-    /// one element per channel.
+    /// Returns the normalization of each channel as a factor and an addend: `scale / sqrt(var +
+    /// epsilon)` and `bias - mean * factor`, in `f64`. The parameters have one element per channel.
     pub fn factors(&self, scale: &[f32], bias: &[f32], mean: &[f32], var: &[f32]) -> Vec<[f64; 2]> {
         let channel = |(((&scale, &bias), &mean), &var): (((&f32, &f32), &f32), &f32)| {
             let factor = f64::from(scale) / (f64::from(var) + f64::from(self.epsilon)).sqrt();

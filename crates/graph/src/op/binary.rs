@@ -1,4 +1,4 @@
-//! Element-wise operators of two operands, with NumPy broadcasting.
+//! Elementwise operators of two operands, with NumPy broadcasting.
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// What becomes of a pair of elements.
+/// Function of a pair of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BinaryKind {
-    /// Sum.
+    /// Sum of the pair.
     Add,
-    /// Difference.
+    /// First element minus the second.
     Sub,
-    /// Product.
+    /// Product of the pair.
     Mul,
     /// Quotient; integers truncate towards zero.
     Div,
@@ -23,21 +23,22 @@ pub enum BinaryKind {
     Mod,
     /// Remainder with the sign of the dividend.
     Fmod,
-    /// The larger; a NaN wins.
+    /// The larger element; NaN if either is NaN.
     Max,
-    /// The smaller; a NaN wins.
+    /// The smaller element; NaN if either is NaN.
     Min,
 }
 
-/// Combines two operands of one element type element by element, with NumPy broadcasting: shapes are aligned at the
-/// last axis, and an axis of size 1 is repeated. The result has the common shape.
+/// Combines two operands of one element type element by element, with NumPy broadcasting: shapes
+/// are aligned at the last axis, and an axis of size 1 is repeated. The result has the common
+/// shape.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Binary {
-    /// What becomes of a pair of elements.
+    /// Function of a pair of elements.
     pub kind: BinaryKind,
 }
 
-/// The kind says all: `Add`.
+/// Formats as the kind only: `Add`.
 impl std::fmt::Debug for Binary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.kind.fmt(f)
@@ -71,7 +72,7 @@ impl Operator for Binary {
         if let (Some(l), Some(r)) = (left.as_f32(), right.as_f32())
             && left.shape() == right.shape()
         {
-            // The usual case, in which nothing is repeated.
+            // The usual case, without broadcasting.
             return Ok(vec![build(self, shape, TensorData::F32(self.floats(l, r)))?]);
         }
         let spread = |tensor: &Tensor| spread(tensor, shape);
@@ -132,8 +133,8 @@ impl Binary {
     }
 }
 
-/// The arithmetic of integers as they are held: it wraps around, and so does that of narrower types,
-/// whose lower bits it gets right.
+/// Arithmetic of integers as stored: it wraps around. The lower bits are also right for narrower
+/// types.
 struct Integers<T> {
     add: fn(T, T) -> T,
     sub: fn(T, T) -> T,
@@ -153,7 +154,7 @@ const I64: Integers<i64> = Integers {
     floor_remainder: |l, r| match (r, l.checked_rem(r)) {
         (0, _) => None,
         (_, Some(rest)) if rest != 0 && (rest < 0) != (r < 0) => Some(rest + r),
-        // Default: the one quotient that overflows, by -1, leaves no rest.
+        // Default: the only quotient that overflows, by -1, has remainder 0.
         (_, rest) => Some(rest.unwrap_or(0)),
     },
     remainder: |l, r| if r == 0 { None } else { Some(l.wrapping_rem(r)) },
@@ -169,7 +170,7 @@ const I32: Integers<i32> = Integers {
     floor_remainder: |l, r| match (r, l.checked_rem(r)) {
         (0, _) => None,
         (_, Some(rest)) if rest != 0 && (rest < 0) != (r < 0) => Some(rest + r),
-        // Default: the one quotient that overflows, by -1, leaves no rest.
+        // Default: the only quotient that overflows, by -1, has remainder 0.
         (_, rest) => Some(rest.unwrap_or(0)),
     },
     remainder: |l, r| if r == 0 { None } else { Some(l.wrapping_rem(r)) },
@@ -177,7 +178,7 @@ const I32: Integers<i32> = Integers {
     min: i32::min,
 };
 
-/// What is left of `l` after whole multiples of `r`, with the sign of `r`.
+/// Returns the remainder of `l` divided by `r`, with the sign of `r`.
 fn floor_remainder(l: f32, r: f32) -> f32 {
     match l % r {
         0.0 => 0f32.copysign(r),

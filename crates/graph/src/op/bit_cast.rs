@@ -1,4 +1,4 @@
-//! The same bits as elements of another type.
+//! Reinterpretation of bits as another element type.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Takes the bits of each element for those of another type of as many bits; the shape stays. 64-bit floats, which are
-/// held in single precision, are refused.
+/// Reinterprets the bits of each element as another type of the same width; the shape stays. 64-bit
+/// floats, which are stored in single precision, are refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BitCast {
     /// Element type of the result.
@@ -52,7 +52,7 @@ impl Operator for BitCast {
                 TensorData::F32(words.map(|word| f32::from_bits(word as u32)).collect())
             }
             (TensorData::I64(_), _) => TensorData::I64(words.map(|word| word as i64).collect()),
-            // Upper bits are cut off, and signs brought back, where the result gets its type.
+            // Conversion to the result type cuts off upper bits and restores signs.
             (TensorData::I32(_), _) => TensorData::I32(words.map(|word| word as i32).collect()),
             (TensorData::Bool(_), _) => TensorData::Bool(words.map(|word| word as u8 != 0).collect()),
         };

@@ -1,4 +1,4 @@
-//! Integers combined bit by bit, with NumPy broadcasting.
+//! Bitwise operators of two integer operands, with NumPy broadcasting.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -8,25 +8,26 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// What becomes of a pair of integers.
+/// Function of a pair of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BitwiseKind {
     /// The bits that are set in both.
     And,
-    /// The bits that are set in one or both.
+    /// The bits that are set in at least one.
     Or,
     /// The bits that are set in exactly one.
     Xor,
-    /// The bits of the first, as many places higher as the second says; zeros come after.
+    /// The bits of the first shifted left by the second; zeros fill.
     ShiftLeft,
-    /// The bits of the first, as many places lower as the second says; zeros come after, or copies of the sign.
+    /// The bits of the first shifted right by the second; zeros fill, or the sign of signed
+    /// integers.
     ShiftRight,
 }
 
-/// Combines two operands of integers of one type bit by bit, with NumPy broadcasting.
+/// Combines two integer operands of one type bit by bit, with NumPy broadcasting.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bitwise {
-    /// What becomes of each pair.
+    /// Function of each pair.
     pub kind: BitwiseKind,
 }
 
@@ -41,7 +42,7 @@ const INTEGERS: &[ElementType] = &[
     ElementType::U8,
 ];
 
-/// The name says all but the direction of a shift: `BitShift { kind: ShiftLeft }`.
+/// Formats as the name; a shift includes its direction: `BitShift { kind: ShiftLeft }`.
 impl std::fmt::Debug for Bitwise {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.kind {
@@ -81,7 +82,7 @@ impl Operator for Bitwise {
             (TensorData::I32(l), TensorData::I32(r)) => {
                 TensorData::I32(zip(l, &r, |l, r| self.kind.apply(l.into(), r.into(), bits) as i32))
             }
-            // Integers of one type: so says inference.
+            // Inference ensures integers of one type.
             (_, data) => data,
         };
         Ok(vec![build(self, shape, data)?])
@@ -97,8 +98,8 @@ impl Operator for Bitwise {
 }
 
 impl BitwiseKind {
-    /// The result before what is beyond the type's `bits` is cut off. A shift by a number that is negative or as many
-    /// places as there are bits leaves none of them.
+    /// Returns the result before it is cut to the type's `bits`. A shift by a negative number, or
+    /// by `bits` or more, shifts out all bits.
     fn apply(self, left: i64, right: i64, bits: usize) -> i64 {
         let places = u32::try_from(right).ok().filter(|&places| (places as usize) < bits);
         match self {
@@ -106,7 +107,7 @@ impl BitwiseKind {
             Self::Or => left | right,
             Self::Xor => left ^ right,
             Self::ShiftLeft => places.map_or(0, |places| left << places),
-            // Unsigned numbers are held as what they are, never below 0.
+            // Unsigned numbers are stored as they are, never below 0.
             Self::ShiftRight => places.map_or(left >> 63, |places| left >> places),
         }
     }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ir::Graph;
 
-/// A graph within an operator. Two are equal when they are one.
+/// A graph inside an operator. Two bodies are equal only if they are the same object.
 #[derive(Clone)]
 pub struct Body(pub Arc<Graph>);
 
-/// How large it is: its nodes have a text of their own.
+/// Formats only the size: the nodes are printed separately.
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} nodes", self.0.nodes.len())
@@ -23,15 +23,15 @@ impl PartialEq for Body {
     }
 }
 
-/// Only the evaluator computes a body: no artifact has one.
+/// Only the evaluator computes a body: artifacts never contain one.
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-        Err(serde::ser::Error::custom("a graph within an operator is not written to artifacts"))
+        Err(serde::ser::Error::custom("a graph inside an operator cannot be written to an artifact"))
     }
 }
 
 impl<'de> Deserialize<'de> for Body {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(serde::de::Error::custom("a graph within an operator is not read from artifacts"))
+        Err(serde::de::Error::custom("a graph inside an operator cannot be read from an artifact"))
     }
 }

@@ -1,4 +1,4 @@
-//! What element-wise operators of several operands share: NumPy's broadcasting.
+//! NumPy broadcasting, shared by elementwise operators of several operands.
 
 use npukit_numeric::{Tensor, TensorData};
 
@@ -6,7 +6,7 @@ use super::operands::{Operands, map_data};
 use super::{OpError, Operator};
 use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
-/// The shape that all operands broadcast to.
+/// Returns the shape that all operands broadcast to.
 pub(super) fn common_shape(op: &dyn Operator, operands: &Operands<'_>) -> Result<Vec<usize>, OpError> {
     (1..operands.len()).try_fold(operands.shape(0).to_vec(), |left, i| {
         let right = operands.shape(i);
@@ -14,7 +14,7 @@ pub(super) fn common_shape(op: &dyn Operator, operands: &Operands<'_>) -> Result
     })
 }
 
-/// The elements repeated to `shape`, to which the tensor broadcasts.
+/// Returns the elements of `tensor` broadcast to `shape`.
 pub(super) fn spread(tensor: &Tensor, shape: &[usize]) -> TensorData {
     if tensor.shape() == shape {
         return tensor.data().clone();

@@ -9,22 +9,23 @@ use crate::ir::{Value, ValueInfo};
 
 /// Converts to another element type; the shape stays.
 ///
-/// Floats lose their fraction; what 64 (or, for types held so, 32) bits cannot hold becomes its
-/// nearest value there, and integers that the type cannot hold lose upper bits. The standard
-/// leaves the first open.
+/// Floats are truncated. A float that does not fit 64 bits (32 for types stored so) becomes the
+/// nearest value that does; the standard leaves this undefined. Integers that the type cannot hold
+/// lose their upper bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cast {
     /// Element type of the result.
     pub to: ElementType,
-    /// Whether floats beyond the range of an 8-bit type become its last value, rather than
-    /// infinity or NaN.
+    /// Whether floats beyond the range of an 8-bit type become its last value, instead of infinity
+    /// or NaN.
     pub saturate: bool,
-    /// How floats become powers of two ([`ElementType::F8E8M0`]).
+    /// Rounding of floats to powers of two ([`ElementType::F8E8M0`]).
     pub rounding: Rounding,
 }
 
 impl Cast {
-    /// A conversion to `to` with the standard's defaults: it saturates, powers of two round up.
+    /// Creates a conversion to `to` with the standard's defaults: saturating, with powers of two
+    /// rounded up.
     pub fn new(to: ElementType) -> Self {
         Self { to, saturate: true, rounding: Rounding::Up }
     }
@@ -59,19 +60,19 @@ impl Operator for Cast {
     }
 }
 
-/// A float as one of the type that `cast` makes.
+/// Rounds a float to the target type of `cast`.
 pub(super) fn round(value: f32, cast: &Cast) -> f32 {
     match (cast.to, cast.to.small_float()) {
         (ElementType::F8E8M0, Some(format)) => {
             format.decode(encode_power_of_two(value, cast.saturate, cast.rounding).into())
         }
-        // The attribute speaks of 8-bit types only.
+        // The attribute applies only to 8-bit types.
         (to, Some(format)) => format.round(value, cast.saturate && to.bits() <= 8),
         (_, None) => value,
     }
 }
 
-/// The elements held in another way.
+/// Converts the elements to another storage type.
 fn held_as(data: &TensorData, storage: Storage) -> TensorData {
     match data {
         TensorData::F32(x) => convert(x, storage, |x| x, |x| x as i64, |x| x as i32, |x| x != 0.0),

@@ -1,4 +1,4 @@
-//! Clamping.
+//! Clamping of elements to a range.
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ use crate::ir::{Value, ValueInfo};
 /// `min(max(x, min), max)`; Relu6 is `Clip` from 0 to 6. Absent bounds are infinite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clip {
-    /// Lower bound; minus infinity for none.
+    /// Lower bound; minus infinity if absent.
     #[serde(with = "npukit_numeric::any_float")]
     pub min: f32,
-    /// Upper bound, which wins where the bounds cross; infinity for none.
+    /// Upper bound; infinity if absent. It wins if the bounds cross.
     #[serde(with = "npukit_numeric::any_float")]
     pub max: f32,
 }
@@ -43,7 +43,7 @@ impl Operator for Clip {
         let operand = tensor(self, inputs, 0)?;
         let data = match operand.data() {
             TensorData::F32(x) => TensorData::F32(clamp(x, self.min, self.max)),
-            // The casts saturate, so that an infinite bound does not bind.
+            // The casts saturate, so that an infinite bound has no effect.
             TensorData::I64(x) => TensorData::I64(clamp(x, self.min as i64, self.max as i64)),
             TensorData::I32(x) => TensorData::I32(clamp(x, self.min as i32, self.max as i32)),
             TensorData::Bool(x) => TensorData::Bool(x.clone()),
@@ -60,7 +60,7 @@ impl Operator for Clip {
     }
 }
 
-/// The upper bound wins where the bounds cross; a NaN passes.
+/// Clamps values; the upper bound wins if the bounds cross, and NaN is kept.
 fn clamp<T: Copy + PartialOrd>(values: &[T], min: T, max: T) -> Vec<T> {
     let raise = |x: T| if x < min { min } else { x };
     let lower = |x: T| if x > max { max } else { x };

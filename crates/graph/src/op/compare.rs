@@ -8,10 +8,11 @@ use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// What is asked of a pair of elements. A NaN is neither equal to, nor greater or less than, anything.
+/// Relation between a pair of elements. A NaN is neither equal to, nor greater or less than, any
+/// element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompareKind {
-    /// Whether they are equal; also of truth values.
+    /// Whether they are equal; also defined for booleans.
     Equal,
     /// Whether the first is greater.
     Greater,
@@ -35,14 +36,14 @@ impl CompareKind {
     }
 }
 
-/// Compares two operands element by element; the results are truth values.
+/// Compares two operands element by element; the results are booleans.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compare {
-    /// What is asked of each pair of elements.
+    /// Relation to test for each pair of elements.
     pub kind: CompareKind,
 }
 
-/// The name says all: `Less`.
+/// Formats as the name only: `Less`.
 impl std::fmt::Debug for Compare {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
@@ -79,7 +80,7 @@ impl Operator for Compare {
             (TensorData::I64(l), TensorData::I64(r)) => zip(l, &r, |l, r| self.kind.holds(l, r)),
             (TensorData::I32(l), TensorData::I32(r)) => zip(l, &r, |l, r| self.kind.holds(l, r)),
             (TensorData::Bool(l), TensorData::Bool(r)) => zip(l, &r, |l, r| self.kind.holds(l, r)),
-            // Types agree: so says inference.
+            // Inference ensures equal types.
             _ => Vec::new(),
         };
         Ok(vec![build(self, shape, TensorData::Bool(data))?])

@@ -1,4 +1,4 @@
-//! Concatenation.
+//! Concatenation along an axis.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -10,11 +10,11 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
-/// Joins its operands, at least one, along an axis; they have one element type and agree in the sizes of all other
-/// axes.
+/// Concatenates its operands, at least one, along an axis. They have the same element type and the
+/// same sizes along all other axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Concat {
-    /// The axis, from 0, below the number of axes.
+    /// The axis, counted from 0; less than the number of axes.
     pub axis: usize,
 }
 
@@ -73,7 +73,7 @@ fn empty_like(data: &TensorData) -> TensorData {
     map_data!(data, values => Vec::with_capacity(values.len()))
 }
 
-/// Appends a part of `source`, whose type is that of `target`.
+/// Appends a part of `source`, which has the type of `target`.
 fn append(target: &mut TensorData, source: &TensorData, part: Range<usize>) {
     match (target, source) {
         (TensorData::F32(target), TensorData::F32(source)) => target.extend_from_slice(&source[part]),

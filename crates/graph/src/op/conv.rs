@@ -12,17 +12,18 @@ use crate::ir::{Value, ValueInfo};
 use crate::product::{Layout, PackedMatrix, block};
 use crate::shape::elements;
 
-/// Convolution. Operands: `x [n, h, w, ci]`, `weights [kh, kw, ci / group, co]`, optionally
-/// `bias [co]`; result `[n, oh, ow, co]`.
+/// Convolution. Operands: `x [n, h, w, ci]`, `weights [kh, kw, ci / group, co]`, optionally `bias
+/// [co]`; result `[n, oh, ow, co]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conv {
-    /// Steps down and right, at least 1.
+    /// Vertical and horizontal stride, at least 1.
     pub strides: [usize; 2],
-    /// Distance of taps down and right, at least 1, which is dense.
+    /// Vertical and horizontal distance of taps, at least 1 (dense).
     pub dilations: [usize; 2],
-    /// Zero rows above, columns left, rows below, columns right (`auto_pad` is resolved on import).
+    /// Zero padding: rows above, columns left, rows below, columns right (`auto_pad` is resolved on
+    /// import).
     pub pads: [usize; 4],
-    /// Number of groups the channels are divided into, at least 1; divides `ci` and `co`.
+    /// Number of channel groups, at least 1; divides `ci` and `co`.
     pub group: usize,
 }
 
@@ -65,14 +66,14 @@ impl Operator for Conv {
 }
 
 impl Conv {
-    /// The windows that a kernel of `[kh, kw]` slides over the image.
+    /// Returns the windows of a kernel of `[kh, kw]` over the image.
     pub fn window(&self, kernel: [usize; 2]) -> Window {
         let Self { strides, dilations, pads, .. } = *self;
         Window { kernel, strides, dilations, pads, ceil_mode: false }
     }
 }
 
-/// A convolution of known sizes, over images one after the other.
+/// A convolution of known sizes, over consecutive images.
 struct Problem<'a> {
     conv: &'a Conv,
     window: Window,
@@ -95,13 +96,14 @@ impl Problem<'_> {
         }
     }
 
-    /// Visits the taps that fall on the image for pixel `pixel` of the result (counted over all
-    /// images): the tap's position in the kernel and the first element of the operand under it.
+    /// Visits the taps on the image for result pixel `pixel` (counted over all images). Calls
+    /// `visit` with the tap's position in the kernel and the index of the first operand element
+    /// under it.
     fn taps(&self, pixel: usize, mut visit: impl FnMut(usize, usize)) {
         self.window.taps(pixel, self.image, self.output, |tap, pixel| visit(tap, pixel * self.channels));
     }
 
-    /// One filter per channel: a product of matrices would be one column wide.
+    /// Computes one filter per channel: a matrix product would have a single column.
     fn depthwise(&self, data: &[f32], weights: &[f32], out: &mut [f32]) {
         let taps = self.window.kernel[0] * self.window.kernel[1];
         let block = block(out.len() / self.channels, taps * self.channels);
@@ -118,7 +120,7 @@ impl Problem<'_> {
         });
     }
 
-    /// One group, as a product of windows and weights.
+    /// Computes one group, as a product of windows and weights.
     fn dense(&self, index: usize, data: &[f32], weights: &[f32], out: &mut [f32]) {
         let group = self.conv.group;
         let (channels, filters) = (self.channels / group, self.filters / group);
@@ -133,7 +135,7 @@ impl Problem<'_> {
         });
     }
 
-    /// The windows of `pixels` in group `index`, a row each, which `unrolled` has room for.
+    /// Returns the windows of `pixels` in group `index`, one per row, using `unrolled` as a buffer.
     fn windows<'a>(
         &self,
         index: usize,
@@ -143,7 +145,7 @@ impl Problem<'_> {
     ) -> Rows<'a, f32> {
         let channels = self.channels / self.conv.group;
         if self.window == Window::plain([1, 1], [1, 1]) {
-            // A window is a pixel of the operand.
+            // Each window is a single pixel of the operand.
             let values = &data[pixels.start * self.channels + index * channels..];
             return Rows { values, pitch: self.channels, count: pixels.len() };
         }

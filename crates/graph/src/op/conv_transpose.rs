@@ -11,25 +11,27 @@ use crate::ir::{Value, ValueInfo};
 use crate::product::{Layout, PackedMatrix};
 use crate::shape::elements;
 
-/// Transposed convolution: each element of the operand adds the kernel, times itself, to the
-/// result at its position times the stride. Operands: `x [n, h, w, ci]`,
-/// `weights [kh, kw, ci / group, co]`, optionally `bias [co]`; result `[n, oh, ow, co]` with
-/// `oh = (h - 1) * stride + (kh - 1) * dilation + 1 + output_padding - pads`.
+/// Transposed convolution: each element of the operand adds the kernel, times itself, to the result
+/// at its position times the stride.
 ///
-/// The weights lie as those of [`Conv`](super::Conv) do: the output channels come last, and
-/// output channel `o` takes the input channels of its group alone.
+/// Operands: `x [n, h, w, ci]`, `weights [kh, kw, ci / group, co]`, optionally `bias [co]`; result
+/// `[n, oh, ow, co]` with `oh = (h - 1) * stride + (kh - 1) * dilation + 1 + output_padding -
+/// pads`.
+///
+/// The weights have the layout of [`Conv`](super::Conv): the output channels come last, and output
+/// channel `o` uses only the input channels of its group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConvTranspose {
-    /// Distance of kernels in the result, down and right, at least 1.
+    /// Vertical and horizontal distance of kernels in the result, at least 1.
     pub strides: [usize; 2],
-    /// Distance of taps down and right, at least 1, which is dense.
+    /// Vertical and horizontal distance of taps, at least 1 (dense).
     pub dilations: [usize; 2],
-    /// Rows above, columns left, rows below, columns right that are cut off the result
+    /// Rows above, columns left, rows below, columns right that are cropped from the result
     /// (`auto_pad` and `output_shape` are resolved on import).
     pub pads: [usize; 4],
     /// Rows below and columns right that the result has beyond the last kernel.
     pub output_padding: [usize; 2],
-    /// Number of groups the channels are divided into, at least 1; divides `ci` and `co`.
+    /// Number of channel groups, at least 1; divides `ci` and `co`.
     pub group: usize,
 }
 
@@ -69,11 +71,12 @@ impl Operator for ConvTranspose {
 }
 
 impl ConvTranspose {
-    /// Rows and columns of the result for an image of `[h, w]` and a kernel of `[kh, kw]`.
+    /// Returns rows and columns of the result for an image of `[h, w]` and a kernel of `[kh, kw]`.
     ///
     /// # Errors
     ///
-    /// A stride, dilation or kernel of 0; sizes beyond any tensor's; pads that cut off more than there is.
+    /// A stride, dilation or kernel of 0; a size beyond the limit of tensors; pads that crop more
+    /// than the whole result.
     pub fn output(&self, image: [usize; 2], kernel: [usize; 2]) -> Result<[usize; 2], OpError> {
         let attributes = [("strides", self.strides), ("dilations", self.dilations), ("kernel", kernel)];
         for (attribute, values) in attributes {
@@ -100,32 +103,32 @@ impl ConvTranspose {
                 size: all,
                 before: -(before as isize),
                 after: -(after as isize),
-                reason: "that crops more than there is",
+                reason: "that crops more than the whole axis",
             }),
         }
     }
 
-    /// The taps of a kernel of `kernel` rows (`axis` 0) or columns (`axis` 1) that take element
-    /// `index` of the operand into a result with `size` of them. The attributes must be valid
-    /// ([`ConvTranspose::output`]).
+    /// Returns the taps of a kernel of `kernel` rows (`axis` 0) or columns (`axis` 1) that map
+    /// element `index` of the operand into a result of `size` elements. The attributes must be
+    /// valid ([`ConvTranspose::output`]).
     pub fn taps(&self, axis: usize, index: usize, kernel: usize, size: usize) -> Range<usize> {
         let (start, step) = (index * self.strides[axis], self.dilations[axis]);
         let below = |limit: usize| limit.saturating_sub(start).div_ceil(step).min(kernel);
         below(self.pads[axis])..below(self.pads[axis] + size)
     }
 
-    /// Row (`axis` 0) or column (`axis` 1) of the result to which tap `tap` takes element `index`;
-    /// `None` when that is cut off a result with `size` of them.
+    /// Returns the row (`axis` 0) or column (`axis` 1) of the result to which tap `tap` maps
+    /// element `index`. `None` if it is cropped from a result of `size` elements.
     pub fn target(&self, axis: usize, index: usize, tap: usize, size: usize) -> Option<usize> {
         let position = index * self.strides[axis] + tap * self.dilations[axis];
         position.checked_sub(self.pads[axis]).filter(|&position| position < size)
     }
 }
 
-/// Pixels of the operand taken at a time: bounds the memory for their products.
+/// Number of operand pixels processed at a time; bounds the memory for their products.
 const PIXELS: usize = 64;
 
-/// A transposed convolution of known sizes, over images one after the other.
+/// A transposed convolution of known sizes, over consecutive images.
 struct Problem<'a> {
     conv: &'a ConvTranspose,
     /// Rows and columns of the operand.
@@ -138,7 +141,7 @@ struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    /// Adds everything to `out`.
+    /// Adds all products to `out`.
     fn spread(&self, data: &[f32], weights: &[f32], out: &mut [f32]) {
         let group = self.conv.group;
         if group == self.channels && group == self.filters {
@@ -149,14 +152,14 @@ impl Problem<'_> {
         }
     }
 
-    /// The taps of the kernel, row by row.
+    /// Returns the taps of the kernel, row by row.
     fn taps(&self) -> impl Iterator<Item = [usize; 2]> {
         let [rows, columns] = self.kernel;
         (0..rows).flat_map(move |row| (0..columns).map(move |column| [row, column]))
     }
 
-    /// Where tap `[ky, kx]` takes pixel `pixel` of the operand (counted over all images): the
-    /// first element of a pixel of the result.
+    /// Returns the index of the first element of the result pixel to which tap `[ky, kx]` maps
+    /// operand pixel `pixel` (counted over all images).
     fn target(&self, pixel: usize, [ky, kx]: [usize; 2]) -> Option<usize> {
         let ([height, width], [rows, columns]) = (self.image, self.output);
         let y = self.conv.target(0, pixel / width % height, ky, rows)?;
@@ -164,7 +167,7 @@ impl Problem<'_> {
         Some(((pixel / (height * width) * rows + y) * columns + x) * self.filters)
     }
 
-    /// One filter per channel: a product of matrices would be one column wide.
+    /// Computes one filter per channel: a matrix product would have a single column.
     fn depthwise(&self, data: &[f32], weights: &[f32], out: &mut [f32]) {
         for (pixel, operand) in data.chunks(self.channels).enumerate() {
             for (tap, weights) in self.taps().zip(weights.chunks(self.channels)) {
@@ -177,7 +180,8 @@ impl Problem<'_> {
         }
     }
 
-    /// One group: for each tap the product of pixels and weights, added where the tap takes it.
+    /// Computes one group: for each tap, the product of pixels and weights, added at the tap's
+    /// target.
     fn dense(&self, index: usize, data: &[f32], weights: &[f32], out: &mut [f32]) {
         let group = self.conv.group;
         let (channels, filters) = (self.channels / group, self.filters / group);

@@ -1,4 +1,4 @@
-//! Sums and products of what comes before, along an axis.
+//! Cumulative sums and products along an axis.
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use super::operands::{NUMBERS, Operands, build, infer_tensors, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The sum (or product) of each element and those before it along `axis`. The shape stays.
+/// The sum (or product) of each element and all previous ones along `axis`. The shape stays.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cumulative {
-    /// The axis, from 0.
+    /// The axis, counted from 0.
     pub axis: usize,
-    /// Whether the product is wanted (CumProd), not the sum.
+    /// Whether to multiply (CumProd) instead of to add.
     pub product: bool,
-    /// Whether the element itself is left out.
+    /// Whether to leave out the element itself.
     pub exclusive: bool,
-    /// Whether those after an element count, not those before.
+    /// Whether to start at the end of the axis.
     pub reverse: bool,
 }
 
-/// The name says what is computed: `CumSum { axis: 1, exclusive: false, reverse: false }`.
+/// Formats with the operator name: `CumSum { axis: 1, exclusive: false, reverse: false }`.
 impl std::fmt::Debug for Cumulative {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct(self.name());
@@ -52,7 +52,7 @@ impl Operator for Cumulative {
             (TensorData::I64(x), true) => TensorData::I64(self.scan(x, shape, 1, i64::wrapping_mul)),
             (TensorData::I32(x), false) => TensorData::I32(self.scan(x, shape, 0, i32::wrapping_add)),
             (TensorData::I32(x), true) => TensorData::I32(self.scan(x, shape, 1, i32::wrapping_mul)),
-            // Numbers only: so says inference.
+            // Inference ensures numbers.
             (data, _) => data.clone(),
         };
         Ok(vec![build(self, shape, data)?])

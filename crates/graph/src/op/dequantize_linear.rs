@@ -1,4 +1,4 @@
-//! Quantised numbers to real ones.
+//! Conversion of quantized integers to floats.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,16 @@ use super::quantisation::{Granularity, QUANTISED, scale_types};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `(x - zero point) * scale`. Operands: `x`, `scale` and, optional, `zero point` of the type of
-/// `x` and the shape of `scale`, which is as for [`QuantizeLinear`](super::QuantizeLinear).
+/// `(x - zero point) * scale`. Operands: `x`, `scale` and optionally `zero point`, with the type of
+/// `x` and the shape of `scale`. The shape of `scale` is as for
+/// [`QuantizeLinear`](super::QuantizeLinear).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DequantizeLinear {
-    /// Type of the result, a float.
+    /// Type of the result, a float type.
     pub to: ElementType,
-    /// The axis that scales differ on, from 0; of no meaning where there is one scale.
+    /// Axis along which scales differ, counted from 0; ignored for a single scale.
     pub axis: usize,
-    /// Places on the axis that share a scale; 0 when scales are not in blocks.
+    /// Number of elements along the axis that share a scale; 0 if scales are not blocked.
     pub block: usize,
 }
 
@@ -53,7 +54,8 @@ impl Operator for DequantizeLinear {
         Ok(vec![build(self, &infos[0].shape, data)?])
     }
 
-    /// Scales keep their shape: what moves transpositions has to see that there is one for all.
+    /// True for all scales: a pass that moves a transposition across must check that there is only
+    /// one scale.
     fn broadcasts(&self) -> bool {
         true
     }

@@ -7,9 +7,9 @@ use super::operands::{Operands, build_floats, floats, infer_tensors, result, ten
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The determinant of each matrix of the last two axes, which have the same size.
+/// The determinant of each square matrix in the last two axes.
 ///
-/// By elimination with the largest pivot of each column, in `f64`, rounded once.
+/// Computed by elimination with partial pivoting, in `f64`, rounded once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Det;
 
@@ -45,7 +45,7 @@ fn determinant(matrix: &[f32], size: usize) -> f64 {
     let mut product = 1.0;
     for column in 0..size {
         let largest = |best: usize, row: usize| {
-            // A NaN, which compares with nothing, is taken: it is in the result.
+            // A NaN compares false, so it becomes the pivot and reaches the result.
             if rows[row][column].abs() <= rows[best][column].abs() { best } else { row }
         };
         let pivot = (column + 1..size).fold(column, largest);

@@ -11,39 +11,40 @@ use crate::ir::{Value, ValueInfo};
 
 /// `X[k] = sum over n of x[n] e^(-2 pi i k n / length)` along an axis.
 ///
-/// The operand `[.., 1]` is real, `[.., 2]` complex: real and imaginary parts beside each other, as in the result
-/// `[.., 2]`.
+/// An operand `[.., 1]` is real, `[.., 2]` complex: real and imaginary parts are adjacent, as in
+/// the result `[.., 2]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dft {
-    /// The axis, from 0; not the last one.
+    /// The axis, counted from 0; not the last one.
     pub axis: usize,
-    /// Points of the transform: more of them than the operand has are zeros, fewer are its first.
+    /// Number of points. The operand is zero-padded or cut to this length.
     pub length: usize,
-    /// The exponent is positive and the sum is divided by the length.
+    /// Whether the exponent is positive and the sum is divided by the length.
     pub inverse: bool,
-    /// Only the first `length / 2 + 1` are given, of which those of a real operand consist.
+    /// Whether only the first `length / 2 + 1` points are returned, which determine the rest for a
+    /// real operand.
     pub onesided: bool,
 }
 
 impl Dft {
-    /// How many of the results are given.
+    /// Returns the number of result points.
     pub fn results(&self) -> usize {
         if self.onesided { self.length / 2 + 1 } else { self.length }
     }
 
-    /// `e^(-2 pi i number / length)`, or its conjugate for the inverse.
+    /// Returns `e^(-2 pi i number / length)`, or its conjugate for the inverse.
     pub fn root(&self, number: usize) -> [f64; 2] {
         let angle = TAU * (number % self.length.max(1)) as f64 / self.length.max(1) as f64;
         let (sin, cos) = angle.sin_cos();
         [cos, if self.inverse { sin } else { -sin }]
     }
 
-    /// The transform of complex points, in `f64`.
+    /// Transforms complex points, in `f64`.
     fn transform(&self, points: &[[f64; 2]], roots: &[[f64; 2]]) -> Vec<[f64; 2]> {
         let factor = if self.inverse { 1.0 / self.length as f64 } else { 1.0 };
         let point = |k: usize| {
             let terms = points.iter().enumerate().map(|(n, [re, im])| {
-                // In 128 bits, lest the product of two indices overflows.
+                // In 128 bits, so that the product of two indices does not overflow.
                 let [cos, sin] = roots[(k as u128 * n as u128 % self.length as u128) as usize];
                 [re * cos - im * sin, re * sin + im * cos]
             });
@@ -67,7 +68,7 @@ impl Operator for Dft {
             return Err(OpError::Axis { op: self.name(), axis: self.axis, rank: last });
         }
         if !matches!(shape[last], 1 | 2) {
-            operands.size("parts of the operand's numbers, 1 or 2", 2, shape[last])?;
+            operands.size("size of the last axis, if not 1,", 2, shape[last])?;
         }
         let refused = |attribute, found: String, legal| {
             Err(OpError::Attribute { op: self.name(), attribute, found, legal })
@@ -108,7 +109,7 @@ impl Operator for Dft {
         build_floats(self, &infos, out)
     }
 
-    /// Where the parts of numbers stay the last axis.
+    /// Only if the parts of the numbers stay the last axis.
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
         let axis = perm.iter().position(|&axis| axis == self.axis)?;
         let last = perm.len().checked_sub(1)?;
@@ -132,7 +133,7 @@ mod tests {
 
     fn run(op: &Dft, x: &Tensor) -> (Vec<usize>, Vec<f32>) {
         let y = op.eval(&[x]).unwrap().remove(0);
-        // What is 0 may differ by rounding of sines.
+        // Rounded sines may leave small errors instead of zeros.
         let rounded = y.as_f32().unwrap().iter().map(|x| (x * 1024.0).round() / 1024.0 + 0.0).collect();
         (y.shape().to_vec(), rounded)
     }

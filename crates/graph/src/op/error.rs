@@ -1,4 +1,4 @@
-//! Why an operator cannot take its operands or attributes: [`OpError`].
+//! Errors of operators about their operands or attributes: [`OpError`].
 
 mod eval;
 
@@ -6,231 +6,231 @@ use npukit_numeric::{ElementError, ElementType};
 
 pub use eval::EvalError;
 
-/// Why an operator cannot take its operands or attributes. Axes count from 0.
+/// Reason why an operator rejects its operands or attributes. Axes count from 0.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum OpError {
     /// Too few or too many operands.
     #[error("{op} takes {} operands, found {found}", span(*least, *most))]
     OperandCount {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// Fewest operands it takes.
+        /// Minimum number of operands.
         least: usize,
-        /// Most operands it takes.
+        /// Maximum number of operands.
         most: usize,
-        /// Operands found.
+        /// Actual number of operands.
         found: usize,
     },
-    /// Names given for results differ in number from the results.
+    /// The number of result names differs from the number of results.
     #[error("{op} has {expected} results, but {found} names were given for them")]
     ResultCount {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// Results it has.
+        /// Number of results.
         expected: usize,
-        /// Names given.
+        /// Number of names.
         found: usize,
     },
-    /// An operand's elements have a type that the operator does not take.
-    #[error("{op}: elements of the {operand} are {found:?}, legal are {legal:?}")]
+    /// An operand has an element type that the operator does not support.
+    #[error("{op}: elements of the {operand} are {found:?}, but must be one of {legal:?}")]
     ElementType {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// Which operand.
+        /// Name of the operand.
         operand: &'static str,
-        /// Its element type.
+        /// Element type of the operand.
         found: ElementType,
-        /// The types the operator takes there.
+        /// Supported types.
         legal: Vec<ElementType>,
     },
     /// An operand has too few or too many axes.
     #[error("{op}: the {operand} must have {} axes, found shape {shape:?}", span(*least, *most))]
     Rank {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// Which operand.
+        /// Name of the operand.
         operand: &'static str,
-        /// Fewest axes.
+        /// Minimum number of axes.
         least: usize,
-        /// Most axes.
+        /// Maximum number of axes.
         most: usize,
-        /// The operand's shape.
+        /// Shape of the operand.
         shape: Vec<usize>,
     },
-    /// A size does not match the one that other operands or attributes ask for.
+    /// A size does not match what other operands or attributes require.
     #[error("{op}: {what} must be {expected}, found {found}")]
     Size {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// What has the size.
+        /// Description of the size.
         what: &'static str,
-        /// The size asked for.
+        /// Required size.
         expected: usize,
-        /// The size found.
+        /// Actual size.
         found: usize,
     },
     /// A size is not a multiple of another.
     #[error("{op}: {what} {found} must be a positive multiple of {divisor}")]
     Multiple {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// What has the size.
+        /// Description of the size.
         what: &'static str,
-        /// The size found.
+        /// Actual size.
         found: usize,
-        /// What must divide it.
+        /// Required divisor of the size.
         divisor: usize,
     },
-    /// Shapes that neither agree nor broadcast.
+    /// Two shapes neither agree nor broadcast.
     #[error("{op}: shapes {left:?} and {right:?} do not fit together")]
     Shapes {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
         /// Shape of the first operand.
         left: Vec<usize>,
-        /// Shape of the other.
+        /// Shape of the second operand.
         right: Vec<usize>,
     },
     /// An axis that the operand does not have, or one out of place.
     #[error("{op}: axis {axis} is not one of the {rank} axes of the operand")]
     Axis {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// The axis.
+        /// Number of the axis, from 0.
         axis: usize,
         /// Number of axes of the operand.
         rank: usize,
     },
-    /// A list of axes that is not a permutation.
+    /// A list of axes is not a permutation.
     #[error("{op}: {perm:?} is not a permutation of the {rank} axes of the operand")]
     Permutation {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// The list.
+        /// List of axes.
         perm: Vec<usize>,
         /// Number of axes of the operand.
         rank: usize,
     },
-    /// An attribute outside its legal range.
-    #[error("{op}: {attribute} is {found}, legal is {legal}")]
+    /// An attribute is outside its legal range.
+    #[error("{op}: {attribute} is {found}, must be {legal}")]
     Attribute {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// The attribute.
+        /// Name of the attribute.
         attribute: &'static str,
-        /// Its value, as text.
+        /// Value, as text.
         found: String,
-        /// What is legal.
+        /// Legal values.
         legal: &'static str,
     },
-    /// A window that does not fit into the padded image.
+    /// A window does not fit into the padded image.
     #[error(
-        "a window reaching over {reach} {} does not fit into {padded} (padding included)",
+        "a window over {reach} {} does not fit into {padded} (including padding)",
         if *axis == 0 { "rows" } else { "columns" }
     )]
     WindowTooLarge {
         /// 0 for rows, 1 for columns.
         axis: usize,
-        /// Elements from the first to the last tap, both included.
+        /// Number of elements from the first to the last tap, inclusive.
         reach: usize,
         /// Size of the padded image.
         padded: usize,
     },
-    /// A part that reaches beyond its axis.
-    #[error("{op}: {length} elements from {start} in steps of {step} leave axis {axis} of size {size}")]
+    /// A range extends beyond its axis.
+    #[error("{op}: {length} elements from {start} in steps of {step} exceed axis {axis} of size {size}")]
     Range {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// The axis.
+        /// Number of the axis, from 0.
         axis: usize,
         /// Size of the axis.
         size: usize,
-        /// First element.
+        /// Index of the first element.
         start: usize,
         /// Number of elements.
         length: usize,
-        /// Distance of elements.
+        /// Distance between elements.
         step: isize,
     },
-    /// Padding that crops too much, or that needs elements that are not there.
+    /// Padding crops too much, or needs elements that do not exist.
     #[error("{op}: padding by {before} and {after} is not possible on axis {axis} of size {size}: {reason}")]
     Padding {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// The axis.
+        /// Number of the axis, from 0.
         axis: usize,
         /// Size of the axis.
         size: usize,
-        /// Elements to add in front.
+        /// Number of elements to add at the start; negative to crop.
         before: isize,
-        /// Elements to add after.
+        /// Number of elements to add at the end; negative to crop.
         after: isize,
-        /// What stands against it.
+        /// Reason why the padding is impossible.
         reason: &'static str,
     },
-    /// An index outside its axis.
-    #[error("{op}: index {index} is outside axis {axis}, legal is -{size} to {size} exclusive")]
+    /// An index is outside its axis.
+    #[error("{op}: index {index} is outside axis {axis}; the legal range is -{size} to {size} exclusive")]
     Index {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// The axis.
+        /// Number of the axis, from 0.
         axis: usize,
-        /// The index.
+        /// Value of the index.
         index: i64,
         /// Size of the axis.
         size: usize,
     },
-    /// A result that its type does not have.
+    /// The elements of a result do not fit its type.
     #[error("{op}: {error}")]
     Element {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// What stands against it.
+        /// Error of the elements.
         error: ElementError,
     },
-    /// An integer divided by zero.
+    /// An integer is divided by zero.
     #[error("{op}: element {position} divides an integer by zero")]
     DivisionByZero {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
         /// Position of the divisor among the elements of the result.
         position: usize,
     },
-    /// What an operator repeats cannot be computed.
+    /// The body of a loop or scan cannot be computed.
     #[error("{op}: {error}")]
     Body {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// What went wrong within it.
+        /// Error inside the body.
         error: Box<EvalError>,
     },
-    /// A value that has another shape within a repetition than around it, or after a round than before.
-    #[error("{op}: operand {index} has shape {expected:?} and {found:?} in a round")]
+    /// A value has another shape inside a body than outside it, or after an iteration than before.
+    #[error("{op}: operand {index} has shape {expected:?}, but {found:?} in an iteration")]
     Carried {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// Which operand.
+        /// Index of the operand.
         index: usize,
-        /// Its shape.
+        /// Shape of the operand.
         expected: Vec<usize>,
-        /// Its shape within.
+        /// Shape inside the body.
         found: Vec<usize>,
     },
-    /// A repetition that does not end.
-    #[error("{op}: it goes on after {limit} rounds")]
+    /// A loop does not end.
+    #[error("{op}: still running after {limit} iterations")]
     Endless {
-        /// The operator.
+        /// Name of the operator.
         op: &'static str,
-        /// Most rounds computed.
+        /// Maximum number of iterations.
         limit: i64,
     },
-    /// A tensor of absurd size.
-    #[error("shape {shape:?} is beyond the {limit} elements a tensor may have")]
+    /// A tensor is too large.
+    #[error("shape {shape:?} exceeds the limit of {limit} elements")]
     TooLarge {
-        /// The shape.
+        /// Shape of the tensor.
         shape: Vec<usize>,
-        /// Most elements.
+        /// Maximum number of elements.
         limit: usize,
     },
 }

@@ -1,5 +1,5 @@
-//! Operators in files: every reader and writer goes through JSON's values, so that the code for all operators and their
-//! attributes is there once, rather than once for each format and each program that has one.
+//! Operators in files. All readers and writers go through JSON values, so that the code for the
+//! operators and their attributes exists once, not once for each format and program.
 
 use serde::de::Error as _;
 use serde::ser::Error as _;
@@ -21,7 +21,8 @@ impl<'de> Deserialize<'de> for Op {
     }
 }
 
-/// The same with every float in as few digits as tell it from the next `f32`, of which all attributes are.
+/// Returns the value with every float in the fewest digits that identify the `f32`; all float
+/// attributes are `f32`.
 fn shortest(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::Number(short(&number).unwrap_or(number)),
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
     use crate::op::{Clip, Gemm, Softmax, Transpose};
 
-    /// As derived code writes it to a text, without a value between.
+    /// Serializes with derived code directly, without an intermediate value.
     struct Direct<'a>(&'a Op);
 
     impl Serialize for Direct<'_> {

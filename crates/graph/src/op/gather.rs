@@ -1,4 +1,4 @@
-//! Picking slices by index.
+//! Selection of slices by index.
 
 use npukit_numeric::{ElementType, Tensor};
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,12 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Picks slices of the first operand along `axis` by the integers of the second, which may be negative and then count
-/// from the end of the axis. The shape of the second operand takes the place of `axis` in that of the first.
+/// Selects slices of the first operand along `axis` by the integers of the second. Negative
+/// integers count from the end of the axis. In the result's shape, the shape of the second operand
+/// replaces `axis`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gather {
-    /// The axis of the first operand, from 0.
+    /// Axis of the first operand, counted from 0.
     pub axis: usize,
 }
 
@@ -48,7 +49,7 @@ impl Operator for Gather {
 }
 
 impl Gather {
-    /// The indices as positions on an axis of `size` elements.
+    /// Returns the indices as positions on an axis of `size` elements.
     fn positions(&self, indices: &[i64], size: usize) -> Result<Vec<usize>, OpError> {
         indices.iter().map(|&index| position(self, self.axis, index, size)).collect()
     }

@@ -1,4 +1,4 @@
-//! Picking elements by an index each.
+//! Selection of single elements by index.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,15 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Picks an element of the first operand for each integer of the second, which says where it is along `axis`; along
-/// the other axes it is where the integer itself is. Negative integers count from the end of the axis.
+/// Selects one element of the first operand for each integer of the second. The integer is the
+/// position along `axis`; the other coordinates are the same as for the integer itself. Negative
+/// integers count from the end of the axis.
 ///
-/// Both operands have the same number of axes; the second may be smaller along those that are not `axis`.
+/// Both operands have the same number of axes; the second may be smaller along axes other than
+/// `axis`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatherElements {
-    /// The axis, from 0.
+    /// The axis, counted from 0.
     pub axis: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Picking blocks by tuples of indices.
+//! Selection of blocks by index tuples.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Picks blocks of the first operand by tuples of integers, which lie along the last axis of the second. A tuple says
-/// where the block is along the first axes after `batch_dims`, along which both operands are the same. Negative integers
-/// count from the end of the axis.
+/// Selects blocks of the first operand by tuples of integers along the last axis of the second. A
+/// tuple is the position of a block along the first axes after `batch_dims`, which both operands
+/// have in common. Negative integers count from the end of the axis.
 ///
 /// The result has the shape of the second operand without its last axis, then that of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatherNd {
-    /// How many of the first axes the operands have in common.
+    /// Number of leading axes that the operands have in common.
     pub batch_dims: usize,
 }
 
@@ -42,7 +42,7 @@ impl Operator for GatherNd {
 }
 
 impl GatherNd {
-    /// The shape of a block, once everything fits.
+    /// Returns the shape of a block, after checking the operands.
     fn block<'a>(
         &self,
         operands: &Operands<'_>,

@@ -9,24 +9,24 @@ use crate::ir::{Value, ValueInfo};
 use crate::product::{Layout, PackedMatrix};
 use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
-/// `alpha * A' * B' + beta * C`. Operands: `a [m, k]`, `b [k, n]` (before transposition as the
-/// flags say), optionally `c` broadcast to `[m, n]`; result: `[m, n]`.
+/// `alpha * A' * B' + beta * C`. Operands: `a [m, k]`, `b [k, n]` (after the transpositions that
+/// the flags request), optionally `c` broadcast to `[m, n]`; result: `[m, n]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gemm {
-    /// Factor of the product of matrices.
+    /// Factor of the matrix product.
     #[serde(with = "npukit_numeric::any_float")]
     pub alpha: f32,
-    /// Factor of `c`, where there is one.
+    /// Factor of `c`, if present.
     #[serde(with = "npukit_numeric::any_float")]
     pub beta: f32,
-    /// `a` is stored as `[k, m]`.
+    /// Whether `a` is stored as `[k, m]`.
     pub trans_a: bool,
-    /// `b` is stored as `[n, k]`.
+    /// Whether `b` is stored as `[n, k]`.
     pub trans_b: bool,
 }
 
 impl Gemm {
-    /// Just the product and its addend: no factors, nothing stored transposed.
+    /// The product and its addend only: factors of 1, nothing stored transposed.
     pub const PLAIN: Self = Self { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false };
 }
 
@@ -70,7 +70,7 @@ impl Operator for Gemm {
     }
 }
 
-/// Rows and columns of a matrix, after transposition when it is stored transposed.
+/// Returns rows and columns of a matrix; swapped if it is stored transposed.
 fn sizes(shape: &[usize], transposed: bool) -> [usize; 2] {
     if transposed { [shape[1], shape[0]] } else { [shape[0], shape[1]] }
 }

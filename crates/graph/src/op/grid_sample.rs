@@ -1,4 +1,4 @@
-//! Samples of an image at given places.
+//! Samples of an image at given positions.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,48 +8,49 @@ use super::operands::{Operands, build_floats, floats, infer_tensors, result, ten
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// How a sample between elements is made.
+/// Interpolation between elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SampleMode {
-    /// The nearest element; of two, the one with the even index.
+    /// The nearest element; for two, the one with the even index.
     Nearest,
     /// Linear along each axis.
     Linear,
-    /// A cubic convolution along each axis.
+    /// Cubic convolution along each axis.
     Cubic,
 }
 
-/// What stands beyond the border.
+/// Values outside the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outside {
     /// Zeros.
     Zeros,
-    /// The border's element.
+    /// The nearest border element.
     Border,
-    /// The image again, mirrored at its border.
+    /// The image mirrored at its border.
     Reflection,
 }
 
-/// What coordinates count.
+/// Unit of the coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GridPlaces {
-    /// From -1 to 1, the outer edges of the outermost elements.
+    /// -1 and 1 are the outer edges of the outermost elements.
     Edges,
-    /// From -1 to 1, the centres of the outermost elements (ONNX attribute `align_corners`).
+    /// -1 and 1 are the centers of the outermost elements (ONNX attribute `align_corners`).
     Centres,
-    /// Elements, from 0.
+    /// Element indices, counted from 0.
     Elements,
 }
 
-/// Samples the image axes of `[n, .., c]` at the places that the second operand, `[n, .., k]`, names by a coordinate for
-/// each of the `k` image axes, the last axis first. The result is `[n, .., c]`, with the second's axes in the middle.
+/// Samples the image axes of `[n, .., c]` at the positions in the second operand, `[n, .., k]`: one
+/// coordinate for each of the `k` image axes, the last axis first. The result is `[n, .., c]`, with
+/// the second operand's axes in the middle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GridSample {
-    /// How a sample between elements is made.
+    /// Interpolation between elements.
     pub mode: SampleMode,
-    /// What stands beyond the border.
+    /// Values outside the image.
     pub outside: Outside,
-    /// What coordinates count.
+    /// Unit of the coordinates.
     pub places: GridPlaces,
 }
 
@@ -94,7 +95,7 @@ impl Operator for GridSample {
 }
 
 impl GridSample {
-    /// How many elements a sample of `axes` axes is made of, at most.
+    /// Returns the maximum number of elements that a sample over `axes` axes is computed from.
     pub(crate) fn most_taps(&self, axes: usize) -> u64 {
         let along: u64 = match self.mode {
             SampleMode::Nearest => 1,
@@ -104,7 +105,7 @@ impl GridSample {
         (0..axes).fold(1, |product, _| product.saturating_mul(along))
     }
 
-    /// The pixels of an image of `sizes` that a sample is made of, and their weights.
+    /// Returns the pixels of an image of `sizes` that a sample is computed from, and their weights.
     fn taps(&self, sizes: &[usize], place: &[f32]) -> Vec<(usize, f32)> {
         sizes.iter().zip(place.iter().rev()).fold(vec![(0, 1.0)], |taps, (&size, &coordinate)| {
             let along = self.along(size, coordinate);
@@ -113,9 +114,10 @@ impl GridSample {
         })
     }
 
-    /// The elements along an axis that the sample at a coordinate is made of.
+    /// Returns the elements along an axis that the sample at a coordinate is computed from, and
+    /// their weights.
     fn along(&self, size: usize, coordinate: f32) -> Vec<(usize, f32)> {
-        // What is no number is taken for -1, as PyTorch does.
+        // NaN is treated as -1, as in PyTorch.
         let coordinate = if coordinate.is_nan() { -1.0 } else { coordinate };
         let length = size as f32;
         let (x, border) = match self.places {
@@ -127,8 +129,8 @@ impl GridSample {
         let x = match (self.outside, self.mode) {
             (Outside::Reflection, _) => reflect(x, border),
             (Outside::Border, SampleMode::Nearest | SampleMode::Linear) => x.clamp(0.0, length - 1.0),
-            // Far outside stands one element, or zeros, in any case. Between it and the border the weights of a cubic
-            // convolution are those of the place itself, as PyTorch and ONNX Runtime have them.
+            // Far outside, all taps are the border element or zero in any case. Near the border,
+            // cubic weights use the unclamped position, as in PyTorch and ONNX Runtime.
             (Outside::Border | Outside::Zeros, _) => x.clamp(-4.0, length + 4.0),
         };
         let (low, slope) = (x.floor(), -0.75);
@@ -143,7 +145,8 @@ impl GridSample {
         taps.into_iter().filter_map(|(x, weight)| Some((self.element(x, border, size)?, weight))).collect()
     }
 
-    /// The element that stands at a whole coordinate.
+    /// Returns the index of the element at an integer coordinate; `None` for a zero outside the
+    /// image.
     fn element(&self, x: f32, border: [f32; 2], size: usize) -> Option<usize> {
         let last = size as f32 - 1.0;
         match self.outside {
@@ -154,7 +157,7 @@ impl GridSample {
     }
 }
 
-/// A coordinate thrown back at the borders until it is between them.
+/// Reflects a coordinate at the borders until it is between them.
 fn reflect(x: f32, [low, high]: [f32; 2]) -> f32 {
     let range = high - low;
     if (low..=high).contains(&x) || range <= 0.0 {
@@ -163,6 +166,6 @@ fn reflect(x: f32, [low, high]: [f32; 2]) -> f32 {
     let beyond = if x < low { low - x } else { x - high };
     let turns = (beyond / range).floor();
     let rest = beyond - turns * range;
-    // An even number of turns comes back from the border that was passed.
+    // An even number of reflections returns from the border that was crossed.
     if (turns % 2.0 == 0.0) == (x < low) { low + rest } else { high - rest }
 }

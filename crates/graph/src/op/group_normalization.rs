@@ -1,4 +1,4 @@
-//! Normalisation of groups of channels of each image.
+//! Normalization of channel groups of each image.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias`, with mean and variance of each group of
-/// neighbouring channels over all positions of an image. Operands: `x [n, .., c]`, `scale [c]`,
+/// neighboring channels over all positions of an image. Operands: `x [n, .., c]`, `scale [c]`,
 /// `bias [c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupNormalization {
     /// Number of groups; divides `c`.
     pub groups: usize,
-    /// Added to the variance, before the root.
+    /// Added to the variance, before the square root.
     #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }

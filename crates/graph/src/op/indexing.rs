@@ -1,18 +1,18 @@
-//! What operators share that pick or replace elements by index.
+//! Helpers of operators that select or replace elements by index.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{Operands, map_data};
 use super::{OpError, Operator};
 
-/// Checks that operand 1 holds indices; gives the shapes of the data and of the indices.
+/// Checks that operand 1 holds indices; returns the shapes of the data and of the indices.
 pub(super) fn data_and_indices<'a>(operands: &Operands<'a>) -> Result<(&'a [usize], &'a [usize]), OpError> {
     operands.element(1, "indices", &[ElementType::I64, ElementType::I32])?;
     operands.rank(0, "data", 1, usize::MAX)?;
     Ok((operands.shape(0), operands.rank(1, "indices", 1, usize::MAX)?))
 }
 
-/// The elements of a tensor that inference has seen to hold integers.
+/// Returns the elements of a tensor that inference checked to hold integers.
 pub(super) fn indices(tensor: &Tensor) -> Vec<i64> {
     match tensor.data() {
         TensorData::I64(values) => values.clone(),
@@ -21,14 +21,15 @@ pub(super) fn indices(tensor: &Tensor) -> Vec<i64> {
     }
 }
 
-/// An index as a position on an axis of `size` elements; negative ones count from its end.
+/// Converts an index to a position on an axis of `size` elements; negative indices count from the
+/// end.
 pub(super) fn position(op: &dyn Operator, axis: usize, index: i64, size: usize) -> Result<usize, OpError> {
     let from_start = if index < 0 { index.saturating_add(size as i64) } else { index };
     let position = usize::try_from(from_start).ok().filter(|&position| position < size);
     position.ok_or(OpError::Index { op: op.name(), axis, index, size })
 }
 
-/// Where the elements of `shape` lie, row-major, in a tensor whose neighbours are `strides` apart.
+/// Returns the offsets of the elements of `shape`, row-major, in a tensor with these strides.
 pub(super) fn offsets(shape: &[usize], strides: &[isize]) -> Vec<usize> {
     let axes = shape.iter().zip(strides);
     axes.fold(vec![0], |outer, (&size, &stride)| {
@@ -37,14 +38,15 @@ pub(super) fn offsets(shape: &[usize], strides: &[isize]) -> Vec<usize> {
     })
 }
 
-/// The elements at these positions, in blocks of `length` each.
+/// Returns the elements at these positions, in blocks of `length`.
 pub(super) fn pick(data: &TensorData, starts: &[usize], length: usize) -> TensorData {
     map_data!(data, values => {
         starts.iter().flat_map(|&start| &values[start..start + length]).copied().collect()
     })
 }
 
-/// Where in the data the element of each index along `axis` lies: at the index' own coordinates but for that axis.
+/// Returns the position in the data of the element that each index along `axis` selects. Its other
+/// coordinates are the same as for the index.
 pub(super) fn along_axis(
     op: &dyn Operator,
     axis: usize,
@@ -58,8 +60,8 @@ pub(super) fn along_axis(
     starts.map(|(start, &index)| Ok(start + step * position(op, axis, index, shape[axis])?)).collect()
 }
 
-/// Where in the data the block begins that each tuple of indices, along the last axis of theirs, names: its first axes
-/// after `batch` that are the same for both.
+/// Returns the start in the data of the block that each index tuple selects. Tuples are along the
+/// last axis of the indices; the first `batch` axes are common to both.
 pub(super) fn tuples(
     op: &dyn Operator,
     batch: usize,

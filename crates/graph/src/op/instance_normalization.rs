@@ -1,4 +1,4 @@
-//! Normalisation of each channel of each image.
+//! Normalization of each channel of each image.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::ir::{Value, ValueInfo};
 /// over all positions of an image. Operands: `x [n, .., c]`, `scale [c]`, `bias [c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InstanceNormalization {
-    /// Added to the variance, before the root.
+    /// Added to the variance, before the square root.
     #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }

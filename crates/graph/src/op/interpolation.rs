@@ -1,7 +1,7 @@
-//! Weights of samples between elements.
+//! Weights of interpolated samples.
 
-/// The weight of an element at a distance from a sample, by the cubic convolution whose weights have the slope `slope`
-/// at distance 1; none from distance 2 on.
+/// Returns the weight of an element at a distance from a sample by cubic convolution. The kernel
+/// has slope `slope` at distance 1 and is 0 from distance 2.
 ///
 /// Source: R. G. Keys, "Cubic convolution interpolation for digital image processing", 1981.
 pub(super) fn cubic_weight(distance: f32, slope: f32) -> f32 {

@@ -1,4 +1,4 @@
-//! Which elements are no numbers.
+//! NaN test of each element.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::operands::{Operands, build, floats, infer_tensors, result};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Whether each element is a NaN; the result holds truth values.
+/// Whether each element is a NaN; the result holds booleans.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IsNaN;
 

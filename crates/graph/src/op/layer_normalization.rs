@@ -1,4 +1,4 @@
-//! Normalisation over the trailing axes.
+//! Normalization over the trailing axes.
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::broadcast;
 
-/// `(x - mean) / sqrt(variance + epsilon) * scale + bias`, with mean and variance over the axes
-/// from `axis` on. Operands: `x`, `scale` and, optional, `bias`, which broadcast to those axes.
+/// `(x - mean) / sqrt(variance + epsilon) * scale + bias`, with mean and variance over `axis` and
+/// all following axes. Operands: `x`, `scale` and optionally `bias`, which broadcast to those axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerNormalization {
-    /// First axis normalised over, from 0.
+    /// First axis of the normalization, counted from 0.
     pub axis: usize,
-    /// Added to the variance, before the root.
+    /// Added to the variance, before the square root.
     #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }
@@ -55,13 +55,13 @@ impl Operator for LayerNormalization {
         true
     }
 
-    /// Where the axes normalised over stay in place.
+    /// Only if the normalized axes stay in place.
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
         keeps_trailing(perm, self.axis).then(|| self.clone().into())
     }
 }
 
-/// Checks the operands of a normalisation from `axis` on.
+/// Checks the operands of a normalization over `axis` and all following axes.
 pub(super) fn infer_trailing(op: &dyn Operator, operands: &Operands<'_>, axis: usize) -> Result<(), OpError> {
     let shape = operands.floats(0, "operand", 1, usize::MAX)?;
     operands.axis(0, axis)?;
@@ -75,16 +75,16 @@ pub(super) fn infer_trailing(op: &dyn Operator, operands: &Operands<'_>, axis: u
     Ok(())
 }
 
-/// A scale or bias with an element for each of the trailing axes' positions.
+/// Returns a scale or bias broadcast to the shape of the trailing axes.
 pub(super) fn parameter(tensor: &Tensor, trailing: &[usize]) -> Vec<f32> {
     match spread(tensor, trailing) {
         TensorData::F32(values) => values,
-        // Floats: so says inference.
+        // Inference ensures floats.
         _ => Vec::new(),
     }
 }
 
-/// Whether a permutation leaves the axes from `axis` on in place.
+/// Whether a permutation leaves `axis` and all following axes in place.
 pub(super) fn keeps_trailing(perm: &[usize], axis: usize) -> bool {
     (axis..perm.len()).all(|to| perm[to] == to)
 }

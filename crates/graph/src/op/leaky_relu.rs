@@ -7,7 +7,7 @@ use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `x` where positive, `alpha * x` elsewhere; of floats of any shape.
+/// `x` if positive, `alpha * x` otherwise; for floats of any shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeakyRelu {
     /// Slope of the negative side.

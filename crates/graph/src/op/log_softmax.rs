@@ -7,13 +7,13 @@ use super::softmax::{eval_over, infer_over, maximum, permuted_axes};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `x - max - ln(sum(exp(x - max)))` over the axes from `axis` up to `axis_end` (exclusive); one
-/// axis since opset 13, all trailing ones before.
+/// `x - max - ln(sum(exp(x - max)))` over the axes from `axis` to `axis_end` (exclusive); one axis
+/// since opset 13, all trailing axes before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogSoftmax {
-    /// First axis summed over, from 0.
+    /// First axis of the sum, counted from 0.
     pub axis: usize,
-    /// One past the last axis summed over.
+    /// One past the last axis of the sum.
     pub axis_end: usize,
 }
 
@@ -36,7 +36,7 @@ impl Operator for LogSoftmax {
     }
 }
 
-/// Normalises the elements `first, first + step, ...` of `block`.
+/// Normalizes the elements `first, first + step, ...` of `block`.
 fn normalise(block: &mut [f32], first: usize, step: usize) {
     let max = maximum(block, first, step);
     let sum = block[first..].iter().step_by(step).fold(0.0, |sum, x| sum + (x - max).exp());

@@ -1,4 +1,4 @@
-//! Truth values combined, with NumPy broadcasting.
+//! Logical operators on booleans, with NumPy broadcasting.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -8,25 +8,25 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// What is asked of a pair of truth values.
+/// Function of a pair of booleans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogicKind {
-    /// Whether both hold.
+    /// True if both are.
     And,
-    /// Whether one or both hold.
+    /// True if at least one is.
     Or,
-    /// Whether exactly one holds.
+    /// True if exactly one is.
     Xor,
 }
 
-/// Combines two operands of truth values element by element, with NumPy broadcasting.
+/// Combines two boolean operands element by element, with NumPy broadcasting.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Logic {
-    /// What is asked of each pair.
+    /// Function of each pair.
     pub kind: LogicKind,
 }
 
-/// The name says all: `And`.
+/// Formats as the name only: `And`.
 impl std::fmt::Debug for Logic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
@@ -56,7 +56,7 @@ impl Operator for Logic {
         let right = spread(tensor(self, inputs, 1)?, shape);
         let data = match (&left, &right) {
             (TensorData::Bool(left), TensorData::Bool(right)) => zip(left, right, self.function()),
-            // Both are truth values: so says inference.
+            // Inference ensures booleans.
             _ => Vec::new(),
         };
         Ok(vec![build(self, shape, TensorData::Bool(data))?])

@@ -1,4 +1,4 @@
-//! A graph computed again and again, as often as values say that are known only then.
+//! Loop: repeated evaluation of a graph, whose number of iterations may be known only at run time.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -9,24 +9,26 @@ use super::{OpError, Operator};
 use crate::eval::evaluate;
 use crate::ir::{Graph, Value, ValueInfo};
 
-/// Most rounds computed: what goes on longer does not end.
+/// Maximum number of iterations; a loop that takes more is considered endless.
 const MAX_ROUNDS: i64 = 1 << 24;
 
-/// Computes its body as long as a condition holds, at most a number of times.
+/// Evaluates its body while a condition holds, at most a given number of times.
 ///
-/// Operands: the number of rounds (an integer), whether there is a first one (a truth value), `carried` values, and what
-/// else the body needs. Results: the carried values after the last round.
+/// Operands: the number of iterations (an integer), the initial condition (a boolean), `carried`
+/// values, and any other values that the body needs. Results: the carried values after the last
+/// iteration.
 ///
-/// The body's inputs are the number of the round, from 0, the condition, and the rest of the operands; its outputs are the
-/// condition of another round and the carried values. With `stacked` rounds, which then is their number, it has more
-/// outputs, and each gives a result more: that of every round, one behind the other along a new first axis.
+/// The body's inputs are the iteration number from 0, the condition, and the rest of the operands.
+/// Its outputs are the next condition and the carried values. With `stacked`, which is then the
+/// number of iterations, the body has more outputs. Each adds a result: its values of all
+/// iterations, concatenated along a new first axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loop {
-    /// What is repeated.
+    /// Graph of one iteration.
     pub body: Body,
-    /// Values that go from one round to the next.
+    /// Number of values passed from one iteration to the next.
     pub carried: usize,
-    /// How many rounds there are, where results are stacked: their number must not depend on the inputs.
+    /// Number of iterations if results are stacked; it must not depend on the inputs.
     pub stacked: Option<usize>,
 }
 
@@ -38,7 +40,7 @@ impl Operator for Loop {
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
         let body: &Graph = &self.body.0;
         let operands = Operands::new(self, inputs, 2 + self.carried, body.inputs.len())?;
-        operands.element(0, "number of rounds", &[ElementType::I64])?;
+        operands.element(0, "number of iterations", &[ElementType::I64])?;
         operands.element(1, "condition", &[ElementType::Bool])?;
         operands.size("number of operands", body.inputs.len(), operands.len())?;
         for (index, &id) in body.inputs.iter().enumerate() {
@@ -67,7 +69,8 @@ impl Operator for Loop {
                 }
                 infos.push(carried.clone());
             } else {
-                // Default: a loop of stacked results knows its rounds, as was just checked.
+                // Default: a loop with stacked results has a known number of iterations, as checked
+                // above.
                 let shape = [&[self.stacked.unwrap_or_default()], info.shape.as_slice()].concat();
                 infos.push(ValueInfo { shape, element: info.element });
             }
@@ -81,7 +84,7 @@ impl Operator for Loop {
             TensorData::I64(rounds) => rounds.first().copied(),
             _ => None,
         };
-        // Default: inference says that the number of rounds is an integer.
+        // Default: inference ensures an integer number of iterations.
         let rounds = rounds.unwrap_or_default();
         let mut state: Vec<Tensor> = inputs.iter().map(|&tensor| tensor.clone()).collect();
         let mut stacks: Vec<Option<TensorData>> = vec![None; infos.len() - self.carried];
@@ -108,12 +111,12 @@ impl Operator for Loop {
     }
 }
 
-/// Whether a condition holds.
+/// Whether a condition is true.
 fn holds(condition: &Tensor) -> bool {
     matches!(condition.data(), TensorData::Bool(values) if values.first() == Some(&true))
 }
 
-/// Puts elements behind those of the rounds before.
+/// Appends elements to the elements of earlier iterations.
 fn push(stack: &mut Option<TensorData>, data: &TensorData) {
     match (stack, data) {
         (stack @ None, data) => *stack = Some(data.clone()),
@@ -121,7 +124,7 @@ fn push(stack: &mut Option<TensorData>, data: &TensorData) {
         (Some(TensorData::I64(stack)), TensorData::I64(data)) => stack.extend(data),
         (Some(TensorData::I32(stack)), TensorData::I32(data)) => stack.extend(data),
         (Some(TensorData::Bool(stack)), TensorData::Bool(data)) => stack.extend(data),
-        // An output has one type in every round.
+        // An output has the same type in every iteration.
         _ => {}
     }
 }

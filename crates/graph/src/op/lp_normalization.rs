@@ -10,13 +10,13 @@ use crate::ir::{Value, ValueInfo};
 /// `x / norm(x)` along an axis; 0 where the norm is 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LpNormalization {
-    /// The axis, from 0, below the number of axes.
+    /// The axis, counted from 0; less than the number of axes.
     pub axis: usize,
-    /// What elements along the axis are divided by.
+    /// Norm to divide by.
     pub norm: Norm,
 }
 
-/// The size of a vector, by which it is divided.
+/// A vector norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Norm {
     /// The sum of magnitudes.

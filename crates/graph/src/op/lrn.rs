@@ -1,4 +1,4 @@
-//! Local response normalisation.
+//! Local response normalization.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,16 @@ use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `x / (bias + alpha / size * s)^beta`, with `s` the sum of squares over `size` neighbouring
-/// channels, of which an even number has one more after than before. Operand: `[.., c]`.
+/// `x / (bias + alpha / size * s)^beta`, with `s` the sum of squares over `size` neighboring
+/// channels. An even number has one more channel after than before. Operand: `[.., c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lrn {
-    /// Channels summed over, itself included; at least 1.
+    /// Number of channels in the sum, including the channel itself; at least 1.
     pub size: usize,
     /// Factor of the sum, before it is divided by `size`.
     #[serde(with = "npukit_numeric::any_float")]
     pub alpha: f32,
-    /// The power that the sum is raised to.
+    /// Exponent of the sum.
     #[serde(with = "npukit_numeric::any_float")]
     pub beta: f32,
     /// Added to the weighted sum of squares.
@@ -42,7 +42,7 @@ impl Operator for Lrn {
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         let infos = infer_tensors(self, inputs)?;
         let data = floats(self, inputs, 0, "operand")?;
-        // Without channels there are no rows either; chunks want a size.
+        // Without channels the tensor is empty, but the chunk size must not be 0.
         let channels = infos[0].shape[infos[0].shape.len() - 1].max(1);
         let row = |row: &[f32]| (0..row.len()).map(|c| self.element(row, c)).collect::<Vec<f32>>();
         let result = data.chunks(channels).flat_map(row).collect();
@@ -51,7 +51,7 @@ impl Operator for Lrn {
 }
 
 impl Lrn {
-    /// Channel `c` of a position whose channels are `row`.
+    /// Computes channel `c` of a position with the channels `row`.
     fn element(&self, row: &[f32], c: usize) -> f32 {
         let first = c.saturating_sub((self.size - 1) / 2);
         let last = c.saturating_add(self.size / 2).min(row.len() - 1);

@@ -9,8 +9,9 @@ use crate::ir::{Value, ValueInfo};
 use crate::product::{Layout, PackedMatrix};
 use crate::shape::{broadcast, broadcast_strides, elements, gather_strided};
 
-/// The product of the matrices of the last two axes, `[.., m, k]` and `[.., k, n]`, to `[.., m, n]`; the axes before
-/// them broadcast. A vector `[k]` is a single row on the left and a single column on the right, and leaves no axis.
+/// The product of the matrices in the last two axes, `[.., m, k]` and `[.., k, n]`, to `[.., m,
+/// n]`; the axes before them broadcast. A vector `[k]` is a single row on the left and a single
+/// column on the right; that axis is removed from the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatMul;
 
@@ -43,14 +44,14 @@ impl Operator for MatMul {
         if data.is_empty() {
             return build_floats(self, &infos, data);
         }
-        let batch = shapes.batch().expect("inference refuses batches that do not fit");
+        let batch = shapes.batch().expect("inference checks that batches broadcast");
         let (lefts, rights) = (matrices(&shapes.left, &batch), matrices(&shapes.right, &batch));
         let a = floats(self, inputs, 0, "first operand")?;
         let b = floats(self, inputs, 1, "second operand")?;
         let Shapes { m, k, n, .. } = shapes;
         let mut packed: Option<(usize, PackedMatrix)> = None;
         for ((left, right), out) in lefts.into_iter().zip(rights).zip(data.chunks_mut(m * n)) {
-            // Batches that share the right matrix, which is the usual case, pack it once.
+            // Batches usually share the right matrix, which is then packed once.
             let matrix = match packed.take() {
                 Some((index, matrix)) if index == right => matrix,
                 _ => PackedMatrix::new(&b[right * k * n..][..k * n], k, n, Layout::row_major(n)),
@@ -62,8 +63,8 @@ impl Operator for MatMul {
     }
 }
 
-/// The operands as stacks of matrices `[.., m, k]` and `[.., depth, n]`; a vector is a single row
-/// on the left and a single column on the right.
+/// Operands as stacks of matrices `[.., m, k]` and `[.., depth, n]`. A vector is a single row on
+/// the left and a single column on the right.
 struct Shapes {
     left: Vec<usize>,
     right: Vec<usize>,
@@ -74,7 +75,7 @@ struct Shapes {
 }
 
 impl Shapes {
-    /// Both shapes have at least one axis.
+    /// Both shapes must have at least one axis.
     fn new(left: &[usize], right: &[usize]) -> Self {
         let (left, m, k) = match left {
             [batch @ .., m, k] => (batch.to_vec(), *m, *k),
@@ -92,7 +93,8 @@ impl Shapes {
     }
 }
 
-/// Which matrix of a stack of shape `own` each element of `batch` reads.
+/// Returns, for each element of `batch`, the index of the matrix that it reads in a stack of shape
+/// `own`.
 fn matrices(own: &[usize], batch: &[usize]) -> Vec<usize> {
     let indices: Vec<usize> = (0..own.iter().product()).collect();
     gather_strided(&indices, 0, batch, &broadcast_strides(own, batch))

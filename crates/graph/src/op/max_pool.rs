@@ -8,11 +8,11 @@ use super::pooling::{infer_pool, pool};
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
 
-/// The largest value of each window, padding left out. Operand: `[n, h, w, c]`; result: `[n, oh, ow, c]`, `[oh, ow]`
-/// as [`Window::output`] gives them.
+/// The largest value of each window, without padding. Operand: `[n, h, w, c]`; result: `[n, oh, ow,
+/// c]`, with `[oh, ow]` from [`Window::output`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaxPool {
-    /// The windows over rows and columns.
+    /// Windows over rows and columns.
     pub window: Window,
 }
 
@@ -30,7 +30,7 @@ impl Operator for MaxPool {
         let shape = tensor(self, inputs, 0)?.shape();
         let data = floats(self, inputs, 0, "operand")?;
         let result = pool(&self.window, data, shape, &infos[0].shape, f32::NEG_INFINITY, |most, x| {
-            // Written so that a NaN passes.
+            // This form keeps NaN.
             if x <= most { most } else { x }
         });
         build_floats(self, &infos, result)

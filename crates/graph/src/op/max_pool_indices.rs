@@ -1,4 +1,4 @@
-//! Where the maxima of windows lie.
+//! Positions of the maxima of pooling windows.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use super::pooling::infer_pool;
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
 
-/// The position of the largest value of each window, the first one of equals: the second result
-/// of ONNX's MaxPool. Operand: `[n, h, w, c]`; result: 64-bit integers `[n, oh, ow, c]`.
+/// The position of the largest value of each window, the first one for equal values: the second
+/// result of ONNX's MaxPool. Operand: `[n, h, w, c]`; result: 64-bit integers `[n, oh, ow, c]`.
 ///
-/// As the standard counts, positions are those of the elements of `[n, c, h, w]`, row-major.
-/// A window that sees nothing but padding gives 0.
+/// As the standard requires, positions are row-major indices into `[n, c, h, w]`. The position of a
+/// window with padding only is 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaxPoolIndices {
-    /// The windows over rows and columns.
+    /// Windows over rows and columns.
     pub window: Window,
-    /// Counts the elements of each image column by column.
+    /// Whether the positions in each image are column-major.
     pub column_major: bool,
 }
 
@@ -49,7 +49,7 @@ impl Operator for MaxPoolIndices {
 }
 
 impl MaxPoolIndices {
-    /// The position for one element `[image, row, column, channel]` of the result.
+    /// Returns the position for one element `[image, row, column, channel]` of the result.
     fn position(&self, data: &[f32], shape: &[usize], [image, row, column, channel]: [usize; 4]) -> i64 {
         let (height, width, channels) = (shape[1], shape[2], shape[3]);
         let (rows, columns) = (self.window.span(0, row, height), self.window.span(1, column, width));
@@ -58,7 +58,7 @@ impl MaxPoolIndices {
             for x in (0..columns.taps.len()).map(|tap| columns.first + tap * self.window.dilations[1]) {
                 let value = data[((image * height + y) * width + x) * channels + channel];
                 let within = if self.column_major { x * height + y } else { y * width + x };
-                // A NaN passes, as in MaxPool.
+                // Keeps NaN, as in MaxPool.
                 if best.is_none_or(|(most, _)| value > most || value.is_nan()) {
                     best = Some((value, (image * channels + channel) * height * width + within));
                 }

@@ -1,4 +1,4 @@
-//! What operators share that bring groups of elements to mean 0 and variance 1.
+//! Helpers of operators that normalize groups of elements to mean 0 and variance 1.
 
 use npukit_numeric::Tensor;
 
@@ -6,7 +6,7 @@ use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Mean and variance of a group; sums in order, in `f32`.
+/// Returns mean and variance of a group, summed in order, in `f32`.
 pub(super) fn moments(values: impl Iterator<Item = f32> + Clone) -> [f32; 2] {
     let count = values.clone().count() as f32;
     let mean = values.clone().fold(0.0, |sum, x| sum + x) / count;
@@ -14,8 +14,8 @@ pub(super) fn moments(values: impl Iterator<Item = f32> + Clone) -> [f32; 2] {
     [mean, squares / count]
 }
 
-/// Checks the operands of a normalisation of images, `x [n, .., c]`, `scale [c]` and `bias [c]`, whose
-/// number of channels passes `check`.
+/// Checks the operands of an image normalization, `x [n, .., c]`, `scale [c]` and `bias [c]`;
+/// `check` checks the number of channels.
 pub(super) fn infer_images(
     op: &dyn Operator,
     inputs: &[&Value],
@@ -30,7 +30,7 @@ pub(super) fn infer_images(
     Ok(vec![operands.info(0).clone()])
 }
 
-/// Computes such a normalisation; `groups` gives the number of groups by that of the channels.
+/// Computes an image normalization; `groups` returns the number of groups for a number of channels.
 pub(super) fn eval_images(
     op: &dyn Operator,
     inputs: &[&Tensor],
@@ -47,8 +47,9 @@ pub(super) fn eval_images(
     build_floats(op, &infos, data)
 }
 
-/// Normalises `[n, .., c]` data of `pixels` positions per image: the channels of an image in `groups`
-/// neighbouring parts, each over all positions, then scales and shifts by channel.
+/// Normalizes `[n, .., c]` data with `pixels` positions per image. The channels of an image form
+/// `groups` groups of neighbors, each normalized over all positions, then scaled and shifted per
+/// channel.
 fn normalise_groups(
     data: &mut [f32],
     [pixels, channels, groups]: [usize; 3],

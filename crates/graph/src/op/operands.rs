@@ -1,4 +1,4 @@
-//! Checks that all operators make of their operands.
+//! Operand checks shared by all operators.
 
 use std::sync::Arc;
 
@@ -28,15 +28,15 @@ pub(super) const NUMBERS: &[ElementType] = &[
     ElementType::U8,
 ];
 
-/// The operands of an operator under inspection. Methods that take an index `i` expect it below
-/// the least number of operands, or below [`Operands::len`].
+/// The operands of an operator to check. Methods that take an index `i` require it to be below the
+/// minimum number of operands, or below [`Operands::len`].
 pub(super) struct Operands<'a> {
     op: &'static str,
     infos: Vec<&'a ValueInfo>,
 }
 
 impl<'a> Operands<'a> {
-    /// Takes `least` to `most` operands of bounded size.
+    /// Checks that there are `least` to `most` operands of bounded size.
     pub(super) fn new(
         op: &dyn Operator,
         inputs: &[&'a Value],
@@ -78,8 +78,8 @@ impl<'a> Operands<'a> {
         Err(OpError::ElementType { op: self.op, operand, found, legal: legal.to_vec() })
     }
 
-    /// Checks that operand `i` holds floats, of the first operand's type where that holds floats
-    /// too, on `least` to `most` axes; gives its shape.
+    /// Checks that operand `i` holds floats on `least` to `most` axes, and returns its shape. If
+    /// the first operand holds floats too, the types must be equal.
     pub(super) fn floats(
         &self,
         i: usize,
@@ -94,7 +94,7 @@ impl<'a> Operands<'a> {
         self.rank(i, operand, least, most)
     }
 
-    /// Checks the number of axes of operand `i`; gives its shape.
+    /// Checks the number of axes of operand `i`, and returns its shape.
     pub(super) fn rank(
         &self,
         i: usize,
@@ -109,7 +109,8 @@ impl<'a> Operands<'a> {
         Ok(shape)
     }
 
-    /// Checks that operand `i` is a vector of `expected` floats, of any type; `what` names its length.
+    /// Checks that operand `i` is a vector of `expected` floats of any type; `what` describes its
+    /// length.
     pub(super) fn vector(
         &self,
         i: usize,
@@ -127,8 +128,8 @@ impl<'a> Operands<'a> {
         if expected == found { Ok(()) } else { Err(OpError::Size { op: self.op, what, expected, found }) }
     }
 
-    /// Checks the operands of a convolution in `group` groups: `x [n, h, w, ci]`, `weights
-    /// [kh, kw, ci / group, co]` and perhaps `bias [co]`; gives the shapes of the first two.
+    /// Checks the operands of a convolution in `group` groups: `x [n, h, w, ci]`, `weights [kh, kw,
+    /// ci / group, co]` and optionally `bias [co]`. Returns the shapes of the first two.
     pub(super) fn convolution(&self, group: usize) -> Result<(&'a [usize], &'a [usize]), OpError> {
         let x = self.floats(0, "operand", 4, 4)?;
         let weights = self.floats(1, "weights", 4, 4)?;
@@ -154,7 +155,8 @@ impl<'a> Operands<'a> {
         Err(OpError::Shapes { op: self.op, left: expected.to_vec(), right: found.to_vec() })
     }
 
-    /// Checks that `indices` has as many axes as `data` and, but along `axis`, no larger sizes.
+    /// Checks that `indices` has the same number of axes as `data` and, except along `axis`, no
+    /// larger sizes.
     pub(super) fn within(&self, axis: usize, data: &[usize], indices: &[usize]) -> Result<(), OpError> {
         let mut sizes = data.iter().zip(indices).enumerate();
         if data.len() == indices.len() && sizes.all(|(i, (size, part))| i == axis || part <= size) {
@@ -163,11 +165,13 @@ impl<'a> Operands<'a> {
         Err(OpError::Shapes { op: self.op, left: data.to_vec(), right: indices.to_vec() })
     }
 
-    /// The number of indices in a tuple, the size of the last axis of `indices`, of which there is one: at most `most`.
+    /// Returns the number of indices in a tuple, the size of the last axis of `indices`. It must be
+    /// at most `most`; `indices` must have an axis.
     pub(super) fn tuple_width(&self, most: usize, indices: &[usize]) -> Result<usize, OpError> {
-        // Default: no axes mean no tuples; whoever asks has counted them.
+        // Default: no axes mean no tuples; the caller checked the number of axes.
         let width = indices.last().copied().unwrap_or_default();
-        let (attribute, legal) = ("size of the last axis of the indices", "at most the axes that are left");
+        let (attribute, legal) =
+            ("size of the last axis of the indices", "at most the number of remaining axes");
         let error = || OpError::Attribute { op: self.op, attribute, found: width.to_string(), legal };
         if width <= most { Ok(width) } else { Err(error()) }
     }
@@ -179,26 +183,26 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// A result of `shape`, its size checked.
+/// Returns a result of `shape`, after checking its size.
 pub(super) fn result(shape: Vec<usize>, element: ElementType) -> Result<Vec<ValueInfo>, OpError> {
     elements(&shape)?;
     Ok(vec![ValueInfo { shape, element }])
 }
 
-/// Infers the results from tensors: every evaluation starts with it, so that what follows may
-/// rely on the operands.
+/// Infers the results from tensors. Every evaluation starts with it, so later code may rely on the
+/// operands.
 pub(super) fn infer_tensors(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Vec<ValueInfo>, OpError> {
     let values: Vec<Value> = inputs.iter().map(|&tensor| as_value(tensor)).collect();
     op.infer(&values.iter().collect::<Vec<_>>())
 }
 
-/// The results inferred, when none of them has an element.
+/// Returns the inferred results if all of them are empty.
 pub(super) fn empty_results(op: &dyn Operator, infos: &[ValueInfo]) -> Result<Vec<Tensor>, OpError> {
     let empty = |info: &ValueInfo| build(op, &info.shape, TensorData::empty(info.element.storage()));
     of_inferred_types(op, infos, infos.iter().map(empty).collect::<Result<_, _>>()?)
 }
 
-/// The results computed, rounded or wrapped to the types inferred.
+/// Rounds or wraps the computed results to the inferred types.
 pub(super) fn of_inferred_types(
     op: &dyn Operator,
     infos: &[ValueInfo],
@@ -210,14 +214,15 @@ pub(super) fn of_inferred_types(
     infos.iter().zip(results).map(typed).collect()
 }
 
-/// The tensor as a value of no name. Only integers can decide a shape: they alone are copied.
+/// Returns the tensor as a value without a name. Only integers are copied, since only they can
+/// determine a shape.
 pub(super) fn as_value(tensor: &Tensor) -> Value {
     let info = ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
     let decides = matches!(tensor.element(), ElementType::I64 | ElementType::I32);
     Value { name: String::new(), info, constant: decides.then(|| Arc::new(tensor.clone())) }
 }
 
-/// The floats of operand `i`.
+/// Returns the floats of operand `i`.
 pub(super) fn floats<'a>(
     op: &dyn Operator,
     inputs: &[&'a Tensor],
@@ -233,24 +238,24 @@ pub(super) fn floats<'a>(
     })
 }
 
-/// Operand `i`.
+/// Returns operand `i`.
 pub(super) fn tensor<'a>(op: &dyn Operator, inputs: &[&'a Tensor], i: usize) -> Result<&'a Tensor, OpError> {
     let count = OpError::OperandCount { op: op.name(), least: i + 1, most: usize::MAX, found: inputs.len() };
     inputs.get(i).copied().ok_or(count)
 }
 
-/// A tensor of the inferred shape.
+/// Builds a tensor of the inferred shape.
 pub(super) fn build(op: &dyn Operator, shape: &[usize], data: TensorData) -> Result<Tensor, OpError> {
     let expected = elements(shape)?;
     Tensor::new(shape.to_vec(), data).map_err(|data| OpError::Size {
         op: op.name(),
-        what: "number of elements computed",
+        what: "number of computed elements",
         expected,
         found: data.len(),
     })
 }
 
-/// The only result, of floats.
+/// Builds the only result, a tensor of floats.
 pub(super) fn build_floats(
     op: &dyn Operator,
     infos: &[ValueInfo],
@@ -259,7 +264,7 @@ pub(super) fn build_floats(
     Ok(vec![build(op, &infos[0].shape, TensorData::F32(data))?])
 }
 
-/// Applies an expression to the elements, whatever their type, keeping the type.
+/// Applies an expression to the elements of any type, keeping the type.
 macro_rules! map_data {
     ($data:expr, $values:ident => $body:expr) => {
         match $data {

@@ -1,4 +1,4 @@
-//! Padding.
+//! Padding and cropping along all axes.
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -7,27 +7,28 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// What fills the new elements.
+/// Values of the added elements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PadMode {
-    /// A value.
+    /// A constant.
     Constant(#[serde(with = "npukit_numeric::any_float")] f32),
     /// The nearest element of the operand.
     Edge,
     /// The operand mirrored at its border elements, which are not repeated.
     Reflect,
-    /// The operand mirrored at its borders: the border elements come twice.
+    /// The operand mirrored at its borders: the border elements appear twice.
     Symmetric,
-    /// The operand again and again, from its other end.
+    /// The operand repeated periodically.
     Wrap,
 }
 
-/// Grows (or, with negative counts, crops) a tensor at both ends of its axes.
+/// Pads (or, with negative numbers, crops) a tensor at both ends of its axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pad {
-    /// Elements added before and after, for each axis; negative numbers remove elements.
+    /// Number of elements added at the start and end of each axis; negative numbers remove
+    /// elements.
     pub pads: Vec<[isize; 2]>,
-    /// What fills the new elements.
+    /// Values of the added elements.
     pub mode: PadMode,
 }
 
@@ -71,11 +72,12 @@ impl Operator for Pad {
 }
 
 impl Pad {
-    /// Size of an axis after padding. Checks that there is something to crop and to mirror.
+    /// Returns the size of an axis after padding. Checks that there are enough elements to crop or
+    /// mirror.
     fn padded_size(&self, axis: usize, size: usize, [before, after]: [isize; 2]) -> Result<usize, OpError> {
         let refuse = |reason| Err(OpError::Padding { op: self.name(), axis, size, before, after, reason });
         let Some(kept) = size.checked_sub(crop(before).saturating_add(crop(after))) else {
-            return refuse("that crops more than there is");
+            return refuse("that crops more than the whole axis");
         };
         let (before, after) = (grow(before), grow(after));
         let most = match self.mode {
@@ -91,8 +93,8 @@ impl Pad {
         Ok(kept.saturating_add(before).saturating_add(after))
     }
 
-    /// For each element of a padded axis, the element of the operand that it copies; `None` where
-    /// the constant stands. `size` and pads are those of an axis that [`Operator::infer`] accepts.
+    /// Returns, for each element of a padded axis, the index of the operand element that it copies;
+    /// `None` for the constant. [`Operator::infer`] must accept `size` and pads.
     pub fn sources(&self, size: usize, [before, after]: [isize; 2]) -> Vec<Option<usize>> {
         let (first, kept) = (crop(before), size - crop(before) - crop(after));
         let last = kept.saturating_sub(1);
@@ -116,17 +118,18 @@ impl Pad {
     }
 }
 
-/// What a negative pad takes away.
+/// Returns the number of elements that a negative pad removes.
 fn crop(pad: isize) -> usize {
     pad.min(0).unsigned_abs()
 }
 
-/// What a positive pad adds.
+/// Returns the number of elements that a positive pad adds.
 fn grow(pad: isize) -> usize {
     pad.max(0).unsigned_abs()
 }
 
-/// The elements at the given positions of each axis, `fill` where one of them is absent.
+/// Returns the elements at the given positions of each axis; `fill` if one of the positions is
+/// `None`.
 fn select<T: Copy>(values: &[T], shape: &[usize], sources: &[Vec<Option<usize>>], fill: T) -> Vec<T> {
     let mut out = Vec::with_capacity(sources.iter().map(Vec::len).product());
     select_axis(Some(values), shape, sources, fill, &mut out);

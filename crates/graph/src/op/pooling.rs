@@ -1,10 +1,10 @@
-//! What the pooling operators share: shapes, and the walk over windows.
+//! Helpers of the pooling operators: shapes, and iteration over windows.
 
 use super::operands::{Operands, result};
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
 
-/// The result `[n, oh, ow, c]` of pooling over `[n, h, w, c]`.
+/// Infers the result `[n, oh, ow, c]` of pooling over `[n, h, w, c]`.
 pub(super) fn infer_pool(
     op: &dyn Operator,
     window: &Window,
@@ -16,8 +16,8 @@ pub(super) fn infer_pool(
     result(vec![shape[0], rows, columns, shape[3]], operands.info(0).element)
 }
 
-/// Combines the elements under each window, channel by channel, beginning with `initial`.
-/// `shape` is `[n, h, w, c]`, `result` what [`infer_pool`] says of it.
+/// Combines the elements under each window, channel by channel, starting with `initial`. `shape` is
+/// `[n, h, w, c]`, `result` the shape from [`infer_pool`].
 pub(super) fn pool(
     window: &Window,
     data: &[f32],

@@ -8,8 +8,8 @@ use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The first operand to the power of the second, which may be of another type of numbers, with NumPy broadcasting.
-/// The result has the type of the first.
+/// The first operand to the power of the second, which may have another numeric type, with NumPy
+/// broadcasting. The result has the type of the first operand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pow;
 
@@ -58,7 +58,8 @@ impl Operator for Pow {
 }
 
 impl Pow {
-    /// The exponent that all elements of a constant second operand are; none where they differ or there are none.
+    /// Returns the common value of a constant exponent tensor; `None` if elements differ or the
+    /// tensor is empty.
     pub fn shared_exponent(exponents: &Tensor) -> Option<f32> {
         let all = as_floats(exponents.data());
         let (&first, others) = all.split_first()?;
@@ -88,7 +89,7 @@ fn as_integers(data: &TensorData) -> Vec<i64> {
     }
 }
 
-/// The first integer 0 to a negative power, if there is one.
+/// Returns the position of the first integer 0 with a negative exponent, if there is one.
 fn zero_to_negative(base: &TensorData, exponent: &TensorData) -> Option<usize> {
     let zeros: Vec<bool> = match base {
         TensorData::I64(values) => values.iter().map(|&value| value == 0).collect(),
@@ -98,18 +99,18 @@ fn zero_to_negative(base: &TensorData, exponent: &TensorData) -> Option<usize> {
     as_floats(exponent).iter().zip(zeros).position(|(&exponent, zero)| zero && exponent < 0.0)
 }
 
-/// A square, by far the most frequent power, is one product on every machine.
+/// A square, the most frequent power, is a single multiplication on every machine.
 fn power(base: f32, exponent: f32) -> f32 {
     if exponent == 2.0 { base * base } else { base.powf(exponent) }
 }
 
-/// An integer to a power that need not be one, without its fraction.
+/// Returns an integer to a float power, truncated.
 fn rounded(base: i64, exponent: f32) -> i64 {
     (base as f64).powf(exponent.into()) as i64
 }
 
-/// An integer to the power of another; it wraps around. Negative powers lose their fraction: only
-/// those of 1 and -1 are not 0.
+/// Returns an integer to an integer power, wrapping around. Negative powers are truncated: only
+/// powers of 1 and -1 are nonzero.
 fn integer(base: i64, exponent: i64) -> i64 {
     match (base, u64::try_from(exponent)) {
         (_, Ok(exponent)) => wrapping_power(base, exponent),
@@ -118,7 +119,7 @@ fn integer(base: i64, exponent: i64) -> i64 {
     }
 }
 
-/// By squaring, as exponents have 64 bits.
+/// By repeated squaring, as exponents have 64 bits.
 fn wrapping_power(mut base: i64, mut exponent: u64) -> i64 {
     let mut power = 1i64;
     while exponent > 0 {

@@ -9,7 +9,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::broadcast;
 
-/// `x` where positive, `slope * x` elsewhere. Operands: `x`, and `slope`, which broadcasts to `x`.
+/// `x` if positive, `slope * x` otherwise. Operands: `x`, and `slope`, which broadcasts to `x`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PRelu;
 

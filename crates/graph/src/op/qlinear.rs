@@ -1,7 +1,8 @@
-//! Operators between integers that stand for real numbers: [`QLinear`].
+//! Quantized operators on integers: [`QLinear`].
 //!
-//! Which order of floats leads to the result's integer is left open by the ONNX standard. It is that of ONNX Runtime 1.31
-//! on x86-64 with AVX2 and FMA, found by all 65,536 pairs of bytes over random scales (`tests/python/quantised.py`).
+//! The ONNX standard leaves the order of the float operations open. This is the order of ONNX
+//! Runtime 1.31 on x86-64 with AVX2 and FMA, determined from all 65,536 pairs of bytes over random
+//! scales (`tests/python/quantised.py`).
 
 mod sums;
 
@@ -14,33 +15,37 @@ use super::{AveragePool, BinaryKind, Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use sums::{Integers, sums};
 
-/// An operator on the real numbers `(q - zero point) * scale`, computed on the integers `q` of 8 bits.
+/// An operator on the real numbers `(q - zero point) * scale`, computed on the 8-bit integers `q`.
 ///
-/// Operands: `q`, `scale` and `zero point` for each operand of `op` but a bias; the bias, an i32 with the scale of the
-/// products; `scale` and `zero point` of the result. One scale is for all; those of weights may be as many as their last
-/// axis has places. All scales are f32, zero points of the type of `q`.
+/// Operands: `q`, `scale` and `zero point` for each operand of `op` except a bias; the bias, an i32
+/// with the scale of the products; `scale` and `zero point` of the result. A single scale applies
+/// to all elements; weights may have one scale per element of their last axis. All scales are f32,
+/// and zero points have the type of `q`.
 ///
-/// - Conv, Gemm, MatMul and AveragePool of a whole image sum `q - zero point` exactly, in 32 bits that wrap; the sum as
-///   f32 times the scales' quotient (an f32) is rounded to an integer, ties to even, before the zero point is added.
+/// - Conv, Gemm, MatMul and AveragePool of a whole image sum `q - zero point` exactly, in wrapping
+///   32-bit integers. The sum as f32 times the scales' quotient (an f32) is rounded to an integer,
+///   ties to even, before the zero point is added.
 /// - Mul: the product as f32 times the quotient, plus the zero point in f32, then rounded.
-/// - AveragePool of smaller windows: the mean of `(q - zero point) * scale` in f32, by the result's scale, plus the zero
-///   point in f32, then rounded.
-/// - AveragePool with the same scale and zero point on both sides that rounds ties away from 0: the mean of `q`, rounded so.
-/// - Add: `fma(a, sa / sy, fma(b, sb / sy, zy - fma(sa / sy, za, sb / sy * zb)))` in f32, then rounded.
+/// - AveragePool of smaller windows: the mean of `(q - zero point) * scale` in f32, divided by the
+///   result's scale, plus the zero point in f32, then rounded.
+/// - AveragePool with the same scale and zero point on both sides that rounds ties away from 0: the
+///   mean of `q`, rounded that way.
+/// - Add: `fma(a, sa / sy, fma(b, sb / sy, zy - fma(sa / sy, za, sb / sy * zb)))` in f32, then
+///   rounded.
 ///
-/// Without the last two operands Conv and MatMul give the sums themselves, i32.
+/// Without the last two operands, Conv and MatMul return the sums, as i32.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct QLinear {
-    /// What is computed: Conv, Gemm (`beta` 1), MatMul, Add, Mul or AveragePool.
+    /// Operator: Conv, Gemm (`beta` 1), MatMul, Add, Mul or AveragePool.
     pub op: Box<Op>,
-    /// Type of the result: i8 or u8; i32 for the sums.
+    /// Type of the result: i8 or u8; i32 for sums.
     pub to: ElementType,
-    /// Whether what is in the middle of two integers becomes the one farther from 0: of AveragePool alone.
+    /// Whether AveragePool rounds ties away from 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub away: bool,
 }
 
-/// Without what is left out in most networks.
+/// Omits attributes that most networks do not use.
 impl std::fmt::Debug for QLinear {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct(self.name());
@@ -55,7 +60,7 @@ impl std::fmt::Debug for QLinear {
 const BYTES: &[ElementType] = &[ElementType::I8, ElementType::U8];
 
 impl QLinear {
-    /// Operands of an operator that have scales; none of an operator that is not computed so.
+    /// Returns the number of operands with scales; `None` for an operator that cannot be quantized.
     pub fn scaled_operands(op: &Op) -> Option<usize> {
         match op {
             Op::Conv(_) | Op::MatMul(_) => Some(2),
@@ -75,7 +80,7 @@ impl QLinear {
         })
     }
 
-    /// Columns of weights, which may have scales of their own.
+    /// Returns the number of columns of weights, which may have separate scales.
     fn columns(&self, weights: &[usize]) -> Option<usize> {
         match (&*self.op, weights) {
             (Op::Binary(_), _) => None,
@@ -90,7 +95,7 @@ impl QLinear {
         self.to != ElementType::I32
     }
 
-    /// Whether there is a bias, among `count` operands.
+    /// Whether there is a bias among `count` operands.
     fn has_bias(&self, count: usize) -> Result<bool, OpError> {
         let least = 3 * self.scaled()? + if self.is_rounded() { 2 } else { 0 };
         let biased = matches!(*self.op, Op::Conv(_) | Op::Gemm(_));
@@ -146,7 +151,7 @@ impl Operator for QLinear {
         let results = self.op.infer(&reals.iter().collect::<Vec<_>>())?;
         let result = results.first().map(|info| info.shape.clone());
         if let (true, Some([.., columns])) = (bias, result.as_deref()) {
-            // As many as the result has columns, or as it has elements.
+            // One per column of the result, or one per element.
             let shape = operands.shape(3 * scaled);
             let last =
                 shape.last().copied().filter(|&last| last != 1 || shape.iter().product::<usize>() != 1);
@@ -200,13 +205,13 @@ fn is_global(pool: &AveragePool, shape: &[usize]) -> bool {
     pool.window.pads == [0; 4] && pool.window.dilations == [1; 2] && pool.window.kernel[..] == shape[1..3]
 }
 
-/// A float of that shape, for the inference of the operator between real numbers.
+/// Returns a float value of that shape, for the inference of the float operator.
 fn real(shape: &[usize]) -> Value {
     let info = ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
     Value { name: String::new(), info, constant: None }
 }
 
-/// The integers of operand `i`.
+/// Returns the integers of operand `i`.
 fn integers<'a>(op: &dyn Operator, inputs: &[&'a Tensor], i: usize) -> Result<&'a [i32], OpError> {
     let tensor = tensor(op, inputs, i)?;
     match tensor.data() {
@@ -237,16 +242,16 @@ impl Scale {
 }
 
 impl QLinear {
-    /// A whole number as one of the result's type.
+    /// Saturates a whole number to the result's type.
     fn saturated(&self, whole: f64) -> i32 {
         let (least, largest) = if self.to == ElementType::I8 { (-128.0, 127.0) } else { (0.0, 255.0) };
         whole.clamp(least, largest) as i32
     }
 
-    /// Sums, columns in the last axis, as integers of the result's type.
+    /// Converts sums, with columns in the last axis, to integers of the result's type.
     fn requantised(&self, op: &Op, sums: &[i32], operands: &[Integers<'_>], result: &Scale) -> Vec<i32> {
         let scale = operands[0].scale(0);
-        // Each quotient as ONNX Runtime's operator makes it, an f32 after each step.
+        // Each quotient as in ONNX Runtime, rounded to f32 after each step.
         let factor = |column: usize| match op {
             Op::AveragePool(pool) => {
                 scale / (result.scale * (pool.window.kernel[0] * pool.window.kernel[1]) as f32)
@@ -263,8 +268,8 @@ impl QLinear {
         sums.iter().enumerate().map(rounded).collect()
     }
 
-    /// The means of windows of integers, ties away from 0, as TensorFlow Lite takes them; of the real numbers where the
-    /// result has another scale.
+    /// Returns the means of windows of integers with ties away from 0, as in TensorFlow Lite. If
+    /// the result has another scale, the means are taken over the real numbers.
     fn means(&self, pool: &AveragePool, x: &Integers<'_>, result: &Scale) -> Result<Vec<i32>, OpError> {
         let is_same = (x.scale(0), x.zero(0)) == (result.scale, result.zero);
         let numbers = if is_same { x.numbers() } else { x.reals() };
@@ -278,7 +283,7 @@ impl QLinear {
         Ok(means.iter().map(|mean| self.saturated(place(mean).round())).collect())
     }
 
-    /// The means of windows, which ONNX Runtime takes of floats.
+    /// Returns the means of windows, which ONNX Runtime computes in floats.
     fn averages(&self, pool: &AveragePool, x: &Integers<'_>, result: &Scale) -> Result<Vec<i32>, OpError> {
         let reals = x.reals();
         let real = build(self, x.tensor.shape(), TensorData::F32(reals))?;
@@ -291,7 +296,7 @@ impl QLinear {
         Ok(means.iter().map(rounded).collect())
     }
 
-    /// Add and Mul.
+    /// Computes Add and Mul.
     fn pointwise(
         &self,
         kind: BinaryKind,
@@ -309,8 +314,8 @@ impl QLinear {
         };
         let spread = |integers: &Integers<'_>| match spread(integers.tensor, shape) {
             TensorData::I32(values) => values,
-            // Inference wants bytes, which are held as i32.
-            _ => unreachable!("bytes are held as i32"),
+            // Inference ensures bytes, which are stored as i32.
+            _ => unreachable!("bytes are stored as i32"),
         };
         let pairs = spread(a).into_iter().zip(spread(b));
         let (sa, sb, zero) = (a.scale(0), b.scale(0), result.zero as f32);

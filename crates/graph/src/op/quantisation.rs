@@ -1,4 +1,4 @@
-//! What QuantizeLinear and DequantizeLinear share: which scale is for which element.
+//! Helpers of QuantizeLinear and DequantizeLinear: which scale applies to which element.
 
 use npukit_numeric::{ElementType, Tensor};
 
@@ -6,7 +6,7 @@ use super::operands::{FLOATS, Operands, as_value};
 use super::{OpError, Operator};
 use crate::ir::Value;
 
-/// Types of quantised values: integers of at most 16 bits, floats of at most 8.
+/// Types of quantized values: integers of at most 16 bits, floats of at most 8.
 pub(super) const QUANTISED: &[ElementType] = &[
     ElementType::I8,
     ElementType::U8,
@@ -25,34 +25,34 @@ pub(super) const QUANTISED: &[ElementType] = &[
     ElementType::F4E2M1,
 ];
 
-/// Types of scales.
+/// Returns the types of scales.
 pub(super) fn scale_types() -> Vec<ElementType> {
     [FLOATS, &[ElementType::F8E8M0]].concat()
 }
 
-/// The scale of each element of a tensor, by position: one for all, one for each place on an axis,
-/// or one for each block of places on it.
+/// Mapping from element positions to scales: one scale for all, one per index on an axis, or one
+/// per block of indices on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Granularity {
     /// Size of the axis.
     size: usize,
-    /// Elements from one place on the axis to the next.
+    /// Distance in elements between neighboring indices on the axis.
     inner: usize,
-    /// Places that share a scale.
+    /// Number of indices that share a scale.
     block: usize,
-    /// Scales along the axis.
+    /// Number of scales along the axis.
     blocks: usize,
-    /// Whether the axes before and after have scales of their own.
+    /// Whether the axes before and after have separate scales.
     blocked: bool,
 }
 
 impl Granularity {
-    /// How a scale (operand 1) and a zero point (operand 2) belong to operand 0. `block` is the
-    /// number of places on `axis` that share a scale, 0 when scales are not in blocks.
+    /// Determines how a scale (operand 1) and a zero point (operand 2) apply to operand 0. `block`
+    /// is the number of indices on `axis` that share a scale; 0 if scales are not blocked.
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit together; an axis that is not there.
+    /// Shapes that do not fit together; an axis that does not exist.
     pub(super) fn new(
         op: &dyn Operator,
         operands: &Operands<'_>,
@@ -65,7 +65,7 @@ impl Granularity {
             left: left.to_vec(),
             right: right.to_vec(),
         };
-        // One scale in an axis of its own is for all, as exporters write it.
+        // A single scale with an axis applies to all elements, as exporters write it.
         let single = |shape: &[usize]| block == 0 && matches!(shape, [] | [1]);
         if operands.len() == 3 {
             let zero_point = operands.shape(2);
@@ -90,7 +90,7 @@ impl Granularity {
         Ok(Self { size: x[axis], inner, block, blocks: scale[axis], blocked: true })
     }
 
-    /// As [`Granularity::new`], of tensors.
+    /// Like [`Granularity::new`], for tensors.
     pub(super) fn of(
         op: &dyn Operator,
         inputs: &[&Tensor],
@@ -101,7 +101,7 @@ impl Granularity {
         Self::new(op, &Operands::new(op, &values.iter().collect::<Vec<_>>(), 2, 3)?, axis, block)
     }
 
-    /// Index of the scale for the element at `position`.
+    /// Returns the index of the scale for the element at `position`.
     pub(super) fn index(&self, position: usize) -> usize {
         let place = position / self.inner % self.size / self.block;
         if !self.blocked {
@@ -112,7 +112,7 @@ impl Granularity {
     }
 }
 
-/// A real number as one of the float type `element`.
+/// Rounds a number to the float type `element`.
 pub(super) fn rounded(value: f32, element: ElementType) -> f32 {
     element.small_float().map_or(value, |format| format.round(value, false))
 }

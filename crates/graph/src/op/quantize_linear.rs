@@ -1,4 +1,4 @@
-//! Real numbers to quantised ones.
+//! Quantization of floats.
 
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -9,30 +9,31 @@ use super::quantisation::{Granularity, QUANTISED, rounded, scale_types};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `saturate(round(x / scale) + zero point)`, rounding from the middle to even numbers or, of integers, away from 0. Operands:
-/// `x`, `scale` and, optional, `zero point` of the result's type and the scale's shape.
+/// `saturate(round(x / scale) + zero point)`, rounding ties to even or, for integers, optionally
+/// away from 0. Operands: `x`, `scale` and optionally `zero point`, with the result's type and the
+/// scale's shape.
 ///
-/// The scale has one element, or one for each place on `axis`, or, in blocks, the shape of `x`
-/// but for `axis`.
+/// The scale has one element, or one per index on `axis`, or, if blocked, the shape of `x` except
+/// along `axis`.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuantizeLinear {
     /// Element type of the result: an integer of at most 16 bits, or a float of at most 8.
     pub to: ElementType,
-    /// The axis that scales differ on, from 0; of no meaning where there is one scale.
+    /// Axis along which scales differ, counted from 0; ignored for a single scale.
     pub axis: usize,
-    /// Places on the axis that share a scale; 0 when scales are not in blocks.
+    /// Number of elements along the axis that share a scale; 0 if scales are not blocked.
     pub block: usize,
-    /// Whether what is beyond the range of an 8-bit float becomes its last value, rather than
-    /// infinity or NaN; integers always do.
+    /// Whether values beyond the range of an 8-bit float become its last value, instead of infinity
+    /// or NaN. Integers always saturate.
     pub saturate: bool,
-    /// The float type that the quotient is rounded to.
+    /// Float type that the quotient is rounded to.
     pub precision: ElementType,
-    /// Whether what is in the middle of two integers becomes the one farther from 0: TensorFlow Lite's means.
+    /// Whether to round ties away from 0, as in TensorFlow Lite's means.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub away: bool,
 }
 
-/// Without what is left out in most networks.
+/// Omits attributes that most networks do not use.
 impl std::fmt::Debug for QuantizeLinear {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct(self.name());
@@ -81,7 +82,8 @@ impl Operator for QuantizeLinear {
         Ok(vec![build(self, &infos[0].shape, data)?])
     }
 
-    /// Scales keep their shape: what moves transpositions has to see that there is one for all.
+    /// True for all scales: a pass that moves a transposition across must check that there is only
+    /// one scale.
     fn broadcasts(&self) -> bool {
         true
     }
@@ -92,11 +94,11 @@ impl Operator for QuantizeLinear {
 }
 
 impl QuantizeLinear {
-    /// A quotient and its zero point as a value of the result's type.
+    /// Adds a zero point to a quotient, and converts the sum to the result's type.
     fn quantise(&self, quotient: f32, zero: f64) -> f32 {
         let quotient = rounded(quotient, self.precision);
         match self.to.integer_range() {
-            // 16 bits at most: all that is not beyond the range is exact.
+            // At most 16 bits: every value in the range is exact.
             Some((least, largest)) => {
                 let whole = match self.away {
                     true => (f64::from(quotient) + zero).round(),

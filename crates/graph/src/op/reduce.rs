@@ -1,4 +1,4 @@
-//! Reduction of axes to one element each.
+//! Reduction of axes to one element.
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -8,43 +8,43 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::{gather_strided, strides};
 
-/// What becomes of the elements.
+/// Reduction of a group of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReduceKind {
-    /// Their sum divided by their number; integers truncate towards zero.
+    /// Sum of the elements divided by their number; integers truncate towards zero.
     Mean,
-    /// Their sum.
+    /// Sum of the elements.
     Sum,
-    /// Their product.
+    /// Product of the elements.
     Prod,
-    /// The largest; of truth values, whether any holds.
+    /// The largest element; for booleans, whether any is true.
     Max,
-    /// The smallest; of truth values, whether all hold.
+    /// The smallest element; for booleans, whether all are true.
     Min,
-    /// The sum of their magnitudes.
+    /// Sum of the magnitudes.
     L1,
-    /// The square root of the sum of their squares.
+    /// Square root of the sum of squares.
     L2,
-    /// The logarithm of their sum.
+    /// Logarithm of the sum.
     LogSum,
-    /// The logarithm of the sum of their exponentials.
+    /// Logarithm of the sum of exponentials.
     LogSumExp,
-    /// The sum of their squares.
+    /// Sum of squares.
     SumSquare,
 }
 
-/// Reduces some axes to one element each. They keep size 1 in the result, or are left out.
+/// Reduces some axes to one element. They keep size 1 in the result, or are removed.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reduce {
-    /// What becomes of the elements.
+    /// Reduction to apply.
     pub kind: ReduceKind,
-    /// The axes, from 0, in ascending order. With none, each element is reduced by itself.
+    /// The axes, counted from 0, in ascending order. If empty, each element is reduced separately.
     pub axes: Vec<usize>,
     /// Whether the axes stay, with size 1.
     pub keep_dims: bool,
 }
 
-/// The name says the kind: `ReduceMean { axes: [1, 2], keep_dims: true }`.
+/// Formats with the operator name: `ReduceMean { axes: [1, 2], keep_dims: true }`.
 impl std::fmt::Debug for Reduce {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct(self.name()).field("axes", &self.axes).field("keep_dims", &self.keep_dims).finish()
@@ -81,14 +81,14 @@ impl Operator for Reduce {
                 op,
                 attribute: "axes",
                 found,
-                legal: "each once, in ascending order",
+                legal: "distinct and in ascending order",
             });
         }
         let extreme = matches!(self.kind, ReduceKind::Max | ReduceKind::Min);
         let integer = element.is_integer();
         if extreme && integer && self.axes.iter().any(|&axis| operands.shape(0)[axis] == 0) {
             let (op, found) = (self.name(), format!("{:?} of no elements", self.axes));
-            return Err(OpError::Attribute { op, attribute: "axes", found, legal: "some integers" });
+            return Err(OpError::Attribute { op, attribute: "axes", found, legal: "at least one integer" });
         }
         result(self.result_shape(operands.shape(0)), element)
     }
@@ -128,12 +128,12 @@ impl Operator for Reduce {
 }
 
 impl Reduce {
-    /// The shape of what becomes of `shape`.
+    /// Returns the shape of the result for an operand of `shape`.
     pub(crate) fn result_shape(&self, shape: &[usize]) -> Vec<usize> {
         reduced(shape, &self.axes, self.keep_dims)
     }
 
-    /// The elements with those of a group beside each other.
+    /// Rearranges the elements so that each group is contiguous.
     pub(crate) fn grouped<T: Copy + Send + Sync>(&self, values: &[T], shape: &[usize]) -> Vec<T> {
         let kept = (0..shape.len()).filter(|axis| !self.axes.contains(axis));
         let order: Vec<usize> = kept.chain(self.axes.iter().copied()).collect();
@@ -162,13 +162,13 @@ impl Reduce {
         }
     }
 
-    /// Integers wrap around; roots and logarithms truncate towards zero.
+    /// Reduces integers: sums wrap around; roots and logarithms truncate towards zero.
     fn integer(&self, x: &[i64]) -> i64 {
         let sum = |x: &mut dyn Iterator<Item = i64>| x.fold(0i64, i64::wrapping_add);
         let values = &mut x.iter().copied();
         match self.kind {
             ReduceKind::Sum => sum(values),
-            // Default: an integer has no NaN that the mean of none could be.
+            // Default: integers have no NaN for the mean of no elements.
             ReduceKind::Mean => sum(values).checked_div(x.len() as i64).unwrap_or(0),
             ReduceKind::Prod => values.fold(1, i64::wrapping_mul),
             ReduceKind::Max => values.fold(i64::MIN, i64::max),
@@ -186,7 +186,7 @@ impl Reduce {
     }
 }
 
-/// The shape with the axes reduced.
+/// Returns the shape with the axes reduced.
 pub(super) fn reduced(shape: &[usize], axes: &[usize], keep_dims: bool) -> Vec<usize> {
     let size = |(axis, &size): (usize, &usize)| match axes.contains(&axis) {
         true => keep_dims.then_some(1),
@@ -195,22 +195,22 @@ pub(super) fn reduced(shape: &[usize], axes: &[usize], keep_dims: bool) -> Vec<u
     shape.iter().enumerate().filter_map(size).collect()
 }
 
-/// One result per group of `count` elements, of which there may be none.
+/// Applies `function` to each group of `count` elements, which may be 0.
 fn fold<T, R>(values: &[T], groups: usize, count: usize, function: impl Fn(&[T]) -> R) -> Vec<R> {
     (0..groups).map(|group| function(&values[group * count..][..count])).collect()
 }
 
-/// In order, from the first.
+/// Returns the sum, added in order from the first element.
 fn sum(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(0.0, |sum, x| sum + x)
 }
 
-/// Minus infinity for no elements; a NaN stays one.
+/// Returns the maximum; minus infinity for no elements, NaN if any element is.
 fn maximum(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(f32::NEG_INFINITY, |max, x| if x > max || x.is_nan() { x } else { max })
 }
 
-/// Written so that no exponential overflows.
+/// Returns the logarithm of the sum of exponentials, in a form without overflow.
 fn log_sum_exp(values: impl Iterator<Item = f32> + Clone) -> f32 {
     let max = maximum(values.clone());
     if max.is_infinite() { max } else { max + sum(values.map(|x| (x - max).exp())).ln() }

@@ -1,4 +1,4 @@
-//! Rectification.
+//! Rectification (ReLU).
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ impl Operator for Relu {
         infer_tensors(self, inputs)?;
         let operand = tensor(self, inputs, 0)?;
         let data = match operand.data() {
-            // Written so that a NaN passes.
+            // This form keeps NaN.
             TensorData::F32(x) => TensorData::F32(x.iter().map(|&x| if x < 0.0 { 0.0 } else { x }).collect()),
             TensorData::I64(x) => TensorData::I64(x.iter().map(|&x| x.max(0)).collect()),
             TensorData::I32(x) => TensorData::I32(x.iter().map(|&x| x.max(0)).collect()),

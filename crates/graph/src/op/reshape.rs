@@ -8,10 +8,10 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
-/// Gives the elements, in row-major order, another shape of as many elements.
+/// Changes the shape; the elements keep their row-major order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reshape {
-    /// The new shape, all sizes known (0 and -1 are resolved on import).
+    /// New shape, with all sizes known (0 and -1 are resolved on import).
     pub shape: Vec<usize>,
 }
 

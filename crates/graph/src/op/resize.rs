@@ -9,35 +9,36 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
-/// How a sample between elements is made.
+/// Interpolation between elements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ResizeMode {
     /// The nearest element.
     Nearest(NearestMode),
     /// Linear along each axis.
     Linear,
-    /// Linear along each axis; where it shrinks, over as many elements as become one (ONNX
+    /// Linear along each axis. When downsampling, widens the filter by the scale factor (ONNX
     /// attribute `antialias`).
     LinearAntialiased,
-    /// A cubic convolution along each axis, of four elements unless antialiased.
+    /// Cubic convolution along each axis, over four elements unless antialiased.
     Cubic(Cubic),
 }
 
-/// Which cubic convolution.
+/// Parameters of the cubic convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cubic {
-    /// The slope of the weights at distance 1 (ONNX attribute `cubic_coeff_a`).
+    /// Slope of the kernel at distance 1 (ONNX attribute `cubic_coeff_a`).
     #[serde(with = "npukit_numeric::any_float")]
     pub slope: f32,
-    /// Where an axis shrinks, over as many more elements as become one.
+    /// Whether to widen the filter by the scale factor when downsampling.
     pub antialias: bool,
-    /// Elements beyond the border have no weight, and the others that much more; else the border's stands for them.
+    /// Whether elements beyond the border get no weight, with the other weights normalized. If not,
+    /// they take the border's value.
     pub exclude_outside: bool,
 }
 
-/// Which element is nearest, for a source coordinate between two.
+/// Choice of the nearest element for a source coordinate between two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names are those of the ONNX attribute nearest_mode")]
+#[allow(missing_docs, reason = "the names come from the ONNX attribute nearest_mode")]
 pub enum NearestMode {
     RoundPreferFloor,
     RoundPreferCeil,
@@ -45,9 +46,9 @@ pub enum NearestMode {
     Ceil,
 }
 
-/// How an output index becomes a source coordinate (ONNX `coordinate_transformation_mode`).
+/// Mapping from output index to source coordinate (ONNX `coordinate_transformation_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names are those of the ONNX attribute")]
+#[allow(missing_docs, reason = "the names come from the ONNX attribute")]
 pub enum Coordinates {
     HalfPixel,
     HalfPixelSymmetric,
@@ -64,7 +65,7 @@ pub struct Crop {
     /// First and last coordinate of rows and columns: 0 is the first element, 1 the last one.
     #[serde(with = "npukit_numeric::any_float")]
     pub roi: [[f32; 2]; 2],
-    /// What stands where the part leaves the image.
+    /// Value of samples outside the image.
     #[serde(with = "npukit_numeric::any_float")]
     pub extrapolation: f32,
 }
@@ -74,13 +75,13 @@ pub struct Crop {
 pub struct Resize {
     /// Height and width of the result.
     pub size: [usize; 2],
-    /// Output over input size of rows and columns, as the model states them (they may differ
-    /// from the quotient of the sizes by rounding).
+    /// Scale factor of rows and columns, as specified in the model; it may differ from the quotient
+    /// of the sizes by rounding.
     #[serde(with = "npukit_numeric::any_float")]
     pub scales: [f32; 2],
-    /// How samples between elements are made.
+    /// Interpolation between elements.
     pub mode: ResizeMode,
-    /// How an index of the result becomes a coordinate of the operand.
+    /// Mapping from output index to source coordinate.
     pub coordinates: Coordinates,
 }
 
@@ -130,23 +131,23 @@ impl Operator for Resize {
     }
 }
 
-/// What a row or column of the result is made of.
+/// A row or column of the result as a weighted sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Rows or columns of the operand and their weights, which sum to 1. None at all where the
-    /// source coordinate lies outside of the image and [`Crop::extrapolation`] stands.
+    /// Rows or columns of the operand and their weights, which sum to 1. Empty if the source
+    /// coordinate is outside the image and the value is [`Crop::extrapolation`].
     pub taps: Vec<(usize, f32)>,
 }
 
 impl Resize {
-    /// Where each row (`axis` 0) or column (`axis` 1) of the result comes from, for an operand
-    /// with `input` of them. Empty when `input` is 0.
+    /// Returns the sources of each row (`axis` 0) or column (`axis` 1) of the result, for an
+    /// operand with `input` of them. Empty if `input` is 0.
     pub fn samples(&self, axis: usize, input: usize) -> Vec<Sample> {
         let count = if input == 0 { 0 } else { self.size[axis] };
         (0..count).map(|index| self.sample(axis, self.coordinate(axis, index, input), input)).collect()
     }
 
-    /// What stands where a sample has no taps.
+    /// Returns the value of a sample without taps.
     pub fn extrapolation(&self) -> f32 {
         match self.coordinates {
             Coordinates::TfCropAndResize(crop) => crop.extrapolation,
@@ -154,18 +155,23 @@ impl Resize {
         }
     }
 
-    /// Checks that scales and sizes agree, so that samples have no more taps than there are
-    /// elements for them.
+    /// Checks that scales and sizes agree, so that no sample has more taps than the operand has
+    /// elements.
     fn check_shrinking(&self, input: [usize; 2]) -> Result<(), OpError> {
         let agrees = |axis: usize| input[axis] as f32 * self.scales[axis] > self.size[axis] as f32 - 0.75;
         if agrees(0) && agrees(1) {
             return Ok(());
         }
         let found = format!("{:?} for {input:?} to {:?}", self.scales, self.size);
-        Err(OpError::Attribute { op: self.name(), attribute: "scales", found, legal: "result over operand" })
+        Err(OpError::Attribute {
+            op: self.name(),
+            attribute: "scales",
+            found,
+            legal: "the result size divided by the operand size",
+        })
     }
 
-    /// The source coordinate of an output index, by the formulas of the ONNX standard.
+    /// Returns the source coordinate of an output index, by the formulas of the ONNX standard.
     fn coordinate(&self, axis: usize, index: usize, input: usize) -> f32 {
         let (x, scale, size) = (index as f32, self.scales[axis], self.size[axis]);
         let last = (input - 1) as f32;
@@ -188,7 +194,8 @@ impl Resize {
         }
     }
 
-    /// The taps of the sample at a coordinate. Beyond the border stands the border's element.
+    /// Returns the taps of the sample at a coordinate; elements beyond the border take the border's
+    /// value.
     fn sample(&self, axis: usize, coordinate: f32, input: usize) -> Sample {
         let last = (input - 1) as f32;
         let cropped = matches!(self.coordinates, Coordinates::TfCropAndResize(_));
@@ -214,10 +221,10 @@ impl Resize {
             ResizeMode::Nearest(NearestMode::Ceil) => coordinate.ceil(),
         };
         let coordinate = nearest.clamp(0.0, last);
-        // The cast rounds down, and for sizes beyond 2^24 `last` may lie above the last index.
+        // The cast rounds down. For sizes beyond 2^24, `last` may be above the last index.
         let low = (coordinate as usize).min(input - 1);
         let fraction = coordinate - low as f32;
-        // Fractions lie before the last index: beyond 2^23 there are none.
+        // Fractions occur only before the last index: a float beyond 2^23 has no fraction.
         if fraction > 0.0 {
             return Sample { taps: vec![(low, 1.0 - fraction), (low + 1, fraction)] };
         }
@@ -225,7 +232,7 @@ impl Resize {
     }
 }
 
-/// How far the weights of a sample reach, at scale 1, and what they are.
+/// A kernel: its radius at scale 1, and its weight function.
 struct Kernel<F> {
     reach: f32,
     weight: F,
@@ -233,10 +240,11 @@ struct Kernel<F> {
 }
 
 impl<F: Fn(f32) -> f32> Kernel<F> {
-    /// The sample at a coordinate; its weights reach `1 / scale` times as far, where `scale` is at most 1.
+    /// Returns the sample at a coordinate. The radius of its weights is multiplied by `1 / scale`,
+    /// with `scale` at most 1.
     fn sample(&self, coordinate: f32, scale: f32, input: usize) -> Sample {
         let (reach, size) = (self.reach / scale, input as isize);
-        // Beyond that there is the border alone.
+        // Farther outside, all taps are the border element.
         let coordinate = coordinate.clamp(-reach - 1.0, input as f32 + reach);
         let (first, last) = ((coordinate - reach).ceil() as isize, (coordinate + reach).floor() as isize);
         let mut taps: Vec<(usize, f32)> = Vec::new();
@@ -262,15 +270,15 @@ impl<F: Fn(f32) -> f32> Kernel<F> {
     }
 }
 
-/// The weighted sum of the pixels that `row` and `column` name, in an image of `width` columns;
-/// `out` stays as it is when they name none.
+/// Adds up the weighted pixels at the taps of `row` and `column`, in an image of `width` columns.
+/// Leaves `out` unchanged without taps.
 fn blend(image: &[f32], width: usize, (row, column): (&Sample, &Sample), out: &mut [f32]) {
     let mut first = true;
     for &(y, down) in &row.taps {
         for &(x, right) in &column.taps {
             let (pixel, weight) = (&image[(y * width + x) * out.len()..][..out.len()], down * right);
-            // The first tap replaces what is there: where it is the only one, with the weight 1,
-            // the element stays what it is to the bit.
+            // The first tap overwrites `out`: a single tap of weight 1 keeps the element bit for
+            // bit.
             if std::mem::take(&mut first) {
                 out.iter_mut().zip(pixel).for_each(|(out, x)| *out = weight * x);
             } else {

@@ -1,4 +1,4 @@
-//! Division by the root of the mean square over the trailing axes.
+//! Division by the root mean square over the trailing axes.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use super::operands::{Operands, build_floats, floats, infer_tensors, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `x / sqrt(mean of squares + epsilon) * scale`, with the mean over the axes from `axis` on.
+/// `x / sqrt(mean of squares + epsilon) * scale`, with the mean over `axis` and all following axes.
 /// Operands: `x`, and `scale`, which broadcasts to those axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RmsNormalization {
-    /// First axis normalised over, from 0.
+    /// First axis of the normalization, counted from 0.
     pub axis: usize,
-    /// Added to the mean of squares, before the root.
+    /// Added to the mean of squares, before the square root.
     #[serde(with = "npukit_numeric::any_float")]
     pub epsilon: f32,
 }
@@ -46,7 +46,7 @@ impl Operator for RmsNormalization {
         true
     }
 
-    /// Where the axes normalised over stay in place.
+    /// Only if the normalized axes stay in place.
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
         keeps_trailing(perm, self.axis).then(|| self.clone().into())
     }

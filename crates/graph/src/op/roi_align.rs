@@ -8,29 +8,31 @@ use super::operands::{Operands, build_floats, floats, infer_tensors, result, ten
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// What a bin holds of the samples in it.
+/// Reduction of the samples in a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RoiMode {
-    /// Their mean.
+    /// The mean of the samples.
     Average,
-    /// The largest of the products of elements and weights they are the sums of, as the standard's example has it.
+    /// The largest product of an element and its weight, over all samples, as in the standard's
+    /// example.
     Max,
 }
 
-/// Cuts regions out of `[n, h, w, c]` and gives each as `[size[0], size[1], c]`. The second operand, `[k, 4]`, has their
-/// first and last columns and rows `x1, y1, x2, y2`; the third, `[k]`, the image each is of.
+/// Cuts regions out of `[n, h, w, c]`, each resampled to `[size[0], size[1], c]`. The second
+/// operand, `[k, 4]`, has the first and last columns and rows `x1, y1, x2, y2` of the regions. The
+/// third, `[k]`, has the image index of each region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoiAlign {
     /// Rows and columns of bins.
     pub size: [usize; 2],
-    /// Samples of a bin along each axis; 0 for one per element or less.
+    /// Number of samples of a bin along each axis; 0 for about one per element.
     pub sampling_ratio: usize,
-    /// What coordinates are multiplied by to be those of the image.
+    /// Factor from region coordinates to image coordinates.
     #[serde(with = "npukit_numeric::any_float")]
     pub spatial_scale: f32,
-    /// Whether elements have their centres at halves.
+    /// Whether the centers of elements have half-integer coordinates.
     pub half_pixel: bool,
-    /// What a bin holds.
+    /// Reduction of the samples in a bin.
     pub mode: RoiMode,
 }
 
@@ -80,17 +82,18 @@ impl Operator for RoiAlign {
     }
 }
 
-/// Most samples of a bin along an axis.
+/// Maximum number of samples of a bin along an axis.
 const MAX_SAMPLES: usize = 256;
 
 /// Two elements of an axis and their weights.
 type Pair = [(usize, f32); 2];
 
-/// What a sample is made of along an axis; nothing outside the image.
+/// Elements of a sample along an axis; `None` outside the image.
 type Sample = Option<Pair>;
 
 impl RoiAlign {
-    /// The samples of each bin along an axis of `size` elements, for a region between two coordinates.
+    /// Returns the samples of each bin along an axis of `size` elements, for a region between two
+    /// coordinates.
     fn samples(&self, axis: usize, region: [f32; 2], size: usize) -> Result<Vec<Vec<Sample>>, OpError> {
         let offset = if self.half_pixel { 0.5 } else { 0.0 };
         let [start, end] = region.map(|end| end * self.spatial_scale - offset);
@@ -132,13 +135,14 @@ impl RoiAlign {
                         products(pair).map(|(y, x, w)| w * element(y, x)).fold(f32::NEG_INFINITY, f32::max)
                     }
                 };
-                pairs.map(largest).reduce(f32::max).unwrap_or(0.0) // Default: of no samples, as the standard's example.
+                pairs.map(largest).reduce(f32::max).unwrap_or(0.0) // Default: 0 without samples, as in the standard's example.
             }
         }
     }
 }
 
-/// The two elements around a coordinate; beyond the border stands the border's up to a distance of 1.
+/// Returns the two elements around a coordinate; the border element is used up to a distance of 1
+/// beyond the border.
 fn linear(x: f32, size: usize) -> Sample {
     if !(-1.0..=size as f32).contains(&x) {
         return None;

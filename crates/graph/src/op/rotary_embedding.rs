@@ -7,18 +7,18 @@ use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Rotates the first `size` features of each head, in pairs: `(a, b)` becomes
-/// `(a cos - b sin, a sin + b cos)`.
+/// Rotates the first `size` features of each head, in pairs: `(a, b)` becomes `(a cos - b sin, a
+/// sin + b cos)`.
 ///
 /// Operands: `x [batch, heads, sequence, head]` or `[batch, sequence, heads * head]`, and `cos` and
 /// `sin [batch, sequence, size / 2]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RotaryEmbedding {
-    /// Heads that the last axis of an operand of three axes holds; that of four axes has its own.
+    /// Number of heads in the last axis of a three-axis operand; unused for four axes.
     pub heads: usize,
-    /// Features rotated, an even number; those after them stay.
+    /// Number of rotated features, even; the remaining ones are unchanged.
     pub size: usize,
-    /// Whether the features of a pair are neighbours, not half of `size` apart.
+    /// Whether the features of a pair are neighbors, instead of half of `size` apart.
     pub interleaved: bool,
 }
 
@@ -32,7 +32,12 @@ impl Operator for RotaryEmbedding {
         let layout = self.layout(operands.floats(0, "operand", 3, 4)?)?;
         if !self.size.is_multiple_of(2) || self.size > layout.head {
             let (op, found) = (self.name(), format!("{} of {} features", self.size, layout.head));
-            return Err(OpError::Attribute { op, attribute: "size", found, legal: "an even number of them" });
+            return Err(OpError::Attribute {
+                op,
+                attribute: "size",
+                found,
+                legal: "an even number of features",
+            });
         }
         for (i, operand) in [(1, "cosines"), (2, "sines")] {
             let shape = operands.floats(i, operand, 3, 3)?;
@@ -63,14 +68,14 @@ impl Operator for RotaryEmbedding {
     }
 }
 
-/// How the operand holds its heads.
+/// Layout of the heads in the operand.
 struct Layout {
     batch: usize,
     sequence: usize,
     heads: usize,
     /// Features of a head.
     head: usize,
-    /// Whether the heads of a position are neighbours, not the positions of a head.
+    /// Whether the heads of a position are neighbors, instead of the positions of a head.
     by_position: bool,
 }
 
@@ -83,7 +88,7 @@ impl RotaryEmbedding {
                 Ok(Layout { batch, sequence, heads, head: hidden / heads, by_position: true })
             }
             _ => {
-                // Default: a number without axes has no last one.
+                // Default: a scalar has no last axis.
                 let (what, found) = ("size of the last axis", shape.last().copied().unwrap_or(0));
                 Err(OpError::Multiple { op: self.name(), what, found, divisor: self.heads })
             }
@@ -92,7 +97,7 @@ impl RotaryEmbedding {
 }
 
 impl Layout {
-    /// The position, counted over all batches, of the head at `index`.
+    /// Returns the position, counted over all batches, of the head at `index`.
     fn position(&self, index: usize) -> usize {
         if self.by_position {
             return index / self.heads;

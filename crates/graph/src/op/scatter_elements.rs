@@ -1,4 +1,4 @@
-//! Replacing elements by an index each.
+//! Replacement of single elements by index.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,15 @@ use super::scattering::{ScatterKind, scatter};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The first operand with some of its elements replaced by, or combined with, those of the third. The integers of the
-/// second, of the same shape as the third, say where along `axis` each of them goes; along the other axes it goes where
-/// it is itself. Negative integers count from the end of the axis; what comes later goes on top.
+/// The first operand with some elements replaced by, or combined with, elements of the third. The
+/// integers of the second operand, with the shape of the third, are the target positions along
+/// `axis`; the other coordinates are unchanged. Negative integers count from the end of the axis.
+/// Later elements overwrite earlier ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScatterElements {
-    /// The axis, from 0.
+    /// The axis, counted from 0.
     pub axis: usize,
-    /// How an update and what is there already are combined.
+    /// Combination of an update with the existing element.
     pub kind: ScatterKind,
 }
 

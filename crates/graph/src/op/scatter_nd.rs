@@ -1,4 +1,4 @@
-//! Replacing blocks by tuples of indices.
+//! Replacement of blocks by index tuples.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,15 @@ use super::scattering::{ScatterKind, scatter};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The first operand with some of its blocks replaced by, or combined with, those of the third. The tuples of integers
-/// along the last axis of the second say where each block goes along the first axes. Negative integers count from the
-/// end of the axis; what comes later goes on top.
+/// The first operand with some blocks replaced by, or combined with, blocks of the third. The
+/// integer tuples along the last axis of the second operand are the target positions along the
+/// first axes. Negative integers count from the end of the axis. Later blocks overwrite earlier
+/// ones.
 ///
 /// The third operand has the shape of the second without its last axis, then that of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScatterNd {
-    /// How an update and what is there already are combined.
+    /// Combination of an update with the existing element.
     pub kind: ScatterKind,
 }
 

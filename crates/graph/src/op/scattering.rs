@@ -1,4 +1,4 @@
-//! What becomes of elements that others are put upon: [`ScatterKind`].
+//! Combination of updates with existing elements: [`ScatterKind`].
 
 use npukit_numeric::TensorData;
 use serde::{Deserialize, Serialize};
@@ -7,23 +7,24 @@ use super::OpError;
 use super::operands::{NUMBERS, Operands};
 use crate::ir::ValueInfo;
 
-/// How an update and what is there already are combined.
+/// Combination of an update with the existing element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScatterKind {
-    /// The update alone.
+    /// The update replaces the element.
     Replace,
-    /// Their sum.
+    /// Sum of both.
     Add,
-    /// Their product.
+    /// Product of both.
     Mul,
-    /// The larger; a NaN wins.
+    /// The larger one; NaN if either is NaN.
     Max,
-    /// The smaller; a NaN wins.
+    /// The smaller one; NaN if either is NaN.
     Min,
 }
 
 impl ScatterKind {
-    /// Checks that operand 2 has the shape `expected` and the elements of operand 0; gives the result's type.
+    /// Checks that operand 2 has the shape `expected` and the element type of operand 0; returns
+    /// the result's type.
     pub(super) fn check(
         self,
         operands: &Operands<'_>,
@@ -39,7 +40,8 @@ impl ScatterKind {
     }
 }
 
-/// `data` with the blocks of `length` elements of `updates` combined with those that begin at `starts`.
+/// Combines the blocks of `length` elements of `updates` with the blocks of `data` that begin at
+/// `starts`.
 pub(super) fn scatter(
     kind: ScatterKind,
     data: &TensorData,
@@ -81,7 +83,7 @@ pub(super) fn scatter(
         (TensorData::Bool(data), TensorData::Bool(updates)) => {
             TensorData::Bool(put(data, updates, starts, length, |_, new| new))
         }
-        // Types agree: so says inference.
+        // Inference ensures equal types.
         (data, _) => data.clone(),
     }
 }

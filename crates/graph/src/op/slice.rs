@@ -1,4 +1,4 @@
-//! Taking a strided part.
+//! Strided slices.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,23 +8,23 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::{gather_strided, strides};
 
-/// Takes `start, start + step, ...` before `end` along each axis listed.
+/// Selects the elements `start, start + step, ...` along each listed axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Axis, start, number of elements, step; start is within the axis.
+    /// Ranges, each with its axis; the starts are within the axes.
     pub ranges: Vec<SliceRange>,
 }
 
-/// The part taken of one axis.
+/// Range of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceRange {
-    /// The axis, from 0, below the number of axes.
+    /// The axis, counted from 0; less than the number of axes.
     pub axis: usize,
-    /// First element taken, from 0.
+    /// Index of the first element.
     pub start: usize,
-    /// Number of elements taken.
+    /// Number of elements.
     pub length: usize,
-    /// Distance of elements taken; may be negative, never 0.
+    /// Distance between elements; may be negative, never 0.
     pub step: isize,
 }
 
@@ -44,7 +44,7 @@ impl Operator for Slice {
                     op: self.name(),
                     attribute: "axes",
                     found,
-                    legal: "each once",
+                    legal: "distinct",
                 });
             }
             range.check(self.name(), shape[range.axis])?;
@@ -76,12 +76,12 @@ impl Operator for Slice {
 }
 
 impl SliceRange {
-    /// Checks that all elements taken lie on an axis of `size` elements.
+    /// Checks that all elements are on an axis of `size` elements.
     fn check(&self, op: &'static str, size: usize) -> Result<(), OpError> {
         let Self { axis, start, length, step } = *self;
         if step == 0 {
             let found = step.to_string();
-            return Err(OpError::Attribute { op, attribute: "step", found, legal: "any number but 0" });
+            return Err(OpError::Attribute { op, attribute: "step", found, legal: "any number except 0" });
         }
         let way = (length.saturating_sub(1) as i128) * (step as i128);
         let last = start as i128 + way;

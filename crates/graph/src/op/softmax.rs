@@ -1,4 +1,4 @@
-//! Softmax.
+//! Softmax over adjacent axes.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -9,13 +9,13 @@ use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `exp(x - max) / sum(exp(x - max))` over the axes from `axis` up to `axis_end` (exclusive); one axis since
-/// opset 13, all trailing ones before.
+/// `exp(x - max) / sum(exp(x - max))` over the axes from `axis` to `axis_end` (exclusive); one axis
+/// since opset 13, all trailing axes before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Softmax {
-    /// First axis summed over, from 0.
+    /// First axis of the sum, counted from 0.
     pub axis: usize,
-    /// One past the last axis summed over.
+    /// One past the last axis of the sum.
     pub axis_end: usize,
 }
 
@@ -38,7 +38,7 @@ impl Operator for Softmax {
     }
 }
 
-/// Normalises the elements `first, first + step, ...` of `block`.
+/// Normalizes the elements `first, first + step, ...` of `block`.
 fn normalise(block: &mut [f32], first: usize, step: usize) {
     let max = maximum(block, first, step);
     let mut sum = 0.0;
@@ -49,12 +49,12 @@ fn normalise(block: &mut [f32], first: usize, step: usize) {
     block[first..].iter_mut().step_by(step).for_each(|x| *x /= sum);
 }
 
-/// The largest of the elements `first, first + step, ...` of `block`.
+/// Returns the largest of the elements `first, first + step, ...` of `block`.
 pub(super) fn maximum(block: &[f32], first: usize, step: usize) -> f32 {
     block[first..].iter().step_by(step).fold(f32::NEG_INFINITY, |max, &x| max.max(x))
 }
 
-/// Checks an operator that normalises floats over neighbouring `axes`.
+/// Checks an operator that normalizes floats over adjacent `axes`.
 pub(super) fn infer_over(
     op: &dyn Operator,
     axes: Range<usize>,
@@ -68,7 +68,7 @@ pub(super) fn infer_over(
     Ok(vec![operands.info(0).clone()])
 }
 
-/// Computes such an operator: `function` normalises the elements `first, first + step, ...` of a
+/// Evaluates such an operator: `function` normalizes the elements `first, first + step, ...` of a
 /// block, given the block, `first` and `step`.
 pub(super) fn eval_over(
     op: &dyn Operator,
@@ -89,7 +89,8 @@ pub(super) fn eval_over(
     build_floats(op, &infos, data)
 }
 
-/// The axes after a permutation, when they stay neighbours; their order does not matter to a sum.
+/// Returns the axes after a permutation, if they stay adjacent; their order does not matter for a
+/// sum.
 pub(super) fn permuted_axes(axes: Range<usize>, perm: &[usize]) -> Option<Range<usize>> {
     let start = perm.iter().position(|axis| axes.contains(axis))?;
     let end = start + axes.len();

@@ -1,4 +1,4 @@
-//! Division into parts.
+//! Splitting into parts.
 
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,12 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::{gather_strided, strides};
 
-/// Cuts its operand along an axis; each part is a result.
+/// Splits its operand along an axis; each part is a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Split {
-    /// The axis, from 0, below the number of axes.
+    /// The axis, counted from 0; less than the number of axes.
     pub axis: usize,
-    /// Size of each part on the axis; their sum is that of the operand.
+    /// Size of each part along the axis; the sum is the operand's size.
     pub sizes: Vec<usize>,
 }
 

@@ -10,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 /// Repeats its operand along each axis. Expand is imported as the repetition of axes of size 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
-    /// How often the operand comes along each axis, a number for each.
+    /// Number of repetitions along each axis.
     pub repeats: Vec<usize>,
 }
 
@@ -40,7 +40,7 @@ impl Operator for Tile {
     }
 }
 
-/// The elements of a tensor of `shape`, none of whose sizes is 0, axis by axis from the last one.
+/// Repeats the elements of a tensor of `shape`, with nonzero sizes, axis by axis from the last one.
 fn tile<T: Copy>(values: &[T], shape: &[usize], repeats: &[usize]) -> Vec<T> {
     let (mut out, mut run) = (values.to_vec(), 1);
     for (&size, &count) in shape.iter().zip(repeats).rev() {

@@ -11,15 +11,15 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::strides;
 
-/// The `k` largest or smallest elements along `axis`, in order, and their positions there as 64-bit integers. Of equal
-/// elements that with the lower position comes first; a NaN counts as larger than all numbers.
+/// The `k` largest or smallest elements along `axis`, sorted, and their positions there as 64-bit
+/// integers. Equal elements are sorted by position; a NaN is larger than all numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TopK {
-    /// The axis, from 0.
+    /// The axis, counted from 0.
     pub axis: usize,
-    /// How many; no more than there are.
+    /// Number of elements to return; at most the size of the axis.
     pub k: usize,
-    /// Whether the largest are wanted, not the smallest.
+    /// Whether to return the largest elements instead of the smallest.
     pub largest: bool,
 }
 
@@ -35,7 +35,12 @@ impl Operator for TopK {
         let mut shape = operands.shape(0).to_vec();
         if self.k > shape[self.axis] {
             let (op, found) = (self.name(), format!("{} of {} elements", self.k, shape[self.axis]));
-            return Err(OpError::Attribute { op, attribute: "k", found, legal: "no more than there are" });
+            return Err(OpError::Attribute {
+                op,
+                attribute: "k",
+                found,
+                legal: "at most the size of the axis",
+            });
         }
         shape[self.axis] = self.k;
         Ok(vec![ValueInfo { shape: shape.clone(), element }, ValueInfo { shape, element: ElementType::I64 }])
@@ -64,7 +69,8 @@ impl Operator for TopK {
 }
 
 impl TopK {
-    /// Where the elements of the result are in an operand of `shape`, whose elements `order` compares by position.
+    /// Returns the positions of the result's elements in an operand of `shape`; `order` compares
+    /// elements by position.
     fn positions(&self, shape: &[usize], order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
         let (step, size) = (strides(shape)[self.axis].unsigned_abs(), shape[self.axis]);
         let mut ranked: Vec<Vec<usize>> = Vec::new();
@@ -76,15 +82,15 @@ impl TopK {
             lane.sort_by(|&l, &r| if self.largest { order(r, l) } else { order(l, r) });
             ranked.push(lane);
         }
-        // The lanes again beside each other.
+        // Interleaves the lanes again.
         let blocks = ranked.chunks(step.max(1));
         let rank = |lanes: &[Vec<usize>], i: usize| lanes.iter().map(|lane| lane[i]).collect::<Vec<_>>();
         blocks.flat_map(|lanes| (0..self.k).flat_map(move |i| rank(lanes, i))).collect()
     }
 }
 
-/// The order of floats, NaN last.
+/// Orders floats, NaN last.
 fn order(left: f32, right: f32) -> Ordering {
-    // Default: numbers that do not compare are NaN, one or both.
+    // Default: if the numbers do not compare, one or both are NaN.
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }

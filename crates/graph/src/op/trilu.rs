@@ -1,4 +1,4 @@
-//! A triangle of each matrix.
+//! Triangular part of each matrix.
 
 use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,10 @@ use crate::ir::{Value, ValueInfo};
 /// Keeps the elements of the last two axes on one side of a diagonal; the others become 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trilu {
-    /// Whether the upper triangle stays, not the lower.
+    /// Whether to keep the upper triangle instead of the lower.
     pub upper: bool,
-    /// Columns that the diagonal, which always stays, is to the right of the main one.
+    /// Number of columns by which the diagonal is right of the main diagonal. The diagonal itself
+    /// is always kept.
     pub offset: i64,
 }
 
@@ -40,7 +41,7 @@ impl Operator for Trilu {
         Ok(vec![build(self, shape, data)?])
     }
 
-    /// Where the matrices stay matrices.
+    /// Only if the last two axes stay last.
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
         let rank = perm.len();
         match *perm.get(rank.checked_sub(2)?..)? {
@@ -59,7 +60,7 @@ impl Trilu {
         let (rows, columns) = (shape[shape.len() - 2].max(1), shape[shape.len() - 1].max(1));
         let stays = |position: usize| {
             let (row, column) = (position / columns % rows, position % columns);
-            // In 128 bits, as an offset may be any number of 64.
+            // In 128 bits, as an offset may be any 64-bit integer.
             let right = column as i128 - row as i128 - i128::from(self.offset);
             if self.upper { right >= 0 } else { right <= 0 }
         };

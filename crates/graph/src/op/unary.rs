@@ -8,16 +8,16 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::special::erf;
 
-/// Which function, with its parameters. [`UnaryKind::apply`] is its meaning.
+/// An elementwise function with its parameters, defined by [`UnaryKind::apply`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum UnaryKind {
-    /// `-x`; also of integers, which wrap around.
+    /// `-x`; also for integers, which wrap around.
     Neg,
-    /// `|x|`; also of integers, which wrap around.
+    /// `|x|`; also for integers, which wrap around.
     Abs,
-    /// -1, 0 or 1; also of integers.
+    /// Sign: -1, 0 or 1; also for integers.
     Sign,
-    /// Negation of a truth value.
+    /// Negation of a boolean.
     Not,
     /// Square root.
     Sqrt,
@@ -27,11 +27,11 @@ pub enum UnaryKind {
     Log,
     /// `1 / x`.
     Reciprocal,
-    /// The next integer below.
+    /// Largest integer not above `x`.
     Floor,
-    /// The next integer above.
+    /// Smallest integer not below `x`.
     Ceil,
-    /// The nearest integer, ties to the even one.
+    /// Nearest integer, ties to even.
     Round,
     /// Sine.
     Sin,
@@ -39,11 +39,11 @@ pub enum UnaryKind {
     Cos,
     /// Tangent.
     Tan,
-    /// Arcus sine.
+    /// Arcsine.
     Asin,
-    /// Arcus cosine.
+    /// Arccosine.
     Acos,
-    /// Arcus tangent.
+    /// Arctangent.
     Atan,
     /// Hyperbolic sine.
     Sinh,
@@ -63,7 +63,7 @@ pub enum UnaryKind {
     Sigmoid,
     /// `min(max(alpha * x + beta, 0), 1)`.
     HardSigmoid {
-        /// Slope.
+        /// Slope of the middle part.
         #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
         /// Value at 0.
@@ -74,32 +74,32 @@ pub enum UnaryKind {
     HardSwish,
     /// `x / (1 + e^(-alpha * x))`; with `alpha` 1 also called SiLU.
     Swish {
-        /// Factor within the sigmoid.
+        /// Factor inside the sigmoid.
         #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
     },
     /// `x * tanh(ln(1 + e^x))`.
     Mish,
-    /// `x` times the normal distribution's share below `x`.
+    /// `x` times the standard normal distribution function at `x`.
     Gelu {
-        /// How the share is computed.
+        /// Formula for the distribution function.
         form: GeluForm,
     },
-    /// `x` where positive, `alpha * (e^x - 1)` elsewhere.
+    /// `x` if positive, `alpha * (e^x - 1)` otherwise.
     Elu {
-        /// Limit to the left is `-alpha`.
+        /// The limit to the left is `-alpha`.
         #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
     },
-    /// `x` where positive, `alpha * (e^(x / alpha) - 1)` elsewhere.
+    /// `x` if positive, `alpha * (e^(x / alpha) - 1)` otherwise.
     Celu {
-        /// Limit to the left is `-alpha`.
+        /// The limit to the left is `-alpha`.
         #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
     },
-    /// `gamma * x` where positive, `gamma * alpha * (e^x - 1)` elsewhere.
+    /// `gamma * x` if positive, `gamma * alpha * (e^x - 1)` otherwise.
     Selu {
-        /// Limit to the left is `-gamma * alpha`.
+        /// The limit to the left is `-gamma * alpha`.
         #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
         /// Slope of the positive side.
@@ -110,15 +110,15 @@ pub enum UnaryKind {
     Softplus,
     /// `x / (1 + |x|)`.
     Softsign,
-    /// `x` where above `alpha`, 0 elsewhere.
+    /// `x` if above `alpha`, 0 otherwise.
     ThresholdedRelu {
-        /// The threshold.
+        /// Threshold below which the result is 0.
         #[serde(with = "npukit_numeric::any_float")]
         alpha: f32,
     },
 }
 
-/// How [`UnaryKind::Gelu`] computes the normal distribution.
+/// Formula of the normal distribution function in [`UnaryKind::Gelu`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GeluForm {
     /// `(1 + erf(x / sqrt(2))) / 2`.
@@ -128,9 +128,9 @@ pub enum GeluForm {
 }
 
 impl UnaryKind {
-    /// The function of a float. `Not` takes 0 for false and all else for true.
+    /// Returns the function of a float. `Not` treats 0 as false and all other numbers as true.
     ///
-    /// Computed in `f32` by the standard library, but for `Erf` and the exact `Gelu`, which are
+    /// Computed in `f32` by the standard library, except `Erf` and the exact `Gelu`, which are
     /// computed in `f64` and rounded.
     pub fn apply(self, x: f32) -> f32 {
         match self {
@@ -174,7 +174,7 @@ impl UnaryKind {
         }
     }
 
-    /// The operator's name, as ONNX spells it.
+    /// Returns the operator's ONNX name.
     fn name(self) -> &'static str {
         match self {
             Self::Neg => "Neg",
@@ -220,11 +220,11 @@ impl UnaryKind {
 /// Applies a function to each element.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unary {
-    /// The function of each element.
+    /// Function to apply to each element.
     pub kind: UnaryKind,
 }
 
-/// The function says all: `Elu { alpha: 1.0 }`.
+/// Formats as the function only: `Elu { alpha: 1.0 }`.
 impl std::fmt::Debug for Unary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.kind.fmt(f)
@@ -270,7 +270,7 @@ impl Operator for Unary {
 }
 
 impl Unary {
-    /// The function of an integer, for the functions that take one.
+    /// Returns the function of an integer, for functions that support integers.
     fn integer(&self, x: i64) -> i64 {
         match self.kind {
             UnaryKind::Neg => x.wrapping_neg(),
@@ -280,7 +280,7 @@ impl Unary {
     }
 }
 
-/// `yes` where `x` is positive, else `no`; a NaN stays one in `no`.
+/// Returns `yes` if `x` is positive, otherwise `no`. For NaN, `no` must be NaN.
 fn if_positive(x: f32, yes: f32, no: f32) -> f32 {
     if x > 0.0 { yes } else { no }
 }
@@ -289,7 +289,7 @@ fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// `ln(1 + e^x)`, written so that `e^x` does not overflow.
+/// Returns `ln(1 + e^x)`, in a form in which `e^x` does not overflow.
 fn softplus(x: f32) -> f32 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }

@@ -8,7 +8,7 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The second operand's element where the first (truth values) holds, else the third's; all with
+/// The second operand's element where the first (booleans) is true, otherwise the third's; all with
 /// NumPy broadcasting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Where;
@@ -38,7 +38,7 @@ impl Operator for Where {
             (TensorData::I64(yes), TensorData::I64(no)) => TensorData::I64(choose(&condition, yes, &no)),
             (TensorData::I32(yes), TensorData::I32(no)) => TensorData::I32(choose(&condition, yes, &no)),
             (TensorData::Bool(yes), TensorData::Bool(no)) => TensorData::Bool(choose(&condition, yes, &no)),
-            // Types agree: so says inference.
+            // Inference ensures equal types.
             (yes, _) => yes,
         };
         Ok(vec![build(self, shape, data)?])

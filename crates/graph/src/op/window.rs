@@ -1,4 +1,4 @@
-//! Windows that slide over the rows and columns of an image: [`Window`].
+//! Sliding windows over the rows and columns of an image: [`Window`].
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -11,40 +11,41 @@ use crate::shape::elements;
 pub struct Window {
     /// Height and width, at least 1.
     pub kernel: [usize; 2],
-    /// Steps down and right, at least 1.
+    /// Vertical and horizontal stride, at least 1.
     pub strides: [usize; 2],
-    /// Distance of taps down and right, at least 1, which is dense.
+    /// Vertical and horizontal distance of taps, at least 1 (dense).
     pub dilations: [usize; 2],
-    /// Rows above, columns left, rows below, columns right that the window may hang over.
-    /// `auto_pad` is resolved on import.
+    /// Padding: rows above, columns left, rows below, columns right. `auto_pad` is resolved on
+    /// import.
     pub pads: [usize; 4],
-    /// Rounds the output size up instead of down.
+    /// Whether to round the output size up instead of down.
     pub ceil_mode: bool,
 }
 
-/// What one window sees of one axis.
+/// Part of one image axis that one window covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSpan {
-    /// The taps that fall on the image.
+    /// Taps that are on the image.
     pub taps: Range<usize>,
-    /// Where the first of them falls; the next ones follow at the distance of the dilation.
+    /// Index of the element under the first such tap; the next ones follow at the distance of the
+    /// dilation.
     pub first: usize,
-    /// Number of taps that fall on the image or its padding; a window that `ceil_mode` lets hang
-    /// beyond the padding has more taps than that.
+    /// Number of taps on the image or its padding. With `ceil_mode`, a window may extend beyond the
+    /// padding and have more taps.
     pub padded: usize,
 }
 
 impl Window {
-    /// A window without padding or dilation.
+    /// Creates a window without padding or dilation.
     pub fn plain(kernel: [usize; 2], strides: [usize; 2]) -> Self {
         Self { kernel, strides, dilations: [1, 1], pads: [0; 4], ceil_mode: false }
     }
 
-    /// Rows and columns from the first to the last tap, both included.
+    /// Returns the number of rows and columns from the first to the last tap, inclusive.
     ///
     /// # Errors
     ///
-    /// A kernel, stride or dilation of 0, or one beyond any tensor's size.
+    /// A kernel, stride or dilation of 0, or one beyond the size limit of tensors.
     pub fn reach(&self) -> Result<[usize; 2], OpError> {
         positive("kernel", self.kernel)?;
         positive("strides", self.strides)?;
@@ -54,14 +55,14 @@ impl Window {
         Ok([0, 1].map(|axis| (self.kernel[axis] - 1).saturating_mul(self.dilations[axis]).saturating_add(1)))
     }
 
-    /// Rows and columns of windows over an image of `[h, w]`.
+    /// Returns the number of rows and columns of windows over an image of `[h, w]`.
     ///
-    /// With `ceil_mode`, a last window that would start beyond the image and its padding in front is left
-    /// out, as ONNX (MaxPool-22) and PyTorch do.
+    /// With `ceil_mode`, a last window that would start beyond the image and its leading padding is
+    /// left out, as in ONNX (MaxPool-22) and PyTorch.
     ///
     /// # Errors
     ///
-    /// Those of [`Window::reach`]; a window larger than the padded image.
+    /// The errors of [`Window::reach`]; a window larger than the padded image.
     pub fn output(&self, image: [usize; 2]) -> Result<[usize; 2], OpError> {
         let reach = self.reach()?;
         elements(&image)?;
@@ -82,8 +83,9 @@ impl Window {
         Ok(if last_is_outside { count - 1 } else { count })
     }
 
-    /// What the windows of row (`axis` 0) or column (`axis` 1) `index` see of an image whose axis
-    /// has `size` elements. The window must be valid ([`Window::output`]), `index` below its count.
+    /// Returns the part of an axis of `size` elements that the windows of row (`axis` 0) or column
+    /// (`axis` 1) `index` cover. The window must be valid ([`Window::output`]), and `index` below
+    /// the number of windows.
     pub fn span(&self, axis: usize, index: usize, size: usize) -> WindowSpan {
         let (step, kernel) = (self.dilations[axis], self.kernel[axis]);
         let (start, before) = (index * self.strides[axis], self.pads[axis]);
@@ -93,8 +95,9 @@ impl Window {
         WindowSpan { taps, first, padded: taps_below(before + size + self.pads[axis + 2]) }
     }
 
-    /// Visits the taps of window `window` that fall on the images, which have `[h, w]` each and `[rows, columns]` windows:
-    /// the tap's position in the kernel, and the pixel under it. Windows and pixels are counted over all images.
+    /// Visits the taps of window `window` that are on the images, which have size `[h, w]` and
+    /// `[rows, columns]` windows each. Calls `visit` with the tap's position in the kernel, and the
+    /// pixel under it. Windows and pixels are counted over all images.
     #[inline]
     pub(crate) fn taps(
         &self,
@@ -114,13 +117,13 @@ impl Window {
         }
     }
 
-    /// Rows above, columns left, rows below and columns right of an image of `[h, w]` that some
-    /// window touches. Differs from `pads` after the image: less where a stride leaves rows
-    /// unread, more where `ceil_mode` lets a window hang over.
+    /// Returns the padded rows above, columns left, rows below and columns right of an image of
+    /// `[h, w]` that some window touches. The numbers below and right may differ from `pads`: fewer
+    /// if a stride skips rows, more if `ceil_mode` extends a window.
     ///
     /// # Errors
     ///
-    /// Those of [`Window::output`].
+    /// See [`Window::output`].
     pub fn effective_pads(&self, image: [usize; 2]) -> Result<[usize; 4], OpError> {
         let (output, reach) = (self.output(image)?, self.reach()?);
         let after = |axis: usize| {
@@ -134,7 +137,7 @@ impl Window {
     ///
     /// # Errors
     ///
-    /// Those of [`Window::output`].
+    /// See [`Window::output`].
     pub fn always_on_image(&self, image: [usize; 2]) -> Result<bool, OpError> {
         let output = self.output(image)?;
         let on_image =

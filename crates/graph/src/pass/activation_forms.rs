@@ -9,7 +9,7 @@ use crate::op::{BinaryKind, GeluForm, Op, Unary, UnaryKind};
 
 pub(super) const PASS: Pass = Pass {
     name: "activation-forms",
-    description: "recognises Swish, Mish, HardSwish, HardSigmoid and Gelu written as arithmetic",
+    description: "recognizes Swish, Mish, HardSwish, HardSigmoid and Gelu written as arithmetic",
     run,
 };
 
@@ -21,7 +21,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     }))
 }
 
-/// An activation that is a number times `x` times a gate, and `x`.
+/// Matches an activation that is a number times `x` times a gate; returns it and `x`.
 fn activation(pattern: &Pattern<'_>, value: ValueId) -> Option<(UnaryKind, ValueId)> {
     let (_, factors) = pattern.factors(value, None)?;
     let found = |gate: ValueId, (x, expected, kind): (ValueId, f64, UnaryKind)| {
@@ -35,14 +35,14 @@ fn activation(pattern: &Pattern<'_>, value: ValueId) -> Option<(UnaryKind, Value
     })
 }
 
-/// As [`gated`], for a sigmoid of a multiple of `x`.
+/// Like [`gated`], for a sigmoid of a multiple of `x`.
 fn scaled_swish(pattern: &Pattern<'_>, gate: ValueId) -> Option<(ValueId, f64, UnaryKind)> {
     let (_, inner) = pattern.unary(gate).filter(|(kind, _)| *kind == UnaryKind::Sigmoid)?;
     let (x, alpha) = pattern.with_scalar(inner, BinaryKind::Mul)?;
     Some((x, 1.0, UnaryKind::Swish { alpha: alpha as f32 }))
 }
 
-/// What a gate works on, the number beside it, and the activation they make.
+/// Matches a gate; returns its operand, the constant factor, and the activation that they form.
 fn gated(pattern: &Pattern<'_>, gate: ValueId) -> Option<(ValueId, f64, UnaryKind)> {
     if let Some((kind, inner)) = pattern.unary(gate) {
         return match kind {
@@ -73,7 +73,7 @@ fn is_sixth(alpha: f32) -> bool {
     is_near(alpha.into(), 1.0 / 6.0)
 }
 
-/// `x` of `min(max(x + 3, 0), 6)`.
+/// Returns `x` of `min(max(x + 3, 0), 6)`.
 fn clipped(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
     let node = pattern.producer(value)?;
     let Op::Clip(clip) = &node.op else { return None };
@@ -81,7 +81,7 @@ fn clipped(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
     ([clip.min, clip.max] == [0.0, 6.0] && three == 3.0).then_some(x)
 }
 
-/// `x` of `x / sqrt(2)`.
+/// Returns `x` of `x / sqrt(2)`.
 fn erf_operand(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
     let (x, factor) = match pattern.with_scalar(value, BinaryKind::Div) {
         Some((x, divisor)) => (x, 1.0 / divisor),
@@ -90,7 +90,7 @@ fn erf_operand(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
     is_near(factor, FRAC_1_SQRT_2).then_some(x)
 }
 
-/// `x` of `sqrt(2 / pi) * (x + 0.044715 * x^3)`.
+/// Returns `x` of `sqrt(2 / pi) * (x + 0.044715 * x^3)`.
 fn tanh_operand(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
     let (sum, factor) = pattern.with_scalar(value, BinaryKind::Mul)?;
     let [left, right] = pattern.binary(sum, BinaryKind::Add)?;
@@ -98,7 +98,7 @@ fn tanh_operand(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
         let whole = pattern.with_scalar(rest, BinaryKind::Mul);
         let number = match whole.filter(|(cube, _)| pattern.power(*cube, 3.0) == Some(x)) {
             Some((_, number)) => number,
-            // The number may be beside any of the three.
+            // The number may multiply any of the three factors.
             None => pattern.factors(rest, Some(x)).filter(|(_, factors)| factors[..] == [x; 3])?.0,
         };
         is_near(number, 0.044715).then_some(x)
@@ -106,7 +106,7 @@ fn tanh_operand(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
     is_near(factor, FRAC_2_PI.sqrt()).then(|| matches(left, right).or_else(|| matches(right, left))).flatten()
 }
 
-/// `min(max(x + 3, 0), 6) / 6`.
+/// Matches `min(max(x + 3, 0), 6) / 6`.
 fn hard_sigmoid(pattern: &Pattern<'_>, value: ValueId) -> Option<(UnaryKind, ValueId)> {
     let (number, factors) = pattern.factors(value, None)?;
     let &[gate] = factors.as_slice() else { return None };

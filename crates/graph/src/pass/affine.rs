@@ -1,20 +1,20 @@
-//! Nodes that multiply and add by channel: [`Affine`].
+//! Nodes that multiply and add per channel: [`Affine`].
 
 use super::edit::floats;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{Binary, BinaryKind, Op};
 
-/// What a node does to each channel (the last axis) of its operand, all else being constant.
+/// An affine function per channel (the last axis) of a node's operand, with constant coefficients.
 pub struct Affine {
-    /// The operand that is not constant.
+    /// Operand that is not constant.
     pub operand: ValueId,
     /// Factor and addend of each channel, finite.
     pub factors: Vec<[f64; 2]>,
 }
 
 impl Affine {
-    /// The factors of a batch normalisation, or of arithmetic with a constant that is one number
-    /// or one per channel. `None` for all else.
+    /// Returns the factors of a batch normalization, or of arithmetic with a constant that is one
+    /// number or one per channel. `None` for all other nodes.
     pub fn of(graph: &Graph, node: &Node) -> Option<Self> {
         let affine = match &node.op {
             Op::BatchNormalization(op) => {
@@ -42,12 +42,12 @@ impl Affine {
             _ => return None,
         };
         let values = by_channel(graph, operand, constant)?;
-        // A constant of more axes would give the result more as well.
+        // A constant with more axes would add axes to the result.
         let keeps_shape = graph.shape(*node.outputs.first()?) == graph.shape(operand);
         keeps_shape.then(|| Self { operand, factors: values.iter().map(|&c| channel(c.into())).collect() })
     }
 
-    /// The same, followed by another.
+    /// Returns this function followed by `next`.
     pub fn then(&self, next: &Self) -> Self {
         let pairs = self.factors.iter().zip(&next.factors);
         let factors = pairs.map(|([a, b], [factor, offset])| [a * factor, b * factor + offset]);
@@ -65,7 +65,8 @@ impl Affine {
     }
 }
 
-/// The elements of a constant for each channel of the operand, when it broadcasts along all other axes.
+/// Returns one element of a constant per channel of the operand, if it broadcasts along all other
+/// axes.
 fn by_channel(graph: &Graph, operand: ValueId, constant: ValueId) -> Option<Vec<f32>> {
     let channels = *graph.shape(operand).last()?;
     let (values, shape) = (floats(graph, constant)?, graph.shape(constant));

@@ -1,5 +1,5 @@
-//! Chains of arithmetic with constants, as decomposed batch normalisation is, into one product and
-//! one sum.
+//! Merging of chains of arithmetic with constants, such as decomposed batch normalization, into one
+//! product and one sum.
 
 use super::affine::Affine;
 use super::edit::{Bypasses, add_floats, has_single_use, make_node};
@@ -9,7 +9,7 @@ use crate::op::{Binary, BinaryKind, Op};
 
 pub(super) const PASS: Pass = Pass {
     name: "affine-merging",
-    description: "makes one Mul and one Add, or fewer, of chains of arithmetic with constants by channel",
+    description: "merges chains of arithmetic with per-channel constants into at most one Mul and one Add",
     run,
 };
 
@@ -29,7 +29,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
             false
         };
         if done {
-            // Nothing else uses them: none is looked at again.
+            // They have no other users, and are not visited again.
             chain.before.iter().for_each(|&NodeId(node)| dead[node as usize] = true);
             changed = true;
         }
@@ -38,16 +38,16 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// Nodes that follow each other.
+/// A chain of consecutive nodes.
 struct Chain {
-    /// Those before the last, each the only user of the one before it.
+    /// Nodes before the last; each has the next one as its only user.
     before: Vec<NodeId>,
-    /// What they do together.
+    /// Function that the chain computes.
     affine: Affine,
 }
 
-/// The longest chain of arithmetic with finite factors that ends with the node at `index`. Batch normalisation is
-/// left to targets, which may have it.
+/// Returns the longest chain of arithmetic with finite factors that ends with the node at `index`.
+/// Batch normalization is not included: some targets support it.
 fn chain(
     graph: &Graph,
     (producers, consumers): &(Vec<Option<NodeId>>, Vec<Vec<NodeId>>),
@@ -70,8 +70,8 @@ fn is_finite(affine: &Affine) -> bool {
     affine.factors.iter().flatten().all(|&factor| (factor as f32).is_finite())
 }
 
-/// Lets the node at `index` do what the chain does; gives a node to be placed before it, if there is one. Those
-/// before it are left for dead.
+/// Makes the node at `index` compute the function of its chain. Returns a node to insert before it,
+/// if one is needed. The earlier nodes of the chain become dead.
 fn replace(graph: &mut Graph, index: usize, affine: &Affine) -> Result<Option<Node>, PassError> {
     if affine.only_adds() {
         add(graph, index, affine.operand, affine)?;
@@ -89,7 +89,7 @@ fn replace(graph: &mut Graph, index: usize, affine: &Affine) -> Result<Option<No
     Ok(Some(product))
 }
 
-/// Makes the node at `index` the sum of `operand` and the addends.
+/// Turns the node at `index` into the sum of `operand` and the addends.
 fn add(graph: &mut Graph, index: usize, operand: ValueId, affine: &Affine) -> Result<(), PassError> {
     let name = format!("{}_offset", graph.nodes[index].name);
     let offsets = column(graph, &name, affine, 1)?;
@@ -98,7 +98,7 @@ fn add(graph: &mut Graph, index: usize, operand: ValueId, affine: &Affine) -> Re
     Ok(())
 }
 
-/// The factors (0) or addends (1) as a constant.
+/// Adds the factors (0) or addends (1) as a constant.
 fn column(graph: &mut Graph, name: &str, affine: &Affine, part: usize) -> Result<ValueId, PassError> {
     let values = affine.factors.iter().map(|factors| factors[part] as f32).collect();
     add_floats(graph, name, vec![affine.factors.len()], values)

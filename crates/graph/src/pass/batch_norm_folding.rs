@@ -1,4 +1,4 @@
-//! Batch normalisation, whole or as the arithmetic it consists of, into the weights before it.
+//! Folding of batch normalization, as one node or as arithmetic, into the weights before it.
 
 use super::affine::Affine;
 use super::edit::{add_floats, constant, floats, has_single_use, rearrange};
@@ -8,7 +8,7 @@ use crate::op::{Binary, BinaryKind, Gemm, Op};
 
 pub(super) const PASS: Pass = Pass {
     name: "batch-norm-folding",
-    description: "folds factors and addends by channel (batch normalisation, Mul, Add and alike) into the constant weights of the Conv, ConvTranspose, Gemm or MatMul before",
+    description: "folds per-channel factors and addends (batch normalization, Mul, Add and others) into the constant weights of the preceding Conv, ConvTranspose, Gemm or MatMul",
     run,
 };
 
@@ -30,17 +30,18 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// Who makes and who uses a value while nodes are folded, one after the other; nodes keep their places meanwhile.
+/// Producers and users of values while nodes are folded one after the other; nodes keep their
+/// indices meanwhile.
 struct Links {
     producers: Vec<Option<NodeId>>,
     consumers: Vec<Vec<NodeId>>,
-    /// Values that were there before; those made since are used once.
+    /// Number of values before the pass; values added since have one user.
     values: usize,
-    /// Nodes that were folded.
+    /// Whether each node was folded.
     gone: Vec<bool>,
 }
 
-/// The producer that the node at `index` can be folded into, and its factors and addends.
+/// Returns the producer that the node at `index` can be folded into, and its factors and addends.
 fn foldable(graph: &Graph, links: &Links, index: usize) -> Option<(NodeId, Affine)> {
     let affine = Affine::of(graph, &graph.nodes[index])?;
     let producer = links.producers[affine.operand.0 as usize]?;
@@ -94,7 +95,7 @@ impl Links {
         self.replace(graph, producer, 1, scaled)
     }
 
-    /// Normalises the addend and adds the rest to it.
+    /// Applies the normalization to the addend and adds the offsets.
     fn add_offsets(
         &self,
         graph: &mut Graph,
@@ -112,8 +113,8 @@ impl Links {
         Ok(())
     }
 
-    /// Gives a node another constant in the place of one. One that was made here is its own, and goes at once: a
-    /// node takes in many others in memory for one.
+    /// Replaces a constant operand of a node. A constant made by this pass is freed at once, so
+    /// that repeated folding into the same node does not use more memory.
     fn replace(
         &self,
         graph: &mut Graph,
@@ -153,13 +154,13 @@ fn takes_factors(graph: &Graph, node: NodeId) -> bool {
     }
 }
 
-/// The last size of the result.
+/// Returns the last size of the result.
 fn columns<'a>(graph: &'a Graph, node: &Node) -> &'a [usize] {
     let shape = graph.shape(node.outputs[0]);
     &shape[shape.len() - 1..]
 }
 
-/// The addends after normalisation of those before.
+/// Returns the addends: the existing bias scaled by the factors, plus the offsets.
 fn offsets(bias: Option<&[f32]>, factors: &[[f64; 2]]) -> Vec<f32> {
     let before = |channel: usize| bias.map_or(0.0, |bias| f64::from(bias[channel]));
     let after = |(channel, [factor, offset]): (usize, &[f64; 2])| (before(channel) * factor + offset) as f32;

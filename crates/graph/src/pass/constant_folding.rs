@@ -1,4 +1,4 @@
-//! Computation of what does not depend on the inputs.
+//! Evaluation of nodes that do not depend on the inputs.
 
 use std::sync::Arc;
 
@@ -16,11 +16,12 @@ pub(super) const PASS: Pass = Pass {
     run,
 };
 
-/// Elements up to which the constants of a graph may grow: a small file must not unfold without
-/// end. The largest networks that people compile have half as many weights.
+/// Maximum number of elements of the graph's constants: a small file must not expand without limit.
+/// The largest networks in use have half that number of weights.
 const ROOM: usize = 1 << 28;
 
-/// Operations that folding may take: a product of large constants is left to the evaluator.
+/// Maximum number of operations of folding: the product of large constants is left to the
+/// evaluator.
 const OPERATIONS: u64 = 1 << 33;
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
@@ -42,16 +43,16 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(graph.nodes.len() != before)
 }
 
-/// What folding may still take.
+/// Remaining budget of folding.
 struct Room {
     elements: usize,
     operations: u64,
 }
 
-/// The results of a node of constants. A node that fails on its constants, as by dividing by
-/// zero, is left for the evaluator to complain of; so is one that does not fit into `room`.
+/// Returns the results of a node of constants. A node that fails, for example by a division by
+/// zero, is left to the evaluator, which reports the error. So is one that exceeds the budget.
 fn fold(graph: &Graph, node: &Node, room: &mut Room) -> Option<Vec<Tensor>> {
-    // How long it goes on is known when it has ended.
+    // The number of iterations is known only after evaluation.
     if matches!(node.op, Op::Loop(_)) {
         return None;
     }

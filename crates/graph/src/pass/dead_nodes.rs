@@ -1,4 +1,4 @@
-//! Removal of what no output needs.
+//! Removal of nodes and values that no output needs.
 
 use super::{Pass, PassError};
 use crate::ir::Graph;

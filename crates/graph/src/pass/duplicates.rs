@@ -5,16 +5,14 @@ use std::collections::{HashMap, HashSet};
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, ValueId};
 
-pub(super) const PASS: Pass = Pass {
-    name: "duplicates",
-    description: "lets nodes of equal operators and operands share one result",
-    run,
-};
+pub(super) const PASS: Pass =
+    Pass { name: "duplicates", description: "merges nodes with equal operators and operands", run };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let outputs: HashSet<ValueId> = graph.outputs.iter().copied().collect();
     let mut seen: HashMap<Vec<ValueId>, Vec<usize>> = HashMap::new();
-    // Results that are another node's, which comes before: a node is looked at once, however many are alike.
+    // Duplicate results and the earlier result that replaces them, so that each node is visited
+    // once.
     let mut same: HashMap<ValueId, ValueId> = HashMap::new();
     let mut kept: Vec<Node> = Vec::with_capacity(graph.nodes.len());
     for mut node in std::mem::take(&mut graph.nodes) {

@@ -10,12 +10,12 @@ use crate::ir::{Graph, Node, NodeId, Value, ValueId};
 use crate::op::{Op, OpError, Operator};
 use crate::shape::{gather_strided, strides};
 
-/// The floats of a constant.
+/// Returns the floats of a constant.
 pub(super) fn floats(graph: &Graph, id: ValueId) -> Option<&[f32]> {
     graph.constant(id)?.as_f32()
 }
 
-/// Adds a constant of floats. `data` has the elements of `shape`.
+/// Adds a float constant. `data` must have the elements of `shape`.
 pub(super) fn add_floats(
     graph: &mut Graph,
     base: &str,
@@ -27,7 +27,7 @@ pub(super) fn add_floats(
     Ok(graph.add_constant(name, tensor))
 }
 
-/// A tensor of floats. `data` has the elements of `shape`.
+/// Makes a float tensor. `data` must have the elements of `shape`.
 pub(super) fn constant(base: &str, shape: Vec<usize>, data: Vec<f32>) -> Result<Tensor, PassError> {
     let found = data.len();
     Tensor::new(shape.clone(), TensorData::F32(data)).map_err(|_| {
@@ -37,7 +37,7 @@ pub(super) fn constant(base: &str, shape: Vec<usize>, data: Vec<f32>) -> Result<
     })
 }
 
-/// A node whose only result is a new value called `base` or alike, to be placed by the caller.
+/// Makes a node with one result, a new value named after `base`. The caller inserts the node.
 pub(super) fn make_node(
     graph: &mut Graph,
     base: &str,
@@ -53,7 +53,7 @@ pub(super) fn make_node(
     Ok(Node { name, op, inputs, outputs })
 }
 
-/// The tensor `op` makes of constants.
+/// Evaluates `op` on constants.
 pub(super) fn compute(op: &Op, node: &str, operands: &[&Tensor]) -> Result<Tensor, PassError> {
     let refused = |error| PassError::Op { node: node.to_owned(), error };
     let results = op.eval(operands).map_err(refused)?;
@@ -61,15 +61,16 @@ pub(super) fn compute(op: &Op, node: &str, operands: &[&Tensor]) -> Result<Tenso
     results.into_iter().next().ok_or_else(|| refused(none))
 }
 
-/// Whether a single node uses the value, once, and the graph does not give it out.
+/// Whether a single node uses the value, once, and it is not an output of the graph.
 pub(super) fn has_single_use(graph: &Graph, consumers: &[Vec<NodeId>], id: ValueId) -> bool {
     consumers[id.0 as usize].len() == 1 && !graph.is_output(id)
 }
 
-/// Nodes to be taken out, whose only result equals another value. Decided from the last node on, done by
-/// [`Bypasses::apply`] all at once: until then nodes keep their places and their operands.
+/// Nodes to remove, whose only result equals another value. They are chosen from the last node to
+/// the first, and [`Bypasses::apply`] removes them all at once. Until then, nodes keep their
+/// indices and operands.
 pub(super) struct Bypasses {
-    /// What stands for each value; itself, where nothing does.
+    /// Replacement of each value; the value itself if it is not replaced.
     stands: Vec<ValueId>,
     producers: Vec<Option<NodeId>>,
     outputs: HashSet<ValueId>,
@@ -86,8 +87,8 @@ impl Bypasses {
         }
     }
 
-    /// Takes out the node at `index`, whose only result equals `from`. Says whether it could: an output of the
-    /// graph that equals an input or another output stays a value of its own.
+    /// Marks the node at `index`, whose only result equals `from`, for removal. Returns whether it
+    /// can be removed: an output of the graph that equals an input or another output must remain.
     pub(super) fn take_out(&mut self, graph: &mut Graph, index: usize, from: ValueId) -> bool {
         let Some(&to) = graph.nodes[index].outputs.first() else { return false };
         let (from, to) = (self.standing(from), self.standing(to));
@@ -97,7 +98,7 @@ impl Bypasses {
         } else if self.outputs.contains(&from) || self.producers[from.0 as usize].is_none() {
             return false;
         } else {
-            // The producer of the operand produces the output in its place.
+            // The operand's producer now produces the output.
             graph.state_alike(from, to);
             self.stands[from.0 as usize] = to;
         }
@@ -105,10 +106,10 @@ impl Bypasses {
         true
     }
 
-    /// What stands for a value in the end. Values that are newer stand for themselves.
+    /// Returns the final replacement of a value. New values have no replacement.
     fn standing(&mut self, mut id: ValueId) -> ValueId {
         while let Some(&next) = self.stands.get(id.0 as usize).filter(|next| **next != id) {
-            // Half the way for whoever comes next.
+            // Path halving, for later lookups.
             let further = self.stands[next.0 as usize];
             self.stands[id.0 as usize] = further;
             id = further;
@@ -116,7 +117,8 @@ impl Bypasses {
         id
     }
 
-    /// Takes the nodes out and puts `new` ones in, as [`insert_nodes`] does. Says whether there were any to take out.
+    /// Removes the marked nodes and inserts the nodes `new`, like [`insert_nodes`]. Returns whether
+    /// any node was removed.
     pub(super) fn apply(mut self, graph: &mut Graph, new: Vec<(usize, Node)>) -> bool {
         rearrange(graph, new, &self.gone);
         if !self.gone.contains(&true) {
@@ -129,12 +131,12 @@ impl Bypasses {
     }
 }
 
-/// Puts new nodes into the graph: a pair `(i, node)` places `node` before the node now at `i`.
+/// Inserts new nodes: a pair `(i, node)` places `node` before the node now at `i`.
 pub(super) fn insert_nodes(graph: &mut Graph, new: Vec<(usize, Node)>) {
     rearrange(graph, new, &[]);
 }
 
-/// The same, leaving out the nodes marked `gone`.
+/// Like [`insert_nodes`], but also removes the nodes marked `gone`.
 pub(super) fn rearrange(graph: &mut Graph, mut new: Vec<(usize, Node)>, gone: &[bool]) {
     if new.is_empty() && !gone.contains(&true) {
         return;
@@ -146,7 +148,7 @@ pub(super) fn rearrange(graph: &mut Graph, mut new: Vec<(usize, Node)>, gone: &[
         while let Some((_, inserted)) = new.next_if(|(position, _)| *position <= index) {
             nodes.push(inserted);
         }
-        // Default: `insert_nodes` marks none.
+        // Default: `insert_nodes` marks no nodes.
         if !gone.get(index).copied().unwrap_or(false) {
             nodes.push(node);
         }
@@ -155,14 +157,14 @@ pub(super) fn rearrange(graph: &mut Graph, mut new: Vec<(usize, Node)>, gone: &[
     graph.nodes = nodes;
 }
 
-/// The permutation that undoes `perm`.
+/// Returns the inverse of `perm`.
 pub(super) fn inverse(perm: &[usize]) -> Vec<usize> {
     let mut inverse = vec![0; perm.len()];
     perm.iter().enumerate().for_each(|(to, &from)| inverse[from] = to);
     inverse
 }
 
-/// One permutation for `first` and then `second`.
+/// Returns the permutation equal to `first` followed by `second`.
 pub(super) fn compose(first: &[usize], second: &[usize]) -> Vec<usize> {
     second.iter().map(|&axis| first[axis]).collect()
 }
@@ -178,8 +180,8 @@ pub(super) fn keeps_order(perm: &[usize], shape: &[usize]) -> bool {
     moved.is_sorted()
 }
 
-/// The positions of the elements `0, 1, ...` of a tensor of `shape` after a permutation: element
-/// `i` of the result is the former position of the element now at `i`.
+/// Returns the positions of the elements of a tensor of `shape` after a permutation. Element `i` of
+/// the result is the former position of the element now at `i`.
 pub(super) fn permuted_positions(shape: &[usize], perm: &[usize]) -> Vec<usize> {
     let positions: Vec<usize> = (0..shape.iter().product()).collect();
     let own = strides(shape);
@@ -188,7 +190,7 @@ pub(super) fn permuted_positions(shape: &[usize], perm: &[usize]) -> Vec<usize> 
     gather_strided(&positions, 0, &shape, &strides)
 }
 
-/// The tensor of a constant, shared.
+/// Returns the tensor of a constant, shared.
 pub(super) fn tensor(graph: &Graph, id: ValueId) -> Option<Arc<Tensor>> {
     graph.constant(id).cloned()
 }
@@ -197,7 +199,7 @@ pub(super) fn tensor(graph: &Graph, id: ValueId) -> Option<Arc<Tensor>> {
 mod tests {
     use super::*;
 
-    /// Permutations of three axes are what they do to the places of a tensor.
+    /// Checked on three axes against the effect on the positions of a tensor.
     #[test]
     fn permutations_move_elements() {
         let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];

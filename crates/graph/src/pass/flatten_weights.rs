@@ -1,8 +1,8 @@
-//! Transpositions before a flattening: the weights that follow are permuted instead.
+//! Removal of transpositions before a flattening: the weights that follow are permuted instead.
 //!
-//! A network that leaves the image axes does so by Transpose (back to the model's order), Reshape
-//! to `[n, k]` and a product with constant weights `[k, m]`. Without the transposition the
-//! elements of each row arrive in another order, to which the rows of the weights are brought.
+//! A network leaves the image axes with Transpose (back to the model's order), Reshape to `[n, k]`
+//! and a product with constant weights `[k, m]`. Without the transposition, the elements of each
+//! row have another order, and the rows of the weights are permuted to match.
 
 use super::edit::{floats, permuted_positions};
 use super::{Pass, PassError, edit};
@@ -16,7 +16,8 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
-    // What is absorbed changes the operand of a reshape, and constants: who uses its result stays.
+    // Absorbing changes only the operand of a reshape, and constants: the users of results stay the
+    // same.
     let (producers, consumers) = (graph.producers(), graph.consumers());
     let mut changed = false;
     for reshape in graph.node_ids() {
@@ -25,7 +26,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// Removes the transposition before the node `reshape`, when there is one that can go.
+/// Removes the transposition before the node `reshape`, if possible.
 fn absorb(
     graph: &mut Graph,
     producers: &[Option<NodeId>],
@@ -49,8 +50,8 @@ fn absorb(
     Ok(true)
 }
 
-/// For each element of a row of the flattened operand, the element of a row of the flattened
-/// transposition that it is. `None` when the flattening mixes the rows.
+/// Returns, for each element of a row of the flattened operand, its index in a row of the flattened
+/// transposition. `None` if the flattening mixes the rows.
 fn row_order(shape: &[usize], perm: &[usize], flat: &[usize]) -> Option<Vec<usize>> {
     let skipped = row_axes(shape, perm, flat)?;
     let row_perm: Vec<usize> = perm[skipped..].iter().map(|axis| axis - skipped).collect();
@@ -60,7 +61,7 @@ fn row_order(shape: &[usize], perm: &[usize], flat: &[usize]) -> Option<Vec<usiz
     Some(order)
 }
 
-/// The number of axes in front that the rows of the flattening do not take in, 0 or 1.
+/// Returns the number of leading axes that the rows do not include, 0 or 1.
 fn row_axes(shape: &[usize], perm: &[usize], flat: &[usize]) -> Option<usize> {
     match flat {
         [1, _] => Some(0),
@@ -69,7 +70,7 @@ fn row_axes(shape: &[usize], perm: &[usize], flat: &[usize]) -> Option<usize> {
     }
 }
 
-/// Whether a transposition of a tensor of `shape` before the node `reshape` can go.
+/// Whether a transposition of a tensor of `shape` before the node `reshape` can be removed.
 pub(super) fn is_absorbed(
     graph: &Graph,
     consumers: &[Vec<NodeId>],
@@ -81,9 +82,8 @@ pub(super) fn is_absorbed(
         && products_behind(graph, consumers, reshape).is_some()
 }
 
-/// The products that take the rows of the result of the flattening `reshape`, all of them by
-/// constant weights of their own; point-wise operators may stand between. `None` when something
-/// else uses it.
+/// Returns the products that use the rows of the flattening `reshape`, each with its own constant
+/// weights. Pointwise operators may come in between. `None` if another node uses the rows.
 fn products_behind(graph: &Graph, consumers: &[Vec<NodeId>], reshape: NodeId) -> Option<Vec<NodeId>> {
     let node = graph.node(reshape);
     let mut products = Vec::new();
@@ -92,8 +92,8 @@ fn products_behind(graph: &Graph, consumers: &[Vec<NodeId>], reshape: NodeId) ->
     (absorbed && !products.is_empty()).then_some(products)
 }
 
-/// Collects the products; says whether they are all that uses `rows`. A list of what is left to
-/// look at, as a model may have more point-wise operators in a row than calls fit on the stack.
+/// Collects the products; returns false if `rows` has other users. Uses a worklist, since a model
+/// may have more consecutive pointwise operators than recursive calls fit on the stack.
 fn find_products(
     graph: &Graph,
     consumers: &[Vec<NodeId>],
@@ -105,7 +105,7 @@ fn find_products(
         if graph.is_output(rows) {
             return false;
         }
-        // A value made since they were listed: its users are not known.
+        // A value added since the lists were made: its users are unknown.
         let Some(users) = consumers.get(rows.0 as usize) else { return false };
         for &user in users {
             let node = graph.node(user);
@@ -134,7 +134,7 @@ fn multiplies_by_constant(graph: &Graph, node: &Node, rows: ValueId) -> bool {
     plain && addend != Some(&rows) && graph.shape(weights).len() == 2 && floats(graph, weights).is_some()
 }
 
-/// Gives the product weights whose inner axis is in the new order.
+/// Gives the product weights with the inner axis in the new order.
 fn permute_rows(graph: &mut Graph, product: NodeId, order: &[usize]) -> Result<(), PassError> {
     let node = graph.node(product);
     let transposed = matches!(&node.op, Op::Gemm(gemm) if gemm.trans_b);

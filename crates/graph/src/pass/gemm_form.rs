@@ -1,4 +1,4 @@
-//! One form for Gemm: factors of 1, nothing transposed, an addend of one constant per column.
+//! Normal form of Gemm: factors of 1, nothing transposed, an addend of one constant per column.
 
 use super::edit::{add_floats, compute, floats, insert_nodes, make_node, tensor};
 use super::{Pass, PassError};
@@ -20,7 +20,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
             let nodes = graph.nodes.len();
             let steps = [fold_beta, split_addend, spread_addend, fold_alpha, drop_transposes];
             for step in steps {
-                // A step may put nodes around the Gemm; the rest is for the next run.
+                // A step may insert nodes around the Gemm; the next run continues.
                 if graph.nodes.len() == nodes && step(graph, index, &gemm)? {
                     changed = true;
                     break;
@@ -40,7 +40,7 @@ fn addend(graph: &Graph, index: usize) -> Option<ValueId> {
     graph.nodes[index].inputs.get(2).copied()
 }
 
-/// `beta` into a constant addend; an addend times 0 goes.
+/// Folds `beta` into a constant addend; removes an addend with factor 0.
 fn fold_beta(graph: &mut Graph, index: usize, gemm: &Gemm) -> Result<bool, PassError> {
     if gemm.beta == 1.0 {
         return Ok(false);
@@ -59,7 +59,7 @@ fn fold_beta(graph: &mut Graph, index: usize, gemm: &Gemm) -> Result<bool, PassE
     Ok(true)
 }
 
-/// An addend that differs by row, or is not constant, into an addition of its own.
+/// Turns an addend that differs by row, or is not constant, into a separate addition.
 fn split_addend(graph: &mut Graph, index: usize, gemm: &Gemm) -> Result<bool, PassError> {
     let Some(c) = addend(graph, index).filter(|_| gemm.beta == 1.0) else { return Ok(false) };
     let by_column = matches!(graph.shape(c), [] | [_] | [1, _]);
@@ -76,7 +76,7 @@ fn split_addend(graph: &mut Graph, index: usize, gemm: &Gemm) -> Result<bool, Pa
     Ok(true)
 }
 
-/// A constant addend to one element per column.
+/// Spreads a constant addend to one element per column.
 fn spread_addend(graph: &mut Graph, index: usize, _gemm: &Gemm) -> Result<bool, PassError> {
     let Some(c) = addend(graph, index) else { return Ok(false) };
     let columns = graph.shape(graph.nodes[index].outputs[0])[1];
@@ -93,7 +93,7 @@ fn spread_addend(graph: &mut Graph, index: usize, _gemm: &Gemm) -> Result<bool, 
     Ok(true)
 }
 
-/// `alpha` into a constant right matrix.
+/// Folds `alpha` into a constant right matrix.
 fn fold_alpha(graph: &mut Graph, index: usize, gemm: &Gemm) -> Result<bool, PassError> {
     let b = graph.nodes[index].inputs[1];
     let Some(values) = floats(graph, b).filter(|_| gemm.alpha != 1.0) else { return Ok(false) };
@@ -105,7 +105,7 @@ fn fold_alpha(graph: &mut Graph, index: usize, gemm: &Gemm) -> Result<bool, Pass
     Ok(true)
 }
 
-/// Transposed operands into transposed constants, or transpositions before the Gemm.
+/// Transposes constant operands; inserts transpositions before the Gemm for other operands.
 fn drop_transposes(graph: &mut Graph, index: usize, gemm: &Gemm) -> Result<bool, PassError> {
     let mut inserted = Vec::new();
     for (i, transposed) in [gemm.trans_a, gemm.trans_b].into_iter().enumerate() {
@@ -119,7 +119,7 @@ fn drop_transposes(graph: &mut Graph, index: usize, gemm: &Gemm) -> Result<bool,
     Ok(gemm.trans_a || gemm.trans_b)
 }
 
-/// The matrix with its axes swapped, for the node at `index`.
+/// Returns the matrix with its axes swapped, for the node at `index`.
 fn swapped(
     graph: &mut Graph,
     matrix: ValueId,

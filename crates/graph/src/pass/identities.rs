@@ -7,7 +7,7 @@ use crate::op::{BinaryKind, Coordinates, Op};
 
 pub(super) const PASS: Pass = Pass {
     name: "identities",
-    description: "removes operators that give their operand unchanged, and reshapes of reshapes",
+    description: "removes operators that return their operand unchanged, and reshapes of reshapes",
     run,
 };
 
@@ -22,7 +22,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(bypasses.apply(graph, Vec::new()) || merged)
 }
 
-/// The operand that the node's only result equals.
+/// Returns the operand that the node's only result equals.
 fn unchanged(graph: &Graph, node: &Node) -> Option<ValueId> {
     let &[result] = node.outputs.as_slice() else { return None };
     let operand = match &node.op {
@@ -32,7 +32,7 @@ fn unchanged(graph: &Graph, node: &Node) -> Option<ValueId> {
     (graph.value(operand).info == graph.value(result).info).then_some(operand)
 }
 
-/// The other operand of Max with constants of -inf, and of Min with those of +inf.
+/// Returns the other operand of a Max with constants of -inf, or of a Min with constants of +inf.
 fn unbounded(graph: &Graph, node: &Node, kind: BinaryKind) -> Option<ValueId> {
     let bound = match kind {
         BinaryKind::Max => f32::NEG_INFINITY,
@@ -48,13 +48,13 @@ fn unbounded(graph: &Graph, node: &Node, kind: BinaryKind) -> Option<ValueId> {
     }
 }
 
-/// Whether a node whose result is of its first operand's shape and type gives that operand.
+/// Whether a node, whose result has its first operand's shape and type, returns that operand.
 fn moves_nothing(node: &Node) -> bool {
     match &node.op {
-        // One result of the same shape: nothing is joined to it, or taken off it.
+        // One result of the same shape: nothing is appended or cut off.
         Op::Reshape(_) | Op::Cast(_) | Op::Tile(_) | Op::Concat(_) | Op::Split(_) => true,
         Op::Transpose(transpose) => is_identity(&transpose.perm),
-        // Cropping at one end and growing at the other keeps the shape, not the elements.
+        // Cropping at one end and padding at the other keeps the shape, but not the elements.
         Op::Pad(pad) => pad.pads.iter().all(|pads| *pads == [0, 0]),
         Op::Clip(clip) => clip.min == f32::NEG_INFINITY && clip.max == f32::INFINITY,
         Op::Slice(slice) => slice.ranges.iter().all(|range| range.step == 1 || range.length == 1),
@@ -63,12 +63,12 @@ fn moves_nothing(node: &Node) -> bool {
     }
 }
 
-/// Whether at scale 1 the rule maps an index to itself.
+/// Whether the rule maps an index to itself at scale 1.
 fn keeps_indices(coordinates: Coordinates) -> bool {
     !matches!(coordinates, Coordinates::TfHalfPixelForNn | Coordinates::TfCropAndResize(_))
 }
 
-/// Reshapes of reshapes take the first one's operand.
+/// Makes reshapes of reshapes use the operand of the first one.
 fn merge_reshapes(graph: &mut Graph) -> bool {
     let producers = graph.producers();
     let mut changed = false;
@@ -78,7 +78,8 @@ fn merge_reshapes(graph: &mut Graph) -> bool {
     changed
 }
 
-/// A reshape of a reshape takes the first one's operand. Values made since `producers` were listed have none.
+/// Makes a reshape of a reshape use the operand of the first one. Values added since `producers`
+/// was listed have no producer there.
 pub(super) fn merge_reshape(graph: &mut Graph, producers: &[Option<NodeId>], index: usize) -> bool {
     let Node { op: Op::Reshape(_), inputs, .. } = &graph.nodes[index] else { return false };
     let producer = inputs.first().and_then(|input| *producers.get(input.0 as usize)?);

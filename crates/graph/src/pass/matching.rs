@@ -1,4 +1,4 @@
-//! Looking from a value back to what computes it: [`Pattern`].
+//! Pattern matching from a value back to its producers: [`Pattern`].
 
 use npukit_numeric::TensorData;
 
@@ -6,23 +6,23 @@ use super::edit::floats;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{BinaryKind, Op, UnaryKind};
 
-/// Relative difference up to which a constant counts as the one looked for: exporters round it once
-/// or twice in single precision.
+/// Relative tolerance for constants: exporters round them once or twice in single precision.
 const TOLERANCE: f64 = 5e-7;
 
-/// Most factors of a product that are looked at beside one.
+/// Maximum number of other factors of a product.
 const MAX_FACTORS: usize = 6;
 
-/// Most values that are looked at to find them, numbers and products with them: exporters write fewer.
+/// Maximum number of values visited while matching, including constants and products; exporters
+/// write fewer.
 const MAX_VALUES: usize = 32;
 
-/// Whether a constant is the one looked for.
+/// Whether a constant equals the expected one within the tolerance.
 pub(super) fn is_near(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= TOLERANCE * expected.abs()
 }
 
-/// Puts the operator that `form` recognises in a result, and its operand, in place of the node that gives it, where
-/// operand and result have one shape. Says whether it did.
+/// Replaces the nodes whose result `form` recognizes by the operator and operand that it returns,
+/// if operand and result have the same shape. Returns whether it replaced any.
 pub(super) fn put_in_place<O: Into<Op>>(
     graph: &mut Graph,
     form: impl Fn(&Pattern<'_>, ValueId) -> Option<(O, ValueId)>,
@@ -32,7 +32,7 @@ pub(super) fn put_in_place<O: Into<Op>>(
     for index in 0..graph.nodes.len() {
         let &[result] = graph.nodes[index].outputs.as_slice() else { continue };
         let Some((op, x)) = form(&Pattern { graph, producers: &producers }, result) else { continue };
-        // Constants may have axes, of which the result then has more.
+        // Constants may have axes, which would add axes to the result.
         if graph.value(x).info == graph.value(result).info {
             (graph.nodes[index].op, graph.nodes[index].inputs) = (op.into(), vec![x]);
             changed = true;
@@ -41,20 +41,20 @@ pub(super) fn put_in_place<O: Into<Op>>(
     changed
 }
 
-/// A graph and who produces which value.
+/// A graph and the producers of its values.
 pub(super) struct Pattern<'a> {
     pub(super) graph: &'a Graph,
     pub(super) producers: &'a [Option<NodeId>],
 }
 
 impl Pattern<'_> {
-    /// The node that produces a value of one result.
+    /// Returns the producer of a value, if it has one result.
     pub(super) fn producer(&self, value: ValueId) -> Option<&Node> {
         let node = self.graph.node((*self.producers.get(value.0 as usize)?)?);
         (node.outputs.len() == 1).then_some(node)
     }
 
-    /// The only element of a constant.
+    /// Returns the only element of a constant float.
     pub(super) fn scalar(&self, value: ValueId) -> Option<f64> {
         match floats(self.graph, value)? {
             &[scalar] => Some(scalar.into()),
@@ -62,15 +62,15 @@ impl Pattern<'_> {
         }
     }
 
-    /// The operands of the arithmetic that gives the value, when it is of that kind.
+    /// Returns the operands if the value is a binary operation of the given kind.
     pub(super) fn binary(&self, value: ValueId, kind: BinaryKind) -> Option<[ValueId; 2]> {
         let node = self.producer(value)?;
         let Op::Binary(binary) = &node.op else { return None };
         (binary.kind == kind).then(|| <[ValueId; 2]>::try_from(node.inputs.as_slice()).ok()).flatten()
     }
 
-    /// The other operand and the number, when the value is made by such arithmetic with one number.
-    /// The number comes second but for sums and products, where the order does not matter.
+    /// Returns the other operand and the number if the value is a binary operation with a number.
+    /// The number must come second, except for sums and products.
     pub(super) fn with_scalar(&self, value: ValueId, kind: BinaryKind) -> Option<(ValueId, f64)> {
         let [left, right] = self.binary(value, kind)?;
         let commutes = matches!(kind, BinaryKind::Add | BinaryKind::Mul);
@@ -81,15 +81,15 @@ impl Pattern<'_> {
         }
     }
 
-    /// The operand of the function that gives the value.
+    /// Returns the function and the operand if the value is a unary operation.
     pub(super) fn unary(&self, value: ValueId) -> Option<(UnaryKind, ValueId)> {
         let node = self.producer(value)?;
         let Op::Unary(unary) = &node.op else { return None };
         Some((unary.kind, *node.inputs.first()?))
     }
 
-    /// The value as a number times factors that are not products, or are `whole`, in ascending order.
-    /// `None` when there are too many.
+    /// Splits a product into a number and its other factors, in ascending order. Products are split
+    /// further, except `whole`. `None` if there are too many factors.
     pub(super) fn factors(&self, value: ValueId, whole: Option<ValueId>) -> Option<(f64, Vec<ValueId>)> {
         let (mut number, mut factors, mut open, mut values) = (1.0, Vec::new(), vec![value], 0);
         while let Some(value) = open.pop() {
@@ -114,12 +114,12 @@ impl Pattern<'_> {
         Some((number, factors))
     }
 
-    /// What the value is the square of.
+    /// Returns `x` if the value is the square of `x`.
     pub(super) fn square(&self, value: ValueId) -> Option<ValueId> {
         self.power(value, 2.0)
     }
 
-    /// What the value is that power of, written with Pow or as a product.
+    /// Returns `x` if the value is `x` to the power `exponent`, written with Pow or as a product.
     pub(super) fn power(&self, value: ValueId, exponent: f64) -> Option<ValueId> {
         if let Some(Node { op: Op::Pow(_), inputs, .. }) = self.producer(value) {
             let &[base, stated] = inputs.as_slice() else { return None };
@@ -133,7 +133,7 @@ impl Pattern<'_> {
         if same(left, right) { Some(left) } else { same(right, left).then_some(right) }
     }
 
-    /// The only element of a constant, whatever its type.
+    /// Returns the only element of a constant of any type.
     fn number(&self, value: ValueId) -> Option<f64> {
         let constant = self.graph.constant(value)?;
         let number = match constant.data() {
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(look(&graph, |pattern| pattern.factors(all, Some(half))), Some((2.0, vec![x[0], half])));
     }
 
-    /// Whether the value is recognised as the 2nd, 3rd and 4th power of `x` and of `y`.
+    /// Whether the value is recognized as the 2nd, 3rd and 4th power of `x` and of `y`.
     fn powers(graph: &Graph, value: ValueId, [x, y]: [ValueId; 2]) -> [[bool; 2]; 3] {
         [2.0, 3.0, 4.0].map(|exponent| {
             let base = look(graph, |pattern| pattern.power(value, exponent));

@@ -1,10 +1,10 @@
-//! Guards against NaN behind a Softmax, `Where(IsNaN(s), 0, s)`: exporters write one wherever a mask might hide a whole
-//! row. They go where no row is hidden.
+//! Removal of guards against NaN after a Softmax, `Where(IsNaN(s), 0, s)`. Exporters write them
+//! wherever a mask might hide a whole row; they are removed if no row is hidden.
 //!
-//! What is taken for granted: the inputs of the graph are finite, and sums and products of finite numbers stay in the
-//! range of `f32`. Then a Softmax gives a NaN only where all of a row is minus infinity, which only a constant says. A
-//! mask that is computed from an input, a function that is not defined for every number (Log, Sqrt, a quotient of two
-//! computed values) and whatever follows from them prove nothing: such a guard stays.
+//! Assumptions: the inputs of the graph are finite, and sums and products of finite numbers stay in
+//! the range of `f32`. Then a Softmax returns NaN only for a row of minus infinity, which only a
+//! constant can contain. A guard stays if its operand depends on a mask computed from an input, or
+//! on a function that is undefined for some numbers (Log, Sqrt, a quotient of two computed values).
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::op::{Binary, BinaryKind, Op, Operator, ReduceKind, UnaryKind};
 
 pub(super) const PASS: Pass = Pass {
     name: "nan-guards",
-    description: "removes guards against NaN after a Softmax none of whose rows a constant mask hides",
+    description: "removes guards against NaN after a Softmax if its constant mask hides no complete row",
     run,
 };
 
-/// Most constant masks that are added to one operand of a Softmax: exporters write one or two.
+/// Maximum number of constant masks added to one operand of a Softmax; exporters write one or two.
 const MAX_MASKS: usize = 4;
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
@@ -38,15 +38,15 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(bypasses.apply(graph, Vec::new()))
 }
 
-/// What is known of the values of a graph.
+/// Finite values of a graph.
 struct Finite<'a> {
     pattern: Pattern<'a>,
-    /// Whether all elements of a value are finite numbers.
+    /// Whether all elements of each value are finite.
     finite: Vec<bool>,
 }
 
 impl<'a> Finite<'a> {
-    /// What is known before any node is looked at.
+    /// Creates the analysis before any node is visited.
     fn new(graph: &'a Graph, producers: &'a [Option<NodeId>]) -> Self {
         let is_finite = |constant: &Arc<Tensor>| match constant.as_f32() {
             Some(elements) => elements.iter().all(|x| x.is_finite()),
@@ -61,7 +61,7 @@ impl<'a> Finite<'a> {
         Self { pattern: Pattern { graph, producers }, finite }
     }
 
-    /// The nodes that guard what needs no guard, and what they guard.
+    /// Returns the unnecessary guards, with the values that they guard.
     fn guards(mut self) -> Vec<(usize, ValueId)> {
         let mut proven = Vec::new();
         for (index, node) in self.pattern.graph.nodes.iter().enumerate() {
@@ -71,7 +71,7 @@ impl<'a> Finite<'a> {
                     proven.push((index, value));
                     true
                 }
-                // Whatever a Softmax takes, it gives numbers from 0 to 1 or a NaN.
+                // For any operand, a Softmax returns numbers from 0 to 1 or NaN.
                 Some(value) if self.softmax(value).is_some() => {
                     node.inputs.get(1).is_some_and(|&id| self.is(id))
                 }
@@ -88,7 +88,7 @@ impl<'a> Finite<'a> {
         self.finite[id.0 as usize]
     }
 
-    /// The value that the node gives where it is a number.
+    /// Returns the guarded value if the node is a guard.
     fn guarded(&self, node: &Node) -> Option<ValueId> {
         let (Op::Where(_), &[condition, _, value]) = (&node.op, node.inputs.as_slice()) else { return None };
         let Node { op: Op::IsNaN(_), inputs, .. } = self.pattern.producer(condition)? else { return None };
@@ -98,7 +98,7 @@ impl<'a> Finite<'a> {
         (inputs.first() == Some(&value) && same_shape).then_some(value)
     }
 
-    /// The axes and the operand of the Softmax that gives the value.
+    /// Returns the axes and the operand of the Softmax that produces the value.
     fn softmax(&self, value: ValueId) -> Option<(std::ops::Range<usize>, ValueId)> {
         let Node { op: Op::Softmax(softmax), inputs, .. } = self.pattern.producer(value)? else {
             return None;
@@ -116,12 +116,13 @@ impl<'a> Finite<'a> {
         node.inputs.iter().all(|&id| self.is(id)) && self.stays(node)
     }
 
-    /// Whether every row of the value has a finite element, and none is a NaN or plus infinity: a sum of finite
-    /// values and constants that hide some elements, not all of a row.
+    /// Whether every row of the value has a finite element, and no element is NaN or plus infinity.
+    /// The value must be a sum of finite values and constants that hide some elements, but no
+    /// complete row.
     fn has_shown_rows(&self, value: ValueId, axes: std::ops::Range<usize>) -> bool {
         let shape = self.pattern.graph.shape(value);
         let Some(mask) = self.mask(value) else { return false };
-        // The last axis alone, as attention has it.
+        // Only the last axis, as in attention.
         let (Some(&row), true) = (shape.last(), axes.len() == 1 && axes.end == shape.len()) else {
             return false;
         };
@@ -133,7 +134,7 @@ impl<'a> Finite<'a> {
             && elements.chunks(row).all(|row| row.iter().any(|x| x.is_finite()))
     }
 
-    /// The sum of the constants that are added to finite values.
+    /// Returns the sum of the constants that are added to finite values.
     fn mask(&self, value: ValueId) -> Option<Arc<Tensor>> {
         let (mut open, mut masks) = (vec![value], Vec::new());
         while let Some(value) = open.pop() {
@@ -158,7 +159,7 @@ impl<'a> Finite<'a> {
         masks.try_fold(first, add)
     }
 
-    /// Whether the node makes finite numbers of finite numbers.
+    /// Whether the node returns finite numbers for finite operands.
     fn stays(&self, node: &Node) -> bool {
         let graph = self.pattern.graph;
         let operand = |index: usize| node.inputs.get(index).copied();
@@ -228,7 +229,8 @@ fn is_float(element: ElementType) -> bool {
     matches!(element, ElementType::F32 | ElementType::F64 | ElementType::F16 | ElementType::BF16)
 }
 
-/// Whether the function is defined for every finite number, and its result as large as the number itself at most.
+/// Whether the function is defined for every finite number, and its result is not larger in
+/// magnitude than its operand or a small constant.
 fn stays_finite(kind: UnaryKind) -> bool {
     !matches!(
         kind,

@@ -1,4 +1,4 @@
-//! Layer and RMS normalisation that exporters write as reductions and arithmetic.
+//! Layer and RMS normalization that exporters write as reductions and arithmetic.
 
 use super::edit::{add_floats, floats, has_single_use};
 use super::matching::Pattern;
@@ -9,7 +9,7 @@ use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
 pub(super) const PASS: Pass = Pass {
     name: "normalisation-forms",
-    description: "recognises layer and RMS normalisation written as reductions and arithmetic",
+    description: "recognizes layer and RMS normalization written as reductions and arithmetic",
     run,
 };
 
@@ -33,16 +33,16 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// A normalisation without parameters.
+/// A normalization without parameters.
 struct Found {
     x: ValueId,
     axis: usize,
     epsilon: f32,
-    /// Whether the mean is taken off first.
+    /// Whether the mean is subtracted first.
     centred: bool,
 }
 
-/// `d / sqrt(mean(d^2) + epsilon)`, where `d` is `x` or `x - mean(x)`.
+/// Matches `d / sqrt(mean(d^2) + epsilon)`, where `d` is `x` or `x - mean(x)`.
 fn quotient(pattern: &Pattern<'_>, value: ValueId) -> Option<Found> {
     let (numerator, root) = split(pattern, value)?;
     let (variance, epsilon) = pattern.with_scalar(root, BinaryKind::Add)?;
@@ -61,7 +61,7 @@ fn quotient(pattern: &Pattern<'_>, value: ValueId) -> Option<Found> {
     Some(Found { x: numerator, axis, epsilon, centred: false })
 }
 
-/// `d` and `s` of `d / sqrt(s)`, `d * (1 / sqrt(s))` or `d * s^-0.5`.
+/// Returns `d` and `s` of `d / sqrt(s)`, `d * (1 / sqrt(s))` or `d * s^-0.5`.
 fn split(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, ValueId)> {
     let root =
         |value| pattern.unary(value).filter(|(kind, _)| *kind == UnaryKind::Sqrt).map(|(_, inner)| inner);
@@ -82,7 +82,7 @@ fn split(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, ValueId)> {
     }
 }
 
-/// What the value is the mean of, and the first of the trailing axes it is taken over.
+/// Returns the operand of a mean over trailing axes, and the first of these axes.
 fn mean(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, usize)> {
     let node = pattern.producer(value)?;
     let (Op::Reduce(reduce), &[operand]) = (&node.op, node.inputs.as_slice()) else { return None };
@@ -91,7 +91,7 @@ fn mean(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, usize)> {
     (reduce.kind == ReduceKind::Mean && reduce.keep_dims && trailing).then_some((operand, axis))
 }
 
-/// Makes the node at `index` the normalisation, with a scale of ones.
+/// Turns the node at `index` into the normalization, with a scale of ones.
 fn put(graph: &mut Graph, index: usize, found: Found) -> Result<(), PassError> {
     let Found { x, axis, epsilon, centred } = found;
     let shape = graph.shape(x)[axis..].to_vec();
@@ -106,7 +106,7 @@ fn put(graph: &mut Graph, index: usize, found: Found) -> Result<(), PassError> {
     Ok(())
 }
 
-/// The operand and the constant of a product or sum.
+/// Returns the operand and the constant of a product or sum.
 fn parameter(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, ValueId)> {
     let product = pattern.binary(value, BinaryKind::Mul).or_else(|| pattern.binary(value, BinaryKind::Add));
     let [left, right] = product?;
@@ -117,8 +117,8 @@ fn parameter(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, ValueId)
     }
 }
 
-/// Takes the product with or the sum of a constant, which the node at `index` is, into the scale or bias of
-/// the normalisation before it. Says whether it could.
+/// Folds a product with or a sum with a constant, the node at `index`, into the scale or bias of
+/// the normalization before it. Returns whether it could.
 fn absorb(graph: &mut Graph, index: usize, before: &Node, constant: ValueId) -> Result<bool, PassError> {
     let (axis, takes_bias) = match &before.op {
         Op::LayerNormalization(op) => (op.axis, true),
@@ -131,7 +131,7 @@ fn absorb(graph: &mut Graph, index: usize, before: &Node, constant: ValueId) -> 
     let Some(values) = spread(graph, constant, &trailing) else { return Ok(false) };
     let part = if multiplies { 1 } else { 2 };
     let old = before.inputs.get(part).map(|&id| spread(graph, id, &trailing));
-    // A factor goes before the bias; what is not constant stays.
+    // The scale comes before the bias, and only constant parameters can be changed.
     if matches!(old, Some(None)) || multiplies && before.inputs.len() > 2 || !multiplies && !takes_bias {
         return Ok(false);
     }
@@ -149,10 +149,10 @@ fn absorb(graph: &mut Graph, index: usize, before: &Node, constant: ValueId) -> 
     Ok(true)
 }
 
-/// A constant for each position of the trailing axes, to which it broadcasts.
+/// Returns a constant broadcast to the positions of the trailing axes.
 fn spread(graph: &Graph, constant: ValueId, trailing: &[usize]) -> Option<Vec<f32>> {
     let (values, shape) = (floats(graph, constant)?, graph.shape(constant));
-    // Axes of size 1 in front do not matter.
+    // Leading axes of size 1 do not matter.
     let extra = shape.len().saturating_sub(trailing.len());
     let (front, own) = shape.split_at(extra);
     let fits = front.iter().all(|&size| size == 1) && broadcast(trailing, own).as_deref() == Some(trailing);

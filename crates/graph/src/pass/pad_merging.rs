@@ -1,4 +1,4 @@
-//! Padding into the windows of the operator after it.
+//! Merging of padding into the windows of the operator after it.
 
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, NodeId, ValueId};
@@ -29,7 +29,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
 /// Padding of the rows and columns of an image.
 struct Padding {
     operand: ValueId,
-    /// Above, left, below, right.
+    /// Rows above, columns left, rows below, columns right.
     pads: [usize; 4],
     fill: f32,
 }
@@ -57,7 +57,7 @@ impl Padding {
     }
 }
 
-/// The operator of `node` with the padding merged into it, when that is exact.
+/// Returns the operator of `node` with the padding merged into it, if that is exact.
 fn merged(graph: &Graph, producers: &[Option<NodeId>], node: &Node, padding: &Padding) -> Option<Op> {
     match &node.op {
         // The other operands of a Conv are not images: only the first is padded.
@@ -65,7 +65,8 @@ fn merged(graph: &Graph, producers: &[Option<NodeId>], node: &Node, padding: &Pa
             let merged = Conv { pads: padding.add_to(conv.pads), ..conv.clone() };
             Some(merged.into())
         }
-        // Rows of zeros add nothing: a row less of padding is a stride more of what is cut off.
+        // Rows of zeros add nothing: removing one row of padding reduces the cropped rows by one
+        // stride.
         Op::ConvTranspose(conv) if padding.fill == 0.0 && !padding.image(graph).contains(&0) => {
             let less = |side: usize| {
                 conv.pads[side].checked_sub(padding.pads[side].checked_mul(conv.strides[side % 2])?)
@@ -78,7 +79,7 @@ fn merged(graph: &Graph, producers: &[Option<NodeId>], node: &Node, padding: &Pa
             fill_never_wins(graph, producers, &window, padding).then(|| MaxPool { window }.into())
         }
         Op::AveragePool(pool) if padding.fill == 0.0 => {
-            // Elements of the padding were counted; the pool's own pads must be counted as well.
+            // The padding elements were counted; then the pool's own pads must be counted as well.
             let counted = pool.count_include_pad || pool.window.pads == [0; 4];
             let window = widened(graph, node, &pool.window, padding)?;
             (counted && !window.ceil_mode).then(|| AveragePool { window, count_include_pad: true }.into())
@@ -87,23 +88,23 @@ fn merged(graph: &Graph, producers: &[Option<NodeId>], node: &Node, padding: &Pa
     }
 }
 
-/// The window with the padding added, when that leaves the number of windows as it is
-/// (`ceil_mode` looks at where the padding ends).
+/// Returns the window with the padding added, if the number of windows stays the same (with
+/// `ceil_mode`, it depends on where the padding ends).
 fn widened(graph: &Graph, node: &Node, window: &Window, padding: &Padding) -> Option<Window> {
     let widened = Window { pads: padding.add_to(window.pads), ..window.clone() };
     let shape = graph.shape(*node.outputs.first()?);
     (widened.output(padding.image(graph)).ok()? == [shape[1], shape[2]]).then_some(widened)
 }
 
-/// Whether the maximum never is the element of the padding: minus infinity is no larger than
-/// anything; 0 is no larger than an element that cannot be negative, if each window sees one.
+/// Whether the padding element is never the maximum. Minus infinity never is; 0 is not if no
+/// element can be negative and each window covers an element.
 fn fill_never_wins(graph: &Graph, producers: &[Option<NodeId>], window: &Window, padding: &Padding) -> bool {
     if padding.fill == f32::NEG_INFINITY {
         return true;
     }
     padding.fill == 0.0
         && is_never_negative(graph, producers, padding.operand)
-        // Default: of a window that does not fit the image, nothing is known.
+        // Default: nothing is known about a window that does not fit the image.
         && window.always_on_image(padding.image(graph)).unwrap_or(false)
 }
 

@@ -1,7 +1,7 @@
-//! Reductions of what a transposition gives: they take the axes of its operand.
+//! Reductions after a transposition: they reduce the axes of its operand instead.
 //!
-//! `x.mean([2, 3])` of an image, as exporters write it, comes after the transposition that an image operator
-//! needs.
+//! `x.mean([2, 3])` of an image, as exporters write it, comes after the transposition that an image
+//! operator needs.
 
 use super::{Pass, PassError};
 use crate::ir::{Graph, NodeId};
@@ -9,7 +9,7 @@ use crate::op::Op;
 
 pub(super) const PASS: Pass = Pass {
     name: "reduce-crossing",
-    description: "lets reductions that drop their axes take the operand of a transposition before them",
+    description: "moves reductions that drop their axes before a preceding transposition",
     run,
 };
 
@@ -32,13 +32,13 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// Whether the node takes the operand of a transposition by `perm` as well as its result.
+/// Whether the node can use the operand of a transposition by `perm` instead of its result.
 pub(super) fn is_absorbed(graph: &Graph, id: NodeId, perm: &[usize]) -> bool {
     crossed(graph, id, perm).is_some()
 }
 
-/// The axes that a reduction after a transposition by `perm` goes over in the latter's operand, when what is
-/// left is in the same order there.
+/// Returns the axes that a reduction after a transposition by `perm` must reduce in the
+/// transposition's operand. `None` if the remaining axes have another order there.
 fn crossed(graph: &Graph, id: NodeId, perm: &[usize]) -> Option<Vec<usize>> {
     let Op::Reduce(reduce) = &graph.node(id).op else { return None };
     let is_left = |axis: &usize| !reduce.axes.contains(axis);

@@ -1,7 +1,7 @@
-//! Reshapes that only add or remove axes of size 1, after operators that do not care.
+//! Moving of reshapes that only add or remove axes of size 1, to after operators that allow it.
 //!
-//! One-dimensional convolutions are images of one row between such reshapes: after the operators
-//! that follow, they meet the reshape of the next convolution and go.
+//! One-dimensional convolutions are images of one row between such reshapes. After the operators
+//! that follow, these reshapes meet the reshape of the next convolution and cancel.
 
 use super::edit::{insert_nodes, make_node};
 use super::identities::merge_reshape;
@@ -11,7 +11,7 @@ use crate::op::{Op, Operator, Reshape};
 
 pub(super) const PASS: Pass = Pass {
     name: "reshape-sinking",
-    description: "moves reshapes that only add or remove axes of size 1 after operators that do not care",
+    description: "moves reshapes that only add or remove axes of size 1 after operators that do not depend on them",
     run,
 };
 
@@ -22,7 +22,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let (producers, consumers) = (graph.producers(), graph.consumers());
     let mut new = Vec::new();
     for index in 0..graph.nodes.len() {
-        // A reshape that went after the node before may have met the next one.
+        // A reshape that moved after the previous node may be next to another reshape now.
         merge_reshape(graph, &producers, index);
         if let Some(inputs) = operands_before(graph, &producers, &consumers, index) {
             new.push((index, sink(graph, index, inputs)?));
@@ -33,7 +33,8 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// The operands of the node at `index` with the reshapes before them left out, when they can be.
+/// Returns the operands of the node at `index` without the reshapes before them, if they can be
+/// moved.
 fn operands_before(
     graph: &Graph,
     producers: &[Option<NodeId>],
@@ -66,14 +67,14 @@ fn operands_before(
     node.inputs.iter().map(before).collect()
 }
 
-/// Whether the shapes differ in axes of size 1 alone.
+/// Whether the shapes differ only in axes of size 1.
 fn changes_ones_only(from: &[usize], to: &[usize]) -> bool {
     let sizes = |shape: &[usize]| -> Vec<usize> { shape.iter().copied().filter(|&size| size != 1).collect() };
     from != to && sizes(from) == sizes(to)
 }
 
-/// Whether an operand of `shape` means the same beside `from` as beside `to`: one element, or one
-/// for each of their last axis.
+/// Whether an operand of `shape` broadcasts to `from` as it does to `to`: it has one element, or
+/// one per element of the last axis.
 fn is_last_axis(shape: &[usize], from: &[usize], to: &[usize]) -> bool {
     match *shape {
         [] | [1] => true,
@@ -82,8 +83,8 @@ fn is_last_axis(shape: &[usize], from: &[usize], to: &[usize]) -> bool {
     }
 }
 
-/// Makes the node at `index` a reshape of what it did with `inputs`; gives the node that does this, to be placed
-/// before it.
+/// Turns the node at `index` into a reshape of its former result, computed on `inputs`. Returns the
+/// node that computes it, to be inserted before.
 fn sink(graph: &mut Graph, index: usize, inputs: Vec<ValueId>) -> Result<Node, PassError> {
     let node = graph.nodes[index].clone();
     let shape = graph.shape(node.outputs[0]).to_vec();

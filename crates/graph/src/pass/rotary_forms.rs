@@ -8,7 +8,7 @@ use crate::op::{BinaryKind, Op, Reshape, RotaryEmbedding, Slice, SliceRange, Til
 
 pub(super) const PASS: Pass = Pass {
     name: "rotary-forms",
-    description: "recognises the rotation of pairs of features written as slices and arithmetic",
+    description: "recognizes the rotation of pairs of features written as slices and arithmetic",
     run,
 };
 
@@ -35,13 +35,13 @@ struct Rotation {
     x: ValueId,
     cos: ValueId,
     sin: ValueId,
-    /// Whether pairs are neighbours, not half of the features apart.
+    /// Whether the features of a pair are neighbors, instead of half of the features apart.
     interleaved: bool,
-    /// Whether cosines and sines have an element for each feature, not for each pair.
+    /// Whether cosines and sines have one element per feature instead of one per pair.
     by_feature: bool,
 }
 
-/// `x * cos + turn(x) * sin`, where `turn` makes `(-b, a)` of a pair `(a, b)`.
+/// Matches `x * cos + turn(x) * sin`, where `turn` maps a pair `(a, b)` to `(-b, a)`.
 fn turned(pattern: &Pattern<'_>, value: ValueId) -> Option<Rotation> {
     let sum = pattern.binary(value, BinaryKind::Add)?;
     let products = sum.map(|term| pattern.binary(term, BinaryKind::Mul));
@@ -62,7 +62,7 @@ fn swaps([left, right]: [ValueId; 2]) -> [[ValueId; 2]; 2] {
     [[left, right], [right, left]]
 }
 
-/// `x`, of which the value has `-b` and `a` in the place of `a` and `b`.
+/// Returns `x` if the value is `x` with each pair `(a, b)` replaced by `(-b, a)`.
 fn turn_of(pattern: &Pattern<'_>, value: ValueId, interleaved: bool) -> Option<ValueId> {
     let [negated, second] = joined(pattern, value, interleaved)?;
     let (_, first) = pattern.unary(negated).filter(|(kind, _)| *kind == UnaryKind::Neg)?;
@@ -70,7 +70,7 @@ fn turn_of(pattern: &Pattern<'_>, value: ValueId, interleaved: bool) -> Option<V
     (is_second && part(pattern, second, interleaved)? == (x, false)).then_some(x)
 }
 
-/// `(a cos - b sin, a sin + b cos)`, joined.
+/// Matches the concatenation of `a cos - b sin` and `a sin + b cos`.
 fn apart(pattern: &Pattern<'_>, value: ValueId) -> Option<Rotation> {
     [false, true].into_iter().find_map(|interleaved| {
         let [first, second] = joined(pattern, value, interleaved)?;
@@ -90,7 +90,7 @@ fn apart(pattern: &Pattern<'_>, value: ValueId) -> Option<Rotation> {
     })
 }
 
-/// The two values whose features are the first and the second of each pair of the value's.
+/// Returns the two values that hold the first and the second features of the value's pairs.
 fn joined(pattern: &Pattern<'_>, value: ValueId, interleaved: bool) -> Option<[ValueId; 2]> {
     let concatenated = if interleaved { reshaped(pattern, value)? } else { value };
     let node = pattern.producer(concatenated)?;
@@ -118,7 +118,7 @@ fn reshaped(pattern: &Pattern<'_>, value: ValueId) -> Option<ValueId> {
     matches!(node.op, Op::Reshape(_)).then(|| node.inputs.first().copied()).flatten()
 }
 
-/// `x`, of which the value has one feature of each pair, and whether it is the second.
+/// Returns `x` if the value has one feature of each of its pairs, and whether it is the second.
 fn part(pattern: &Pattern<'_>, value: ValueId, interleaved: bool) -> Option<(ValueId, bool)> {
     let node = pattern.graph.node((*pattern.producers.get(value.0 as usize)?)?);
     let &[x] = node.inputs.as_slice() else { return None };
@@ -141,7 +141,7 @@ fn part(pattern: &Pattern<'_>, value: ValueId, interleaved: bool) -> Option<(Val
     }
 }
 
-/// Whether the features of a table that are a pair are alike, by how the table is made.
+/// Whether a table has equal entries for both features of a pair, according to how it is computed.
 fn is_by_pair(pattern: &Pattern<'_>, table: ValueId, interleaved: bool) -> bool {
     let shape = pattern.graph.shape(table);
     let Some(&features) = shape.last() else { return false };
@@ -166,7 +166,7 @@ fn is_by_pair(pattern: &Pattern<'_>, table: ValueId, interleaved: bool) -> bool 
             pattern.graph.shape(operand).last() == Some(&features)
                 && is_by_pair(pattern, operand, interleaved)
         }),
-        // A number adds no axis but of size 1.
+        // A number adds only axes of size 1.
         Op::Binary(_) => pattern
             .with_scalar(table, BinaryKind::Mul)
             .is_some_and(|(operand, _)| is_by_pair(pattern, operand, interleaved)),
@@ -178,19 +178,19 @@ fn is_by_pair(pattern: &Pattern<'_>, table: ValueId, interleaved: bool) -> bool 
     }
 }
 
-/// How the heads lie, and what cosines and sines are to become.
+/// Layout of the heads, and target shape of cosines and sines.
 struct Layout {
-    /// The operand with four axes.
+    /// Shape of the operand with four axes.
     shape: [usize; 4],
-    /// Whether the second axis is that of the positions, not of the heads.
+    /// Whether the second axis is that of the positions instead of the heads.
     by_token: bool,
-    /// Batches of the tables.
+    /// Number of batches of the tables.
     batch: usize,
     positions: usize,
 }
 
 impl Layout {
-    /// The layout, when the operator has it.
+    /// Returns the layout, if the operator supports it.
     fn new(graph: &Graph, found: &Rotation) -> Option<Self> {
         let shape = four_axes(graph.shape(found.x))?;
         let tables = [found.cos, found.sin].map(|id| four_axes(graph.shape(id)));
@@ -212,14 +212,14 @@ impl Layout {
     }
 }
 
-/// The shape with axes of size 1 before it.
+/// Returns the shape with leading axes of size 1.
 fn four_axes(shape: &[usize]) -> Option<[usize; 4]> {
     let mut four = [1; 4];
     four.get_mut(4usize.checked_sub(shape.len())?..)?.copy_from_slice(shape);
     Some(four)
 }
 
-/// Makes the node at `index` the rotation; gives the nodes to be placed before it.
+/// Turns the node at `index` into the rotation; returns the nodes to insert before it.
 fn put(graph: &mut Graph, index: usize, found: &Rotation, layout: &Layout) -> Result<Vec<Node>, PassError> {
     let name = graph.nodes[index].name.clone();
     let mut new = Vec::new();

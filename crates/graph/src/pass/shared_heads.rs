@@ -1,5 +1,5 @@
-//! Products of attention whose keys or values are repeated for groups of heads: the heads of a group become
-//! rows of one product, and nothing is repeated.
+//! Attention products whose keys or values are repeated for groups of heads. The heads of a group
+//! become rows of one product, without repetition.
 
 use super::edit::{insert_nodes, make_node};
 use super::matching::Pattern;
@@ -9,7 +9,7 @@ use crate::op::{MatMul, Op, Reshape, Transpose};
 
 pub(super) const PASS: Pass = Pass {
     name: "shared-heads",
-    description: "multiplies groups of heads by what they share, instead of repeating it for each",
+    description: "multiplies groups of heads by their shared keys or values, without repeating these for each head",
     run,
 };
 
@@ -28,13 +28,13 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// A product of each head with what its group shares.
+/// A product of each head with the matrix that its group shares.
 struct Product {
     left: ValueId,
     shared: ValueId,
     /// Whether each matrix of `shared` is transposed first.
     transposed: bool,
-    /// Batch, heads that are shared, rows of all heads of a group, inner size.
+    /// Number of batches, shared heads, rows of all heads of a group, and inner size.
     rows: [usize; 4],
 }
 
@@ -53,7 +53,8 @@ fn product(pattern: &Pattern<'_>, node: &Node) -> Option<Product> {
     fits.then_some(Product { left, shared, transposed, rows: [batch, kv_heads, group * queries, inner] })
 }
 
-/// What `[b, heads * group, s, d]` repeats for groups of neighbours, `[b, heads, s, d]`, and how often.
+/// Returns the `[b, heads, s, d]` value that `[b, heads * group, s, d]` repeats for groups of
+/// neighbors, and the number of repetitions.
 fn before_repetition(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, usize)> {
     let input = |node: &Node| node.inputs.first().copied();
     let joined = pattern.producer(value).filter(|node| matches!(node.op, Op::Reshape(_)))?;
@@ -68,7 +69,7 @@ fn before_repetition(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, 
     fits.then_some((shared, group))
 }
 
-/// Makes the node at `index` a reshape of the product; gives the nodes to be placed before it.
+/// Turns the node at `index` into a reshape of the product; returns the nodes to insert before it.
 fn put(graph: &mut Graph, index: usize, product: &Product) -> Result<Vec<Node>, PassError> {
     let name = graph.nodes[index].name.clone();
     let shape: Vec<usize> =

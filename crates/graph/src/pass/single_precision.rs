@@ -1,4 +1,4 @@
-//! Floats of 16 and 64 bits as 32-bit floats.
+//! Conversion of 16-bit and 64-bit floats to 32-bit floats.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::op::{Cast, DequantizeLinear, Op, QuantizeLinear};
 
 pub(super) const PASS: Pass = Pass {
     name: "single-precision",
-    description: "computes in 32-bit floats where the model has floats of 16 or 64 bits: accelerators round in their own way",
+    description: "computes in 32-bit floats instead of floats of 16 or 64 bits, since accelerators round differently anyway",
     run,
 };
 
@@ -30,7 +30,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// Says whether it was another float type that the standard computes with.
+/// Changes other standard float types to 32 bits; returns whether it did.
 fn widen(element: &mut ElementType) -> bool {
     let other = matches!(element, ElementType::F16 | ElementType::BF16 | ElementType::F64);
     if other {
@@ -39,7 +39,7 @@ fn widen(element: &mut ElementType) -> bool {
     other
 }
 
-/// The elements stay: they are held as 32-bit floats already.
+/// The elements stay: they are stored as 32-bit floats already.
 fn widen_constant(value: &mut Value) {
     let Some(constant) = value.constant.as_mut().filter(|constant| constant.element() != value.info.element)
     else {

@@ -7,7 +7,7 @@ use crate::op::{BinaryKind, Op, ReduceKind, Softmax, UnaryKind};
 
 pub(super) const PASS: Pass = Pass {
     name: "softmax-forms",
-    description: "recognises Softmax written as exponentials over their sum",
+    description: "recognizes Softmax written as exponentials divided by their sum",
     run,
 };
 
@@ -15,7 +15,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(put_in_place(graph, softmax))
 }
 
-/// `e / sum(e)`, where `e` is `exp(x - max(x))`, and `x`.
+/// Matches `e / sum(e)`, where `e` is `exp(x - max(x))`; returns the Softmax and `x`.
 fn softmax(pattern: &Pattern<'_>, value: ValueId) -> Option<(Softmax, ValueId)> {
     let (powers, sum) = quotient(pattern, value)?;
     let (kind, difference) = pattern.unary(powers)?;
@@ -25,7 +25,7 @@ fn softmax(pattern: &Pattern<'_>, value: ValueId) -> Option<(Softmax, ValueId)> 
     same.then_some((softmax, x))
 }
 
-/// `e` and `s` of `e / s` or `e * (1 / s)`.
+/// Returns `e` and `s` of `e / s` or `e * (1 / s)`.
 fn quotient(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, ValueId)> {
     if let Some([powers, sum]) = pattern.binary(value, BinaryKind::Div) {
         return Some((powers, sum));
@@ -36,7 +36,7 @@ fn quotient(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, ValueId)>
     divisor(right).map(|sum| (left, sum)).or_else(|| Some((right, divisor(left)?)))
 }
 
-/// The axes over which `value` reduces `of`, when those are next to each other and stay.
+/// Returns the axes over which `value` reduces `of`, if they are adjacent and kept.
 fn over(pattern: &Pattern<'_>, value: ValueId, kind: ReduceKind, of: ValueId) -> Option<Softmax> {
     let node = pattern.producer(value)?;
     let Op::Reduce(reduce) = &node.op else { return None };

@@ -1,5 +1,5 @@
-//! Reshapes after a Softmax: they go before it, so that a network that ends in one still does
-//! when exporters shape its result. A host can then take the Softmax over.
+//! Moving of reshapes after a Softmax to before it. A network that ends in a Softmax, with its
+//! result reshaped by the exporter, then still ends in one, so that the host can compute it.
 
 use std::ops::Range;
 
@@ -26,7 +26,8 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// The node of a Softmax that only the Reshape at `index` reads, and what it is after that.
+/// Returns the Softmax node that only the Reshape at `index` reads, and its operator after the
+/// move.
 fn softmax_before(
     graph: &Graph,
     producers: &[Option<NodeId>],
@@ -35,7 +36,7 @@ fn softmax_before(
 ) -> Option<(usize, Op)> {
     let Node { op: Op::Reshape(reshape), inputs, .. } = &graph.nodes[index] else { return None };
     let between = *inputs.first()?;
-    // What this run put in has none: the next run goes on there.
+    // A node inserted in this run has no entry: the next run continues there.
     let softmax = (*producers.get(between.0 as usize)?)?;
     if consumers[between.0 as usize].len() != 1 || graph.is_output(between) {
         return None;
@@ -55,20 +56,20 @@ fn softmax_before(
     Some((softmax.0 as usize, op))
 }
 
-/// The axes of `to` that hold the elements which `axes` hold in `from`.
+/// Returns the axes of `to` that hold the same elements as `axes` of `from`.
 fn regrouped(from: &[usize], axes: Range<usize>, to: &[usize]) -> Option<Range<usize>> {
     let elements = |sizes: &[usize]| sizes.iter().product::<usize>();
     let (before, within) = (elements(from.get(..axes.start)?), elements(from.get(axes)?));
     if elements(from) == 0 {
         return None;
     }
-    // From the last axis on, so that those of size 1 before the ones wanted are left out.
+    // From the last axis, so that preceding axes of size 1 are left out.
     let starts = (0..to.len()).rev().filter(|&start| elements(&to[..start]) == before);
     let end = |start: usize| (start + 1..=to.len()).find(|&end| elements(&to[start..end]) == within);
     starts.filter_map(|start| Some(start..end(start)?)).next()
 }
 
-/// Lets the Reshape at `reshape` reshape what the Softmax takes, and `op` give its result.
+/// Makes the Reshape at `reshape` reshape the operand of the Softmax, and `op` compute the result.
 fn swap(graph: &mut Graph, softmax: usize, reshape: usize, op: Op) -> Result<(), PassError> {
     let (before, after) = (graph.nodes[softmax].clone(), graph.nodes[reshape].clone());
     let shaped = make_node(graph, &after.name, after.op, before.inputs)?;

@@ -1,5 +1,4 @@
-//! Transpositions with a reshape between them: one transposition, where the reshape only splits
-//! axes or only joins them.
+//! Merging of two transpositions with a reshape in between that only splits or only joins axes.
 //!
 //! Channel shuffles and depth-to-space between image operators are such chains: out of NHWC, split,
 //! permute, join, back to NHWC. They become a split, one transposition and a join.
@@ -13,7 +12,7 @@ use crate::op::{Op, Reshape, Transpose};
 
 pub(super) const PASS: Pass = Pass {
     name: "transpose-crossing",
-    description: "makes one transposition of two with a reshape between them that only splits or only joins axes",
+    description: "merges two transpositions with a reshape in between that only splits or only joins axes",
     run,
 };
 
@@ -31,15 +30,15 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// A transposition, a reshape and a transposition, each the only user of the one before. None is
-/// at the border of the graph, where transpositions cost least.
+/// A transposition, a reshape and a transposition, each the only user of the previous one. Neither
+/// transposition is at the border of the graph, where they are cheapest.
 struct Chain {
     first: NodeId,
     reshape: NodeId,
     second: NodeId,
     /// Permutations of the first and the second transposition.
     perms: [Vec<usize>; 2],
-    /// Axes of the reshape's operand and of its result that hold the same elements.
+    /// Groups of axes of the reshape's operand and result that hold the same elements.
     groups: Vec<[Range<usize>; 2]>,
 }
 
@@ -52,7 +51,7 @@ impl Chain {
     ) -> Option<Self> {
         let before = |node: NodeId| {
             let operand = *graph.node(node).inputs.first()?;
-            // What this run put in has none: the next run goes on there.
+            // A node inserted in this run has no entry: the next run continues there.
             let producer = (*producers.get(operand.0 as usize)?)?;
             has_single_use(graph, consumers, operand).then_some(producer)
         };
@@ -71,14 +70,14 @@ impl Chain {
         Some(Self { first, reshape, second, perms: [transpose.perm.clone(), last.perm.clone()], groups })
     }
 
-    /// The reshape moves before both transpositions, when each of its results' axes comes from a
-    /// single axis.
+    /// Moves the reshape before both transpositions, if each axis of its result is part of a single
+    /// axis.
     fn cross_split(&self, graph: &mut Graph) -> Result<bool, PassError> {
         if self.groups.iter().any(|[from, _]| from.len() != 1) {
             return Ok(false);
         }
         let shape = graph.shape(graph.node(self.reshape).outputs[0]).to_vec();
-        // The parts of each axis of the first operand, in that operand's order.
+        // Parts of each axis of the first operand, in that operand's order.
         let parts = inverse(&self.perms[0]).into_iter().map(|axis| self.groups[axis][1].clone());
         let parts: Vec<usize> = parts.flatten().collect();
         let split = Reshape { shape: parts.iter().map(|&part| shape[part]).collect() };
@@ -87,8 +86,8 @@ impl Chain {
         Ok(true)
     }
 
-    /// The reshape moves after both transpositions, when each of its results' axes is made of
-    /// whole axes.
+    /// Moves the reshape after both transpositions, if each axis of its result consists of whole
+    /// axes.
     fn cross_join(&self, graph: &mut Graph) -> Result<bool, PassError> {
         if self.groups.iter().any(|[_, to]| to.len() != 1) {
             return Ok(false);
@@ -100,7 +99,7 @@ impl Chain {
         Ok(true)
     }
 
-    /// Puts two nodes in the place of the three.
+    /// Replaces the three nodes by two.
     fn replace(&self, graph: &mut Graph, before: Op, after: Op) -> Result<(), PassError> {
         let operand = graph.node(self.first).inputs[0];
         let name = graph.node(self.reshape).name.clone();
@@ -108,14 +107,15 @@ impl Chain {
         let (inputs, second) = (new.outputs.clone(), self.second.0 as usize);
         let Node { name, outputs, .. } = graph.node(self.second).clone();
         graph.nodes[second] = Node { name, op: after, inputs, outputs };
-        // The first and the reshape have no users left; the pass over dead nodes removes the first.
+        // The first transposition and the reshape have no users left; the pass dead-nodes removes
+        // the first.
         graph.nodes[self.reshape.0 as usize] = new;
         Ok(())
     }
 }
 
-/// Cuts two shapes of as many elements into the shortest runs of axes with equal products. Axes
-/// of size 1 join the run before them. `None` when there are no elements.
+/// Cuts two shapes with the same number of elements into the shortest runs of axes with equal
+/// products. Axes of size 1 join the run before them. `None` for empty tensors.
 fn groups(from: &[usize], to: &[usize]) -> Option<Vec<[Range<usize>; 2]>> {
     let mut groups: Vec<[Range<usize>; 2]> = Vec::new();
     let (mut i, mut j) = (0, 0);
@@ -131,7 +131,7 @@ fn groups(from: &[usize], to: &[usize]) -> Option<Vec<[Range<usize>; 2]>> {
         }
         groups.push([start_i..i, start_j..j]);
     }
-    // What is left has size 1.
+    // The remaining axes have size 1.
     if from.contains(&0) {
         return None;
     }

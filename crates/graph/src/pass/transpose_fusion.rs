@@ -5,11 +5,8 @@ use super::{Pass, PassError};
 use crate::ir::{Graph, Node};
 use crate::op::{Op, Transpose};
 
-pub(super) const PASS: Pass = Pass {
-    name: "transpose-fusion",
-    description: "makes one transposition of two that follow each other",
-    run,
-};
+pub(super) const PASS: Pass =
+    Pass { name: "transpose-fusion", description: "merges two consecutive transpositions", run };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let producers = graph.producers();

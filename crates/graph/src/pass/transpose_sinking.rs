@@ -1,10 +1,10 @@
 //! Choice of the order of axes, region by region.
 //!
-//! Importers put a Transpose before and after each operator that needs NHWC. Operators that work
-//! in any order of axes ([`Operator::permuted`]) connect values to *regions*; all values of a
-//! region are brought into another order at once when that leaves less to transpose at its border.
-//! Deciding for whole regions finds what moving single transpositions across single operators
-//! misses: residual connections, where each transposition waits for another one.
+//! Importers put a Transpose before and after each operator that needs NHWC. Operators that work in
+//! any order of axes ([`Operator::permuted`]) connect values to *regions*. All values of a region
+//! are permuted at once if that reduces the cost of the transpositions at its border. Deciding for
+//! whole regions handles residual connections, where moving single transpositions across single
+//! operators fails because each transposition waits for another one.
 
 mod rewrite;
 
@@ -27,7 +27,8 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let mut reordered = vec![false; graph.values.len()];
     let mut new = Vec::new();
     for region in survey.regions(graph) {
-        // What a region after it now takes from this one is not in the survey: the next run goes on there.
+        // The survey does not include what a later region now reads from this one: the next run
+        // continues there.
         let leads_to = |&value: &ValueId| survey.transposed(graph, value).any(|to| reordered[to.0 as usize]);
         if region.values.iter().any(leads_to) {
             continue;
@@ -42,15 +43,15 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// What is known of the graph before anything is changed.
+/// Facts about the graph before any change.
 struct Survey {
     producers: Vec<Option<NodeId>>,
     consumers: Vec<Vec<NodeId>>,
-    /// For each node, whether it works in any order of axes.
+    /// Whether each node works in any order of axes.
     flexible: Vec<bool>,
 }
 
-/// Values connected by flexible nodes, all of the same number of axes.
+/// Values connected by flexible nodes, all with the same number of axes.
 #[derive(Default)]
 struct Region {
     values: Vec<ValueId>,
@@ -58,19 +59,19 @@ struct Region {
 }
 
 impl Region {
-    /// Values are in ascending order.
+    /// Requires values in ascending order.
     fn contains(&self, value: ValueId) -> bool {
         self.values.binary_search(&value).is_ok()
     }
 }
 
-/// Where the value of a region comes from.
+/// Origin of a value of a region.
 enum Source {
-    /// From a node of the region.
+    /// A node of the region.
     Inside,
-    /// From a transposition of the value given.
+    /// A transposition of the given value, with its permutation.
     Transposed(ValueId, Vec<usize>),
-    /// From an input of the graph or a node that fixes the order of axes.
+    /// An input of the graph, or a node that fixes the order of axes.
     Fixed,
 }
 
@@ -80,7 +81,7 @@ impl Survey {
         Self { producers: graph.producers(), consumers: graph.consumers(), flexible }
     }
 
-    /// The regions that have transpositions at their border, in the order of their first nodes.
+    /// Returns the regions with transpositions at their border, in the order of their first nodes.
     fn regions(&self, graph: &Graph) -> Vec<Region> {
         let mut parents: Vec<usize> = (0..graph.values.len()).collect();
         for node in graph.node_ids().filter(|&node| self.is_flexible(node)) {
@@ -121,7 +122,7 @@ impl Survey {
         }
     }
 
-    /// The transpositions that use the value.
+    /// Returns the transpositions that use the value.
     fn transposes<'a>(
         &'a self,
         graph: &'a Graph,
@@ -133,24 +134,27 @@ impl Survey {
         })
     }
 
-    /// The transpositions of the value. A region that was reordered leaves them their results.
+    /// Returns the results of the transpositions of the value. If its region was reordered, they
+    /// still have results.
     fn transposed<'a>(&'a self, graph: &'a Graph, value: ValueId) -> impl Iterator<Item = ValueId> + 'a {
         self.transposes(graph, value).map(|(node, _)| graph.node(node).outputs[0])
     }
 
-    /// The nodes other than transpositions that use the value and fix the order of its axes.
+    /// Returns the nodes other than transpositions that use the value and fix the order of its
+    /// axes.
     fn fixed_users(&self, graph: &Graph, value: ValueId) -> impl Iterator<Item = NodeId> {
         let fixes =
             |user: &NodeId| !self.is_flexible(*user) && !matches!(graph.node(*user).op, Op::Transpose(_));
         self.consumers[value.0 as usize].iter().copied().filter(fixes)
     }
 
-    /// Whether someone needs the value in its present order of axes.
+    /// Whether the value is needed in its present order of axes.
     fn is_needed_as_is(&self, graph: &Graph, value: ValueId) -> bool {
         graph.is_output(value) || self.fixed_users(graph, value).next().is_some()
     }
 
-    /// The order of axes that makes the region's border cheaper than it is, if there is one.
+    /// Returns the order of axes that makes the region's border cheapest; `None` if the present one
+    /// is.
     fn best_order(&self, graph: &Graph, region: &Region) -> Option<Vec<usize>> {
         let mut orders: Vec<Vec<usize>> = Vec::new();
         for &value in &region.values {
@@ -170,8 +174,8 @@ impl Survey {
         costs.min().filter(|(cost, _): &(u64, _)| *cost < present).map(|(_, perm)| perm)
     }
 
-    /// What the transpositions next to a value of a region cost now. One between two values of
-    /// the region counts with the first.
+    /// Returns the present cost of the transpositions next to a value of a region. One between two
+    /// values of the region is attributed to the first.
     fn present_cost(&self, graph: &Graph, region: &Region, value: ValueId) -> u64 {
         let shape = graph.shape(value);
         let incoming = match self.source(graph, value) {
@@ -185,7 +189,7 @@ impl Survey {
         incoming + outgoing.sum::<u64>()
     }
 
-    /// What they would cost if the axes of the region were permuted.
+    /// Returns their cost if the axes of the region were permuted.
     fn cost(&self, graph: &Graph, region: &Region, value: ValueId, perm: &[usize]) -> u64 {
         let shape = graph.shape(value);
         let source = self.source(graph, value);
@@ -206,7 +210,7 @@ impl Survey {
         incoming + outgoing.sum::<u64>()
     }
 
-    /// The same for a value that is the transposition `old` of `from`.
+    /// Like `cost`, for a value that is the transposition `old` of `from`.
     fn cost_incoming(
         &self,
         graph: &Graph,
@@ -221,7 +225,7 @@ impl Survey {
         kept + new
     }
 
-    /// What giving a value back in its present order of axes costs.
+    /// Returns the cost of transposing a value back to its present order of axes.
     fn price_back(&self, graph: &Graph, value: ValueId, perm: &[usize]) -> u64 {
         let shape = graph.shape(value);
         let mut users = self.fixed_users(graph, value).peekable();
@@ -242,13 +246,14 @@ impl Survey {
     }
 }
 
-/// The shape after a permutation.
+/// Returns the shape after a permutation.
 fn permuted(shape: &[usize], perm: &[usize]) -> Vec<usize> {
     perm.iter().map(|&axis| shape[axis]).collect()
 }
 
-/// The price of a transposition: by elements moved, next to nothing when they stay in order, and
-/// a trifle less at the border of the graph, so that what is left gathers there.
+/// Returns the price of a transposition: the number of moved elements, and almost nothing if they
+/// stay in order. It is slightly less at the border of the graph, so that the remaining
+/// transpositions gather there.
 fn price(perm: &[usize], shape: &[usize], at_border: bool) -> u64 {
     if is_identity(perm) {
         return 0;
@@ -257,8 +262,8 @@ fn price(perm: &[usize], shape: &[usize], at_border: bool) -> u64 {
     4 * moved + 4 - u64::from(at_border)
 }
 
-/// Whether the node works in any order of axes: its operator does, and all its activations have
-/// the same number of axes.
+/// Whether the node works in any order of axes: its operator does, and all its activations have the
+/// same number of axes.
 fn is_flexible(graph: &Graph, node: &Node) -> bool {
     let Some(rank) = node.outputs.first().map(|&output| graph.shape(output).len()) else { return false };
     let identity: Vec<usize> = (0..rank).collect();
@@ -277,7 +282,7 @@ fn has_one_scale(graph: &Graph, node: &Node) -> bool {
     !matches!(node.op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_)) || node.inputs.iter().skip(1).all(one)
 }
 
-/// The operands that are not constant, and the results.
+/// Returns the results and the operands that are not constant.
 fn activations<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
     let values = node.inputs.iter().chain(&node.outputs).copied();
     values.filter(|&value| graph.constant(value).is_none())
@@ -295,7 +300,8 @@ fn root(parents: &mut [usize], mut index: usize) -> usize {
 mod tests {
     use super::price;
 
-    /// To move an element costs as much as a transposition that moves none; the border is a little cheaper.
+    /// Moving one element costs as much as a transposition that moves none; the border is slightly
+    /// cheaper.
     #[test]
     fn elements_that_move_are_what_costs() {
         let (one, moved) = (price(&[1, 0], &[1, 15], false), price(&[1, 0], &[3, 5], false));

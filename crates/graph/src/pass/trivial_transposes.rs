@@ -1,6 +1,7 @@
 //! Transpositions that leave the elements in order.
 //!
-//! The last pass: a reshape no longer moves through other operators as a transposition does.
+//! This is the last pass: unlike a transposition, a reshape no longer moves through other
+//! operators.
 
 use super::edit::keeps_order;
 use super::{Pass, PassError};
@@ -9,7 +10,7 @@ use crate::op::{Op, Reshape};
 
 pub(super) const PASS: Pass = Pass {
     name: "trivial-transposes",
-    description: "makes reshapes of transpositions that only move axes of size 1",
+    description: "turns transpositions that only move axes of size 1 into reshapes",
     run,
 };
 

@@ -1,7 +1,8 @@
-//! Means written as sums times one over their number, and variances as the mean of squares less the square of the mean.
+//! Means written as sums times the reciprocal of their number, and variances written as the mean of
+//! squares minus the square of the mean.
 //!
-//! Where formats are narrow, the sum of many is beyond their end, and what is left of two large means that are nearly
-//! alike is rounding alone.
+//! In narrow formats, a sum of many elements overflows, and the difference of two large, nearly
+//! equal means is only rounding noise.
 
 use super::edit::{has_single_use, insert_nodes, make_node};
 use super::matching::{Pattern, is_near};
@@ -11,7 +12,7 @@ use crate::op::{Binary, BinaryKind, Op, Reduce, ReduceKind};
 
 pub(super) const PASS: Pass = Pass {
     name: "variance-forms",
-    description: "writes sums over their number as means, and variances by differences to the mean",
+    description: "rewrites sums divided by their number as means, and computes variances from differences to the mean",
     run,
 };
 
@@ -24,19 +25,20 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
         if let Some((sum, mean)) = mean(&pattern, result)
             && has_single_use(graph, &consumers, sum)
         {
-            let operand = graph.node(producers[sum.0 as usize].expect("it has one")).inputs.clone();
+            let operand =
+                graph.node(producers[sum.0 as usize].expect("every sum has a producer")).inputs.clone();
             (graph.nodes[index].op, graph.nodes[index].inputs) = (mean.into(), operand);
             changed = true;
         } else if let Some((x, mean)) = variance(&pattern, result) {
             put(graph, index, x, &mean)?;
-            // Nodes before it have moved.
+            // The nodes before it have moved.
             return Ok(true);
         }
     }
     Ok(changed)
 }
 
-/// The sum that the value is one over its number of, and the mean that it is.
+/// Returns the sum that the value divides by its number of elements, and the equivalent mean.
 fn mean(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> {
     let (sum, factor) = match pattern.with_scalar(value, BinaryKind::Div) {
         Some((sum, divisor)) => (sum, 1.0 / divisor),
@@ -52,7 +54,7 @@ fn mean(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> {
     fits.then(|| (sum, Reduce { kind: ReduceKind::Mean, ..reduce.clone() }))
 }
 
-/// What the value is the variance of, and the means it is made with.
+/// Returns the operand of the variance that the value is, and the mean used in it.
 fn variance(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> {
     let [of_squares, squared] = pattern.binary(value, BinaryKind::Sub)?;
     let mean = |value: ValueId| {
@@ -67,7 +69,7 @@ fn variance(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Reduce)> 
     (same && found == (x, reduce)).then_some(found)
 }
 
-/// Makes the node at `index` the mean of the squared differences to the mean.
+/// Turns the node at `index` into the mean of the squared differences from the mean.
 fn put(graph: &mut Graph, index: usize, x: ValueId, mean: &Reduce) -> Result<(), PassError> {
     let base = graph.nodes[index].name.clone();
     let mut before = |what: &str, op: Op, inputs: Vec<ValueId>| {

@@ -1,34 +1,36 @@
-//! [`Method`]: how large values become, to a fraction length.
+//! [`Method`]: choice of a fraction length from the magnitudes of values.
 
 use super::distribution::Distribution;
 use super::mask::is_mask;
 use super::masks::room;
 use super::{Kind, Scheme};
 
-/// How a fraction length is chosen. All of them take the largest one with which what counts fits.
+/// Method to choose a fraction length. Each takes the largest one with which its selected elements
+/// fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// Everything that was seen fits.
+    /// All observed elements fit.
     MinMax,
-    /// So much of each tensor fits, in percent.
+    /// The given percentage of each tensor's elements fits.
     Percentile(f64),
-    /// What makes the sum of the squared errors of rounding and saturation least.
+    /// Minimizes the sum of the squared errors of rounding and saturation.
     LeastSquares,
 }
 
 /// Smallest and largest fraction length.
 pub(super) const FRACTIONS: (i32, i32) = (-64, 64);
 
-/// What is known of a tensor.
+/// Known elements of a tensor.
 pub(super) enum Tensor<'a> {
-    /// What samples tell.
+    /// Distribution over samples.
     Seen(&'a Distribution),
-    /// All of it.
+    /// All elements.
     Constant(&'a [f32]),
 }
 
 impl Tensor<'_> {
-    /// The smallest finite element, at most 0, and the largest, at least 0; of samples always without masks.
+    /// Returns the smallest finite element, at most 0, and the largest, at least 0. Distributions
+    /// never include masks.
     fn extremes(&self, with_masks: bool) -> [f64; 2] {
         match self {
             Self::Seen(distribution) => distribution.extremes(),
@@ -47,7 +49,7 @@ impl Tensor<'_> {
         }
     }
 
-    /// The magnitude that at most the share `1 - share` of the elements exceeds.
+    /// Returns the magnitude that at most a fraction `1 - share` of the elements exceeds.
     fn magnitude_of(&self, share: f64) -> f64 {
         match self {
             Self::Seen(distribution) => distribution.magnitude_of(share),
@@ -56,13 +58,13 @@ impl Tensor<'_> {
                     values.iter().map(|x| f64::from(x.abs())).filter(|x| x.is_finite()).collect();
                 all.sort_by(f64::total_cmp);
                 let above = ((1.0 - share) * all.len() as f64) as usize;
-                // Default: the largest of no magnitudes is 0.
+                // Default: 0 without magnitudes.
                 all.len().checked_sub(above + 1).and_then(|place| all.get(place)).copied().unwrap_or(0.0)
             }
         }
     }
 
-    /// The sum of the squares of what `error` gives for each element.
+    /// Returns the sum of the squares of `error` over all elements.
     fn squares(&self, error: impl Fn(f64) -> f64) -> f64 {
         match self {
             Self::Seen(distribution) => {
@@ -75,7 +77,7 @@ impl Tensor<'_> {
     }
 }
 
-/// The fraction length for tensors that share it.
+/// Returns the fraction length for tensors that share it.
 pub(super) fn fraction(scheme: &Scheme, kind: Kind, method: Method, tensors: &[Tensor<'_>]) -> i32 {
     let bits = scheme.bits(kind);
     let is_masked = kind == Kind::Activation && tensors.iter().any(Tensor::has_masks);
@@ -90,7 +92,7 @@ pub(super) fn fraction(scheme: &Scheme, kind: Kind, method: Method, tensors: &[T
         Method::MinMax => full,
         Method::Percentile(percent) => {
             let most = tensors.iter().map(|tensor| tensor.magnitude_of(percent / 100.0)).fold(0.0, f64::max);
-            // Nothing but zeros counts: all the rest may well fit.
+            // Only zeros must fit: all other elements may still fit as well.
             if most == 0.0 { full } else { largest_that_fits(scheme, bits, [0.0, most]).max(full) }
         }
         Method::LeastSquares => {
@@ -98,26 +100,27 @@ pub(super) fn fraction(scheme: &Scheme, kind: Kind, method: Method, tensors: &[T
                 let error = |x: f64| x - scheme.nearest(x, fraction, bits);
                 tensors.iter().map(|tensor| tensor.squares(error)).sum()
             };
-            // With as many bits more all but zeros saturate.
+            // With another `bits` bits, everything except zeros saturates.
             let all = (full..=FRACTIONS.1).take(bits as usize).map(|fraction| (fraction, squares(fraction)));
             all.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(full, |(fraction, _)| fraction)
         }
     }
 }
 
-/// The largest fraction length with which numbers of this magnitude fit.
+/// Returns the largest fraction length with which numbers up to magnitude `most` fit.
 pub(super) fn holding(scheme: &Scheme, kind: Kind, most: f64) -> i32 {
     largest_that_fits(scheme, scheme.bits(kind), [-most, most])
 }
 
-/// The largest fraction length with which nothing between the extremes saturates after rounding.
+/// Returns the largest fraction length with which nothing between the extremes saturates after
+/// rounding.
 fn largest_that_fits(scheme: &Scheme, bits: u32, extremes: [f64; 2]) -> i32 {
     let most = extremes.map(f64::abs).into_iter().fold(0.0, f64::max);
     if most == 0.0 {
         return bits as i32 - 1;
     }
     let fits = |fraction: i32| extremes.iter().all(|&x| !scheme.saturates(x, fraction, bits));
-    // One more than the logarithm says is too much in any case, lest that be rounded.
+    // Start one above the estimate from the logarithm, as that may be rounded down.
     let guess = bits as i32 - most.log2().floor() as i32;
     let guess = guess.clamp(FRACTIONS.0, FRACTIONS.1);
     (guess - 3..=guess).rev().find(|&fraction| fits(fraction)).unwrap_or(guess - 3).max(FRACTIONS.0)
@@ -176,7 +179,7 @@ mod tests {
     }
 
     proptest! {
-        /// Least squares by looking at every fraction length there is.
+        /// Compared with an exhaustive search over all fraction lengths.
         #[test]
         fn least_squares_are_least(values in prop::collection::vec(-100.0..100.0f32, 1..40)) {
             let scheme = Scheme::default();
@@ -188,7 +191,8 @@ mod tests {
         }
     }
 
-    /// The largest fraction length of all with which at most `allowed` numbers saturate; the least one if none does.
+    /// Returns the largest fraction length with which at most `allowed` numbers saturate; the
+    /// smallest one if no length does.
     fn finest(values: &[f64], allowed: usize) -> i32 {
         let saturated = |fraction: i32| {
             let scaled = values.iter().map(|x| (x * 2f64.powi(fraction) + 0.5).floor());
@@ -213,7 +217,7 @@ mod tests {
             prop_assert_eq!(chosen(Method::MinMax, &values), finest(&reals, 0));
         }
 
-        /// Magnitudes count: none of them takes the one integer more that there is below zero.
+        /// Only magnitudes are compared, so the additional negative integer is never used.
         #[test]
         fn percentiles_just_fit(values in any_size(), percent in prop::sample::select(vec![40.0, 75.0, 90.0])) {
             let sizes: Vec<f64> = values.iter().map(|&x| f64::from(x).abs()).collect();
@@ -222,14 +226,14 @@ mod tests {
             prop_assert_eq!(chosen(Method::Percentile(percent), &values), expected);
         }
 
-        /// Numbers that lie in the middles of their steps are the same to both kinds of tensors.
+        /// Numbers in the middle of their steps give the same result for both kinds of tensors.
         #[test]
         fn samples_count_as_constants_do(steps in prop::collection::vec((0..2048u32, any::<bool>(), 1..20usize), 1..9)) {
             let value = |(step, below, _): &(u32, bool, usize)| {
                 let middle = (*step as f32 + 0.5) / 32.0;
                 if *below { -middle } else { middle }
             };
-            // One is above 32, so that steps are 1/32 wide.
+            // One value is above 32, so that the step width is 1/32.
             let mut values = vec![63.0 + 1.0 / 64.0];
             steps.iter().for_each(|drawn| values.extend(vec![value(drawn); drawn.2]));
             let mut seen = Distribution::default();
@@ -239,7 +243,7 @@ mod tests {
         }
     }
 
-    /// A number that just saturates costs less than half as fine a step for all others.
+    /// Saturating one number may cost less than a coarser step for all others.
     #[test]
     fn least_squares_may_saturate() {
         let mut values: Vec<f32> = (0..400).map(|i| (i % 97) as f32 / 7.0).collect();

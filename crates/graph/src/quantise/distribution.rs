@@ -1,4 +1,4 @@
-//! [`Distribution`]: where the elements of a value lie, from samples.
+//! [`Distribution`]: distribution of the elements of a value over samples.
 
 use std::collections::BTreeMap;
 
@@ -9,50 +9,52 @@ use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};
 use crate::op::Op;
 
-/// The distribution of each value over the samples seen.
+/// The distribution of each value over samples.
 pub type Distributions = Observations<Distribution>;
 
-/// Steps between 0 and the power of two above the largest magnitude, on either side.
+/// Number of histogram steps between 0 and the power of two above the largest magnitude, for each
+/// sign.
 const STEPS: usize = 2048;
 
-/// Where the finite elements of a value lie: a histogram that widens by powers of two.
+/// Histogram of the finite elements of a value; its range grows by powers of two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
-    /// The smallest element, at most 0, and the largest, at least 0.
+    /// Smallest element, at most 0, and largest, at least 0.
     extremes: [f32; 2],
-    /// All magnitudes are below `2^top`.
+    /// Exponent such that all magnitudes are below `2^top`.
     top: i32,
-    /// Whether there were masks, which are not counted.
+    /// Whether there were masks, which are not in the histogram.
     has_masks: bool,
-    /// Elements that are 0.
+    /// Number of elements that are 0.
     zeros: u64,
-    /// Elements by step of the magnitude, those below 0 first, then those above. Steps without elements are not
-    /// there, so that a tensor takes no more memory than it has elements.
+    /// Number of elements per magnitude step, negative elements first. Empty steps are omitted, so
+    /// that a tensor takes no more memory than it has elements.
     counts: BTreeMap<u16, u64>,
-    /// The axes that a Softmax sums the value over, first and one past the last; none of another value.
+    /// Axes that a Softmax sums the value over, first and one past the last; `None` for other
+    /// values.
     softmax: Option<[usize; 2]>,
-    /// The least of the largest elements of what a Softmax sums over, without those that are masked as a whole.
+    /// Smallest row maximum over the rows of a Softmax, without completely masked rows.
     least_maximum: Option<f32>,
 }
 
 impl Distribution {
-    /// The least of the largest elements of what a Softmax sums over, without those that are masked as a whole; none of
-    /// a value that no Softmax reads.
+    /// Returns the smallest row maximum over the rows of a Softmax, without completely masked rows.
+    /// `None` for a value that no Softmax reads.
     pub(super) fn least_maximum(&self) -> Option<f64> {
         self.least_maximum.map(f64::from)
     }
 
-    /// The smallest element, at most 0, and the largest, at least 0.
+    /// Returns the smallest element, at most 0, and the largest, at least 0.
     pub(super) fn extremes(&self) -> [f64; 2] {
         self.extremes.map(f64::from)
     }
 
-    /// Whether there were masks, which nothing else here counts.
+    /// Whether there were masks, which the other figures do not include.
     pub(super) const fn has_masks(&self) -> bool {
         self.has_masks
     }
 
-    /// The middles of steps with how many elements lie there, zeros left out.
+    /// Returns the middle of each step with its number of elements, without zeros.
     pub(super) fn points(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let step = 2f64.powi(self.top) / STEPS as f64;
         self.counts.iter().map(move |(&place, &count)| {
@@ -62,7 +64,8 @@ impl Distribution {
         })
     }
 
-    /// The magnitude, to a step, that at most the share `1 - share` of the elements exceeds.
+    /// Returns the magnitude, rounded to a step, that at most a fraction `1 - share` of the
+    /// elements exceeds.
     pub(super) fn magnitude_of(&self, share: f64) -> f64 {
         let all = self.counts.values().sum::<u64>() + self.zeros;
         let mut above = ((1.0 - share) * all as f64) as u64;
@@ -81,16 +84,17 @@ impl Distribution {
         0.0
     }
 
-    /// How often the elements can be doubled, up to `bits` times, without one that is beyond `bounds`.
+    /// Returns how many times, up to `bits`, the elements can be doubled without exceeding
+    /// `bounds`.
     fn room(&self, bits: u32, [low, high]: [f64; 2]) -> u32 {
         let [least, largest] = self.extremes();
         let fits =
             |bits: u32| least * f64::from(bits).exp2() >= low && largest * f64::from(bits).exp2() <= high;
-        // One bit more than fits may still be needed, up to the bounds themselves.
+        // Doubling once more may be needed to reach the bounds.
         (0..bits).rev().find(|&room| fits(room)).map_or(0, |room| room + 1)
     }
 
-    /// What would have been seen had all values been `2^bits` times as large.
+    /// Returns the distribution of values that are `2^bits` times as large.
     fn enlarged(mut self, bits: u32) -> Self {
         self.extremes = self.extremes.map(|x| (f64::from(x) * f64::from(bits).exp2()) as f32);
         self.top += if self.counts.is_empty() { 0 } else { bits as i32 };
@@ -99,7 +103,7 @@ impl Distribution {
         self
     }
 
-    /// Makes room for magnitudes below `2^top`.
+    /// Extends the range to magnitudes below `2^top`.
     fn widen(&mut self, top: i32) {
         if self.counts.is_empty() {
             self.top = top;
@@ -111,7 +115,7 @@ impl Distribution {
         let mut counts = BTreeMap::new();
         for (&place, count) in &self.counts {
             let (below_zero, index) = split(place);
-            // Default: bins that are all below the first of the wider ones merge into it.
+            // Default: a shift by the full width merges all steps into the first.
             let merged = index.checked_shr(further).unwrap_or(0);
             *counts.entry(joined(below_zero, merged)).or_default() += count;
         }
@@ -123,18 +127,19 @@ fn least_of(a: Option<f32>, b: Option<f32>) -> Option<f32> {
     [a, b].into_iter().flatten().reduce(f32::min)
 }
 
-/// Whether the elements of a place are below 0, and which step of the magnitude it is.
+/// Splits a histogram key into the sign (true for negative) and the magnitude step.
 fn split(place: u16) -> (bool, u16) {
     (usize::from(place) < STEPS, place % STEPS as u16)
 }
 
-/// The place of a step of the magnitude.
+/// Returns the histogram key of a sign and a magnitude step.
 fn joined(below_zero: bool, index: u16) -> u16 {
     if below_zero { index } else { index + STEPS as u16 }
 }
 
 impl Distributions {
-    /// Distributions of no sample, which tell of what a Softmax reads how large the largest elements are.
+    /// Creates empty distributions. For values that a Softmax reads, they also record the row
+    /// maxima.
     pub fn of(graph: &Graph) -> Self {
         let mut axes: BTreeMap<ValueId, [usize; 2]> = BTreeMap::new();
         for node in &graph.nodes {
@@ -145,8 +150,9 @@ impl Distributions {
         Self::with(graph, |id| Distribution { softmax: axes.get(&id).copied(), ..Distribution::default() })
     }
 
-    /// The distributions of values `2^bits` times as large: fraction lengths chosen by them leave `bits` bits to values
-    /// beyond the samples. A value within `bounds`, by [`ValueId`], is enlarged by no more bits than its bounds hold.
+    /// Returns the distributions of values `2^bits` times as large: fraction lengths chosen from
+    /// them leave `bits` bits of headroom for values beyond the samples. A value with `bounds`, by
+    /// [`ValueId`], gets only the bits that its bounds need.
     pub fn with_headroom(self, bits: u32, bounds: &[Option<[f64; 2]>]) -> Self {
         self.map(|id, seen| {
             let bounds = bounds.get(id.0 as usize).copied().flatten();
@@ -158,7 +164,7 @@ impl Distributions {
 
 impl Statistic for Distribution {
     fn note(&mut self, tensor: &Tensor) {
-        // Default: integers are not quantised.
+        // Default: integers are not quantized.
         let values = tensor.as_f32().unwrap_or_default();
         let finite = || values.iter().copied().filter(|&x| x.is_finite() && x != 0.0 && !is_mask(x));
         self.has_masks |= values.iter().copied().any(is_mask);
@@ -168,9 +174,9 @@ impl Statistic for Distribution {
         }
         let Some(top) = finite().map(exponent).max() else { return };
         self.widen(top);
-        // An array while the elements are counted, which costs less for each of them than a map.
+        // An array during counting, which is faster per element than a map.
         let mut counts = vec![0u32; 2 * STEPS];
-        // Magnitudes are below 2^top: all steps are below the last.
+        // Magnitudes are below 2^top: every step index is in range.
         let scale = 2f64.powi(-self.top) * STEPS as f64;
         for x in finite() {
             self.extremes = [self.extremes[0].min(x), self.extremes[1].max(x)];
@@ -200,7 +206,7 @@ impl Statistic for Distribution {
     }
 }
 
-/// The least `e` with `|x| < 2^e`, from the bits of a finite `x` other than 0.
+/// Returns the smallest `e` with `|x| < 2^e`, from the bits of a finite nonzero `x`.
 fn exponent(x: f32) -> i32 {
     let bits = f64::from(x).to_bits();
     // Every f32 is a normal f64.
@@ -247,7 +253,7 @@ mod tests {
     }
 
     proptest! {
-        /// Samples may be taken in any order and in parts.
+        /// Samples may be added in any order and in parts.
         #[test]
         fn parts_merge(a in values(), b in values()) {
             let (mut parts, mut swapped) = (of(&a), of(&b));
@@ -257,14 +263,14 @@ mod tests {
             prop_assert_eq!(&parts, &swapped);
         }
 
-        /// Headroom is what larger values would have asked for.
+        /// Headroom has the effect of larger values.
         #[test]
         fn headroom_is_for_larger_values(values in values(), bits in 0u32..5) {
             let larger: Vec<f32> = values.iter().map(|x| x * (1 << bits) as f32).collect();
             prop_assert_eq!(of(&values).enlarged(bits), of(&larger));
         }
 
-        /// No element is further from its step's middle than half a step.
+        /// No element is further than half a step from the middle of its step.
         #[test]
         fn steps_hold_their_elements(x in prop::num::f32::NORMAL | prop::num::f32::POSITIVE | prop::num::f32::NEGATIVE) {
             if is_mask(x) {

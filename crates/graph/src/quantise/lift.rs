@@ -1,4 +1,4 @@
-//! [`lift`]: a network that passes through integers on its way, as the float network it stands for.
+//! [`lift`]: conversion of a network with integer sections to the float network that it represents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,25 +11,27 @@ use crate::pass::{PassError, simplify};
 use crate::qdq_scales::QdqScales;
 use crate::stated::moves;
 
-/// Takes pairs of QuantizeLinear and DequantizeLinear out of a valid graph, between which integers are at
-/// most moved, compared or joined, and keeps their scales in [`Graph::scales`]; the rest is simplified.
+/// Removes pairs of QuantizeLinear and DequantizeLinear from a valid graph, records their scales in
+/// [`Graph::scales`], and simplifies the result. Integers between the pair may only be moved,
+/// compared or concatenated.
 ///
-/// Where the integers have none for numbers below zero, the tool that made them took a ReLU for
-/// superfluous: it comes back. Inputs of the graph get none: what they hold is the caller's affair. Pairs of
-/// different scales stay, as do those whose scales are not constant or differ along an axis.
+/// If the integers cannot be negative, the quantizer removed a ReLU as redundant: it is inserted
+/// again, except at inputs of the graph, whose content is up to the caller. Pairs with different
+/// scales stay, as do those whose scales are not constant or differ along an axis.
 ///
 /// # Errors
 ///
-/// Those of [`simplify`].
+/// See [`simplify`].
 pub fn lift(graph: &mut Graph) -> Result<(), PassError> {
     lifted(graph, false)
 }
 
-/// As [`lift`], for whoever holds the numbers in another format: where integers end, so do the floats, by a Clip.
+/// Like [`lift`], for callers that use another number format: a Clip limits the floats to the range
+/// of the integers.
 ///
 /// # Errors
 ///
-/// Those of [`simplify`].
+/// See [`simplify`].
 pub fn lift_saturating(graph: &mut Graph) -> Result<(), PassError> {
     lifted(graph, true)
 }
@@ -45,7 +47,7 @@ fn lifted(graph: &mut Graph, saturates: bool) -> Result<(), PassError> {
     simplify(graph)
 }
 
-/// What integers that stay say of the floats that they are made from.
+/// Records the quantization parameters of floats whose conversion to integers remains.
 fn state_passages(graph: &mut Graph) {
     let stated = |node: &Node| match node.op {
         Op::QuantizeLinear(_) => {
@@ -59,19 +61,19 @@ fn state_passages(graph: &mut Graph) {
     }
 }
 
-/// A graph whose nodes are put in again, one by one.
+/// A graph under construction, to which the nodes are added one by one.
 struct Lifting<'a> {
     graph: &'a mut Graph,
-    /// Whether floats end where the integers do.
+    /// Whether floats are limited to the range of the integers.
     saturates: bool,
     signs: Signs,
-    /// For each integer value, the float that it stands for.
+    /// Float and quantization parameters that each integer value represents.
     reals: BTreeMap<ValueId, (ValueId, QdqScales)>,
-    /// The float to use in place of what a DequantizeLinear gave.
+    /// Float that replaces the result of each DequantizeLinear.
     aliases: BTreeMap<ValueId, ValueId>,
-    /// Floats that become outputs of the graph, under the name of the output.
+    /// Floats that become outputs of the graph, with the output whose name they take.
     given_out: BTreeMap<ValueId, ValueId>,
-    /// Floats that cannot.
+    /// Floats that cannot become outputs.
     fixed: BTreeSet<ValueId>,
 }
 
@@ -105,7 +107,8 @@ impl<'a> Lifting<'a> {
         self.graph.nodes.push(node);
     }
 
-    /// The result of a QuantizeLinear stands for its operand, rectified or clipped where its integers say so.
+    /// Maps the result of a QuantizeLinear to its operand, rectified or clipped if its integers
+    /// imply that.
     fn quantised(&mut self, node: &Node, stated: QdqScales) -> Result<(), PassError> {
         let (&[x, ..], &[integers]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
             return Ok(());
@@ -126,7 +129,8 @@ impl<'a> Lifting<'a> {
         Ok(())
     }
 
-    /// Whether the float that the operand of a DequantizeLinear stands for takes the place of its result.
+    /// Whether the result of a DequantizeLinear can be replaced by the float that its operand
+    /// represents.
     fn dequantised(&mut self, node: &Node, stated: &QdqScales) -> bool {
         let (&[integers, ..], &[result]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
             return false;
@@ -146,7 +150,7 @@ impl<'a> Lifting<'a> {
         true
     }
 
-    /// The same node between the floats that its integers stand for, which floats may hold for a while.
+    /// Adds the same node on the floats that its integers represent.
     fn moved(&mut self, node: &Node) -> Result<(), PassError> {
         if let (Op::Cast(cast), &[from], &[to]) = (&node.op, node.inputs.as_slice(), node.outputs.as_slice())
         {
@@ -175,7 +179,7 @@ impl<'a> Lifting<'a> {
         Ok(())
     }
 
-    /// Adds a node whose results are called after `named`.
+    /// Adds a node whose results are named after `named`.
     fn add(
         &mut self,
         suffix: &str,
@@ -196,7 +200,7 @@ impl<'a> Lifting<'a> {
         Ok(outputs)
     }
 
-    /// Of several scales the one counts that reaches furthest.
+    /// Records quantization parameters; if there are several, keeps those with the widest range.
     fn state(&mut self, real: ValueId, stated: &QdqScales) {
         let reach = |stated: &QdqScales| stated.range().map(f64::abs).into_iter().fold(0.0, f64::max);
         let known = self.graph.scales.entry(real).or_insert_with(|| stated.clone());
@@ -205,7 +209,7 @@ impl<'a> Lifting<'a> {
         }
     }
 
-    /// Puts the outputs of the graph in the place of the floats that they are.
+    /// Replaces the outputs of the graph by the floats that represent them.
     fn finish(self) {
         for (&from, &to) in &self.given_out {
             self.graph.state_alike(from, to);

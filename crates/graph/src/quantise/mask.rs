@@ -1,18 +1,21 @@
-//! Elements that are no values but masks: [`is_mask`].
+//! Elements that are masks instead of values: [`is_mask`].
 
-/// What exporters add is the least float, or -1e9 at the nearest; with a score it may be a little more.
+/// Largest value of a mask. Exporters add the smallest float, or at least -1e9; a score may raise
+/// the sum slightly.
 const MASK: f64 = -9e8;
 
-/// Whether an element is no value but a mask. It saturates, and what is chosen by values leaves it out.
+/// Whether an element is a mask. Masks saturate, and are ignored in the choice of fraction lengths.
 pub(crate) fn is_mask(x: f32) -> bool {
     f64::from(x) <= MASK
 }
 
-/// Nats between the largest elements of two rows of scores from which on the lower row is masked as a whole.
+/// Distance in nats between the maxima of two rows of scores at which the lower row is considered
+/// completely masked.
 const BETWEEN_ROWS: f32 = 64.0;
 
-/// The least of the largest elements of the rows that a Softmax sums over, its axes from the first to one past the last. A
-/// row that is far below all others is masked: its result is of no use to anybody.
+/// Returns the smallest row maximum of the rows that a Softmax sums over; its axes are given as
+/// first and one past the last. A row far below all others is masked, since its result is never
+/// used, and is ignored.
 pub(super) fn least_maximum(values: &[f32], shape: &[usize], [first, end]: [usize; 2]) -> Option<f32> {
     let inner: usize = shape.get(end..)?.iter().product();
     let summed: usize = shape.get(first..end)?.iter().product();

@@ -1,8 +1,10 @@
-//! Numbers that stand for nothing: masks are added to scores so that Softmax leaves these out.
+//! Masks: numbers that are added to scores so that a Softmax ignores these elements.
 //!
-//! The least float and what is near it are masks anywhere, by [`is_mask`]. What only flows into a Softmax is one wherever
-//! its exponential is rounded to 0, be it -100: [`Masks`] says how large values are that are not, so that no mask sets
-//! the step of the scores. What Max and Min compare with is another: beyond what it is compared with, it may be anything.
+//! The smallest float and similar numbers are always masks, by [`is_mask`]. An element of a value
+//! that only flows into a Softmax is a mask if its exponential is rounded to 0, even if it is only
+//! -100. [`Masks`] determines the magnitude of the other elements, so that masks do not determine
+//! the step of the scores. A bound of Max and Min is also a mask: beyond the range of the compared
+//! values, its exact value does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,26 +15,27 @@ use crate::ir::{Graph, NodeId, ValueId};
 use crate::op::{BinaryKind, Op};
 use crate::rescale::roles::is_float;
 
-/// Nats that a score lies below another one whose exponential leaves nothing of its own in 16 bits.
+/// Distance in nats below another score at which the exponential vanishes in 16 bits.
 const BELOW: f64 = 16.0;
 
-/// The least magnitude of integers by which a mask that saturates leaves out what it is added to, where no value is larger
-/// than `largest`: the largest value with a mask is then below the smallest without one.
+/// Returns the smallest magnitude of a saturated mask that hides the element it is added to, if no
+/// value is larger than `largest`. The largest value plus the mask is then below the smallest value
+/// without one.
 pub(super) const fn room(largest: f64) -> f64 {
     2.0 * largest + BELOW
 }
 
-/// What masks there are in a graph on an accelerator.
+/// Masks of a graph on an accelerator.
 pub(super) struct Masks {
-    /// By value that only flows into a Softmax: how large elements are that are not masked, over all values that have
-    /// its fraction length.
+    /// For each value that only flows into a Softmax: the magnitude of its unmasked elements, over
+    /// all values that share its fraction length.
     useful: BTreeMap<ValueId, f64>,
-    /// Constants that are bounds and nothing else.
+    /// Constants that are used only as bounds.
     bounds: BTreeSet<ValueId>,
 }
 
 impl Masks {
-    /// Those of the nodes that are not the `host`'s.
+    /// Finds the masks of the nodes that are not on the `host`.
     pub fn new(graph: &Graph, host: &BTreeSet<NodeId>, seen: &Distributions, scheme: &Scheme) -> Self {
         let consumers = graph.consumers();
         let compares = |&id: &NodeId| {
@@ -50,21 +53,21 @@ impl Masks {
         Self { useful: flows.useful(scheme), bounds }
     }
 
-    /// Whether a constant is a bound of Max or Min and nothing else: saturated, it bounds the same numbers, as long as
-    /// those fit.
+    /// Whether a constant is used only as a bound of Max or Min. Saturated, it bounds the same
+    /// numbers, as long as those fit.
     pub fn is_bound(&self, id: ValueId) -> bool {
         self.bounds.contains(&id)
     }
 
-    /// How large elements of values of one fraction length are that are not masked, if all of them only flow into a
-    /// Softmax.
+    /// Returns the magnitude of the unmasked elements of values that share a fraction length.
+    /// `None` unless all of them only flow into a Softmax.
     pub fn largest_useful(&self, members: &[ValueId]) -> Option<f64> {
         let useful = members.iter().map(|id| self.useful.get(id).copied());
         useful.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
     }
 }
 
-/// Values on their way into a Softmax.
+/// Analysis of the values that flow into a Softmax.
 struct Flows<'a> {
     graph: &'a Graph,
     host: &'a BTreeSet<NodeId>,
@@ -72,16 +75,16 @@ struct Flows<'a> {
     consumers: &'a [Vec<NodeId>],
 }
 
-/// What is known of values that have one fraction length.
+/// Role and magnitudes of values that share a fraction length.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     /// Whether all of them only flow into a Softmax.
     is_score: bool,
-    /// Whether some are sums, so that a mask and a score are added.
+    /// Whether some are sums, in which a mask is added to a score.
     adds: bool,
-    /// The largest element of all that are not subtracted.
+    /// Largest element of all values that are not subtracted.
     largest: f64,
-    /// The least of the largest elements of what a Softmax sums over.
+    /// Smallest row maximum of the rows that a Softmax sums over.
     least_maximum: Option<f64>,
 }
 
@@ -129,7 +132,7 @@ impl Flows<'_> {
         let is_subtracted = kinds.contains(&(BinaryKind::Sub, true));
         let distribution = self.seen.get(id).filter(|_| self.graph.constant(id).is_none());
         let constants = self.graph.constant(id).and_then(|constant| constant.as_f32());
-        // Default: a value of which nothing is seen is no larger than the others.
+        // Default: a value without observations is not larger than the others.
         let seen = distribution.map_or(0.0, |found| found.extremes()[1]);
         let largest = constants.map_or(seen, |all| {
             all.iter().copied().filter(|x| x.is_finite()).fold(0.0, |most, x| f64::from(x).max(most))
@@ -143,7 +146,7 @@ impl Flows<'_> {
     }
 }
 
-/// Whether an operator that does not change how integers stand for numbers hands masks on as masks.
+/// Whether an operator that keeps the fraction length also passes masks on.
 fn carries(op: &Op) -> bool {
     match op {
         Op::Binary(binary) => {
@@ -166,11 +169,11 @@ impl Class {
         }
     }
 
-    /// How large elements are that are not masked: the integers hold all that is not rounded to 0 by a Softmax, and below
-    /// that a mask, even when it was added to the largest score.
+    /// Returns the magnitude of unmasked elements. The integers hold every element that a Softmax
+    /// does not round to 0, and below these a mask, even if added to the largest score.
     fn useful(self, scheme: &Scheme) -> Option<f64> {
         let least = self.least_maximum.filter(|_| self.is_score)?;
-        // What is e^-depth of the largest is half a step of probabilities between 0 and 1.
+        // e^-depth of the largest is half a step of probabilities between 0 and 1.
         let depth = f64::from(scheme.activations + 1) * std::f64::consts::LN_2;
         let added = if self.adds { self.largest } else { 0.0 };
         Some(self.largest.max(depth + added - least))

@@ -1,4 +1,4 @@
-//! [`Loss`]: what a tensor loses by its integers.
+//! [`Loss`]: quantization error of a tensor.
 
 use npukit_numeric::{Quantised, Tensor, quantised};
 
@@ -7,30 +7,31 @@ use super::{Quantisation, Scheme};
 use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};
 
-/// What each value loses over the samples seen, each by itself: the values are those of the float network.
+/// Quantization error of each value over samples, each value separately: the values come from the
+/// float network.
 pub type Losses = Observations<Loss>;
 
-/// What a tensor loses by its integers. Of one that has none it only tells the range.
+/// Quantization error of a tensor. For a tensor that is not quantized, it only has the range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// How it is held: the quantisation's scheme, fraction length and bits.
+    /// Quantization of the tensor: scheme, fraction length and bits; `None` if it is not quantized.
     held: Option<(Scheme, i32, u32)>,
-    /// Whether what is beyond the integers is a mask.
+    /// Whether elements outside the integer range are masks.
     is_masked: bool,
     minimum: f32,
     maximum: f32,
     elements: u64,
     saturated: u64,
-    /// Elements that are not 0, but whose integer is.
+    /// Number of nonzero elements whose integer is 0.
     underflowed: u64,
-    /// The largest magnitude of an integer.
+    /// Largest magnitude of an integer.
     largest_integer: u64,
     /// Sums of squares of the elements and of their errors.
     squares: [f64; 2],
 }
 
 impl Loss {
-    /// Nothing seen yet of value `id`.
+    /// Creates an empty measurement of value `id`.
     pub fn new(quantisation: &Quantisation, id: ValueId) -> Self {
         let held = quantisation.fraction(id).zip(quantisation.bits(id));
         let held = held.map(|(fraction, bits)| (quantisation.scheme.clone(), fraction, bits));
@@ -49,27 +50,27 @@ impl Loss {
         }
     }
 
-    /// The smallest finite element seen; 0 when there was none.
+    /// Returns the smallest finite element; 0 without elements.
     pub fn minimum(&self) -> f32 {
         if self.elements == 0 { 0.0 } else { self.minimum }
     }
 
-    /// The largest finite element seen; 0 when there was none.
+    /// Returns the largest finite element; 0 without elements.
     pub fn maximum(&self) -> f32 {
         if self.elements == 0 { 0.0 } else { self.maximum }
     }
 
-    /// The share of elements that saturate, 0 to 1.
+    /// Returns the fraction of elements that saturate, 0 to 1.
     pub fn saturated(&self) -> f64 {
         self.saturated as f64 / self.elements.max(1) as f64
     }
 
-    /// The share of elements that are not 0, but whose integer is, 0 to 1.
+    /// Returns the fraction of elements that are nonzero but have integer 0, 0 to 1.
     pub fn underflowed(&self) -> f64 {
         self.underflowed as f64 / self.elements.max(1) as f64
     }
 
-    /// Bits that the integers seen take, the sign's with them; 0 when all are 0.
+    /// Returns the bits that the observed integers need, including the sign; 0 if all are 0.
     pub fn bits_used(&self) -> u32 {
         match self.largest_integer {
             0 => 0,
@@ -77,25 +78,26 @@ impl Loss {
         }
     }
 
-    /// The root of the mean squared error by that of the mean squared element; 0 without errors.
+    /// Returns the root mean square error divided by the root mean square of the elements; 0
+    /// without errors.
     pub fn relative(&self) -> f64 {
         let [signal, noise] = self.squares;
         if noise == 0.0 { 0.0 } else { (noise / signal).sqrt() }
     }
 
-    /// The signal-to-noise ratio in decibels; none without errors.
+    /// Returns the signal-to-noise ratio in decibels; `None` without errors.
     pub fn decibels(&self) -> Option<f64> {
         let [signal, noise] = self.squares;
         (noise > 0.0).then(|| 10.0 * (signal / noise).log10())
     }
 
-    /// Whether an element is a mask because it is beyond the integers.
+    /// Whether an element is a mask because it is outside the integer range.
     fn is_left_out(&self, x: f32) -> bool {
         let held = self.held.as_ref().filter(|_| self.is_masked);
         held.is_some_and(|(scheme, fraction, bits)| scheme.saturates(x.into(), *fraction, *bits))
     }
 
-    /// `step` is what an integer stands for.
+    /// Adds an element; `step` is the value of integer 1.
     fn note_one(&mut self, x: f32, step: f64) {
         if !x.is_finite() || is_mask(x) || self.is_left_out(x) {
             return;
@@ -118,7 +120,7 @@ impl Loss {
 impl Statistic for Loss {
     fn note(&mut self, tensor: &Tensor) {
         let step = self.held.as_ref().map_or(1.0, |(_, fraction, _)| 2f64.powi(-fraction));
-        // Default: integers are not quantised, and lose nothing.
+        // Default: integers are not quantized, and have no error.
         tensor.as_f32().unwrap_or_default().iter().for_each(|&x| self.note_one(x, step));
     }
 
@@ -133,12 +135,12 @@ impl Statistic for Loss {
 }
 
 impl Losses {
-    /// Errors of no sample.
+    /// Creates empty measurements.
     pub fn of(graph: &Graph, quantisation: &Quantisation) -> Self {
         Self::with(graph, |id| Loss::new(quantisation, id))
     }
 
-    /// Takes the quantised constants in, which no sample shows.
+    /// Adds the quantized constants, which samples do not include.
     pub fn note_constants(&mut self, graph: &Graph, quantisation: &Quantisation) {
         let ids = (0..graph.values.len() as u32).map(ValueId);
         for id in ids.filter(|&id| quantisation.fraction(id).is_some()) {

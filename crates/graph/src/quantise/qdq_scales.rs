@@ -1,4 +1,5 @@
-//! Fraction lengths of what the model itself states: [`stated_fractions`], and [`restated`] for what became of it.
+//! Fraction lengths from the scales that the model specifies: [`stated_fractions`]. [`restated`]
+//! lists the tensors that got another scale.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,11 @@ use crate::op::{Clip, Op};
 use crate::qdq_scales::QdqScales;
 use crate::stated::moves;
 
-/// The fraction lengths that [`Graph::scales`] ask for.
+/// Returns the fraction lengths that [`Graph::scales`] imply.
 ///
-/// A power of two whose integers fit is kept. In place of any other scale comes the least power of two that
-/// holds what there is to hold: the elements of a constant, all that an activation's integers stand for.
+/// A power of two whose integers fit is kept. Any other scale is replaced by the smallest power of
+/// two that holds all values: the elements of a constant, or all numbers that an activation's
+/// integers represent.
 pub fn stated_fractions(graph: &Graph, scheme: &Scheme) -> BTreeMap<ValueId, i32> {
     let kinds = Sharing::new(graph, &BTreeSet::new()).kinds;
     let bounds = Bounds { graph, producers: graph.producers() };
@@ -30,14 +32,16 @@ pub fn stated_fractions(graph: &Graph, scheme: &Scheme) -> BTreeMap<ValueId, i32
     graph.scales.iter().filter_map(fraction).collect()
 }
 
-/// What the integers of a model are, where it uses only some of those that their type has: of 4 bits held in bytes, say.
+/// Integer ranges of a model that uses only part of its types' ranges, for example 4 bits stored in
+/// bytes.
 struct Bounds<'a> {
     graph: &'a Graph,
     producers: Vec<Option<NodeId>>,
 }
 
 impl Bounds<'_> {
-    /// The least and the largest real number that a value stated to be that may be.
+    /// Returns the smallest and the largest real number of a value with quantization parameters
+    /// `stated`.
     fn of(&self, id: ValueId, stated: &QdqScales) -> [f64; 2] {
         let [least, largest] = stated.range();
         let clipped = self.clipped(id).filter(|_| stated.is_uniform());
@@ -47,7 +51,7 @@ impl Bounds<'_> {
         [least.max(real(low)), largest.min(real(high))]
     }
 
-    /// The bounds of the Clip that gives the integers which a DequantizeLinear takes.
+    /// Returns the limits of the Clip that produces the integers of a DequantizeLinear.
     fn clipped(&self, id: ValueId) -> Option<[f32; 2]> {
         let producer = |id: ValueId| Some(self.graph.node((*self.producers.get(id.0 as usize)?)?));
         let dequantize = producer(id).filter(|node| matches!(node.op, Op::DequantizeLinear(_)))?;
@@ -64,8 +68,8 @@ impl Bounds<'_> {
     }
 }
 
-/// Whether all activations get their fraction lengths from `stated`, so that samples do not count. `host` are the
-/// nodes that are computed in floats.
+/// Whether `stated` determines the fraction lengths of all activations, so that samples have no
+/// effect. `host` are the nodes that are computed in floats.
 pub fn is_settled(graph: &Graph, stated: &BTreeMap<ValueId, i32>, host: &BTreeSet<NodeId>) -> bool {
     let Sharing { kinds, classes, .. } = Sharing::new(graph, host);
     let settled: BTreeSet<usize> =
@@ -74,7 +78,8 @@ pub fn is_settled(graph: &Graph, stated: &BTreeMap<ValueId, i32>, host: &BTreeSe
     activations.all(|(_, class)| settled.contains(class))
 }
 
-/// The largest fraction length with which no real number of the range is further than half a step from an integer.
+/// Returns the largest fraction length with which every real number of the range is at most half a
+/// step from an integer.
 fn largest_for(scheme: &Scheme, kind: Kind, range: [f64; 2]) -> i32 {
     let bits = scheme.bits(kind);
     let fits = |fraction: i32| {
@@ -84,12 +89,12 @@ fn largest_for(scheme: &Scheme, kind: Kind, range: [f64; 2]) -> i32 {
     (FRACTIONS.0..=FRACTIONS.1).rev().find(|&fraction| fits(fraction)).unwrap_or(FRACTIONS.0)
 }
 
-/// A tensor that is not held as the model says.
+/// A tensor whose scale differs from the model's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restated {
-    /// The scales that the model states.
+    /// Scales that the model specifies.
     pub stated: QdqScales,
-    /// The fraction length it has.
+    /// Actual fraction length.
     pub fraction: i32,
 }
 
@@ -101,7 +106,8 @@ impl std::fmt::Display for Restated {
     }
 }
 
-/// The tensors whose scales are not those that the model states, in the order of the values.
+/// Returns the tensors whose scales differ from the model's, in the order of the
+/// values.
 pub fn restated(graph: &Graph, quantisation: &Quantisation) -> Vec<Restated> {
     let changed = |(&id, stated): (&ValueId, &QdqScales)| {
         let fraction = quantisation.fraction(id).filter(|&taken| stated.fraction() != Some(taken))?;

@@ -1,7 +1,7 @@
-//! Quantisation of weights to 4 bits with a scale for each row: [`Int4Rows`].
+//! Quantization of weights to 4 bits with one scale per row: [`Int4Rows`].
 //!
-//! A row is what makes one result: the weights of one output channel. [`quantise_weights`] does it to
-//! every matrix of constants that a graph multiplies by.
+//! A row holds the weights of one output channel. [`quantise_weights`] quantizes every constant
+//! matrix that a graph multiplies by.
 
 use std::sync::Arc;
 
@@ -10,38 +10,38 @@ use npukit_numeric::Tensor;
 use crate::ir::{Graph, ValueId};
 use crate::op::Op;
 
-/// Largest magnitude of a code that is made; -8 exists in memory, and is kept where a model has it.
+/// Largest magnitude of a generated code; -8 exists in memory, and is kept if a model uses it.
 const LARGEST: f32 = 7.0;
 
-/// Why weights cannot be quantised.
+/// Reason why weights cannot be quantized.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum RowsError {
-    /// Not as many weights as the shape says.
-    #[error("{rows} rows of {columns} weights need {expected} of them, but there are {found}")]
+    /// The number of weights does not match the shape.
+    #[error("{rows} rows of {columns} weights need {expected} values, but there are {found}")]
     Length {
-        /// Rows.
+        /// Number of rows.
         rows: usize,
         /// Number of weights of a row.
         columns: usize,
-        /// Their product, as large as can be said.
+        /// Required number of weights; saturated.
         expected: usize,
-        /// Weights given.
+        /// Actual number of weights.
         found: usize,
     },
-    /// A weight is infinite or no number.
-    #[error("the weight in row {row}, column {column} is {value}: quantisation needs finite weights")]
+    /// A weight is infinite or NaN.
+    #[error("the weight in row {row}, column {column} is {value}: quantization needs finite weights")]
     NotFinite {
         /// Row, from 0.
         row: usize,
         /// Column, from 0.
         column: usize,
-        /// The weight.
+        /// Value of the weight.
         value: f32,
     },
 }
 
-/// A matrix as 4-bit integers, -8 to 7, and a scale for each row: a weight is `code * scale`.
+/// A matrix as 4-bit integers, -8 to 7, and one scale per row: a weight is `code * scale`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Int4Rows {
     columns: usize,
@@ -49,46 +49,49 @@ pub struct Int4Rows {
     scales: Vec<f32>,
 }
 
-/// How far quantised weights are from what they stand for.
+/// Error of quantized weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WeightError {
     /// Largest absolute difference.
     pub max: f64,
-    /// Root of the mean square difference.
+    /// Root mean square difference.
     pub rms: f64,
-    /// That root relative to the root of the weights' mean square; 0 when all weights are.
+    /// Root mean square difference divided by the root mean square of the weights; 0 if all weights
+    /// are 0.
     pub relative: f64,
 }
 
 impl Int4Rows {
-    /// Quantises `values`, `rows` rows of `columns`: the scale is the row's largest magnitude / 7, codes are
-    /// rounded to the nearest, ties to the even one. A row of zeros has the scale 1.
+    /// Quantizes `values`, `rows` rows of `columns`. The scale of a row is its largest magnitude /
+    /// 7; codes are rounded to nearest, ties to even. A row of zeros has scale 1.
     ///
-    /// Source: 3.3 and 4.4.4 of the specification of 4-bit weights that the golden vectors of this form follow.
+    /// Source: 3.3 and 4.4.4 of the specification of 4-bit weights that the golden vectors of this
+    /// form follow.
     ///
     /// # Errors
     ///
-    /// [`RowsError::Length`] when there are not `rows * columns` values; [`RowsError::NotFinite`] for the
-    /// first value that is infinite or NaN.
+    /// [`RowsError::Length`] if there are not `rows * columns` values; [`RowsError::NotFinite`] for
+    /// the first value that is infinite or NaN.
     pub fn new(rows: usize, columns: usize, values: &[f32]) -> Result<Self, RowsError> {
         Self::of_rows(rows, columns, values, |row| (row_scale(row), LARGEST))
     }
 
-    /// The same with one scale for all rows, which need not be that of the largest weight: what is beyond 7 of it is 7.
+    /// Like [`Int4Rows::new`], with one given scale for all rows. Larger weights saturate to code 7
+    /// or -7.
     ///
     /// # Errors
     ///
-    /// Those of [`Int4Rows::new`].
+    /// See [`Int4Rows::new`].
     pub fn with_scale(rows: usize, columns: usize, values: &[f32], scale: f32) -> Result<Self, RowsError> {
         Self::of_rows(rows, columns, values, |_| (scale, LARGEST))
     }
 
-    /// As [`Int4Rows::new`], but a row that is a scale times integers of 4 bits already, -8 among them, is kept: a model
-    /// whose weights have 4 bits and one scale for each row loses nothing.
+    /// Like [`Int4Rows::new`], but a row that already consists of 4-bit integers (-8 allowed) times
+    /// a scale is kept exactly. A model with 4-bit weights and one scale per row loses nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`Int4Rows::new`].
+    /// See [`Int4Rows::new`].
     pub fn keeping(rows: usize, columns: usize, values: &[f32]) -> Result<Self, RowsError> {
         Self::of_rows(rows, columns, values, |row| match kept_scale(row) {
             Some(scale) => (scale, LARGEST + 1.0),
@@ -96,7 +99,8 @@ impl Int4Rows {
         })
     }
 
-    /// Quantises each row by the scale that `scale` gives for it, to codes from minus the number beside it on.
+    /// Quantizes each row with the result of `scale`: the row's scale, and the magnitude of its
+    /// smallest code.
     fn of_rows(
         rows: usize,
         columns: usize,
@@ -121,40 +125,40 @@ impl Int4Rows {
         Ok(Self { columns, codes, scales })
     }
 
-    /// Number of rows: output channels.
+    /// Returns the number of rows: output channels.
     pub fn rows(&self) -> usize {
         self.scales.len()
     }
 
-    /// Number of weights of a row.
+    /// Returns the number of weights of a row.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The codes, row by row.
+    /// Returns the codes, row by row.
     pub fn codes(&self) -> &[i8] {
         &self.codes
     }
 
-    /// The scale of each row.
+    /// Returns the scale of each row.
     pub fn scales(&self) -> &[f32] {
         &self.scales
     }
 
-    /// The codes of each row and its scale.
+    /// Returns the codes of each row and its scale.
     pub fn iter(&self) -> impl Iterator<Item = (&[i8], f32)> {
         let row = |row: usize| &self.codes[row * self.columns..][..self.columns];
         self.scales.iter().enumerate().map(move |(index, &scale)| (row(index), scale))
     }
 
-    /// The weights that the codes stand for, row by row.
+    /// Returns the weights that the codes represent, row by row.
     pub fn dequantised(&self) -> Vec<f32> {
         self.iter()
             .flat_map(|(codes, scale)| codes.iter().map(move |&code| f32::from(code) * scale))
             .collect()
     }
 
-    /// How far they are from `values`, the weights that were quantised.
+    /// Returns the error relative to `values`, the original weights.
     pub fn error(&self, values: &[f32]) -> WeightError {
         let (mut max, mut squares, mut energy) = (0f64, 0.0, 0.0);
         for (found, &value) in self.dequantised().into_iter().zip(values) {
@@ -169,14 +173,15 @@ impl Int4Rows {
     }
 }
 
-/// The scale of a row of finite weights.
+/// Returns the scale of a row of finite weights.
 fn row_scale(row: &[f32]) -> f32 {
     let largest = row.iter().fold(0f32, |largest, value| largest.max(value.abs()));
     let scale = largest / LARGEST;
     if scale > 0.0 { scale } else { 1.0 }
 }
 
-/// The scale of which all weights of a row are multiples by -8 to 7, but for roundings; none when there is none.
+/// Returns the scale that divides all weights of a row into integers from -8 to 7, up to rounding;
+/// `None` if no scale fits.
 fn kept_scale(row: &[f32]) -> Option<f32> {
     let largest = row.iter().fold(0f32, |largest, value| largest.max(value.abs()));
     let is_code = |value: &f32, scale: f32| {
@@ -190,30 +195,31 @@ fn kept_scale(row: &[f32]) -> Option<f32> {
     fitting.next()
 }
 
-/// What the largest code of a row may be: 7 first, which is what rows are given that are not kept.
+/// Candidates for the largest code of a row. 7 comes first, as it is the largest code of
+/// requantized rows.
 const MAGNITUDES: [f32; 5] = [7.0, 8.0, 6.0, 5.0, 4.0];
 
-/// How far a multiple may be from an integer that it stands for: a few roundings.
+/// Largest distance of a multiple from its integer: a few roundings.
 const NEAR: f32 = 4e-6;
 
 fn code(value: f32, scale: f32, below: f32) -> i8 {
     (value / scale).round_ties_even().clamp(-below, LARGEST) as i8
 }
 
-/// A matrix of constants that a graph multiplies by, quantised.
+/// A quantized constant matrix that a graph multiplies by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantisedWeights {
-    /// The constant with the weights.
+    /// Constant with the weights.
     pub value: ValueId,
-    /// Whether it lies with a row for each output channel itself.
+    /// Whether the constant itself has one row per output channel.
     pub by_rows: bool,
-    /// Its codes; a row for each output channel, however the constant lies.
+    /// Codes and scales; always one row per output channel.
     pub rows: Int4Rows,
-    /// What that does to it.
+    /// Error of the quantization.
     pub error: WeightError,
 }
 
-/// Quantises the matrices that products of `graph` have as their constant right operand, each once.
+/// Quantizes the constant right operand of every product of `graph`, each constant once.
 ///
 /// # Errors
 ///
@@ -240,11 +246,12 @@ pub fn quantise_weights(graph: &Graph) -> Result<Vec<QuantisedWeights>, (String,
     Ok(found)
 }
 
-/// The graph with the weights that 4 bits stand for in place of those of its products.
+/// Returns the graph with the weights of its products replaced by the numbers that their 4-bit
+/// codes represent.
 ///
 /// # Errors
 ///
-/// Those of [`quantise_weights`].
+/// See [`quantise_weights`].
 pub fn dequantise_weights(graph: &Graph) -> Result<Graph, (String, RowsError)> {
     let mut dequantised = graph.clone();
     for QuantisedWeights { value, by_rows, rows, .. } in quantise_weights(graph)? {
@@ -261,8 +268,8 @@ pub fn dequantise_weights(graph: &Graph) -> Result<Graph, (String, RowsError)> {
     Ok(dequantised)
 }
 
-/// A constant matrix by output channels: their number, the weights of each, the weights. `transposed`
-/// says that the constant already lies so.
+/// Returns a constant matrix by output channels: their number, the number of weights of each, and
+/// the weights. With `transposed`, the constant already has that layout.
 fn output_rows(graph: &Graph, value: ValueId, transposed: bool) -> Option<(usize, usize, Vec<f32>)> {
     let values = graph.constant(value)?.as_f32()?;
     let &[first, second] = graph.shape(value) else { return None };
@@ -336,14 +343,14 @@ mod tests {
         kept(&[-8, 3, 7, 1, 0], 0.037);
         kept(&[5, -3, 2, 1, 4], 1.7);
         kept(&[7, -6, 1, 0, 2], 0.1);
-        // 8 is no code, and what lies between codes is rounded as always.
+        // 8 is not a code, and numbers between codes are rounded as usual.
         for values in [[8.0, -3.0, 1.0], [-8.0, 3.5, 1.0]] {
             assert_eq!(Int4Rows::keeping(1, 3, &values), Int4Rows::new(1, 3, &values));
         }
     }
 
     proptest! {
-        /// Half a step is the worst, and what is quantised already stays.
+        /// The largest error is half a step, and quantized weights do not change.
         #[test]
         fn half_a_step_at_most(values in prop::collection::vec(-1e3f32..1e3, 12)) {
             let rows = Int4Rows::new(3, 4, &values).unwrap();

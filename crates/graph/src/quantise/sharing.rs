@@ -1,4 +1,4 @@
-//! [`Sharing`]: what each value is for, and which values have one fraction length.
+//! [`Sharing`]: role of each value, and values that share a fraction length.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,20 +8,21 @@ use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Op, ReduceKind, UnaryKind};
 use crate::rescale::roles::{Role, is_float, role, scaled_operands};
 
-/// Of the values of a graph.
+/// Roles and classes of the values of a graph.
 pub(super) struct Sharing {
-    /// What each is for; none of what is not quantised.
+    /// Role of each value; `None` for a value that is not quantized.
     pub kinds: Vec<Option<Kind>>,
-    /// A representative of the values it shares its fraction length with.
+    /// Representative of the values that share the value's fraction length.
     pub classes: Vec<usize>,
-    /// Whether saturation of the value is without effect that its readers' results would not show:
-    /// only rectifiers and maximum pooling read it, which saturate alike.
+    /// Whether the results of the value's readers also show its saturation: only rectifiers and
+    /// maximum pooling read it, which saturate in the same way.
     pub hidden: Vec<bool>,
 }
 
 impl Sharing {
-    /// `host` computes in floats: no node of it makes values share anything, and what it alone makes and reads are no
-    /// integers.
+    /// Determines roles and classes for `graph`. `host` computes in floats: its nodes make no
+    /// values share a fraction length, and values that only it produces and reads are not
+    /// quantized.
     pub fn new(graph: &Graph, host: &BTreeSet<NodeId>) -> Self {
         let mut kinds = vec![None; graph.values.len()];
         let mut classes = Classes::new(graph.values.len());
@@ -38,7 +39,7 @@ impl Sharing {
         }
         for node in machines {
             for (id, kind) in constants(graph, node) {
-                // A constant that is used in two ways keeps the narrower, which is the first.
+                // A constant with two roles keeps the one with fewer bits, which comes first.
                 let known = &mut kinds[id.0 as usize];
                 *known = Some(known.map_or(kind, |known: Kind| known.min(kind)));
             }
@@ -51,11 +52,11 @@ impl Sharing {
     }
 }
 
-/// Whether all floats of the node have one fraction length: it moves or compares or adds integers.
+/// Whether all floats of the node share a fraction length: it moves, compares or adds integers.
 pub(super) fn shares(graph: &Graph, node: &Node) -> bool {
     role(graph, node) == Role::Homogeneous
         && match &node.op {
-            // Means and lengths are sums of products, which have a fraction length of their own.
+            // Means and norms are sums of products, whose results have separate fraction lengths.
             Op::AveragePool(_) => false,
             Op::Reduce(reduce) => matches!(reduce.kind, ReduceKind::Max | ReduceKind::Min),
             Op::Unary(unary) => !matches!(unary.kind, UnaryKind::Neg),
@@ -63,7 +64,7 @@ pub(super) fn shares(graph: &Graph, node: &Node) -> bool {
         }
 }
 
-/// The constants that a node works with as integers, and what for.
+/// Returns the constants that a node uses as integers, with their roles.
 fn constants(graph: &Graph, node: &Node) -> Vec<(ValueId, Kind)> {
     let kind = |(place, &id): (usize, &ValueId)| {
         graph.constant(id).filter(|_| is_float(graph, id))?;
@@ -84,8 +85,9 @@ fn constants(graph: &Graph, node: &Node) -> Vec<(ValueId, Kind)> {
     node.inputs.iter().enumerate().filter_map(kind).collect()
 }
 
-/// The quantised values worth telling of, in the order in which nodes read and make them: no result that only
-/// holds the elements of another in another order, and none whose saturation its readers' results show.
+/// Returns the quantized values to report, in the order in which nodes read and produce them.
+/// Values that only rearrange the elements of another are omitted, as are those whose saturation
+/// the results of their readers show.
 pub fn shown(graph: &Graph, quantisation: &Quantisation) -> Vec<ValueId> {
     let (hidden, mut seen) = (hidden(graph), HashSet::new());
     let moves = |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_));
@@ -98,7 +100,7 @@ pub fn shown(graph: &Graph, quantisation: &Quantisation) -> Vec<ValueId> {
     all.filter(is_reported).filter(|&id| seen.insert(id)).collect()
 }
 
-/// Whether saturation of each value is without effect that its readers' results would not show.
+/// Returns, for each value, whether the results of its readers also show its saturation.
 pub(super) fn hidden(graph: &Graph) -> Vec<bool> {
     let saturates_alike = |&id: &NodeId| matches!(graph.node(id).op, Op::Relu(_) | Op::MaxPool(_));
     let hidden = |(id, readers): (usize, &Vec<NodeId>)| {

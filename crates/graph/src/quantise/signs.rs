@@ -1,4 +1,4 @@
-//! [`Signs`]: which values are never below zero.
+//! [`Signs`]: values that are never negative.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BinaryKind, Op, UnaryKind};
 use crate::stated::moves;
 
-/// What is known of the values of a graph, node by node.
+/// Known signs of the values of a graph, node by node.
 pub(super) struct Signs {
-    /// Never below zero.
+    /// Values that are never negative.
     non_negative: BTreeSet<ValueId>,
-    /// An input of the graph, or its elements in other places.
+    /// Inputs of the graph, and values that only rearrange their elements.
     given: BTreeSet<ValueId>,
 }
 
@@ -19,12 +19,12 @@ impl Signs {
         Self { non_negative: BTreeSet::new(), given: graph.inputs.iter().copied().collect() }
     }
 
-    /// Whether a ReLU of the value would do nothing, or change what the caller gives.
+    /// Whether a ReLU of the value would have no effect, or would change data given by the caller.
     pub fn needs_no_relu(&self, id: ValueId) -> bool {
         self.non_negative.contains(&id) || self.given.contains(&id)
     }
 
-    /// Notes the results of a node, whose operands are known.
+    /// Adds the results of a node; the signs of its operands must be known.
     pub fn note(&mut self, graph: &Graph, node: &Node) {
         if self.is_non_negative(graph, node) {
             self.non_negative.extend(&node.outputs);

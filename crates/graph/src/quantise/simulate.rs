@@ -1,4 +1,4 @@
-//! [`Simulation`]: the network with its tensors rounded to their integers.
+//! [`Simulation`]: evaluation of the network with tensors rounded to their integers.
 
 use std::sync::Arc;
 
@@ -9,18 +9,19 @@ use crate::eval::evaluate_changing;
 use crate::ir::{Graph, ValueId};
 use crate::op::EvalError;
 
-/// A network whose constants, inputs and results are rounded as a quantisation says.
+/// A network whose constants, inputs and results are rounded according to a quantization.
 ///
-/// Sums of products are taken in `f32` and rounded once, where a machine may round and saturate on the way.
+/// Sums of products are computed in `f32` and rounded once; a machine may round and saturate
+/// partial sums.
 #[derive(Debug)]
 pub struct Simulation<'a> {
-    /// With its constants rounded.
+    /// The graph with rounded constants.
     held: Graph,
     quantisation: &'a Quantisation,
 }
 
 impl<'a> Simulation<'a> {
-    /// `graph` as `quantisation` holds it.
+    /// Creates the simulation of `graph` with `quantisation`.
     pub fn new(graph: &Graph, quantisation: &'a Quantisation) -> Self {
         let mut held = graph.clone();
         for (index, value) in held.values.iter_mut().enumerate() {
@@ -31,11 +32,11 @@ impl<'a> Simulation<'a> {
         Self { held, quantisation }
     }
 
-    /// The outputs for a sample.
+    /// Returns the outputs for a sample.
     ///
     /// # Errors
     ///
-    /// Those of [`evaluate`](crate::evaluate).
+    /// See [`evaluate`](crate::evaluate).
     pub fn outputs(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
         let input = |(&id, tensor): (&ValueId, &Tensor)| {
             let mut tensor = Arc::new(tensor.clone());
@@ -49,11 +50,12 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// The outputs of `graph` for one sample when it is held as `quantisation` says: a [`Simulation`] for one run.
+/// Returns the outputs of `graph` for one sample with `quantisation`; a [`Simulation`] for a single
+/// run.
 ///
 /// # Errors
 ///
-/// Those of [`evaluate`](crate::evaluate).
+/// See [`evaluate`](crate::evaluate).
 pub fn simulate(
     graph: &Graph,
     quantisation: &Quantisation,
@@ -62,7 +64,7 @@ pub fn simulate(
     Simulation::new(graph, quantisation).outputs(inputs)
 }
 
-/// Rounds the elements to what the value's integers stand for.
+/// Rounds the elements to the numbers that the value's integers represent.
 fn hold(quantisation: &Quantisation, id: ValueId, tensor: &mut Arc<Tensor>) {
     let Some((values, (fraction, bits))) =
         tensor.as_f32().zip(quantisation.fraction(id).zip(quantisation.bits(id)))

@@ -1,8 +1,9 @@
-//! Bits that the operand of a product lends to its weights: [`lent`].
+//! Bits moved from the operand of a product to its weights: [`lent`].
 //!
-//! Sums fill a number format, and are of the next layer's operand. Beside an operand that takes all bits, weights take
-//! few, as a sum of many products is to fit: with rounding errors alike, a product is as precise as the smaller of its
-//! factors. A multiplication by a power of two makes the operand smaller before it, and the weights larger by as much.
+//! Sums use the whole range of a number format, and become operands of the next layer. If an
+//! operand uses all bits, the weights use few, as a sum of many products must fit. Rounding errors
+//! are equal, so a product is as precise as its smaller factor. A multiplication by a power of two
+//! therefore scales the operand down, and the weights up by the same factor.
 
 use super::Limits;
 use super::floor_log2;
@@ -10,11 +11,11 @@ use super::ranges::{Magnitude, Ranges};
 use crate::ir::{Graph, Node};
 use crate::op::Op;
 
-/// Fewer bits are not worth a multiplication.
+/// Smallest number of bits that is worth a multiplication.
 const WORTHWHILE: i32 = 2;
 
-/// How many bits the operand `x` of a product with constants is to be made smaller by, where operand and result have
-/// these exponents: 0 unless it sums many products.
+/// Returns the number of bits by which to scale down the operand `x` of a product with constants,
+/// for given exponents of operand and result. 0 unless the operator sums many products.
 pub(super) fn lent(
     graph: &Graph,
     node: &Node,
@@ -35,7 +36,7 @@ pub(super) fn lent(
         return 0;
     }
     let room = floor_log2(limits.largest, stored(weights.largest(), to - from));
-    // Default: weights of any size fit when they are all zero.
+    // Default: weights that are all zero fit at any scale.
     let bits = ((operand / factor).log2() / 2.0).round().min(f64::from(room.unwrap_or(0))) as i32;
     if bits < WORTHWHILE { 0 } else { bits }
 }

@@ -1,4 +1,5 @@
-//! Powers of two at the border of a graph, done by who converts numbers there: [`Border`].
+//! Powers of two at the border of a graph, applied by the host when it converts numbers:
+//! [`Border`].
 
 use std::collections::BTreeMap;
 
@@ -7,27 +8,29 @@ use npukit_numeric::Tensor;
 use crate::ir::{Graph, Node, NodeId, Value, ValueId};
 use crate::op::{Binary, BinaryKind, Op};
 
-/// Exponents of inputs and outputs by name: what is stored is the value divided by `2^exponent`.
+/// Exponents of inputs and outputs by name: the stored number is the value divided by `2^exponent`.
 pub type Scales = BTreeMap<String, i32>;
 
-/// A graph without the multiplications by powers of two at its border, whose inputs and outputs are what is stored.
+/// A graph without the multiplications by powers of two at its border; its inputs and outputs are
+/// the stored numbers.
 #[derive(Clone, Debug)]
 pub struct Border {
-    /// The graph. An output that was a power of two times an inner value is that value.
+    /// The graph. An output that was a power of two times an inner value is that value now.
     pub graph: Graph,
-    /// The exponents of its inputs and outputs, where they are not 0.
+    /// Nonzero exponents of its inputs and outputs.
     pub scales: Scales,
-    /// By the name of an input, the name of what it was multiplied to.
+    /// For each input name, the name of the value that was its multiple.
     pub entered: BTreeMap<String, String>,
-    /// Inner values that now have the name of an output, by that name: the names they had.
+    /// For each output name that an inner value has now, the former name of that value.
     pub renamed: BTreeMap<String, String>,
-    /// Outputs that are taken out, as the graph gives the value that they are a multiple of, too: by their names, the
-    /// names of those.
+    /// Removed outputs that are a multiple of another output: for each name, the name of that
+    /// output.
     pub copies: BTreeMap<String, String>,
 }
 
 impl Border {
-    /// Takes off a graph the multiplications that these scales ask for, where nothing else reads what they do.
+    /// Removes the multiplications by the powers of two in `scales` from a graph, unless other
+    /// nodes read their operands.
     pub fn take_off(graph: &Graph, scales: &Scales) -> Self {
         let mut border = Self {
             graph: graph.clone(),
@@ -47,8 +50,8 @@ impl Border {
         border
     }
 
-    /// Another graph of these inputs and outputs with the multiplications where they were, one bit at a time: every number
-    /// format has 2 and 1/2. Values have the names that they had.
+    /// Returns a graph with these inputs and outputs, with the multiplications inserted again. Each
+    /// factor is 2 or 1/2, which every number format has. Values get their former names.
     pub fn put_back(&self, graph: &Graph) -> Graph {
         let mut graph = graph.clone();
         for (name, &exponent) in &self.scales {
@@ -60,7 +63,7 @@ impl Border {
             }
         }
         for (output, of) in &self.copies {
-            // Default: an output that was taken out has an exponent.
+            // Default: a removed output has an exponent.
             let exponent = self.scales.get(output).copied().unwrap_or(0);
             if let Some(id) = graph.find_value(of) {
                 put_back_copy(&mut graph, id, output, exponent);
@@ -91,7 +94,8 @@ impl Border {
         self.remove(&chain);
         replace(&mut self.graph, at, input);
         let [name, stored] = [input, at].map(|id| self.graph.value(id).name.clone());
-        // The name is that of what comes in its place when it is put back.
+        // This name is needed for the value that replaces it when the multiplications are inserted
+        // again.
         let unused = self.graph.fresh_name(&format!("{stored}/before"));
         self.rename(at, unused);
         self.scales.insert(name.clone(), exponent);
@@ -112,7 +116,7 @@ impl Border {
             left -= factor;
             at = from;
         }
-        // What is no node's result is not stored by a program.
+        // A program does not store values without a producer.
         if producers[at.0 as usize].is_none() {
             return;
         }
@@ -145,10 +149,10 @@ impl Border {
     }
 }
 
-/// The most multiplications that one power of two is made of.
+/// Maximum number of multiplications that form one power of two.
 const LONGEST: usize = 64;
 
-/// What a node multiplies by a power of two, and the exponent of that.
+/// Returns the value that a node multiplies by a power of two, and the exponent.
 fn factor_of(graph: &Graph, id: NodeId) -> Option<(ValueId, i32)> {
     let node = graph.node(id);
     let &[x, factor] = node.inputs.as_slice() else { return None };
@@ -160,12 +164,12 @@ fn factor_of(graph: &Graph, id: NodeId) -> Option<(ValueId, i32)> {
     (is_product && keeps_shape && is_power && graph.constant(x).is_none()).then_some((x, exponent as i32))
 }
 
-/// The same for a node that multiplies `x` alone.
+/// Like [`factor_of`], for a node whose other operand is `x`.
 fn power_of(graph: &Graph, id: NodeId, x: ValueId) -> Option<(ValueId, i32)> {
     factor_of(graph, id).filter(|(from, _)| *from == x)
 }
 
-/// Puts `new` into the place of `old` wherever a node reads it.
+/// Replaces `old` by `new` in the operands of all nodes.
 fn replace(graph: &mut Graph, old: ValueId, new: ValueId) {
     let operands = graph.nodes.iter_mut().flat_map(|node| &mut node.inputs);
     operands.filter(|id| **id == old).for_each(|id| *id = new);
@@ -199,20 +203,20 @@ fn put_back_copy(graph: &mut Graph, stored: ValueId, name: &str, exponent: i32) 
     graph.nodes.extend(nodes);
 }
 
-/// A value of the same kind with a name that no value has.
+/// Adds a value like `like`, with a new name based on `name`.
 fn named(graph: &mut Graph, like: ValueId, name: &str) -> ValueId {
     let info = graph.value(like).info.clone();
     graph.add_value(Value { name: name.to_owned(), info, constant: None })
 }
 
-/// A value of the same kind.
+/// Adds a value with the shape and type of `id`.
 fn like(graph: &mut Graph, id: ValueId, name: &str) -> ValueId {
     let info = graph.value(id).info.clone();
     let name = graph.fresh_name(name);
     graph.add_value(Value { name, info, constant: None })
 }
 
-/// Nodes that compute `to` as `from` times `2^exponent`.
+/// Returns nodes that compute `to` as `from` times `2^exponent`.
 fn multiplications(graph: &mut Graph, from: ValueId, to: ValueId, exponent: i32) -> Vec<Node> {
     let factor = if exponent < 0 { 0.5 } else { 2.0 };
     let Ok(tensor) = Tensor::from_f32(Vec::new(), vec![factor]) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! [`Group`]: values between layers, whose channels can have other scales.
+//! [`Group`]: values between layers, whose channels can be scaled separately.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use crate::classes::Classes;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Binary, BinaryKind, Gemm, Op};
 
-/// Values whose channels have one scale each, from the layers that give them to those that take them: convolutions and
-/// dense layers. Nothing between mixes channels or knows their scale.
+/// Values between convolutions and dense layers with one scale per channel. No operator in between
+/// mixes channels or depends on their scale.
 #[derive(Default)]
 pub(crate) struct Group {
     pub values: Vec<ValueId>,
-    /// Weights of the layers that give them, by the channel of the result.
+    /// Weights of the layers that produce them, by output channel.
     pub gives: Vec<Weights>,
-    /// What those layers add, an element for each channel.
+    /// Addends of those layers, one element per channel.
     pub adds: Vec<Weights>,
-    /// Weights of the layers that take them, by the channel of the operand.
+    /// Weights of the layers that consume them, by input channel.
     pub takes: Vec<Weights>,
-    /// Whether something knows their scale.
+    /// Whether a node depends on their scale.
     is_fixed: bool,
 }
 
@@ -40,7 +40,7 @@ struct Groups<'g> {
     groups: BTreeMap<usize, Group>,
 }
 
-/// The groups that can be scaled.
+/// Returns the groups that can be scaled.
 pub(crate) fn groups(graph: &Graph) -> Vec<Group> {
     Groups::of(graph).groups.into_values().filter(Group::is_free).collect()
 }
@@ -66,7 +66,7 @@ impl<'g> Groups<'g> {
         self.groups.entry(self.classes[id.0 as usize]).or_default()
     }
 
-    /// What a node means for the groups of its operands and results.
+    /// Updates the groups of a node's operands and results.
     fn note(&mut self, node: &Node) {
         if is_between(self.graph, node) {
             return;
@@ -84,13 +84,13 @@ impl<'g> Groups<'g> {
         }
     }
 
-    /// Whether it is a constant of floats that nothing else reads.
+    /// Whether the value is a float constant with a single reader.
     fn is_own(&self, id: ValueId) -> bool {
         let is_constant = self.graph.constant(id).is_some_and(|constant| constant.as_f32().is_some());
         is_constant && self.consumers[id.0 as usize].len() == 1
     }
 
-    /// The weights of a layer by the channel of its result, and what it adds.
+    /// Returns the weights of a layer by output channel, and its addend.
     fn gives(&self, node: &Node) -> Option<(Weights, Option<Weights>)> {
         let &id = node.inputs.get(1).filter(|&&id| self.is_own(id))?;
         let weights = match (&node.op, self.graph.shape(id)) {
@@ -103,11 +103,11 @@ impl<'g> Groups<'g> {
         bias.iter().all(fits).then_some((weights, bias))
     }
 
-    /// The weights of a layer by the channel of its operand.
+    /// Returns the weights of a layer by input channel.
     fn takes(&self, node: &Node) -> Option<Weights> {
         let &id = node.inputs.get(1).filter(|&&id| self.is_own(id))?;
         match (&node.op, self.graph.shape(id)) {
-            // A filter for each channel.
+            // Depthwise: one filter per channel.
             (Op::Conv(conv), &[_, _, 1, filters]) if filters == conv.group => {
                 Some(Weights { id, stride: 1, count: filters })
             }
@@ -120,7 +120,7 @@ impl<'g> Groups<'g> {
     }
 }
 
-/// Whether the node gives in each channel what is scaled as that channel of its operands is.
+/// Whether scaling a channel of the node's operands scales the same channel of its result.
 fn is_between(graph: &Graph, node: &Node) -> bool {
     let is_computed = |id: &ValueId| graph.constant(*id).is_none();
     let alike =
@@ -133,7 +133,7 @@ fn is_between(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// Whether the last axis of the result holds the channels that the operand's holds, and is all there is to it.
+/// Whether the last axis of the result holds the same channels as that of the operand.
 fn keeps_channels(graph: &Graph, reshape: &Node) -> bool {
     let channels = |ids: &[ValueId]| {
         let shape = graph.shape(*ids.first()?);
@@ -143,33 +143,33 @@ fn keeps_channels(graph: &Graph, reshape: &Node) -> bool {
     before.is_some() && before == channels(&reshape.outputs)
 }
 
-/// The weights of a dense layer: by the channel of its operand, and by that of its result.
+/// Returns the weights of a dense layer, by input channel and by output channel.
 fn dense(id: ValueId, gemm: &Gemm, [rows, columns]: [usize; 2]) -> [Weights; 2] {
     let by_row = Weights { id, stride: columns, count: rows };
     let by_column = Weights { id, stride: 1, count: columns };
     if gemm.trans_b { [by_column, by_row] } else { [by_row, by_column] }
 }
 
-/// Whether it is rows times a matrix, and a bias as it is.
+/// Whether the Gemm has no factors: a matrix product plus a bias.
 fn is_plain(gemm: &Gemm) -> bool {
     Gemm { trans_b: false, ..gemm.clone() } == Gemm::PLAIN
 }
 
 impl Group {
-    /// Whether layers give and take all of it, channel by channel.
+    /// Whether the group has no fixed scale, and layers produce and consume all of it.
     fn is_free(&self) -> bool {
         let mut layers = self.gives.iter().chain(&self.takes);
         let count = self.gives.first().map(|weights| weights.count);
         !self.is_fixed && !self.takes.is_empty() && layers.all(|weights| Some(weights.count) == count)
     }
 
-    /// Divides what is between the layers by a factor for each channel.
+    /// Divides the values by a factor per channel, through the weights of the layers.
     pub fn divide(&self, graph: &mut Graph, factor: impl Fn(usize) -> f64) {
         self.gives.iter().chain(&self.adds).for_each(|weights| weights.scale(graph, |at| 1.0 / factor(at)));
         self.takes.iter().for_each(|weights| weights.scale(graph, &factor));
     }
 
-    /// Says in the names of the values that they are not those of the model.
+    /// Marks the values by a suffix of their names, as they differ from the model's.
     pub fn rename(&self, graph: &mut Graph, suffix: &str) {
         self.values.iter().for_each(|id| graph.values[id.0 as usize].name.push_str(suffix));
     }
@@ -180,13 +180,14 @@ impl Weights {
         place / self.stride % self.count
     }
 
-    /// The elements.
+    /// Returns the elements.
     fn floats<'g>(&self, graph: &'g Graph) -> &'g [f32] {
         let constant = graph.constant(self.id).and_then(|constant| constant.as_f32());
-        constant.expect("groups are made of constants of floats only")
+        constant.expect("groups contain only float constants")
     }
 
-    /// Raises `largest`, an element for each channel, to the largest magnitude of each channel's weights.
+    /// Raises `largest`, one element per channel, to the largest magnitude of each channel's
+    /// weights.
     pub fn note_largest(&self, graph: &Graph, largest: &mut [f32]) {
         for (place, x) in self.floats(graph).iter().enumerate().filter(|(_, x)| x.is_finite()) {
             let most = &mut largest[self.channel(place)];
@@ -194,12 +195,12 @@ impl Weights {
         }
     }
 
-    /// Multiplies the elements by the factor of the channel of each.
+    /// Multiplies each element by the factor of its channel.
     fn scale(&self, graph: &mut Graph, factor: impl Fn(usize) -> f64) {
         let values = self.floats(graph).iter().enumerate();
         let scaled = values.map(|(place, &x)| (f64::from(x) * factor(self.channel(place))) as f32).collect();
         let scaled = Tensor::from_f32(graph.shape(self.id).to_vec(), scaled);
-        let scaled = scaled.expect("there are as many elements as before");
+        let scaled = scaled.expect("the number of elements is unchanged");
         graph.values[self.id.0 as usize].constant = Some(Arc::new(scaled));
     }
 }

@@ -1,12 +1,14 @@
-//! Results at the end of a network that fit no format at any scale: [`unfit_ends`].
+//! Final results of a network that fit no format at any scale: [`unfit_ends`].
 
 use super::ranges::Ranges;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::macs;
 
-/// The nodes whose results are larger than `largest` and go nowhere but to outputs of the graph, at once or through others
-/// of them, while what they are made of fits. Scales do not help there, as outputs are as they are; nodes that multiply and
-/// accumulate are not among them.
+/// Returns the nodes whose results are larger than `largest` while their operands fit, and whose
+/// results only lead to outputs of the graph, directly or through other such nodes.
+///
+/// Scaling cannot help there, as the scale of outputs is fixed. Nodes with multiply-accumulates are
+/// excluded.
 pub fn unfit_ends(graph: &Graph, ranges: &Ranges, largest: f64) -> Vec<NodeId> {
     let (consumers, mut is_end) = (graph.consumers(), vec![false; graph.nodes.len()]);
     for id in graph.node_ids().collect::<Vec<_>>().into_iter().rev() {
@@ -19,7 +21,7 @@ pub fn unfit_ends(graph: &Graph, ranges: &Ranges, largest: f64) -> Vec<NodeId> {
         };
         is_end[id.0 as usize] = !multiplies(graph, node) && node.outputs.iter().all(ends);
     }
-    // Where an operand is already too large, leaving out what follows it changes nothing.
+    // If an operand is too large already, removing the following nodes changes nothing.
     let mut is_whole: Vec<bool> = graph.values.iter().map(|value| value.constant.is_some()).collect();
     for id in graph.node_ids() {
         let node = graph.node(id);
@@ -31,7 +33,7 @@ pub fn unfit_ends(graph: &Graph, ranges: &Ranges, largest: f64) -> Vec<NodeId> {
     graph.node_ids().filter(|id| is_end[id.0 as usize]).collect()
 }
 
-/// Whether the node is one of those that accelerators are for.
+/// Whether the node has multiply-accumulates, the operations that accelerators are built for.
 fn multiplies(graph: &Graph, node: &Node) -> bool {
     macs::of_node(graph, node) > 0
 }

@@ -1,28 +1,31 @@
-//! Powers of two between the channels of neighbouring layers: [`equalise`].
+//! Power-of-two scaling between the channels of neighboring layers: [`equalise`].
 //!
-//! Where one number format serves a whole tensor, a channel with small weights loses bits that its neighbours use. What
-//! a convolution or a dense layer gives in channel `c` may be divided by `2^k` when the next one multiplies it by as much:
-//! its weights for `c` then are `2^k` times as large. With `k` half the difference of the logarithms, both are alike in size
-//! (Nagel, van Baalen, Blankevoort and Welling, "Data-free quantization through weight equalization and bias
-//! correction", 2019, there with any factor).
+//! If one number format serves a whole tensor, a channel with small weights has fewer significant
+//! bits than its neighbors. Channel `c` between two layers may be divided by `2^k` in the first
+//! layer if the weights of the second for `c` are multiplied by `2^k`. With `k` half the difference
+//! of the logarithms, both get the same magnitude.
+//!
+//! Source: Nagel, van Baalen, Blankevoort and Welling, "Data-free quantization through weight
+//! equalization and bias correction", 2019; there with any factor.
 
 use super::channels::{Group, Weights, groups};
 use crate::ir::Graph;
 use crate::pass::PassError;
 
-/// Times that all groups are gone through: what one changes, the next one may want to change again.
+/// Number of passes over all groups: changing one group may affect the next one.
 const SWEEPS: usize = 3;
 
-/// The most that a channel is moved by against the others.
+/// Largest exponent by which a channel is scaled relative to the others.
 const MAX: f64 = 12.0;
 
-/// A graph whose layers have weights alike in size in each channel of what is between them. It computes the same in real
-/// arithmetic, and has the same nodes; values between changed layers are called `NAME/equalised`. `None` when there is
-/// nothing to change.
+/// Returns a graph whose layers have weights of similar magnitude in each channel between them.
+///
+/// It computes the same in real arithmetic, and has the same nodes; values between changed layers
+/// are named `NAME/equalised`. `None` if no channel changes.
 ///
 /// # Errors
 ///
-/// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
+/// [`PassError`] if the rewritten graph is invalid, which is a bug in npukit.
 pub fn equalise(graph: &Graph) -> Result<Option<Graph>, PassError> {
     let groups = groups(graph);
     let (mut graph, mut changed) = (graph.clone(), vec![false; groups.len()]);
@@ -39,7 +42,7 @@ pub fn equalise(graph: &Graph) -> Result<Option<Graph>, PassError> {
     Ok(changed.contains(&true).then_some(graph))
 }
 
-/// The exponent of each channel; none when all are 0.
+/// Returns the exponent of each channel; `None` if all are 0.
 fn powers(group: &Group, graph: &Graph) -> Option<Vec<i32>> {
     let count = group.gives.first()?.count;
     let largest = |layers: &[Weights]| {
@@ -54,7 +57,7 @@ fn powers(group: &Group, graph: &Graph) -> Option<Vec<i32>> {
     let pairs = largest(&group.gives).into_iter().zip(largest(&group.takes));
     let wanted: Vec<Option<f64>> = pairs.map(wanted).collect();
     let known: Vec<f64> = wanted.iter().flatten().copied().collect();
-    // The mean is left out: one factor for all channels is the scale of the whole tensor.
+    // The mean is subtracted: a common factor of all channels is the scale of the whole tensor.
     let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
     let power = |wanted: Option<f64>| (wanted.unwrap_or(mean) - mean).clamp(-MAX, MAX).round() as i32;
     let powers: Vec<i32> = wanted.into_iter().map(power).collect();

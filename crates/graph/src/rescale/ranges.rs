@@ -1,4 +1,4 @@
-//! [`Ranges`]: how large each value becomes, from samples. Masks and infinities are no values.
+//! [`Ranges`]: magnitudes of each value over samples, without masks and infinities.
 
 use npukit_numeric::Tensor;
 
@@ -8,13 +8,14 @@ use crate::observe::{Observations, Statistic};
 use crate::qdq_scales::QdqScales;
 use crate::quantise::is_mask;
 
-/// Magnitudes of each value over the samples seen.
+/// Magnitudes of each value over samples.
 pub type Ranges = Observations<Magnitude>;
 
-/// How many times the root mean square of its elements a value reaches, where only the latter is stated.
+/// Assumed ratio of the largest magnitude to the root mean square, if only the integer range is
+/// known.
 const USUAL_CREST: f64 = 5.0;
 
-/// The largest magnitude of a value, and its elements' squares.
+/// Largest magnitude of a value, and the sum of squares of its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Magnitude {
     largest: f32,
@@ -35,7 +36,7 @@ impl Statistic for Magnitude {
 }
 
 impl Magnitude {
-    /// That of the elements of a tensor which are values.
+    /// Returns the magnitude of a tensor's elements, without masks.
     pub(super) fn of(tensor: &Tensor) -> Self {
         let mut found = Self::default();
         // Default: integers have no magnitude to scale.
@@ -48,26 +49,27 @@ impl Magnitude {
         found
     }
 
-    /// That of numbers that integers stand for, of which most are small.
+    /// Returns the magnitude that quantization parameters imply; most numbers are assumed to be
+    /// small.
     fn stated(stated: &QdqScales) -> Self {
         let largest = stated.range().into_iter().map(f64::abs).fold(0.0, f64::max);
         Self { largest: largest as f32, squares: (largest / USUAL_CREST).powi(2), count: 1 }
     }
 
-    /// That of the largest element; 0 of none.
+    /// Returns the largest magnitude; 0 without elements.
     pub(super) fn largest(&self) -> f64 {
         self.largest.into()
     }
 
-    /// Root mean square of the elements; 0 of none.
+    /// Returns the root mean square of the elements; 0 without elements.
     pub(super) fn root_mean_square(&self) -> f64 {
         (self.squares / self.count.max(1) as f64).sqrt()
     }
 }
 
 impl Ranges {
-    /// The ranges that a model states of its values, as [`Graph::scales`] has them: the numbers that integers stand for.
-    /// `None` of one that states none of what its nodes compute.
+    /// Returns the ranges that the model specifies in [`Graph::scales`]: the numbers that its
+    /// integers represent. `None` if it specifies no range for the results of its nodes.
     pub fn stated(graph: &Graph) -> Option<Self> {
         let computed = |id: &ValueId| graph.constant(*id).is_none() && is_float(graph, *id);
         let mut ranges = Self::new(graph);
@@ -79,18 +81,19 @@ impl Ranges {
         is_known.then_some(ranges)
     }
 
-    /// The largest magnitude of a value; 0 when it was never seen.
+    /// Returns the largest magnitude of a value; 0 without observations.
     pub fn of(&self, id: ValueId) -> f32 {
         self.get(id).map_or(0.0, |magnitude| magnitude.largest)
     }
 
-    /// Root mean square of a value; 0 when it was never seen.
+    /// Returns the root mean square of a value; 0 without observations.
     pub(super) fn root_mean_square(&self, id: ValueId) -> f64 {
         self.get(id).map_or(0.0, Magnitude::root_mean_square)
     }
 }
 
-/// The largest magnitude of a value among the elements; infinities pad windows, and no scale makes them fit.
+/// Returns the largest magnitude of the elements. Infinities are ignored: they are padding, and fit
+/// at no scale.
 pub(super) fn magnitude(tensor: &Tensor) -> f32 {
     Magnitude::of(tensor).largest
 }

@@ -1,4 +1,4 @@
-//! The graph with its values divided by the powers of two that were chosen.
+//! Rewrite of a graph with its values divided by the chosen powers of two.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,18 +36,18 @@ pub(super) fn rewrite(
 }
 
 struct Rewriter<'a> {
-    /// The values of the old graph and new ones; nodes as far as they are rewritten.
+    /// The values of the old graph and new ones, and the nodes rewritten so far.
     graph: Graph,
     /// Exponent of each value.
     exponents: Vec<i32>,
-    /// Values by what they hold and with which exponent.
+    /// Copies of a value with other exponents.
     copies: HashMap<(ValueId, i32), ValueId>,
-    /// What the host has of values that are stored with an exponent.
+    /// Unscaled value on the host for each value that is stored with an exponent.
     reals: HashMap<ValueId, ValueId>,
-    /// Exponents of values at the border by name.
+    /// Exponents of values at the border, by name.
     scales: Scales,
     names: HashSet<String>,
-    /// Exponents of the powers of two that the number format holds.
+    /// Smallest and largest exponent of the powers of two in the number format.
     powers: [i32; 2],
     ranges: &'a Ranges,
     limits: Limits,
@@ -56,7 +56,7 @@ struct Rewriter<'a> {
 impl<'a> Rewriter<'a> {
     fn new(graph: &Graph, exponents: Vec<i32>, ranges: &'a Ranges, limits: &Limits) -> Self {
         let names = graph.values.iter().map(|value| value.name.clone()).collect();
-        // At least by two at a time, lest it should never end.
+        // At least a factor of two per step, so that the loop ends.
         let powers =
             [(limits.step.log2().ceil() as i32).min(-1), (limits.largest.log2().floor() as i32).max(1)];
         let graph = Graph { nodes: Vec::new(), ..graph.clone() };
@@ -71,7 +71,7 @@ impl<'a> Rewriter<'a> {
     fn name(&mut self, base: &str) -> String {
         let numbered = (2u32..).map(|number| format!("{base}_{number}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
-        let name = names.find(|name| !self.names.contains(name)).expect("there are more numbers than names");
+        let name = names.find(|name| !self.names.contains(name)).expect("there is always an unused number");
         self.names.insert(name.clone());
         name
     }
@@ -97,7 +97,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Brings all floats that the node reads to `exponent`.
+    /// Brings all float operands of the node to `exponent`.
     fn operands(&mut self, node: &mut Node, exponent: i32) -> Result<(), PassError> {
         let scaled = scaled_operands(&node.op);
         for operand in node.inputs.iter_mut().take(scaled) {
@@ -108,7 +108,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// The value with another exponent: a scaled constant, or a multiplication by a power of two.
+    /// Returns the value with another exponent: a scaled constant, or a multiplication by a power
+    /// of two.
     fn with_exponent(&mut self, value: ValueId, exponent: i32) -> Result<ValueId, PassError> {
         let own = self.exponent(value);
         if own == exponent {
@@ -130,15 +131,15 @@ impl<'a> Rewriter<'a> {
         Ok(copy)
     }
 
-    /// A value of the same kind.
+    /// Adds a value with the shape and type of `like`.
     fn new_value(&mut self, name: String, like: ValueId, exponent: i32) -> ValueId {
         let info = self.graph.value(like).info.clone();
         self.exponents.push(exponent);
         self.graph.add_value(Value { name, info, constant: None })
     }
 
-    /// Nodes that compute `to` from `from`, which holds the same with another exponent. A power of two
-    /// that the number format does not hold is taken in parts.
+    /// Adds nodes that compute `to` from `from`, the same value with another exponent. A power of
+    /// two outside the number format is split.
     fn multiply(&mut self, from: ValueId, to: ValueId) -> Result<(), PassError> {
         let (mut at, target) = (from, self.exponent(to));
         loop {
@@ -173,16 +174,17 @@ impl<'a> Rewriter<'a> {
         Ok(self.graph.add_constant(name, tensor))
     }
 
-    /// The constant times `2^exponent`.
+    /// Adds the constant times `2^exponent`.
     fn scaled_constant(&mut self, id: ValueId, exponent: i32) -> Result<ValueId, PassError> {
         let value = self.graph.value(id);
         let (name, shape) = (value.name.clone(), value.info.shape.clone());
-        // Default: what is not a constant of floats has no elements, which `constant` refuses below.
+        // Default: a value that is not a float constant has no elements, which `constant` rejects
+        // below.
         let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32()).unwrap_or_default();
-        // In double precision no power on the way is out of range.
+        // In double precision, no intermediate power is out of range.
         let factor = 2f64.powi(exponent);
         let (least, most) = (f64::from(f32::MIN), f64::from(f32::MAX));
-        // What is finite stays so: nothing times a mask is nothing.
+        // Finite numbers stay finite: 0 times an infinite mask would be NaN.
         let scaled_one = |x: f32| {
             if x.is_finite() { (f64::from(x) * factor).clamp(least, most) as f32 } else { x }
         };
@@ -190,7 +192,8 @@ impl<'a> Rewriter<'a> {
         if exponent == 0 { Ok(id) } else { self.constant(name, shape, scaled) }
     }
 
-    /// Weights take the difference of the exponents, what is added that of the result.
+    /// Scales weights by the difference of the exponents, and addends by the exponent of the
+    /// result.
     fn linear(&mut self, node: &mut Node, x: usize, result: ValueId) -> Result<(), PassError> {
         let to = self.exponent(result);
         if self.limits.balance {
@@ -214,7 +217,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// The sum of the operands' exponents, and the result's own after or before the product.
+    /// Adds a product whose exponent is the sum of its operands' exponents; the result's exponent
+    /// is reached by a multiplication before or after it.
     fn product(&mut self, mut node: Node, result: ValueId) -> Result<(), PassError> {
         let &[x, y] = node.inputs.as_slice() else { return Ok(()) };
         let (sum, wanted) = (self.exponent(x) + self.exponent(y), self.exponent(result));
@@ -234,7 +238,8 @@ impl<'a> Rewriter<'a> {
         self.multiply(product, result)
     }
 
-    /// The operand with its exponent where the operator makes up for it, else as it was.
+    /// Adds an operator with parameters that compensate the operand's exponent; if they cannot, its
+    /// operand is unscaled first.
     fn absorbing(&mut self, mut node: Node) -> Result<(), PassError> {
         let exponent = node.inputs.first().map_or(0, |&x| self.exponent(x));
         match absorbed(&node.op, exponent, &self.limits) {
@@ -245,7 +250,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// The operand times its gate, where the two have an exponent.
+    /// Adds the operand times its gate, if the two have an exponent.
     fn gated(&mut self, node: Node, result: ValueId) -> Result<(), PassError> {
         let (&[x], exponent) = (node.inputs.as_slice(), self.exponent(result)) else { return Ok(()) };
         if exponent == 0 {
@@ -260,7 +265,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// The function between multiplications that no other node reads, so that they may become part of it.
+    /// Adds the function between multiplications that no other node reads, so that they can be
+    /// merged into its table.
     fn function(&mut self, mut node: Node, result: ValueId) -> Result<(), PassError> {
         let x = node.inputs[0];
         if self.exponent(x) != 0 && self.graph.constant(x).is_none() {
@@ -280,7 +286,7 @@ impl<'a> Rewriter<'a> {
         self.multiply(real, result)
     }
 
-    /// The host's operator on what it has, and its results divided for the machine.
+    /// Adds the host's operator on unscaled values, and divides its results for the machine.
     fn of_host(&mut self, mut node: Node) -> Result<(), PassError> {
         for operand in &mut node.inputs {
             *operand = match self.reals.get(operand) {
@@ -312,7 +318,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// A value for what the host has of one that is stored with an exponent, under its name.
+    /// Adds the unscaled value on the host for a value that is stored with an exponent, and gives
+    /// it the original name.
     fn real_of(&mut self, stored: ValueId) -> ValueId {
         let (name, exponent) = (self.graph.value(stored).name.clone(), self.exponent(stored));
         let inner = self.name(&format!("{name}/2^{exponent}"));
@@ -323,7 +330,7 @@ impl<'a> Rewriter<'a> {
         real
     }
 
-    /// Where all that reads what comes from the host is one more division, the host does both.
+    /// If the only reader of a value from the host is another division, lets the host do both.
     fn join_divisions(&mut self) {
         let consumers = self.graph.consumers();
         for (&stored, &real) in &self.reals {
@@ -335,7 +342,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// What is stored of a value that the host has.
+    /// Computes the stored value from the unscaled value on the host.
     fn divide(&mut self, stored: ValueId) -> Result<(), PassError> {
         match self.reals.get(&stored) {
             Some(&real) => self.multiply(real, stored),
@@ -343,14 +350,14 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The operator as it is, on real values.
+    /// Adds the operator unchanged, on unscaled values.
     fn real(&mut self, mut node: Node) -> Result<(), PassError> {
         self.operands(&mut node, 0)?;
         self.graph.nodes.push(node);
         Ok(())
     }
 
-    /// Gives the outputs' names to values as they were.
+    /// Adds the unscaled outputs, with the original names.
     fn restore_outputs(&mut self) -> Result<(), PassError> {
         for place in 0..self.graph.outputs.len() {
             let stored = self.graph.outputs[place];
@@ -372,16 +379,16 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// By how many bits each of two factors is made smaller for a product that is to be by so many: one alone by few, else
-/// both alike, lest one of them loses all that it has.
+/// Splits a scaling of a product by `bits` bits between its two factors. A few bits are taken from
+/// one factor; more are shared, so that neither loses all its bits.
 fn shares(bits: i32) -> [i32; 2] {
     if bits <= FEW_BITS { [bits, 0] } else { [bits - bits / 2, bits / 2] }
 }
 
-/// Bits that one factor may lose for both.
+/// Largest number of bits that are taken from one factor alone.
 const FEW_BITS: i32 = 4;
 
-/// `2^exponent`.
+/// Returns `2^exponent`.
 fn power(exponent: i32) -> f32 {
     2f64.powi(exponent) as f32
 }

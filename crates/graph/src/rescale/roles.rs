@@ -1,4 +1,4 @@
-//! What becomes of an operator's results when its operands are divided by powers of two.
+//! Effect on an operator's results of dividing its operands by powers of two.
 
 use npukit_numeric::ElementType;
 
@@ -6,40 +6,42 @@ use super::Limits;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BinaryKind, Clip, Op, Pad, PadMode, ReduceKind, Unary, UnaryKind};
 
-/// How an operator takes scaled operands.
+/// Behavior of an operator on scaled operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It takes and gives real values.
+    /// Takes and returns unscaled values.
     Real,
     /// All its floats, operands and results, have one exponent: `f(c x) = c f(x)`.
     Homogeneous,
-    /// Operand `x` has an exponent, the result another: the constants beside it make up for that.
+    /// Operand `x` and the result have different exponents; the constant operands compensate for
+    /// that.
     Linear {
-        /// Which operand is not a constant.
+        /// Index of the operand that is not a constant.
         x: usize,
     },
-    /// The result's exponent is the sum of those of the two operands.
+    /// The result's exponent is the sum of the two operands' exponents.
     Product,
-    /// It takes an operand with any exponent, which its parameters make up for, and gives real values: see
-    /// [`absorbed`].
+    /// Takes an operand with any exponent, which its parameters compensate, and returns unscaled
+    /// values: see [`absorbed`].
     Absorbing,
-    /// Its operand times what [`gate`] makes of it: the result has the operand's exponent.
+    /// The operand times [`gate`] of the operand: the result has the operand's exponent.
     Gated,
-    /// A function of one element, with an operand and a result of any exponent where multiplications beside it cost
-    /// nothing; elsewhere it takes and gives real values.
+    /// A function of one element. Operand and result may have any exponents if multiplications next
+    /// to it are free; otherwise it takes and returns unscaled values.
     Function,
-    /// The host computes it, from real values; its results get any exponent on their way to the machine.
+    /// Computed by the host from unscaled values; its results are scaled in the transfer to the
+    /// machine.
     Host,
 }
 
 impl Role {
-    /// The role where these limits hold.
+    /// Returns the role under these limits.
     pub fn within(self, limits: &Limits) -> Self {
         if self == Self::Function && !limits.functions { Self::Real } else { self }
     }
 }
 
-/// The role of a node. An operator that is not in the list takes real values.
+/// Returns the role of a node. An operator that is not in the list takes unscaled values.
 pub(crate) fn role(graph: &Graph, node: &Node) -> Role {
     let results_are_floats = node.outputs.iter().all(|&id| is_float(graph, id));
     if !results_are_floats {
@@ -81,8 +83,8 @@ pub(crate) fn role(graph: &Graph, node: &Node) -> Role {
     }
 }
 
-/// The absorbing operator for operands divided by `2^exponent`; none when the number format has no such slope, or
-/// only a poor one: operands stay or become real values then.
+/// Returns the absorbing operator for operands divided by `2^exponent`. `None` if the number format
+/// has no such slope, or only an imprecise one: the operands are then unscaled.
 pub(super) fn absorbed(op: &Op, exponent: i32, limits: &Limits) -> Option<Op> {
     let Op::Unary(Unary { kind: UnaryKind::HardSigmoid { alpha, beta } }) = *op else { return None };
     let slope = f64::from(alpha) * f64::from(exponent).exp2();
@@ -92,15 +94,16 @@ pub(super) fn absorbed(op: &Op, exponent: i32, limits: &Limits) -> Option<Op> {
         .then(|| Unary { kind: UnaryKind::HardSigmoid { alpha: slope as f32, beta } }.into())
 }
 
-/// Steps of the number format that a slope takes at least, lest it be another one.
+/// Smallest slope in steps of the number format; below it, rounding changes the slope too much.
 const FINEST_SLOPE: f64 = 32.0;
 
-/// What a gated operator multiplies its operand by, as a function of the operand.
+/// Returns the function of the operand by which a gated operator multiplies it.
 pub(super) fn gate() -> Op {
     Unary { kind: UnaryKind::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 } }.into()
 }
 
-/// The operator that does to operands times `factor` what `op` does to the operands. For homogeneous ones.
+/// Returns the operator that computes, for operands times `factor`, the result of `op` times
+/// `factor`. Only for homogeneous operators.
 pub(super) fn scaled(op: &Op, factor: f32) -> Op {
     match op {
         Op::Clip(clip) => Clip { min: clip.min * factor, max: clip.max * factor }.into(),
@@ -111,17 +114,18 @@ pub(super) fn scaled(op: &Op, factor: f32) -> Op {
     }
 }
 
-/// How many operands of a homogeneous operator are scaled; a slope is not.
+/// Returns the number of scaled operands of a homogeneous operator; a slope is not scaled.
 pub(crate) fn scaled_operands(op: &Op) -> usize {
     if matches!(op, Op::PRelu(_)) { 1 } else { usize::MAX }
 }
 
-/// Whether the value is made of floats.
+/// Whether the value is a float.
 pub(crate) fn is_float(graph: &Graph, id: ValueId) -> bool {
     graph.value(id).info.element == ElementType::F32
 }
 
-/// Whether a power is one by a fraction or below 0, the same for all elements: others are products.
+/// Whether a power has a fractional or negative exponent, equal for all elements. Other powers are
+/// products.
 fn is_root(graph: &Graph, node: &Node) -> bool {
     let exponents = node.inputs.get(1).and_then(|&id| graph.constant(id)?.as_f32());
     let is_root = |power: &f32| power.fract() != 0.0 || *power < 0.0;
@@ -138,7 +142,7 @@ fn linear(graph: &Graph, node: &Node) -> Role {
     }
 }
 
-/// One of the first two operands is a constant, or none is; an addend is constant in either case.
+/// At most one of the first two operands is a constant; an addend must be constant in either case.
 fn product(graph: &Graph, node: &Node) -> Role {
     let constant = |index: usize| node.inputs.get(index).is_none_or(|&id| graph.constant(id).is_some());
     match (constant(0), constant(1), constant(2)) {

@@ -1,4 +1,4 @@
-//! Classes of values with one exponent, and the smallest exponents with which all fits.
+//! Classes of values with one exponent, and the smallest exponents with which all values fit.
 
 use super::ranges::{Ranges, magnitude};
 use super::roles::{Role, is_float};
@@ -7,17 +7,17 @@ use crate::classes::Classes;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op, Reduce, ReduceKind};
 
-/// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MAX`].
+/// Returns the exponent of each value by [`ValueId`]; `None` without a solution up to [`MAX`].
 pub(super) fn exponents(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
     let problem = Problem::new(graph, roles, ranges, limits);
-    // A product whose operands belong to its own class cannot have their sum as exponent: its result
-    // is taken back by a multiplication then.
+    // If a product's operands belong to its own class, its exponent cannot be their sum: its result
+    // is then multiplied by a power of two.
     let solved = problem.solve(true).or_else(|| problem.solve(false))?;
     let of_value = |(id, class): (usize, usize)| if problem.is_real[id] { 0 } else { solved[class] };
     Some(problem.classes.iter().copied().enumerate().map(of_value).collect())
 }
 
-/// Whether something is known of the class of each product's result.
+/// Whether the magnitude of each product's class is known.
 pub(super) fn is_known(graph: &Graph, roles: &[Role], ranges: &Ranges, limits: &Limits) -> bool {
     let problem = Problem::new(graph, roles, ranges, limits);
     let mut known = vec![false; problem.classes.len()];
@@ -36,11 +36,12 @@ struct Constraint {
 }
 
 struct Problem {
-    /// Values that keep their scale: inputs, constants, integers, results of operators that give real values.
+    /// Whether each value keeps its scale: inputs, constants, integers, and results of operators
+    /// that return unscaled values.
     is_real: Vec<bool>,
     /// Class of each value.
     classes: Vec<usize>,
-    /// Smallest exponent of each class; none of one that nothing is known of.
+    /// Smallest exponent of each class; `None` for a class without known magnitude.
     least: Vec<Option<i32>>,
     constraints: Vec<Constraint>,
 }
@@ -63,8 +64,8 @@ impl Problem {
         self.least[class] = self.least[class].max(exponent);
     }
 
-    /// What is read must fit. Where outputs are given as they are, one that no node reads is stored as it is: to make it
-    /// fit would not help.
+    /// Requires that values with readers fit. If the scale of outputs is fixed, an output without
+    /// readers is stored as it is, and making it fit would not help.
     fn add_ranges(&mut self, graph: &Graph, ranges: &Ranges, limits: &Limits) {
         let consumers = graph.consumers();
         for (id, readers) in consumers.iter().enumerate() {
@@ -78,7 +79,7 @@ impl Problem {
         }
     }
 
-    /// What a mean adds before it divides must fit.
+    /// Requires that the sum in a mean fits before the division.
     fn add_means(&mut self, graph: &Graph, ranges: &Ranges, limits: &Limits) {
         for node in &graph.nodes {
             let (Some(count), Some(&result)) = (elements_of_mean(graph, node), node.outputs.first()) else {
@@ -116,9 +117,9 @@ impl Problem {
         }
     }
 
-    /// Raises exponents until all constraints hold, or one passes [`MAX`].
+    /// Raises exponents until all constraints hold, or one exceeds [`MAX`].
     fn solve(&self, with_products: bool) -> Option<Vec<i32>> {
-        // Default: what nothing asks to be smaller begins at its own scale.
+        // Default: a class without a requirement starts at its own scale.
         let mut exponents: Vec<i32> = self.least.iter().map(|least| least.unwrap_or(0)).collect();
         let of = |exponents: &[i32], value: ValueId| {
             let id = value.0 as usize;
@@ -135,7 +136,7 @@ impl Problem {
                     (exponents[*result], changed) = (least, true);
                 }
             }
-            // Each round raises something, and nothing rises far: this ends.
+            // Each round raises an exponent, and none rises above the limit: the loop ends.
             if exponents.iter().any(|&exponent| exponent > MAX) {
                 return None;
             }
@@ -146,7 +147,7 @@ impl Problem {
     }
 }
 
-/// How many elements each result of a mean is made of.
+/// Returns the number of elements in each mean.
 fn elements_of_mean(graph: &Graph, node: &Node) -> Option<usize> {
     let shape = graph.shape(*node.inputs.first()?);
     match &node.op {
@@ -164,7 +165,7 @@ fn real_values(graph: &Graph, roles: &[Role], limits: &Limits) -> Vec<bool> {
         .collect();
     let is_real = |role: &Role| matches!(role, Role::Real | Role::Absorbing);
     let consumers = graph.consumers();
-    // An exponent of what comes from the host is of use to nodes that take one.
+    // An exponent of a value from the host is useful only to nodes that accept one.
     let is_of_use = |id: ValueId| {
         let takes = |node: &NodeId| !matches!(roles[node.0 as usize], Role::Real | Role::Host);
         limits.ports && consumers[id.0 as usize].iter().any(takes)
@@ -178,7 +179,7 @@ fn real_values(graph: &Graph, roles: &[Role], limits: &Limits) -> Vec<bool> {
     real
 }
 
-/// For each value a representative of its class.
+/// Returns, for each value, a representative of its class.
 fn classes(graph: &Graph, roles: &[Role], is_real: &[bool]) -> Vec<usize> {
     let mut classes = Classes::new(graph.values.len());
     let shares = |role: &Role| matches!(role, Role::Homogeneous | Role::Gated);
@@ -189,7 +190,7 @@ fn classes(graph: &Graph, roles: &[Role], is_real: &[bool]) -> Vec<usize> {
     classes.representatives()
 }
 
-/// The largest magnitudes of what a linear node multiplies by, and of what it adds.
+/// Returns the largest magnitudes of the factors and of the addends of a linear node.
 fn constants(graph: &Graph, node: &Node, x: usize) -> [f64; 2] {
     let most = |index: usize| {
         let tensor = node.inputs.get(index).and_then(|&id| graph.constant(id));
@@ -199,7 +200,7 @@ fn constants(graph: &Graph, node: &Node, x: usize) -> [f64; 2] {
         Op::BatchNormalization(op) => normalisation(graph, node, op),
         Op::Binary(Binary { kind: BinaryKind::Div }) => {
             let divisors = node.inputs.get(1).and_then(|&id| graph.constant(id)?.as_f32());
-            // Default: a divisor that is not a constant multiplies by nothing known.
+            // Default: a divisor that is not a constant is an unknown factor.
             let factors = divisors.unwrap_or_default().iter().map(|d| f64::from(d.abs()).recip());
             [factors.filter(|factor| factor.is_finite()).fold(0.0, f64::max), 0.0]
         }
@@ -212,7 +213,7 @@ fn constants(graph: &Graph, node: &Node, x: usize) -> [f64; 2] {
 
 fn normalisation(graph: &Graph, node: &Node, op: &BatchNormalization) -> [f64; 2] {
     let floats = |index: usize| {
-        // Default: an operand that is not a constant multiplies by nothing known.
+        // Default: an operand that is not a constant is an unknown factor.
         node.inputs.get(index).and_then(|&id| graph.constant(id)?.as_f32()).unwrap_or_default()
     };
     let factors = op.factors(floats(1), floats(2), floats(3), floats(4));

@@ -1,61 +1,61 @@
-//! Rules of operators: bounds of results from operands and their bounds.
+//! Rules of operators: error bounds of results from operands and their error bounds.
 
 use npukit_numeric::Tensor;
 
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op, OpError, Operator};
 
-/// Unit of rounding of the evaluator's own `f32`: it is not exact either.
+/// Unit roundoff of `f32`, since the evaluator is not exact either.
 const F32: f32 = 1.0 / (1 << 24) as f32;
 
-/// An operand and how far its elements may be off; integers are exact.
+/// An operand and the error bounds of its elements; integers are exact.
 #[derive(Clone, Copy)]
 pub(super) struct Operand<'a> {
-    /// Its elements.
+    /// Elements of the operand.
     pub value: &'a Tensor,
-    /// The largest error of each element, in the unit of the values; none for integers.
+    /// Largest error of each element, in the unit of the values; `None` for integers.
     pub error: Option<&'a Tensor>,
 }
 
-/// Bounds of the results of a node; `None` where there is no rule.
+/// Error bounds of the results of a node; `None` without a rule.
 pub(super) type Results = Result<Option<Vec<Tensor>>, OpError>;
 
-/// A function of each element; `None` of integers.
+/// Applies a function to each element; `None` for integers.
 pub(super) fn map(tensor: &Tensor, function: impl Fn(f32) -> f32) -> Option<Tensor> {
     let values = tensor.as_f32()?.iter().map(|&x| function(x)).collect();
     Tensor::from_f32(tensor.shape().to_vec(), values).ok()
 }
 
-/// A function of two elements at the same place; `None` of integers and of different shapes.
+/// Applies a function to each pair of elements; `None` for integers and for different shapes.
 fn zip(left: &Tensor, right: &Tensor, function: impl Fn(f32, f32) -> f32) -> Option<Tensor> {
     let values = left.as_f32()?.iter().zip(right.as_f32()?).map(|(&l, &r)| function(l, r)).collect();
     Tensor::from_f32(left.shape().to_vec(), values).ok()
 }
 
 impl Operand<'_> {
-    /// Largest magnitudes: `|x| + e`.
+    /// Returns the largest magnitudes: `|x| + e`.
     fn reach(&self) -> Option<Tensor> {
         zip(self.value, self.error?, |x, e| x.abs() + e)
     }
 
-    /// The operand moved by its bound, up or down; integers stay.
+    /// Returns the operand moved by its bound, up or down; integers are unchanged.
     fn moved(&self, sign: f32) -> Tensor {
         let moved = self.error.and_then(|error| zip(self.value, error, |x, e| x + sign * e));
         moved.unwrap_or_else(|| self.value.clone())
     }
 }
 
-/// What an operator adds to the errors of its operands.
+/// Rounding that an operator adds to the errors of its operands.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Own {
-    /// Half a step for each constant it multiplies by.
+    /// Half a step for each constant factor.
     pub factors: f32,
     /// Half a step for each rounding.
     pub roundings: f32,
-    /// Additions on the way, which `f32` rounds.
+    /// Number of intermediate additions, which `f32` rounds.
     pub additions: f32,
 }
 
-/// An operator that rises with every element of its operands: both ends are tried.
+/// Bounds an operator that is monotonic in every operand element: evaluates it at both ends.
 pub(super) fn monotone(op: &Op, operands: &[Operand<'_>], own: Own) -> Results {
     let eval = |tensors: Vec<Tensor>| op.eval(&tensors.iter().collect::<Vec<_>>());
     let at = |sign: f32| eval(operands.iter().map(|operand| operand.moved(sign)).collect());
@@ -66,7 +66,7 @@ pub(super) fn monotone(op: &Op, operands: &[Operand<'_>], own: Own) -> Results {
     let more = own.factors * finite.fold(0.0, f32::max) + own.roundings;
     let sums = if own.additions > 0.0 { eval(reaches)? } else { exact.clone() };
     let bound = |((exact, sum), (low, high)): ((&Tensor, &Tensor), (&Tensor, &Tensor))| {
-        // Infinities stand for what is beside an image; they do not move.
+        // Infinities are padding of an image; they do not change.
         let below = zip(exact, low, |y, low| if y.is_finite() { (y - low).abs() } else { 0.0 })?;
         let above = zip(exact, high, |y, high| if y.is_finite() { (high - y).abs() } else { 0.0 })?;
         let single = zip(exact, sum, |y, sum| F32 * (2.0 * y.abs() + own.additions * sum.abs()))?;
@@ -76,7 +76,7 @@ pub(super) fn monotone(op: &Op, operands: &[Operand<'_>], own: Own) -> Results {
     Ok(exact.iter().zip(&sums).zip(low.iter().zip(&high)).map(bound).collect())
 }
 
-/// A sum of products of the first two operands, to which the third is added.
+/// Bounds a sum of products of the first two operands, plus the third.
 ///
 /// `|x w - x' w'| <= (|x| + ex) ew + ex |w|`, and each of `n` additions rounds.
 pub(super) fn product(op: &Op, operands: &[Operand<'_>], half: f32) -> Results {
@@ -96,7 +96,7 @@ pub(super) fn product(op: &Op, operands: &[Operand<'_>], half: f32) -> Results {
         let carried = only(linear.eval(&[x_error, &magnitudes])?);
         bound = bound.zip(carried).and_then(|(a, b)| zip(&a, &b, |a, b| a + b));
     }
-    // A factor on the weights is rounded with them.
+    // A factor of the weights is rounded with them.
     let mut bound = bound.and_then(|b| map(&b, |b| alpha.max(1.0) * b + (terms + 2.0) * half));
     if let (Some(error), Some(product)) = (addend.first().and_then(|addend| addend.error), &bound) {
         let error = map(error, |e| beta.max(1.0) * e);
@@ -111,7 +111,8 @@ pub(super) fn product(op: &Op, operands: &[Operand<'_>], half: f32) -> Results {
 const ADD: Binary = Binary { kind: BinaryKind::Add };
 const MUL: Binary = Binary { kind: BinaryKind::Mul };
 
-/// The operator on two operands, and the magnitudes of what it multiplies the product and the addend by.
+/// Returns the operator for two operands, and the magnitudes of its factors of the product and of
+/// the addend.
 fn without_addend(op: &Op) -> (Op, [f32; 2]) {
     match op {
         Op::Gemm(gemm) => (Gemm { alpha: 1.0, ..gemm.clone() }.into(), [gemm.alpha.abs(), gemm.beta.abs()]),
@@ -119,9 +120,9 @@ fn without_addend(op: &Op) -> (Op, [f32; 2]) {
     }
 }
 
-/// Products in a sum, at most.
+/// Returns the largest number of products in a sum.
 fn terms(op: &Op, x: &Tensor, weights: &Tensor) -> f32 {
-    // Default: a number without axes is one column.
+    // Default: a scalar is one column.
     let columns = |shape: &[usize]| shape.last().copied().unwrap_or(1).max(1);
     let terms = match op {
         Op::Conv(_) | Op::ConvTranspose(_) => {
@@ -137,7 +138,7 @@ fn only(results: Vec<Tensor>) -> Option<Tensor> {
     results.into_iter().next()
 }
 
-/// A sum or difference is exact.
+/// Bounds a sum or difference, which is exact.
 pub(super) fn sum(operands: &[Operand<'_>]) -> Results {
     let [left, right] = operands else { return Ok(None) };
     let (Some(left_error), Some(right_error)) = (left.error, right.error) else { return Ok(None) };
@@ -146,7 +147,7 @@ pub(super) fn sum(operands: &[Operand<'_>]) -> Results {
     Ok(own.zip(errors).and_then(|(own, errors)| zip(&own, &errors, |y, e| e + F32 * y)).map(|b| vec![b]))
 }
 
-/// `|a b - a' b'| <= (|a| + ea) eb + ea |b|`, and the product rounds.
+/// Bounds a product: `|a b - a' b'| <= (|a| + ea) eb + ea |b|`, and the product rounds.
 pub(super) fn multiplication(operands: &[Operand<'_>], half: f32) -> Results {
     let [left, right] = operands else { return Ok(None) };
     let (Some(left_error), Some(right_error)) = (left.error, right.error) else { return Ok(None) };
@@ -159,8 +160,8 @@ pub(super) fn multiplication(operands: &[Operand<'_>], half: f32) -> Results {
     Ok(errors.and_then(|errors| zip(&errors, &own, |e, y| e + F32 * y)).map(|bound| vec![bound]))
 }
 
-/// A factor and an addend for each channel, both rounded, and so is their product with `x`. In `f32` it is a
-/// difference, which may cancel, times a factor, plus a bias.
+/// Bounds a normalization: a factor and an addend per channel, both rounded, as is the factor's
+/// product with `x`. In `f32` it is a difference, which may cancel, times a factor, plus a bias.
 pub(super) fn normalisation(
     op: &BatchNormalization,
     operands: &[Operand<'_>],

@@ -1,4 +1,4 @@
-//! Attributes and shapes beyond reason: errors, never panics.
+//! Extreme attributes and shapes: errors, never panics.
 
 use npukit_graph::op::{
     ArgMax, AveragePool, BitCast, Concat, Conv, ConvTranspose, Coordinates, Crop, Cubic, Cumulative, Det,
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::support::{i64s, noise};
 
-/// Small sizes, and some that overflow when they are added or multiplied.
+/// Small sizes, and some that overflow when added or multiplied.
 fn size() -> impl Strategy<Value = usize> {
     prop_oneof![
         8 => 0..5usize,
@@ -163,7 +163,7 @@ fn value(shape: Vec<usize>) -> Value {
     Value { name: String::new(), info: ValueInfo { shape, element: ElementType::F32 }, constant: None }
 }
 
-/// Whether evaluating is quick: the results are small.
+/// Whether evaluation is fast because the results are small.
 fn is_small(infos: &[ValueInfo]) -> bool {
     infos.iter().all(|info| info.shape.iter().product::<usize>() <= 1 << 12)
 }
@@ -194,7 +194,7 @@ proptest! {
         match op {
             Op::Gather(_) => tensors.insert(1, i64s(&[indices.len()], &indices)),
             Op::GatherElements(_) | Op::GatherNd(_) | Op::ScatterElements(_) | Op::ScatterNd(_) => {
-                // Of the shape of another operand, which fits more often.
+                // The shape of another operand, which fits more often.
                 let shape = tensors[tensors.len() - 1].shape().to_vec();
                 let count: usize = shape.iter().product();
                 let values: Vec<i64> = (0..count as i64).map(|i| indices.first().map_or(i % 3 - 1, |&first| first)).collect();

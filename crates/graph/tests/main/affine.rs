@@ -1,4 +1,5 @@
-//! Arithmetic with constants, of every kind and on either side, into the weights before it and into one another.
+//! Folding of arithmetic with constants, of every kind and with the constant on either side, into
+//! weights and into other arithmetic.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Conv, ConvTranspose, Gemm, MatMul, Reshape};
@@ -6,7 +7,7 @@ use npukit_graph::op::{BinaryKind, Conv, ConvTranspose, Gemm, MatMul, Reshape};
 use crate::forms::Sketch;
 use crate::support::{f32s, noise};
 
-/// What is an affine function of its operand: the kind, and whether the constant stands on the left.
+/// Affine functions: the kind, and whether the constant is on the left.
 const FOLDED: [(BinaryKind, bool); 7] = [
     (BinaryKind::Add, false),
     (BinaryKind::Add, true),
@@ -17,7 +18,7 @@ const FOLDED: [(BinaryKind, bool); 7] = [
     (BinaryKind::Div, false),
 ];
 
-/// `x` and a constant of one number or of one for each of its channels.
+/// Adds arithmetic on `x` with a constant of one number or of one number per channel.
 fn arithmetic(s: &mut Sketch, x: ValueId, (kind, reversed): (BinaryKind, bool), by_channel: bool) -> ValueId {
     let channels = *s.graph.shape(x).last().unwrap();
     let constant = if by_channel {
@@ -30,7 +31,7 @@ fn arithmetic(s: &mut Sketch, x: ValueId, (kind, reversed): (BinaryKind, bool), 
     s.binary(kind, operands[0], operands[1])
 }
 
-/// The products that take factors into their weights, with or without an addend of their own.
+/// Adds the products that take factors into their weights, with or without an addend.
 fn products(s: &mut Sketch) -> Vec<(&'static str, ValueId)> {
     let (square, matrix) = (s.constant(noise(&[1, 1, 4, 4], 1)), s.constant(noise(&[4, 4], 2)));
     let (bias, x) = (s.constant(noise(&[4], 3)), s.x);
@@ -49,7 +50,8 @@ fn products(s: &mut Sketch) -> Vec<(&'static str, ValueId)> {
     ]
 }
 
-/// The operators that are left of the product at `index` followed by `steps`, after comparing the results.
+/// Returns the operators that remain of the product at `index` followed by `steps`, after comparing
+/// the results.
 fn folded(index: usize, steps: &[((BinaryKind, bool), bool)]) -> (&'static str, Vec<String>) {
     let mut s = Sketch::new();
     let (name, mut y) = products(&mut s)[index];
@@ -69,7 +71,7 @@ fn every_kind_goes_into_every_product() {
                 let multiplies = matches!(step.0, BinaryKind::Mul | BinaryKind::Div);
                 let expected: &[&str] = match name {
                     "Gemm" => &["Reshape", "Gemm"],
-                    // It has no addend of its own.
+                    // MatMul has no addend.
                     "MatMul" if multiplies => &["MatMul"],
                     "MatMul" if step == (BinaryKind::Sub, false) => &["MatMul", "Sub"],
                     "MatMul" => &["MatMul", "Add"],
@@ -81,7 +83,7 @@ fn every_kind_goes_into_every_product() {
     }
 }
 
-/// The order of factor and addend counts: every two kinds after each other, and a third.
+/// The order of factor and addend matters: every pair of kinds in sequence, and a third.
 #[test]
 fn chains_of_every_two_kinds_are_one_addend_and_one_factor() {
     for first in FOLDED {
@@ -103,7 +105,7 @@ fn what_is_no_affine_function_by_channel_stays() {
     for kind in [BinaryKind::Div, BinaryKind::Sub] {
         let mut s = Sketch::new();
         let y = products(&mut s)[0].1;
-        // A constant on the left of a quotient; one for each column instead of each channel.
+        // A constant on the left of a quotient; one per column instead of one per channel.
         let y = match kind {
             BinaryKind::Div => arithmetic(&mut s, y, (kind, true), true),
             _ => {

@@ -1,4 +1,4 @@
-//! Constants beside values whose axes change places.
+//! Constants next to values whose axes are permuted.
 
 use npukit_graph::op::{
     Binary, BinaryKind, Compare, CompareKind, Concat, Conv, Gemm, LayerNormalization, Logic, LogicKind,
@@ -10,7 +10,7 @@ use npukit_numeric::ElementType;
 
 use crate::support::{Net, distance, noise};
 
-/// An operator repeats its operands where it takes one of a single element for one of two axes.
+/// An operator broadcasts if it accepts an operand with a single element instead of two axes.
 #[test]
 fn operators_say_whether_they_repeat_operands() {
     let value = |shape: &[usize], element| Value {
@@ -39,7 +39,7 @@ fn operators_say_whether_they_repeat_operands() {
     }
 }
 
-/// A slope for each channel, with axes of size 1 after it before, has none in front of it afterwards.
+/// A slope per channel with trailing axes of size 1 has no leading ones after the pass.
 #[test]
 fn repeated_constants_have_no_axes_to_spare() {
     let mut net = Net::default();
@@ -62,7 +62,7 @@ fn repeated_constants_have_no_axes_to_spare() {
     assert!(distance(&before[0], &after[0]) < 1e-5);
 }
 
-/// A constant that lies the other way is turned at once, a value by a node.
+/// A transposed constant is transposed at once, any other value by a node.
 #[test]
 fn matrices_of_a_gemm_are_turned() {
     let pass = passes().iter().find(|pass| pass.name == "gemm-form").unwrap();

@@ -1,4 +1,4 @@
-//! Conv against a seven-fold loop.
+//! Conv against seven nested loops.
 
 use npukit_graph::OpError;
 use npukit_graph::op::Conv;

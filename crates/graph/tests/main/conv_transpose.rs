@@ -1,4 +1,4 @@
-//! ConvTranspose against the definition, against Conv, and in numbers.
+//! ConvTranspose against the definition, against Conv, and against known numbers.
 
 use npukit_graph::op::{Conv, ConvTranspose};
 use npukit_graph::{Graph, OpError, ValueInfo};
@@ -11,7 +11,7 @@ fn plain() -> ConvTranspose {
     ConvTranspose { strides: [1, 1], dilations: [1, 1], pads: [0; 4], output_padding: [0; 2], group: 1 }
 }
 
-/// The definition, one product at a time, and how many products there are.
+/// The definition, one product at a time, and the number of products.
 fn naive(
     conv: &ConvTranspose,
     x: &Tensor,
@@ -43,7 +43,7 @@ fn naive(
     (f32s(&[n, rows, columns, co], &data), count)
 }
 
-/// The multiply-accumulates that the graph counts.
+/// Returns the multiply-accumulates of the graph.
 fn macs(conv: &ConvTranspose, x: &Tensor, weights: &Tensor) -> u64 {
     let mut graph = Graph::default();
     let info = ValueInfo { shape: x.shape().to_vec(), element: ElementType::F32 };
@@ -78,7 +78,7 @@ proptest! {
         prop_assert_eq!(macs(&conv, &x, &weights), products);
     }
 
-    /// It is the transpose of the convolution with the same weights, channels exchanged:
+    /// It is the transpose of the convolution with the same weights and exchanged channels:
     /// `<conv(a), b> = <a, transposed(b)>`.
     #[test]
     fn is_the_transpose_of_a_convolution(
@@ -91,7 +91,7 @@ proptest! {
     ) {
         let conv = Conv { strides, dilations, pads, group: 1 };
         let Ok([rows, columns]) = conv.window(kernel).output([h, w]) else { return Ok(()) };
-        // Rows and columns that no window reaches.
+        // Rows and columns that no window covers.
         let reach = conv.window(kernel).reach().unwrap();
         let output_padding = [
             h + pads[0] + pads[2] - ((rows - 1) * strides[0] + reach[0]),
@@ -123,7 +123,7 @@ fn operands_that_do_not_fit_are_refused_with_the_numbers() {
     let (x, weights) = (noise(&[1, 4, 4, 6], 1), noise(&[1, 1, 6, 4], 2));
     let refused = refuse(ConvTranspose { pads: [3, 0, 2, 0], ..plain() }, &[&x, &weights]);
     let message = "ConvTranspose: padding by -3 and -2 is not possible on axis 1 of size 4: \
-                   that crops more than there is";
+                   that crops more than the whole axis";
     assert_eq!(refused.to_string(), message);
     let refused = refuse(ConvTranspose { group: 4, ..plain() }, &[&x, &weights]);
     assert_eq!(refused.to_string(), "ConvTranspose: input channels 6 must be a positive multiple of 4");

@@ -44,7 +44,7 @@ pub fn others() -> Vec<DecoderConfig> {
     ]
 }
 
-/// The model with weights that depend on their names alone.
+/// The model with weights that depend only on their names.
 pub fn model(config: DecoderConfig) -> DecoderModel {
     let seed = |name: &str| name.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
     DecoderModel::new(config, |name, shape| Ok::<_, DecoderError>(noise(shape, seed(name)))).unwrap()
@@ -82,7 +82,7 @@ fn activate(activation: Activation, x: f64) -> f64 {
         Activation::Gelu(GeluForm::Tanh) => {
             0.5 * x * (1.0 + (0.797_884_560_8 * (x + 0.044_715 * x * x * x)).tanh())
         }
-        // The normal distribution's share below x, by the trapezoidal rule from -9 on.
+        // The normal distribution function at x, by the trapezoidal rule starting at -9.
         Activation::Gelu(GeluForm::Exact) => {
             let step = (x + 9.0) / 20_000.0;
             let density = |t: f64| (-t * t / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
@@ -94,7 +94,7 @@ fn activate(activation: Activation, x: f64) -> f64 {
     }
 }
 
-/// What the heads of the token at `position` see, given the rotated keys and the values of all up to it.
+/// Attention of the token at `position`, given the rotated keys and the values up to it.
 fn attend(config: &DecoderConfig, query: &[f64], keys: &[Vec<f64>], values: &[Vec<f64>]) -> Vec<f64> {
     let size = config.head;
     let seen = |index: usize| {
@@ -136,7 +136,7 @@ fn literal_layer(config: &DecoderConfig, layer: &Layer, xs: &mut [Vec<f64>]) {
     }
 }
 
-/// The logits after each token.
+/// Returns the logits after each token.
 pub fn literal(model: &DecoderModel, tokens: &[usize]) -> Vec<f64> {
     let config = model.config();
     let row = |matrix: &Matrix, index: usize| -> Vec<f64> {

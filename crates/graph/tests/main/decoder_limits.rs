@@ -10,7 +10,7 @@ use crate::support::{floats, i64s};
 /// Changes one size of a configuration.
 type Set = fn(&mut DecoderConfig, usize);
 
-/// Whether `checked` takes `size` for `key` as it should, and else names the key.
+/// Checks that `size` is accepted for `key` only if `legal`; the error must name the key.
 pub fn assert_limit(checked: Result<(), DecoderError>, key: &str, size: usize, legal: bool) {
     match checked {
         Ok(()) => assert!(legal, "{key} of {size}"),
@@ -42,7 +42,7 @@ fn configurations_at_their_limits_are_taken() {
     assert_eq!(others().iter().map(DecoderConfig::group).collect::<Vec<_>>(), [3, 3, 3, 1, 6]);
 }
 
-/// The cache's inputs: rows `0..count` of the keys and values that a prompt of all tokens gives.
+/// Inputs of the cache: rows `0..count` of the keys and values of a whole prompt.
 fn cached(all: &[Tensor], count: usize, config: &DecoderConfig) -> Vec<Tensor> {
     let rows = |tensor: &Tensor| {
         let heads = floats(tensor).chunks(TOKENS.len() * config.head);
@@ -78,7 +78,7 @@ fn texts_fill_the_context_and_no_more() {
         let refused = DecoderError::TooLong { position: cache, found: length, limit: 9 };
         assert_eq!(model.extend(cache, length).err(), Some(refused));
     }
-    // Nothing is hidden from a single token.
+    // A single token needs no mask.
     let hides = |graph: Graph| graph.find_value("causal").is_some();
     assert!(!hides(model.extend(0, 1).unwrap()) && !hides(model.extend(3, 1).unwrap()));
     assert!(hides(model.extend(0, 2).unwrap()));

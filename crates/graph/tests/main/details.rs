@@ -1,4 +1,4 @@
-//! Operators where it is easy to be wrong: ties, borders, signs of zero, types that few models have.
+//! Operators with error-prone details: ties, borders, signed zeros, rare types.
 
 use std::f64::consts::TAU;
 
@@ -36,7 +36,8 @@ fn of_equal_elements_the_first_or_last_is_chosen() {
     }
 }
 
-/// As NumPy's `mod`, whose results have the divisor's sign, and C's `fmod`, whose have the dividend's.
+/// Like NumPy's `mod`, whose results have the divisor's sign, and C's `fmod`, whose results have
+/// the dividend's.
 #[test]
 fn remainders_of_either_sign() {
     let (left, right) = (f32s(&[5], &[5.0, -5.0, 5.0, -5.0, 6.0]), f32s(&[5], &[3.0, 3.0, -3.0, -3.0, -3.0]));
@@ -59,7 +60,7 @@ fn integers_are_true_unless_they_are_zero() {
     for x in [i64s(&[3], &[0, 2, -1]), i32s(&[0, 2, -1])] {
         assert_eq!(run(Cast::new(ElementType::Bool), &[&x]), expected);
     }
-    // `Not` of a float asks whether it is 0.
+    // `Not` of a float tests whether it is 0.
     assert_eq!([0.0, -0.0, 2.0, f32::NAN].map(|x| UnaryKind::Not.apply(x)), [1.0, 1.0, 0.0, 0.0]);
 }
 
@@ -87,20 +88,20 @@ fn only_extremes_are_taken_of_truths_and_of_numbers_alone() {
     assert!(matches!(refuse(reduce(ReduceKind::Max), &[&narrow]), OpError::ElementType { .. }));
 }
 
-/// Nothing to the power of nothing is one; to a negative power it is refused, of integers.
+/// Zero to the power of zero is one; an integer zero to a negative power is an error.
 #[test]
 fn powers_of_integers_that_are_zero() {
     for (base, one) in [(i64s(&[2], &[0, 3]), i64s(&[2], &[1, 1])), (i32s(&[0, 3]), i32s(&[1, 1]))] {
         let exponent = f32s(&[1], &[0.0]);
         assert_eq!(run(Pow, &[&base, &exponent]), one);
         let negative = f32s(&[2], &[1.0, -1.0]);
-        assert!(run(Pow, &[&base, &negative]).data().len() == 2, "3 to the power of -1");
+        assert!(run(Pow, &[&base, &negative]).data().len() == 2, "3 to the power -1");
         let negative = f32s(&[1], &[-1.0]);
         assert_eq!(refuse(Pow, &[&base, &negative]), OpError::DivisionByZero { op: "Pow", position: 0 });
     }
 }
 
-/// Small floats have zero points, too; those beyond their range saturate only when told.
+/// Narrow floats have zero points, too; values beyond their range saturate only on request.
 #[test]
 fn small_floats_are_quantised_with_their_zero_point() {
     let to = ElementType::F8E4M3FN;
@@ -136,7 +137,7 @@ fn elements_are_repeated_and_mirrored() {
     assert_eq!(padded(PadMode::Wrap), "1230123012");
 }
 
-/// Index in `[n, c, h, w]`, or with columns before rows, of where each maximum lies.
+/// Index of each maximum in `[n, c, h, w]`, row-major or column-major.
 #[test]
 fn indices_point_at_the_maxima() {
     let [images, height, width, channels] = [2, 7, 5, 3];
@@ -163,7 +164,7 @@ fn indices_point_at_the_maxima() {
             };
             let found: Vec<f32> = integers(&indices).iter().map(element).collect();
             assert_eq!(found, floats(&maxima), "{window:?}");
-            // The channel of an element is its maximum's.
+            // The channel of an index is that of its maximum.
             let channels =
                 integers(&indices).iter().map(|&index| index as usize / (height * width) % channels);
             assert!(channels.eq((0..found.len()).map(|place| place % 3)));
@@ -184,7 +185,7 @@ fn transforms_are_sums_of_turns() {
         (8, true, false),
         (5, false, true),
     ] {
-        // Those of real numbers are half of them.
+        // A real operand has half the number of parts.
         let (x, parts) = if onesided { (&real, 1) } else { (&complex, 2) };
         let y = run(Dft { axis: 0, length, inverse, onesided }, &[x]);
         let results = if onesided { length / 2 + 1 } else { length };
@@ -204,12 +205,12 @@ fn transforms_are_sums_of_turns() {
             }
         }
     }
-    // However many whole turns there are.
+    // For any number of whole turns.
     let dft = Dft { axis: 0, length: 7, inverse: false, onesided: false };
     assert_eq!(dft.root(7 * (1 << 50) + 3), dft.root(3));
 }
 
-/// Where a tap takes an element says which taps take it anywhere.
+/// A tap with a target for an element is in the element's list of taps, and no other.
 #[test]
 fn taps_are_those_with_a_target() {
     for (stride, dilation, pad) in [(1, 1, 0), (2, 1, 1), (1, 2, 3), (3, 2, 2), (2, 3, 5), (3, 1, 4)] {
@@ -238,7 +239,7 @@ fn no_filters_and_no_images_give_nothing() {
         assert_eq!(run(conv.clone(), &[&iota(&x), &iota(&weights)]).shape(), shape);
         assert_eq!(conv.eval(&[&iota(&x), &iota(&weights)]).unwrap()[0].shape(), shape);
     }
-    // No channels leave the bias alone.
+    // Without channels, only the bias remains.
     let (x, weights) = (f32s(&[1, 2, 2, 0], &[]), f32s(&[2, 2, 0, 2], &[]));
     let y = run(conv, &[&x, &weights, &f32s(&[2], &[3.0, 4.0])]);
     assert_eq!((y.shape(), floats(&y)), (&[1, 3, 3, 2][..], &[3.0, 4.0].repeat(9)[..]));
@@ -257,7 +258,7 @@ fn groups_of_no_channels_are_refused() {
     assert_eq!(run(rotary(2), &[&x, &none, &none]), x);
 }
 
-/// `[n, heads, positions, features]`, of which the first four are turned, by the formula.
+/// `[n, heads, positions, features]`, with the first four features rotated, by the formula.
 #[test]
 fn features_turn_by_the_angle_of_their_position() {
     let [images, heads, positions, features, size] = [2, 3, 5, 6, 4];
@@ -297,7 +298,7 @@ fn each_axis_is_sliced_once_and_within_it() {
     assert_eq!((both.shape(), floats(&both)), (&[2, 2][..], &[9.0, 11.0, 5.0, 7.0][..]));
     let twice = Slice { ranges: vec![range(1, 0, 1, 1), range(1, 0, 1, 1)] };
     assert!(matches!(refuse(twice, &[&x]), OpError::Attribute { attribute: "axes", .. }));
-    // None may begin after the last one.
+    // No range may start after the last element.
     for (start, length, step, fits) in [
         (4, 0, 1, true),
         (5, 0, 1, false),
@@ -311,7 +312,7 @@ fn each_axis_is_sliced_once_and_within_it() {
     }
 }
 
-/// Triangles of higher, wider and stacked matrices, element by element.
+/// Triangles of tall, wide and stacked matrices, element by element.
 #[test]
 fn triangles_of_any_matrix() {
     for shape in [&[4, 2][..], &[2, 4], &[3, 3], &[2, 4, 2], &[2, 2, 4, 2], &[2, 1, 2, 4, 2]] {
@@ -326,7 +327,8 @@ fn triangles_of_any_matrix() {
             }
         }
     }
-    // Of one matrix both orders of its axes are possible, of stacked ones those that keep matrices.
+    // For one matrix, both orders of axes are possible; for stacked ones, only orders that keep
+    // matrices.
     for (perm, expected) in [
         (&[0, 1][..], Some((true, 1))),
         (&[1, 0], Some((false, -1))),
@@ -339,7 +341,7 @@ fn triangles_of_any_matrix() {
     }
 }
 
-/// Quotients towards zero, and the two remainders, of integers of either sign and either way of holding them.
+/// Truncated quotients and both remainders, for integers of either sign and both storage types.
 #[test]
 fn integers_are_divided_towards_zero() {
     let pairs: Vec<(i64, i64)> =
@@ -369,7 +371,7 @@ fn integers_are_divided_towards_zero() {
             assert!(matches!(refused, OpError::DivisionByZero { position: 0, .. }));
         }
     }
-    // The least number over -1 is itself again, as NumPy wraps it, and leaves nothing.
+    // The smallest number divided by -1 wraps to itself, as in NumPy, with remainder 0.
     for element in [ElementType::I64, ElementType::I32] {
         let least = if element == ElementType::I64 { i64::MIN } else { i32::MIN.into() };
         let [least, minus] = [least, -1].map(|x| run(Cast::new(element), &[&i64s(&[1], &[x])]));

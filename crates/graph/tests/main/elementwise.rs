@@ -1,4 +1,4 @@
-//! Operators of several operands element by element, against values of ONNX Runtime 1.31.1.
+//! Elementwise operators of several operands, against values of ONNX Runtime 1.31.1.
 
 use npukit_graph::op::{
     Binary, BinaryKind, Compare, CompareKind, Logic, LogicKind, PRelu, Pow, Trilu, Where,

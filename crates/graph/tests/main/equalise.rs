@@ -1,4 +1,4 @@
-//! Channels of neighbouring layers, against the formula.
+//! Channels of neighboring layers, against the formula.
 
 use npukit_graph::op::{Binary, BinaryKind, Conv, ConvTranspose, Gemm, Relu, Reshape};
 use npukit_graph::rescale::equalise;
@@ -12,7 +12,7 @@ fn conv(group: usize) -> Op {
     Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group }.into()
 }
 
-/// Two operators with weights, and a rectifier between them.
+/// Two operators with weights, and a rectifier in between.
 fn pair(ops: [Op; 2], channels: usize, weights: [Tensor; 2]) -> (Net, [ValueId; 2]) {
     let mut net = Net::default();
     let x = net.input(noise(&[1, 2, 2, channels], 3));
@@ -28,7 +28,8 @@ fn constants(graph: &Graph, node: usize) -> Vec<f64> {
     floats(graph.constant(graph.nodes[node].inputs[1]).unwrap()).iter().map(|&x| x.into()).collect()
 }
 
-/// Three sweeps: each channel's weights move by half the difference of the logarithms, less what all have in common.
+/// Three sweeps: each channel's weights move by half the difference of the logarithms, minus the
+/// mean over all channels.
 fn literal(first: &mut [f64], second: &mut [f64], count: usize, takes: impl Fn(usize) -> usize) {
     for _ in 0..3 {
         let most = |weights: &[f64], channel: usize, of: &dyn Fn(usize) -> usize| {
@@ -51,7 +52,7 @@ fn literal(first: &mut [f64], second: &mut [f64], count: usize, takes: impl Fn(u
     }
 }
 
-/// Weights of very different sizes; some channels have none.
+/// Weights of very different magnitudes; some channels have only zeros.
 fn sized(count: usize) -> impl Strategy<Value = Vec<f32>> {
     let weight = (1..64i32, -20..20i32, any::<bool>()).prop_map(|(x, exponent, none)| {
         if none && exponent > 10 { 0.0 } else { x as f32 * 2f32.powi(exponent) }
@@ -62,7 +63,7 @@ fn sized(count: usize) -> impl Strategy<Value = Vec<f32>> {
 proptest! {
     #[test]
     fn powers_are_those_of_the_formula(a in sized(6), b in sized(6), c in sized(3)) {
-        // Two channels to three, then three to two or one filter for each.
+        // Two channels to three, then three to two or one filter per channel.
         for (group, shape, weights) in [(1, [1, 1, 3, 2], &b), (3, [1, 1, 1, 3], &c)] {
             let tensors = [f32s(&[1, 1, 2, 3], &a), f32s(&shape, weights)];
             let (net, _) = pair([conv(1), conv(group)], 2, tensors);
@@ -79,7 +80,7 @@ proptest! {
     }
 }
 
-/// Dense layers, stored one way or the other, behind a convolution of one pixel and behind each other.
+/// Dense layers, stored in either layout, after a convolution of one pixel and after each other.
 #[test]
 fn dense_layers_change_as_convolutions_do() {
     let sizes = |count: usize| (0..count).map(|i| 2f32.powi(3 * (i % 5) as i32 - 6)).collect::<Vec<_>>();
@@ -103,7 +104,8 @@ fn dense_layers_change_as_convolutions_do() {
         for node in [0, 2, 4] {
             assert_ne!(of(&found, node), of(before, node), "{trans_b}: node {node}");
         }
-        // Each channel between the two dense layers is as large on one side as on the other, but for half a step.
+        // Each channel between the two dense layers has the same magnitude on both sides, up to
+        // half a step.
         let most = |weights: &[f64], channel: usize, is_major: bool| {
             let inner = weights.len() / 5;
             let own = |at: usize| if is_major { at / inner } else { at % 5 } == channel;
@@ -118,7 +120,8 @@ fn dense_layers_change_as_convolutions_do() {
     }
 }
 
-/// What is added up has the same scale in each channel, from all layers that give it to all that take it.
+/// Operands of a sum have the same scale in each channel, from all layers that produce it to all
+/// that consume it.
 #[test]
 fn sums_of_layers_change_together() {
     let mut net = Net::default();
@@ -134,7 +137,8 @@ fn sums_of_layers_change_together() {
     let net = net.giving(y);
     let found = equalise(&net.graph).unwrap().unwrap();
     assert_eq!(evaluate(&net.graph, &net.inputs), evaluate(&found, &net.inputs));
-    // 2 to 4 and 64 to 4: half of the difference of the logarithms, 2.5, less its mean is 1.25 each way.
+    // 2 to 4 and 64 to 4: half of the difference of the logarithms, 2.5, minus its mean is 1.25
+    // each way.
     assert_eq!(constants(&found, 0), [2.0, 32.0, 2.0, 32.0]);
     assert_eq!(constants(&found, 1), [4.0, 16.0, 2.0, 8.0]);
     assert_eq!(constants(&found, 4), [0.5, 0.5, 2.0, 2.0]);
@@ -153,7 +157,7 @@ fn only_layers_that_give_and_take_channels_change() {
     let first = || uneven([1, 1, 4, 4]);
     assert!(changes([conv(1), conv(1)], [first(), even([1, 1, 4, 2])]));
     assert!(changes([conv(1), conv(4)], [first(), even([1, 1, 1, 4])]));
-    // Filters that see some channels, or several for each.
+    // Filters that use some of the channels, or several filters per channel.
     assert!(!changes([conv(1), conv(2)], [first(), even([1, 1, 2, 4])]));
     assert!(!changes([conv(1), conv(2)], [first(), even([1, 1, 2, 2])]));
     assert!(!changes([conv(1), conv(4)], [first(), even([1, 1, 1, 8])]));
@@ -162,7 +166,7 @@ fn only_layers_that_give_and_take_channels_change() {
     assert!(!changes([turned.into(), conv(1)], [first(), even([1, 1, 4, 4])]));
 }
 
-/// Weights and addends that others use, too, or that are not constants, cannot change.
+/// Weights and addends with other readers, or that are not constants, cannot change.
 #[test]
 fn constants_of_others_stay() {
     for (shared, from_input) in [(false, false), (true, false), (false, true)] {

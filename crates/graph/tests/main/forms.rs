@@ -1,4 +1,4 @@
-//! Passes that recognise what exporters write as arithmetic.
+//! Passes that recognize operators which exporters write as arithmetic.
 
 use npukit_graph::op::{
     BatchNormalization, Binary, BinaryKind, Clip, Conv, GeluForm, MatMul, Pow, Reduce, ReduceKind, Relu,
@@ -12,7 +12,7 @@ use crate::support::{distance, f32s, floats, i64s, noise};
 
 pub const SHAPE: [usize; 4] = [1, 3, 2, 4];
 
-/// Builds a graph with one input `x` of shape [`SHAPE`] in few lines.
+/// Builds a graph with one input `x` of shape [`SHAPE`] in a few lines.
 pub struct Sketch {
     pub graph: Graph,
     pub x: ValueId,
@@ -48,7 +48,8 @@ impl Sketch {
         self.node(Unary { kind }, &[x])
     }
 
-    /// Simplifies; gives the operators left, after checking that the result stays within `tolerance`.
+    /// Simplifies; returns the remaining operators, after checking that the result stays within
+    /// `tolerance`.
     pub fn simplified(mut self, output: ValueId, tolerance: f32) -> Vec<String> {
         self.graph.outputs = vec![output];
         let x = noise(&SHAPE, 5);
@@ -61,7 +62,7 @@ impl Sketch {
     }
 }
 
-/// A product with 1 is nothing, also where it could be mistaken for a sum with 0, again and again.
+/// A product with 1 is removed, also where it could be mistaken for a sum with 0, several times.
 #[test]
 fn arithmetic_that_does_nothing_goes() {
     let mut s = Sketch::new();
@@ -89,7 +90,7 @@ fn swish_and_mish() {
     let y = s.binary(BinaryKind::Mul, s.x, gate);
     assert_eq!(s.simplified(y, 0.0), ["Swish { alpha: 1.702 }"]);
 
-    // The operand is a multiple itself.
+    // The operand itself is a multiple.
     let mut s = Sketch::new();
     let scaled = s.with(BinaryKind::Mul, s.x, 2.0);
     let gate = s.unary(UnaryKind::Sigmoid, scaled);
@@ -134,7 +135,7 @@ fn hard_swish_in_any_order() {
         };
         assert_eq!(s.simplified(y, 1e-6), ["HardSwish"], "{order}");
     }
-    // Seven is not six.
+    // Seven instead of six.
     let mut s = Sketch::new();
     let sum = s.with(BinaryKind::Add, s.x, 3.0);
     let gate = s.node(Clip { min: 0.0, max: 6.0 }, &[sum]);
@@ -179,7 +180,7 @@ fn gelu_as_frameworks_write_it() {
     assert_eq!(s.simplified(y, 2e-6).len(), 1);
 }
 
-/// `d / sqrt(mean(d^2) + epsilon) * scale`, `d` being `x` or `x - mean(x)`.
+/// `d / sqrt(mean(d^2) + epsilon) * scale`, where `d` is `x` or `x - mean(x)`.
 fn normalised(s: &mut Sketch, centred: bool, reciprocal: bool) -> ValueId {
     let mean = Reduce { kind: ReduceKind::Mean, axes: vec![2, 3], keep_dims: true };
     let mut d = s.x;
@@ -251,12 +252,12 @@ fn chains_of_arithmetic_become_one_product_and_one_sum() {
     let y = s.binary(BinaryKind::Mul, y, scale);
     let y = s.with(BinaryKind::Add, y, 0.5);
     assert_eq!(s.simplified(y, 2e-6), ["Relu", "Mul", "Add"]);
-    // Two steps that are no fewer otherwise stay as they are.
+    // Two steps stay if the alternative is not shorter.
     let mut s = Sketch::new();
     let centred = s.with(BinaryKind::Sub, s.x, 127.5);
     let y = s.with(BinaryKind::Mul, centred, 0.0078125);
     assert_eq!(s.simplified(y, 0.0), ["Sub", "Mul"]);
-    // A value that others use stays as well.
+    // A value with other readers stays as well.
     let mut s = Sketch::new();
     let twice = s.with(BinaryKind::Mul, s.x, 2.0);
     let more = s.with(BinaryKind::Mul, twice, 3.0);
@@ -275,7 +276,7 @@ fn whole_batch_normalisation_stays_where_nothing_takes_it() {
     assert_eq!(s.simplified(y, 0.0), ["Relu", "BatchNormalization { epsilon: 0.001 }"]);
 }
 
-/// `exp(x - max) / sum`, as exporters write it that have no Softmax.
+/// `exp(x - max) / sum`, as written by exporters without Softmax.
 fn written_softmax(s: &mut Sketch, axes: [&[usize]; 2], divides: bool) -> ValueId {
     let reduce = |kind, axes: &[usize]| Reduce { kind, axes: axes.to_vec(), keep_dims: true };
     let largest = s.node(reduce(ReduceKind::Max, axes[0]), &[s.x]);
@@ -298,13 +299,14 @@ fn softmax_written_as_arithmetic_is_one() {
         assert!(left.iter().any(|op| op.starts_with("Softmax")), "{left:?}");
         assert!(!left.iter().any(|op| op.starts_with("Exp") || op.starts_with("Reduce")), "{left:?}");
     }
-    // The largest of a row, the sum of a column.
+    // The maximum of a row, but the sum of a column.
     let mut s = Sketch::new();
     let y = written_softmax(&mut s, [&[3], &[2]], true);
     assert!(!s.simplified(y, 1e-6).iter().any(|op| op.starts_with("Softmax")));
 }
 
-/// The mean over an image, as `x.mean([2, 3])` is exported, after what may stand after a convolution.
+/// The mean over an image, as `x.mean([2, 3])` is exported, after operators that may follow a
+/// convolution.
 #[test]
 fn a_mean_of_an_image_is_taken_where_its_channels_are_last() {
     for (axes, steps) in [(&[2, 3][..], 0), (&[2, 3], 1), (&[2], 0)] {
@@ -319,7 +321,8 @@ fn a_mean_of_an_image_is_taken_where_its_channels_are_last() {
         let mean = Reduce { kind: ReduceKind::Mean, axes: axes.to_vec(), keep_dims: false };
         y = s.node(mean, &[y]);
         let left = s.simplified(y, 1e-5);
-        // Rows and columns go; without rows alone, channels and columns would change places.
+        // Rows and columns are reduced; without rows only, channels and columns would change
+        // places.
         let crosses = axes == [2, 3];
         assert_eq!(left.iter().any(|op| op.starts_with("Transpose")), !crosses, "{left:?}");
         assert_eq!(left.iter().any(|op| op.contains("axes: [1, 2]")), crosses, "{left:?}");

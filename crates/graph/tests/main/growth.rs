@@ -1,4 +1,5 @@
-//! Simplification of long graphs: in as many runs of passes as of short ones, and each in time in proportion.
+//! Simplification of long graphs: in the same number of pass runs as short ones, each in linear
+//! time.
 
 use npukit_graph::op::{
     BatchNormalization, Binary, BinaryKind, Cast, Clip, Concat, Conv, Gemm, MatMul, Relu, Reshape, Softmax,
@@ -8,10 +9,10 @@ use npukit_graph::pass::simplify_counting;
 use npukit_graph::{Graph, Op, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 
-/// Nodes of a long graph: a pass that looks at all of them for each takes minutes or more.
+/// Number of nodes of a long graph: a pass with quadratic run time takes minutes or more.
 const LONG: usize = 60_000;
 
-/// A network in the making.
+/// A network under construction.
 struct Net {
     graph: Graph,
     made: usize,
@@ -35,7 +36,7 @@ impl Net {
         self.graph.add_node(name.as_str(), op.into(), inputs.to_vec(), &[name.as_str()]).unwrap()[0]
     }
 
-    /// A constant of elements a little above 1.
+    /// A constant with elements slightly above 1.
     fn constant(&mut self, shape: &[usize]) -> ValueId {
         let name = self.name();
         let values = (0..shape.iter().product()).map(|i: usize| 1.0 + (i % 7) as f32 / 64.0).collect();
@@ -48,7 +49,7 @@ impl Net {
     }
 }
 
-/// `length` nodes in a row on `[1, 8]`: `step` makes the value after the last one.
+/// `length` nodes in sequence on `[1, 8]`: `step` adds a value after the last one.
 fn chain(length: usize, step: impl Fn(&mut Net, usize, ValueId) -> ValueId) -> Graph {
     chain_of(&[1, 8], length, step)
 }
@@ -63,8 +64,8 @@ fn binary(kind: BinaryKind) -> Op {
     Binary { kind }.into()
 }
 
-/// Simplifies graphs of a kind: short ones of a hundred nodes and of twice as many, and a long one. Gives the nodes
-/// that are left of the long one.
+/// Simplifies graphs of one kind with 100, 200 and [`LONG`] steps. Returns the number of nodes that
+/// remain of the long one.
 fn simplified(graph: impl Fn(usize) -> Graph) -> usize {
     let runs = |length| {
         let mut graph = graph(length);
@@ -72,7 +73,7 @@ fn simplified(graph: impl Fn(usize) -> Graph) -> usize {
         (runs, graph.nodes.len())
     };
     let [short, twice, long] = [100, 200, LONG].map(runs);
-    // The logarithm of the length, and no more, may come on top.
+    // At most the logarithm of the length may be added.
     assert!(twice.0 <= short.0 + 2 && long.0 <= short.0 + 24, "{short:?}, {twice:?}, {long:?}");
     long.1
 }
@@ -97,7 +98,7 @@ fn chains_that_stay() {
 #[test]
 fn chains_that_go() {
     let casts = |net: &mut Net, _: usize, x: ValueId| net.node(Cast::new(ElementType::F32), &[x]);
-    // An output that equals an input stays a value of its own.
+    // An output that equals an input stays a separate value.
     assert_eq!(simplified(|length| chain(length, casts)), 1);
     let clips = |net: &mut Net, index: usize, x: ValueId| match index {
         0 => net.node(Relu, &[x]),
@@ -117,7 +118,7 @@ fn arithmetic_in_a_row() {
         net.node(binary(BinaryKind::Add), &[x, c])
     };
     assert_eq!(simplified(|length| chain(length, adds)), 1);
-    // Factors that no float holds are not merged into one: products of as many as there is room for are.
+    // Factors whose product exceeds the float range are merged only in part.
     let products = |net: &mut Net, _: usize, x: ValueId| {
         let c = net.constant(&[1]);
         let c = net.node(binary(BinaryKind::Add), &[c, c]);
@@ -162,7 +163,8 @@ fn folding_into_weights() {
         }
     };
     assert_eq!(simplified(|length| chain(length, normalised)), LONG / 2);
-    // Weights of 64 KiB that take in one factor after the other are held once, not once for each.
+    // Weights of 64 KiB that take in one factor after another must be stored once, not once per
+    // factor.
     let large = |net: &mut Net, index: usize, x: ValueId| match index {
         0 => {
             let w = net.constant(&[1, 1, 128, 128]);

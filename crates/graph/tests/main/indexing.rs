@@ -1,4 +1,4 @@
-//! Operators that pick, put, order and add up elements by where they are.
+//! Operators that select, write, sort and add up elements by position.
 
 use npukit_graph::op::{
     BitCast, Bitwise, BitwiseKind, Cumulative, Det, GatherElements, GatherNd, ScatterElements, ScatterKind,
@@ -46,11 +46,7 @@ fn elements_are_put_and_combined() {
     let (indices, updates) = (i64s(&[2, 1], &[1, 1]), f32s(&[2, 1], &[10.0, 20.0]));
     let elements = |axis, kind| run(ScatterElements { axis, kind }, &[&x, &indices, &updates]);
     assert_eq!(floats(&elements(1, ScatterKind::Replace)), [0.0, 10.0, 2.0, 20.0]);
-    assert_eq!(
-        floats(&elements(0, ScatterKind::Replace)),
-        [0.0, 1.0, 20.0, 3.0],
-        "the last one stays on top"
-    );
+    assert_eq!(floats(&elements(0, ScatterKind::Replace)), [0.0, 1.0, 20.0, 3.0], "the last update wins");
     assert_eq!(floats(&elements(0, ScatterKind::Add)), [0.0, 1.0, 32.0, 3.0]);
     assert_eq!(floats(&elements(0, ScatterKind::Mul)), [0.0, 1.0, 400.0, 3.0]);
     let rows = |kind| run(ScatterNd { kind }, &[&x, &i64s(&[1, 1], &[-1]), &f32s(&[1, 2], &[2.5, 2.5])]);

@@ -1,4 +1,4 @@
-//! Operators between integers: exact sums, one rounding, and which networks are computed so.
+//! Quantized operators: exact sums, one rounding, and the networks that use them.
 
 use npukit_graph::op::{
     AveragePool, Binary, BinaryKind, Cast, Clip, Conv, DequantizeLinear, Gemm, MatMul, QLinear,
@@ -30,7 +30,7 @@ fn one(element: ElementType, value: i32, scale: f32, zero: i32) -> [Tensor; 3] {
 
 #[test]
 fn sums_beyond_floats_are_exact() {
-    // 300 products of 255 * 255 and one of 1: 19,507,501, which no f32 is.
+    // 300 products of 255 * 255 and one of 1: 19,507,501, which an f32 cannot represent.
     let mut left = vec![255; 301];
     left[300] = 1;
     let right = [vec![255; 300], vec![1]].concat();
@@ -100,7 +100,7 @@ fn sums_of_two_and_products_are_rounded_with_the_zero_point() {
         let operands: Vec<&Tensor> = a.iter().chain(&b).chain([&scale, &zero]).collect();
         values(&run(qlinear(Binary { kind }, U8), &operands))[0]
     };
-    // 3.5 is next to 4 with an even zero point, and with an odd one 3.5 + 1 is next to 4 as well.
+    // 3.5 rounds to 4 for an even zero point; for an odd one, 3.5 + 1 rounds to 4 as well.
     assert_eq!([pair(BinaryKind::Add, 0), pair(BinaryKind::Add, 1)], [4, 4]);
     assert_eq!([pair(BinaryKind::Mul, 0), pair(BinaryKind::Mul, 1)], [0, 1]);
 }
@@ -119,7 +119,7 @@ fn means_of_whole_images_are_of_integers() {
     let pool = |kernel| AveragePool { window: Window::plain(kernel, [1; 2]), count_include_pad: false };
     let mean =
         |kernel, zero| values(&run(qlinear(pool(kernel), I8), &operands(zero).iter().collect::<Vec<_>>()));
-    // 2.5, rounded before the zero point is added; means of smaller windows after.
+    // 2.5, rounded before the zero point is added; means of smaller windows, after.
     assert_eq!([mean([2, 2], 0), mean([2, 2], 1)], [[2], [3]]);
     assert_eq!([mean([1, 2], 0), mean([1, 2], 1)], [[2, 4], [2, 4]]);
 }
@@ -145,7 +145,7 @@ fn means_may_be_rounded_away_from_zero_as_tensorflow_lite_has_them() {
         values(&evaluate(&graph, &inputs).unwrap()[0])
     };
     assert_eq!(of(true), [3, -3, -128]);
-    // As ONNX Runtime has them: of floats, whose middle is not exactly there.
+    // Like ONNX Runtime, in floats, which do not represent the middle exactly.
     assert_ne!(of(false), of(true));
 }
 
@@ -163,7 +163,7 @@ fn what_is_not_computed_so_is_refused() {
     refuse(qlinear(MatMul, I32), &[all[0], all[1], all[2], all[3], &scales, all[5]]);
 }
 
-/// A scale, a zero point of a type.
+/// Element type, scale and zero point.
 type Form = (ElementType, f32, i32);
 
 fn parameters(net: &mut Net, (element, scale, zero): Form) -> [ValueId; 2] {
@@ -181,7 +181,7 @@ fn quantise(net: &mut Net, x: ValueId, form: Form) -> ValueId {
     net.node(op, &[x, scale, zero])
 }
 
-/// `x` by weights of two columns, something, and integers again.
+/// `x` times weights of two columns, operators in between, and quantization.
 fn product(between: &[Op], form: Form) -> Net {
     let mut net = Net::default();
     let x = net.input(integers(U8, &[1, 3], &[200, 3, 129]));
@@ -214,7 +214,8 @@ fn products_between_bytes_are_found() {
     let form = (U8, 0.01, 7);
     let (names, floats, integers) = on_integers(&product(&[], form));
     assert_eq!(names, ["QLinear"], "transposed constants are constants");
-    // 72 + 250 + 3 = 325; 288 - 625 - 6 = -343. The middle of two integers is a little below it in sums of floats.
+    // 72 + 250 + 3 = 325; 288 - 625 - 6 = -343. Float sums are slightly below the middle of two
+    // integers.
     assert_eq!((floats, integers), (vec![39, 0], vec![40, 0]));
     let turned = [Transpose { perm: vec![1, 0] }.into()];
     assert_eq!(on_integers(&product(&turned, form)).0, ["QLinear", "Transpose"]);
@@ -238,7 +239,7 @@ fn what_others_see_stays_float() {
     net.graph.outputs.push(floats);
     integer_forms(&mut net.graph);
     assert!(net.graph.nodes.iter().any(|node| node.op.name() == "MatMul"));
-    // 16 bits are no bytes, and ONNX Runtime computes them as floats.
+    // 16-bit integers are not bytes, and ONNX Runtime computes them as floats.
     let mut wide = product(&[], (ElementType::I16, 0.01, 7));
     integer_forms(&mut wide.graph);
     assert!(wide.graph.nodes.iter().any(|node| node.op.name() == "MatMul"));

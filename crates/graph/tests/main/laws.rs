@@ -1,5 +1,5 @@
-//! Laws that every operator keeps which claims them: its name is the standard's, and one that lets axes be permuted
-//! computes the same on permuted operands.
+//! Laws for every operator that claims them: its name is the standard's, and an operator with
+//! permutable axes computes the same on permuted operands.
 
 use npukit_graph::op::{
     ArgMax, AveragePool, BatchNormalization, Binary, BinaryKind, BitCast, Bitwise, BitwiseKind, Cast, Clip,
@@ -16,7 +16,7 @@ use crate::support::noise;
 
 const PERMUTATIONS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// A tensor of three axes with them permuted; parameters of one axis as they are.
+/// A tensor of three axes, permuted; tensors of one axis are unchanged.
 fn permuted(tensor: &Tensor, perm: &[usize]) -> Tensor {
     if tensor.shape().len() != perm.len() {
         return tensor.clone();
@@ -37,8 +37,8 @@ fn truths(shape: &[usize], seed: u64) -> Tensor {
     Tensor::new(shape.to_vec(), TensorData::Bool(data)).unwrap()
 }
 
-/// An operator, its name, whether it works element by element, its operands, and of how many permutations of three
-/// axes there is an operator that does the same.
+/// An operator, its name, whether it is pointwise, its operands, and the number of permutations of
+/// three axes that have an equivalent operator.
 type Law = (Op, &'static str, bool, Vec<Tensor>, usize);
 
 fn laws() -> Vec<Law> {
@@ -64,7 +64,7 @@ fn laws() -> Vec<Law> {
         (Clip { min: -0.25, max: 0.5 }.into(), "Clip", true, vec![x()], 6),
         (Compare { kind: CompareKind::Greater }.into(), "Greater", false, vec![x(), row()], 6),
         (Concat { axis: 1 }.into(), "Concat", false, vec![x(), noise(&[2, 1, 4], 4)], 6),
-        // Real and imaginary parts lie along the last axis.
+        // Real and imaginary parts are along the last axis.
         (
             Dft { axis: 0, length: 4, inverse: false, onesided: false }.into(),
             "DFT",
@@ -131,7 +131,7 @@ fn permuted_operators_compute_permuted_results() {
     }
 }
 
-/// Those whose axes have a meaning of their own.
+/// Operators whose axes have fixed meanings.
 #[test]
 fn names_are_the_standards() {
     let window = || Window::plain([2, 2], [1, 1]);
@@ -166,7 +166,7 @@ fn names_are_the_standards() {
     }
 }
 
-/// Operators that are printed by the name of what they do.
+/// Operators that print the name of their function.
 #[test]
 fn texts_begin_with_the_standards_name() {
     let arg = |smallest| ArgMax { smallest, axis: 1, keep_dims: true, select_last: false };

@@ -1,4 +1,4 @@
-//! Networks that pass through integers, as the float networks they stand for.
+//! Networks with integer sections, converted to the float networks that they represent.
 
 use npukit_graph::op::{
     AveragePool, Binary, BinaryKind, Cast, Clip, Concat, DequantizeLinear, MatMul, MaxPool, QuantizeLinear,
@@ -14,7 +14,7 @@ use ElementType::{F32, I8, U8};
 
 const SHAPE: [usize; 4] = [1, 2, 2, 1];
 
-/// Integers of a type with a scale and a zero point.
+/// Integer type with a scale and a zero point.
 #[derive(Clone, Copy, PartialEq)]
 struct Form(ElementType, f32, i32);
 
@@ -43,7 +43,7 @@ fn unary(net: &mut Net, kind: UnaryKind, x: ValueId) -> ValueId {
     net.node(Unary { kind }, &[x])
 }
 
-/// The lifted network, which computes the same where rounding does nothing.
+/// Returns the lifted network, which computes the same where rounding has no effect.
 fn lifted(net: Net) -> Graph {
     let mut graph = net.graph.clone();
     lift(&mut graph).unwrap();
@@ -60,7 +60,7 @@ fn names(graph: &Graph) -> Vec<&'static str> {
     graph.nodes.iter().map(|node| node.op.name()).collect()
 }
 
-/// A pair after `first`, and something after it.
+/// A pair after `first`, followed by another operator.
 fn pair(first: impl FnOnce(&mut Net, ValueId) -> ValueId, forms: [Form; 2]) -> Graph {
     let mut net = Net::default();
     let x = net.input(grid());
@@ -84,19 +84,19 @@ fn pairs_go_and_leave_their_scales() {
         graph.scales.iter().map(|(&id, stated)| (&graph.value(id).name[..], stated)).collect();
     let [("n0_0", stated)] = &stated[..] else { panic!("{stated:?}") };
     assert_eq!((stated.scales, stated.zero_points, stated.element), ([0.5; 2], [0; 2], I8));
-    // What the caller gives is taken as it is.
+    // Data from the caller is used as it is.
     assert_eq!(names(&pair(|_, x| x, [halves; 2])), ["Neg"]);
-    // Other integers between the two mean other numbers.
+    // A different scale or zero point means different numbers.
     for (other, changes) in [(Form(I8, 0.25, 0), false), (Form(I8, 0.5, 1), false), (Form(I8, 0.5, 0), true)]
     {
         let graph = pair(abs, [halves, other]);
         assert_eq!(names(&graph).contains(&"QuantizeLinear"), !changes);
-        // Both are known of what they make.
+        // Both are recorded for their results.
         assert_eq!(graph.scales.len(), if changes { 1 } else { 2 });
     }
 }
 
-/// Rectifiers before integers that have none below zero.
+/// Number of rectifiers before integers without negative values.
 fn rectifiers(first: impl FnOnce(&mut Net, ValueId) -> ValueId) -> usize {
     let mut net = Net::default();
     let x = net.input(f32s(&SHAPE, &[-3.5, 2.0, 7.0, -0.5]));
@@ -130,7 +130,7 @@ fn a_relu_comes_back_where_signs_are_not_known() {
         assert!(!comes_back(&op, true) && comes_back(&op, false), "{op}");
     }
     assert_eq!(rectifiers(|net, x| unary(net, UnaryKind::Neg, x)), 1);
-    // A product with negative weights, of what is not negative.
+    // A product of a non-negative value with negative weights.
     let product = |net: &mut Net, x| {
         let (x, weights) = (abs(net, x), net.constant(f32s(&[1, 1], &[-1.0])));
         net.node(MatMul, &[x, weights])
@@ -159,7 +159,7 @@ fn sums_and_products_of_what_is_not_negative_are_not_either() {
     assert_eq!(of_two(BinaryKind::Sub, UnaryKind::Abs), 1);
 }
 
-/// Operators whose results are never exact multiples: only the signs are judged.
+/// Operators whose results are never exact multiples: only the signs are checked.
 #[test]
 fn functions_that_are_never_negative_need_no_relu() {
     let mean = AveragePool { window: Window::plain([1, 2], [1, 1]), count_include_pad: false };
@@ -187,7 +187,7 @@ fn functions_that_are_never_negative_need_no_relu() {
     }
 }
 
-/// Outputs that are integers say how large the floats before them become.
+/// Integer outputs specify the range of the floats that they are quantized from.
 #[test]
 fn outputs_of_integers_state_what_they_are_made_from() {
     for form in [Form(U8, 0.5, 7), Form(I8, 0.25, -128)] {
@@ -217,14 +217,14 @@ fn what_moves_integers_moves_floats() {
         graph.scales.len()
     };
     assert_eq!(through(Reshape { shape: vec![4] }.into(), false), 2);
-    // A transposition goes to the front of the network, where one value is left.
+    // A transposition moves to the start of the network, where one value remains.
     assert_eq!(through(Transpose { perm: vec![0, 2, 1, 3] }.into(), false), 1);
     assert_eq!(through(Tile { repeats: vec![1, 1, 1, 2] }.into(), false), 2);
-    // Another order is another operator.
+    // Another order of axes means another operator.
     through(Unary { kind: UnaryKind::Abs }.into(), true);
 }
 
-/// Two values joined as integers, `same` saying whether these mean the same numbers.
+/// Two values concatenated as integers; `same` is true if their scales are equal.
 #[test]
 fn what_is_joined_has_one_scale() {
     for (other, same) in [(Form(I8, 0.5, 0), true), (Form(I8, 0.25, 0), false)] {
@@ -240,7 +240,7 @@ fn what_is_joined_has_one_scale() {
     }
 }
 
-/// Tools let floats hold the integers where their operators want floats.
+/// Tools store the integers in floats where an operator requires floats.
 #[test]
 fn integers_may_be_held_as_floats_for_a_while() {
     let through = |types: &[ElementType]| {
@@ -258,7 +258,7 @@ fn integers_may_be_held_as_floats_for_a_while() {
         names(&lifted(net.giving(y))).contains(&"QuantizeLinear")
     };
     assert!(!through(&[F32, I8]));
-    // Sixteen bits hold the integers, but nobody says that they mean them.
+    // Sixteen bits hold the integers, but no node marks them as quantized.
     assert!(through(&[ElementType::I16, I8]));
 }
 
@@ -277,12 +277,12 @@ fn outputs_keep_their_names() {
     };
     assert_eq!(names(&giving(UnaryKind::Abs, 1, false)), ["Abs"]);
     assert_eq!(giving(UnaryKind::Abs, 1, false).scales.len(), 1, "the output's");
-    // One value has one name, and an input has its own.
+    // A value has one name, and an input keeps its own.
     assert!(names(&giving(UnaryKind::Abs, 1, true)).contains(&"DequantizeLinear"));
     assert_eq!(giving(UnaryKind::Abs, 2, false).outputs.len(), 2);
 }
 
-/// What integers cut off, floats cut off too, for whoever holds them in another format.
+/// Floats are cut off at the range of the integers, for callers that use another format.
 #[test]
 fn floats_end_where_the_integers_did() {
     let mut net = Net::default();
@@ -298,7 +298,7 @@ fn floats_end_where_the_integers_did() {
     assert_eq!(evaluate(&graph, &net.inputs), evaluate(&net.graph, &net.inputs));
 }
 
-/// Of several scales the one that reaches furthest is kept, of those that reach equally far the first.
+/// Of several scales, the one with the widest range is kept; the first for equal ranges.
 #[test]
 fn the_furthest_reach_counts() {
     let forms = [Form(I8, 0.5, 0), Form(I8, 1.0, 0), Form(I8, 0.5, -100), Form(U8, 0.5, 128)];

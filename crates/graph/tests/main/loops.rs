@@ -1,4 +1,4 @@
-//! Loop: a graph within an operator, by hand.
+//! Loop: a graph inside an operator, against results computed by hand.
 
 use npukit_graph::op::{Binary, BinaryKind, Body, Compare, CompareKind, IsNaN, Loop};
 use npukit_graph::{Graph, OpError, Operator, ValueId, ValueInfo, Work};
@@ -6,7 +6,7 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use crate::support::{f32s, floats, i64s, refuse};
 
-/// `s + x` until its first element is `most` or more, and the sum of every round.
+/// `s + x` until its first element is `most` or more, and the sum of every iteration.
 fn summing(stacked: Option<usize>) -> Loop {
     let mut graph = Graph::default();
     let mut input = |name: &str, shape: &[usize], element| {
@@ -49,7 +49,7 @@ fn results_of_rounds_are_stacked_where_their_number_is_known() {
     assert_eq!((results[1].shape(), floats(&results[1])), (&[3, 1][..], &[2.0, 4.0, 6.0][..]));
     let none = run(&summing(Some(0)), &operands(0, true)).unwrap();
     assert_eq!(none[1].shape(), [0, 1]);
-    // Another number than was said.
+    // The number of iterations differs from the declared one.
     assert!(run(&summing(Some(2)), &operands(3, true)).is_err());
 }
 
@@ -73,7 +73,8 @@ fn what_is_no_number_is_told_apart() {
     assert!(matches!(refuse(IsNaN, &[&i64s(&[1], &[0])]), OpError::ElementType { .. }));
 }
 
-/// Work is known before a loop begins, where its rounds are: as many times that of one.
+/// The work of a loop with a known number of iterations is known before it runs: that number times
+/// the work of one.
 #[test]
 fn rounds_are_counted_before_they_are_computed() {
     let work = |rounds: i64, op: Loop| {
@@ -87,7 +88,7 @@ fn rounds_are_counted_before_they_are_computed() {
         graph.outputs = graph.add_node("loop", op.into(), ids, names).unwrap();
         Work::of(&graph).operations
     };
-    // The condition of the plain one is computed: nobody knows when it ends.
+    // The condition of the plain loop is computed: its number of iterations is unknown.
     assert_eq!(work(1_000_000_000, summing(None)), work(1, summing(None)));
     let goes_on = || {
         let op = summing(None);

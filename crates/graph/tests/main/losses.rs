@@ -1,4 +1,4 @@
-//! What tensors lose by their integers, and where elements lie, counted one by one.
+//! Quantization errors and distributions, checked element by element.
 
 use npukit_graph::op::{MatMul, Relu};
 use npukit_graph::quantise::rows::{dequantise_weights, quantise_weights};
@@ -18,7 +18,7 @@ fn scheme(bits: u32) -> Scheme {
     Scheme { activations: bits, rounding: Rounding::HalfEven, ..Scheme::default() }
 }
 
-/// A loss, told from all elements at once.
+/// Checks a loss against a computation over all elements at once.
 fn judge(loss: &Loss, values: &[f32], held: Option<(u32, i32)>) {
     let finite: Vec<f64> = values.iter().filter(|x| x.is_finite()).map(|&x| f64::from(x)).collect();
     let extreme = |of: fn(f64, f64) -> f64| finite.iter().copied().reduce(of).unwrap_or(0.0) as f32;
@@ -83,14 +83,15 @@ proptest! {
         let all = parts.concat();
         judge(&whole, &all, held);
         judge(&merged, &all, held);
-        // Integers themselves are whole steps, of those values.
+        // Integer values are multiples of the step.
         let expected = held.map(|(bits, fraction)| {
             all.iter().map(|&x| quantisation.scheme.integer(x, fraction, bits)).collect::<Vec<_>>()
         });
         prop_assert_eq!(quantisation.integers(ID, &all), expected);
     }
 
-    /// A share of the elements, as a fraction length that just holds them: the largest are counted one by one.
+    /// A percentile, checked through a fraction length that just holds it: larger elements are
+    /// counted directly.
     #[test]
     fn percentiles_leave_out_so_many(
         values in prop::collection::vec(prop_oneof![Just(0.0f32), -100.0..100.0f32, -1.0..1.0f32], 1..60),
@@ -105,7 +106,7 @@ proptest! {
         let stated = std::collections::BTreeMap::new();
         let found = quantise(&net.graph, &seen, &Scheme::default(), Method::Percentile(percent), &stated);
         let fraction = found.fraction(y).unwrap();
-        // The input is hidden: nobody but a rectifier, which saturates alike, reads it.
+        // The input is hidden: only a rectifier reads it, which saturates in the same way.
         let rectified = values.iter().map(|x| x.max(0.0)).collect::<Vec<_>>();
         let saturated = |fraction: i32| {
             rectified.iter().filter(|x| (f64::from(**x) * 2f64.powi(fraction)).round() > 127.0).count()
@@ -119,7 +120,7 @@ proptest! {
             (most * 2f64.powi(fraction + 1)).round() > 127.0
         });
         let zeros = rectified.iter().filter(|x| **x == 0.0).count();
-        prop_assert!(finer.count() > allowed || zeros + allowed >= values.len(), "one more would do as well");
+        prop_assert!(finer.count() > allowed || zeros + allowed >= values.len(), "one more bit of fraction would fit as well");
     }
 }
 
@@ -145,7 +146,7 @@ fn constants_count_where_they_are_quantised() {
     assert_eq!([other, x, y].map(|id| quantisation.constant(&net.graph, id)), [None, None, None]);
 }
 
-/// Ranges of samples taken apart are those of all.
+/// Merging the ranges of separate samples gives the range of all samples.
 #[test]
 fn ranges_merge() {
     let mut net = Net::default();
@@ -163,7 +164,8 @@ fn ranges_merge() {
     }
 }
 
-/// Weights of a Gemm lie by rows or by columns; both become what 4 bits of each output channel say.
+/// Weights of a Gemm are stored by rows or by columns; both are quantized to 4 bits per output
+/// channel.
 #[test]
 fn rows_are_output_channels() {
     use npukit_graph::op::Gemm;

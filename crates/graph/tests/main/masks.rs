@@ -1,4 +1,4 @@
-//! Masks of attention: whatever they are, scores keep the step that they have without one.
+//! Attention masks: for any mask, scores keep the step that they have without one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use npukit_numeric::{Tensor, TensorData};
 
 use crate::support::{Net, distance, f32s, noise};
 
-/// How a mask meets the scores.
+/// Way in which a mask is applied to the scores.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     AddConstant,
@@ -20,7 +20,7 @@ enum Form {
     AddProduct,
     Subtract,
     Where,
-    /// Where, and no smaller than the mask after that.
+    /// Where, followed by a Max with the mask.
     Max,
 }
 
@@ -28,7 +28,7 @@ const FORMS: [Form; 6] =
     [Form::AddConstant, Form::AddInput, Form::AddProduct, Form::Subtract, Form::Where, Form::Max];
 const MASKS: [f32; 7] = [-100.0, -1e4, -65504.0, -1e9, f32::MIN, -40.0, -3e5];
 
-/// Which of six scores a row leaves out.
+/// Which of six scores each row hides.
 const LEFT_OUT: [[bool; 6]; 3] = [
     [false, true, true, true, true, true],
     [false, false, false, true, true, true],
@@ -39,7 +39,7 @@ fn binary(kind: BinaryKind) -> Binary {
     Binary { kind }
 }
 
-/// Softmax of masked scores, and which value the scores are.
+/// Softmax of masked scores, and the value that holds the scores.
 fn attention(form: Form, mask: f32) -> (Net, ValueId) {
     let mut net = Net::default();
     let x = net.input(noise(&[3, 8], 5));
@@ -104,7 +104,7 @@ fn quantised(net: &Net, bits: u32) -> Quantisation {
     quantise(&net.graph, &seen, &scheme(bits), Method::MinMax, &BTreeMap::new())
 }
 
-/// The largest error of probabilities.
+/// Returns the largest error of the probabilities.
 fn error(net: &Net, found: &Quantisation) -> f32 {
     let float = evaluate(&net.graph, &net.inputs).unwrap();
     distance(&float[0], &simulate(&net.graph, found, &net.inputs).unwrap()[0])
@@ -125,7 +125,7 @@ fn no_mask_sets_the_step_of_scores() {
     }
 }
 
-/// A mask that saturates is no loss, and is not told as one.
+/// A mask that saturates is not an error, and is not reported.
 #[test]
 fn masks_lose_nothing() {
     let (net, _) = attention(Form::Where, -1e4);
@@ -137,7 +137,7 @@ fn masks_lose_nothing() {
     assert!(found.is_masked(masked) && loss.saturated() == 0.0 && loss.minimum() > -100.0, "{loss:?}");
 }
 
-/// What is given out is what it is: an output has no masks.
+/// Outputs are returned as they are: they have no masks.
 #[test]
 fn outputs_have_no_masks() {
     let (mut net, scores) = attention(Form::Where, -1e4);
@@ -147,7 +147,7 @@ fn outputs_have_no_masks() {
     assert_eq!((found.is_masked(masked), found.fraction(scores)), (false, Some(1)));
 }
 
-/// A row that is masked as a whole has no result that counts.
+/// The result of a completely masked row is not used.
 #[test]
 fn rows_may_be_masked_as_a_whole() {
     let mut net = Net::default();
@@ -160,7 +160,7 @@ fn rows_may_be_masked_as_a_whole() {
     assert!(found.fraction(scores).unwrap() >= 10);
 }
 
-/// A bound below all numbers bounds none, wherever its integer ends.
+/// A bound below all numbers has no effect, wherever its integer saturates.
 #[test]
 fn bounds_do_not_set_steps() {
     for (kind, bound) in [(BinaryKind::Max, -1e4), (BinaryKind::Min, 1e4)] {
@@ -174,7 +174,7 @@ fn bounds_do_not_set_steps() {
     }
 }
 
-/// Nodes of the host are computed in floats: their operands share nothing.
+/// Nodes of the host compute in floats: their operands share no fraction length.
 #[test]
 fn nodes_of_the_host_join_nothing() {
     let (net, scores) = attention(Form::Where, -1e4);

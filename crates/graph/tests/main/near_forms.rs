@@ -1,4 +1,4 @@
-//! Arithmetic that is nearly what exporters write for an operator stays arithmetic.
+//! Arithmetic that only resembles an exporter's form of an operator must stay.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -16,7 +16,7 @@ impl Net {
         self.node(Binary { kind }, &[left, right])
     }
 
-    /// Arithmetic with a number of no axes.
+    /// Adds arithmetic with a scalar.
     pub fn with(&mut self, kind: BinaryKind, left: ValueId, number: f32) -> ValueId {
         let number = self.constant(f32s(&[], &[number]));
         self.binary(kind, left, number)
@@ -31,7 +31,8 @@ impl Net {
     }
 }
 
-/// The last operator that a pass leaves of a graph made of an input of `shape`, and of how many it is the last.
+/// Returns the last operator that a pass leaves of a graph with an input of `shape`, and the number
+/// of nodes.
 fn last(pass: &str, shape: &[usize], build: impl FnOnce(&mut Net, ValueId) -> ValueId) -> (String, usize) {
     let mut net = Net::default();
     let x = net.input(noise(shape, 1));
@@ -108,11 +109,12 @@ fn gates_have_their_own_numbers() {
     assert_eq!(found, format!("HardSigmoid {{ alpha: {sixth:?}, beta: 0.5 }}"));
 }
 
-/// How `d / sqrt(mean(d^2) + epsilon)` is written.
+/// A way to write `d / sqrt(mean(d^2) + epsilon)`.
 #[derive(Clone)]
 struct Norm {
     mean: Reduce,
-    /// The root is divided by, or is the divisor of this number, or the power of this.
+    /// Whether the root is a divisor, has a reciprocal with this numerator, or is a power with this
+    /// exponent.
     root: Root,
     epsilon: &'static [usize],
     of_itself: bool,
@@ -170,7 +172,7 @@ fn norms_are_by_the_root_of_the_mean_of_squares_over_the_last_axes() {
         (written(mean(ReduceKind::Sum, &[2], true), Root::Divides), false),
         (written(mean(ReduceKind::Sum, &[2], false), Root::Divides), false),
         (Norm { of_itself: false, ..written(plain(), Root::Divides) }, false),
-        // An axis more, which the norm would not have.
+        // An additional axis, which the normalization would not have.
         (Norm { epsilon: &[1, 1, 1, 1], ..written(plain(), Root::Divides) }, false),
     ];
     for (written, is_norm) in table {
@@ -179,8 +181,9 @@ fn norms_are_by_the_root_of_the_mean_of_squares_over_the_last_axes() {
     }
 }
 
-/// A norm over the last two of `[3, 2, 4]` with its scale and, perhaps, its bias, then arithmetic with a constant or
-/// value of another shape; whether that goes into its parameters.
+/// A normalization over the last two axes of `[3, 2, 4]` with its scale and optionally its bias,
+/// then arithmetic with a constant or value of another shape. Returns whether that is folded into
+/// the parameters.
 fn goes_in(centred: bool, bias: bool, scale_is_constant: bool, kind: BinaryKind, c: &[usize]) -> bool {
     let (_, count) = last("normalisation-forms", &[3, 2, 4], |net, x| {
         let scale = noise(&[2, 4], 2);
@@ -214,7 +217,7 @@ fn norms_take_factors_before_addends() {
         let found = goes_in(centred, bias, scale_is_constant, kind, inner);
         assert_eq!(found, expected, "{centred} {bias} {scale_is_constant} {kind:?}");
     }
-    // A constant for each place of the axes of the norm, whatever ones it has in front.
+    // A constant per position of the normalized axes, with any leading axes of size 1.
     for (shape, expected) in [
         (&[4][..], true),
         (&[1, 2, 4], true),
@@ -226,7 +229,7 @@ fn norms_take_factors_before_addends() {
     ] {
         assert_eq!(goes_in(true, false, true, Mul, shape), expected, "{shape:?}");
     }
-    // One that makes the result larger.
+    // A constant that enlarges the result.
     let (_, count) = last("normalisation-forms", &[3, 1], |net, x| {
         let (scale, c) = (net.constant(noise(&[1], 2)), net.constant(noise(&[5], 3)));
         let y = net.node(RmsNormalization { axis: 1, epsilon: 0.5 }, &[x, scale]);
@@ -237,7 +240,7 @@ fn norms_take_factors_before_addends() {
 
 #[test]
 fn a_softmax_divides_by_the_sum_of_its_own_exponentials() {
-    // Of `[4, 4, 4]`: how the largest is taken off, how the divisor is made, and of what.
+    // On `[4, 4, 4]`: how the maximum is subtracted, how the divisor is computed, and its operand.
     let written = |largest: Reduce, sum: Reduce, of_itself: bool| {
         last("softmax-forms", &[4, 4, 4], |net, x| {
             let largest = net.node(largest, &[x]);

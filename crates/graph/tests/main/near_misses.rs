@@ -1,4 +1,4 @@
-//! Passes one by one: each does its work where it may, and leaves alone what only looks alike.
+//! Passes one by one: each works where it may, and leaves similar graphs unchanged.
 
 use npukit_graph::op::{
     Binary, BinaryKind, Cast, Clip, Concat, Conv, ConvTranspose, Coordinates, Crop, DequantizeLinear, Gemm,
@@ -11,7 +11,8 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use crate::support::{Net, f32s, floats, noise};
 
-/// What a pass makes of a graph, without nodes that nobody uses. It says whether it changed anything, and results stay.
+/// Returns the result of a pass without unused nodes. Checks the reported change, and that results
+/// stay the same.
 pub fn after(name: &str, net: &Net) -> Graph {
     let pass = |name: &str| passes().iter().find(|pass| pass.name == name).unwrap().run;
     let looks = |graph: &Graph| format!("{:?} {graph}", graph.nodes);
@@ -36,7 +37,7 @@ pub fn names(graph: &Graph) -> Vec<&'static str> {
     graph.nodes.iter().map(|node| node.op.name()).collect()
 }
 
-/// The names of the operators that a pass leaves of a graph made of an input of `shape`.
+/// Returns the names of the operators that a pass leaves of a graph with an input of `shape`.
 fn left(pass: &str, shape: &[usize], build: impl FnOnce(&mut Net, ValueId) -> ValueId) -> Vec<&'static str> {
     let mut net = Net::default();
     let x = net.input(noise(shape, 1));
@@ -98,7 +99,8 @@ fn what_changes_nothing_goes() {
         (resize(1.0, Coordinates::HalfPixel), true),
         (resize(1.0, Coordinates::AlignCorners), true),
         (resize(1.0, Coordinates::Asymmetric), true),
-        // Coordinates half an element further, another part of the image, a little less of it.
+        // Coordinates shifted by half an element, another part of the image, a slightly smaller
+        // part.
         (resize(1.0, Coordinates::TfHalfPixelForNn), false),
         (resize(1.0, Coordinates::TfCropAndResize(crop)), false),
         (resize(1.25, Coordinates::Asymmetric), false),
@@ -112,7 +114,8 @@ fn what_changes_nothing_goes() {
         });
         assert_eq!(after.len(), if goes { 2 } else { 3 }, "{op}");
     }
-    // No number is below -inf, in either order; of the least number that is not so, and a constant may have more elements.
+    // No number is below -inf, in either order. The smallest number is different, and a constant
+    // may have more elements.
     let infinity = f32::INFINITY;
     for (kind, bounds, shape, goes) in [
         (BinaryKind::Max, [-infinity; 3], [3], true),
@@ -136,7 +139,7 @@ fn what_changes_nothing_goes() {
         net.node(Relu, &[y])
     });
     assert_eq!(after.len(), 3);
-    // What is joined to nothing is itself.
+    // A concatenation with an empty tensor returns its other operand.
     let after = left("identities", &[2, 3], |net, x| {
         let none = net.constant(f32s(&[2, 0], &[]));
         let x = net.node(Relu, &[x]);
@@ -164,7 +167,8 @@ fn nodes_that_are_alike_share_a_result_unless_both_are_given_out() {
     }
 }
 
-/// A flattening of a transposition, and what takes its rows; whether the transposition goes.
+/// A flattening of a transposition, and the reader of its rows; returns whether the transposition
+/// is removed.
 fn flattened(
     [shape, flat]: [&[usize]; 2],
     perm: &[usize],
@@ -200,7 +204,8 @@ fn weights_take_a_transposition_only_as_rows_of_a_constant_matrix() {
     ] {
         assert_eq!(flattened(shapes, &perm, by(op.clone(), weights)), goes, "{op} {weights:?}");
     }
-    // Rows that are the addend, too, or the matrix, or multiplied by no constant, or that another one takes.
+    // The rows are also the addend, or the matrix, or are multiplied by a computed value, or have
+    // another reader.
     let addend = |net: &mut Net, rows| {
         let weights = constant(net, &[4, 4]);
         net.node(Gemm::PLAIN, &[rows, weights, rows])
@@ -223,7 +228,7 @@ fn weights_take_a_transposition_only_as_rows_of_a_constant_matrix() {
     for user in users {
         assert!(!flattened(shapes, &perm, user));
     }
-    // All in one row, in whatever order it was; and what becomes no row.
+    // All elements in one row, in any order; and a result that has no rows.
     assert!(flattened([&[3, 1, 4], &[1, 12]], &[1, 2, 0], by(MatMul.into(), &[12, 5])));
     assert!(!flattened([&[3, 2, 4], &[2, 12]], &[1, 2, 0], by(MatMul.into(), &[12, 5])));
     assert!(!flattened([&[4, 3, 2], &[2, 12]], &[0, 2, 1], by(MatMul.into(), &[12, 5])));
@@ -249,7 +254,7 @@ fn a_gemm_keeps_one_constant_for_each_column() {
     let scaled = |beta| Gemm { beta, ..Gemm::PLAIN };
     let plain = || Op::from(Gemm::PLAIN);
     let apart = || vec![(plain(), 2), (binary(BinaryKind::Add), 2)];
-    // The factor goes into constants; one of what is computed stays.
+    // The factor is folded into constants; a factor of a computed value stays.
     assert_eq!(run(scaled(0.5), Some((&[4], true))), [(plain(), 3)]);
     assert_eq!(run(scaled(0.5), None), [(plain(), 2)]);
     assert_eq!(run(scaled(0.5), Some((&[4], false))), [(scaled(0.5).into(), 3)]);
@@ -264,8 +269,8 @@ fn a_gemm_keeps_one_constant_for_each_column() {
     }
 }
 
-/// A product followed by factors for its columns; whether they go into its weights. `operands` are shapes, and whether
-/// they are constant.
+/// A product followed by factors for its columns; returns whether they are folded into its weights.
+/// `operands` are shapes, and whether they are constant.
 fn folds(op: impl Into<Op>, shape: &[usize], operands: &[(&[usize], bool)], factors: &[usize]) -> bool {
     let left = left("batch-norm-folding", shape, |net, x| {
         let mut inputs = vec![x];
@@ -307,12 +312,12 @@ fn factors_go_only_into_constants_that_lie_by_column() {
     }
     assert!(folds(MatMul, &[2, 3, 4], &[(matrix, true)], columns));
     assert!(!folds(MatMul, &[2, 3, 4], &[(matrix, false)], columns));
-    // A vector has no columns: what is after its product is for rows.
+    // A vector has no columns: factors after its product apply to rows.
     assert!(!folds(MatMul, &[2, 3, 4], &[(columns, true)], &[3]));
     assert!(!folds(MatMul, &[2, 4, 4], &[(columns, true)], columns));
 }
 
-/// Weights that two nodes share are those of one no more when it takes factors.
+/// Weights shared by two nodes are separated when one of them takes factors.
 #[test]
 fn shared_weights_stay_for_the_other_one() {
     let after = left("batch-norm-folding", &[1, 3, 3, 4], |net, x| {
@@ -330,7 +335,7 @@ fn shared_weights_stay_for_the_other_one() {
     assert_eq!(after, ["Conv", "Conv", "Conv", "Add", "Sub"]);
 }
 
-/// Padding of an image after `before`, and whether it goes into `op`.
+/// Padding of an image after `before`; returns whether it is merged into `op`.
 fn pad_goes(before: impl Into<Op>, fill: f32, op: impl Into<Op>) -> bool {
     let left = left("pad-merging", &[1, 5, 5, 2], |net, x| {
         let x = net.node(before, &[x]);
@@ -386,7 +391,7 @@ fn reshapes_by_ones_go_behind_what_does_not_see_them() {
     ] {
         assert_eq!(sinks(from, to, c), expected, "{from:?} to {to:?} and {c:?}");
     }
-    // A reshape that someone else needs stays where it is.
+    // A reshape with another reader stays.
     for given_out in [false, true] {
         let mut net = Net::default();
         let x = net.input(noise(&[2, 4], 1));
@@ -400,7 +405,7 @@ fn reshapes_by_ones_go_behind_what_does_not_see_them() {
     }
 }
 
-/// Float types that are not 32 bits wide, in values and in attributes; a second run finds none.
+/// Float types other than 32 bits, in values and in attributes; a second run finds none.
 #[test]
 fn other_floats_become_those_of_32_bits() {
     use ElementType::{BF16, F16, F32, F64, I8};
@@ -431,7 +436,8 @@ fn other_floats_become_those_of_32_bits() {
     }
 }
 
-/// A small file does not unfold without end: what is too large, or takes too long, is left as it is.
+/// A small file must not expand without limit: a result that is too large, or takes too long, is
+/// left as it is.
 #[test]
 fn constants_unfold_within_reason() {
     let fold = passes().iter().find(|pass| pass.name == "constant-folding").unwrap().run;

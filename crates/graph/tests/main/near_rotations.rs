@@ -1,4 +1,4 @@
-//! Rotations of pairs of features, in all the ways they are written, and what is nearly one.
+//! Rotations of pairs of features in all written forms, and near misses.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Concat, Gather, Reshape, Slice, SliceRange, Split, UnaryKind};
@@ -9,7 +9,7 @@ use crate::support::{Net, f32s, i64s, noise};
 
 use BinaryKind::{Add, Mul, Sub};
 
-/// The first or second features of the pairs of `x`.
+/// Returns the first or second features of the pairs of `x`.
 fn part(net: &mut Net, x: ValueId, interleaved: bool, second: bool) -> ValueId {
     let shape = net.graph.shape(x);
     let (axis, length) = (shape.len() - 1, shape[shape.len() - 1] / 2);
@@ -18,7 +18,7 @@ fn part(net: &mut Net, x: ValueId, interleaved: bool, second: bool) -> ValueId {
     net.node(Slice { ranges: vec![SliceRange { axis, start, length, step }] }, &[x])
 }
 
-/// The features of all pairs from those of their parts.
+/// Interleaves or concatenates the two parts of all pairs.
 fn join(net: &mut Net, interleaved: bool, parts: [ValueId; 2]) -> ValueId {
     let shape = net.graph.shape(parts[0]).to_vec();
     if !interleaved {
@@ -37,14 +37,14 @@ fn turned(net: &mut Net, x: ValueId, turn: ValueId, [cos, sin]: [ValueId; 2]) ->
     net.binary(Add, plain, turned)
 }
 
-/// `(-b, a)` of pairs `(a, b)`.
+/// `(-b, a)` for pairs `(a, b)`.
 fn turn(net: &mut Net, x: ValueId, interleaved: bool) -> ValueId {
     let (first, second) = (part(net, x, interleaved, false), part(net, x, interleaved, true));
     let negated = net.unary(UnaryKind::Neg, second);
     join(net, interleaved, [negated, first])
 }
 
-/// A table of noise by feature, the features of a pair alike.
+/// A table of noise per feature, equal for both features of a pair.
 fn paired(shape: &[usize], interleaved: bool, seed: u64) -> Tensor {
     let features = shape[shape.len() - 1];
     let pair = |feature: usize| if interleaved { feature / 2 } else { feature % (features / 2) };
@@ -54,7 +54,7 @@ fn paired(shape: &[usize], interleaved: bool, seed: u64) -> Tensor {
     f32s(shape, &values)
 }
 
-/// The operators that the pass leaves of a graph made of an input of `shape`.
+/// Returns the operators that the pass leaves of a graph with an input of `shape`.
 fn left(shape: &[usize], build: impl FnOnce(&mut Net, ValueId) -> ValueId) -> Vec<&'static str> {
     let mut net = Net::default();
     let x = net.input(noise(shape, 1));
@@ -66,7 +66,7 @@ fn is_rotary(left: &[&str]) -> bool {
     left.contains(&"RotaryEmbedding")
 }
 
-/// Two batches of three heads, two positions and six features, and tables for each batch or for both.
+/// Two batches of three heads, two positions and six features, with tables per batch or for both.
 #[test]
 fn tables_are_for_each_batch_or_for_all() {
     for (interleaved, batch) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
@@ -108,7 +108,7 @@ fn both_tables_are_alike_for_the_features_of_a_pair() {
 
 #[test]
 fn a_turn_is_the_second_negated_and_the_first() {
-    // Which parts are joined, and whether the first of them is negated.
+    // Which parts are concatenated, and whether the first of them is negated.
     for (parts, negated, expected) in [
         ([true, false], true, true),
         ([true, false], false, false),
@@ -127,14 +127,15 @@ fn a_turn_is_the_second_negated_and_the_first() {
     }
 }
 
-/// A factor: whether it is the second of its pair, whether it is multiplied by the sine, whether it is of `x`.
+/// A factor: whether it is the second of its pair, whether it is multiplied by the sine, whether it
+/// is from `x`.
 type Factor = (bool, bool, bool);
 
 /// `(a cos - b sin, a sin + b cos)`.
 const ROTATION: [Factor; 4] =
     [(false, false, true), (true, true, true), (false, true, true), (true, false, true)];
 
-/// The difference of the first two factors and the sum of the others, joined.
+/// The difference of the first two factors and the sum of the others, concatenated.
 fn apart(
     net: &mut Net,
     x: ValueId,
@@ -152,7 +153,8 @@ fn apart(
     join(net, interleaved, [difference, sum])
 }
 
-/// Each of the four factors with something else in it; only cosines and sines may change their places all at once.
+/// Each of the four factors changed in one respect; only cosines and sines may be exchanged
+/// everywhere at once.
 #[test]
 fn every_factor_of_a_rotation_counts() {
     let recognised = |factors| {
@@ -181,7 +183,7 @@ fn every_factor_of_a_rotation_counts() {
     assert_eq!(recognised([minuend, minuend, left, left]), [false; 2]);
 }
 
-/// Four of five features are not pairs of all.
+/// Four of five features are not pairs of all features.
 #[test]
 fn a_feature_without_a_pair_is_not_turned() {
     let left = left(&[1, 3, 2, 5], |net, x| {
@@ -193,7 +195,7 @@ fn a_feature_without_a_pair_is_not_turned() {
 
 #[test]
 fn only_a_split_of_features_into_halves_makes_pairs() {
-    // Four features, or two where columns are split, with a table for each row of columns.
+    // Four features, or two where columns are split, with a table per row of columns.
     for (shape, axis, sizes, table, interleaved, expected) in [
         ([1, 3, 2, 4], 3, [2, 2], [1, 1, 2, 2], false, true),
         ([1, 3, 2, 4], 3, [2, 2], [1, 1, 2, 2], true, false),
@@ -212,7 +214,7 @@ fn only_a_split_of_features_into_halves_makes_pairs() {
         });
         assert_eq!(is_rotary(&left), expected, "{shape:?} {sizes:?}");
     }
-    // Three features negated after one.
+    // One plain feature and three negated ones.
     let left = left(&[1, 3, 2, 4], |net, x| {
         let tables = [3, 4].map(|seed| net.constant(paired(&[1, 1, 2, 4], false, seed)));
         let op = Split { axis: 3, sizes: vec![3, 1] }.into();
@@ -224,10 +226,11 @@ fn only_a_split_of_features_into_halves_makes_pairs() {
     assert!(!is_rotary(&left));
 }
 
-/// Tables are computed from what the caller gives: how they are made says whether the features of a pair are alike.
+/// Tables are computed from inputs: their computation shows whether the features of a pair are
+/// equal.
 #[test]
 fn tables_are_alike_by_how_they_are_made() {
-    /// Twice the same, one after the other.
+    /// A concatenation of a value with itself.
     fn twice(net: &mut Net, shape: &[usize], seed: u64) -> ValueId {
         let once = net.input(noise(shape, seed));
         net.node(Concat { axis: shape.len() - 1 }, &[once, once])
@@ -244,7 +247,7 @@ fn tables_are_alike_by_how_they_are_made() {
         net.node(Gather { axis }, &[table, indices])
     }
     type Make = fn(&mut Net, u64) -> ValueId;
-    // Whether it is one for halves, and for neighbours.
+    // Whether the table is valid for halves, and for neighbors.
     let makes: [(Make, [bool; 2]); 15] = [
         (|net, seed| twice(net, &[2, 2], seed), [true, false]),
         (|net, seed| net.input(noise(&[2, 4], seed)), [false; 2]),
@@ -283,7 +286,7 @@ fn tables_are_alike_by_how_they_are_made() {
             },
             [true, false],
         ),
-        // Halves of eight features are rows of four.
+        // The halves of eight features are rows of four.
         (
             |net, seed| {
                 let table = twice(net, &[1, 4], seed);
@@ -305,7 +308,7 @@ fn tables_are_alike_by_how_they_are_made() {
             },
             [false; 2],
         ),
-        // The same row twice.
+        // One row, used twice.
         (
             |net, seed| {
                 let row = net.input(noise(&[1, 4], seed));

@@ -1,4 +1,4 @@
-//! Normalisations, against values of ONNX Runtime 1.31.1 where nothing else is said.
+//! Normalizations, against values of ONNX Runtime 1.31.1 unless noted otherwise.
 
 use npukit_graph::op::{
     GroupNormalization, InstanceNormalization, LayerNormalization, LogSoftmax, LpNormalization, Lrn, Norm,
@@ -71,7 +71,8 @@ fn over_neighbouring_channels() {
     let expected = [0.45790642, -0.6659067, 1.0286785, 0.0, 0.15642984, 1.2192115, -0.27843764, 0.9158129];
     agree(lrn.clone(), &[&x4()], &expected);
     assert!(matches!(refuse(Lrn { size: 0, ..lrn }, &[&x4()]), OpError::Attribute { attribute: "size", .. }));
-    // ONNX Runtime takes odd sizes only. By hand: `x / (1 + s / 2)`, `s` of a channel and the next.
+    // ONNX Runtime supports only odd sizes. Computed manually: `x / (1 + s / 2)`, with `s` over a
+    // channel and the next one.
     let even = Lrn { size: 2, alpha: 1.0, beta: 1.0, bias: 1.0 };
     agree(even, &[&f32s(&[4], &[1.0, -2.0, 3.0, 0.0])], &[1.0 / 3.5, -2.0 / 7.5, 3.0 / 5.5, 0.0]);
 }
@@ -116,7 +117,8 @@ fn rotations() {
     assert!(matches!(refuse(rotary(2, true), &[&iota(&[1, 2, 7]), &cos, &sin]), OpError::Multiple { .. }));
 }
 
-/// Deviations far below the mean: their squares are exact, those of the numbers and of the mean are not.
+/// Deviations far below the mean: their squares are exact, unlike the squares of the numbers and of
+/// the mean.
 #[test]
 fn variances_are_of_differences_from_the_mean() {
     let x = [-1.0, 1.0].map(|count| 4096.0 + count / 2048.0);

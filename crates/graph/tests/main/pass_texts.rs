@@ -1,6 +1,7 @@
-//! `tests/passes/graph`: for every pass small graphs before and after it, as text. `NPUKIT_BLESS=1` writes the files.
+//! `tests/passes/graph`: for every pass, small graphs before and after it, as text.
+//! `NPUKIT_BLESS=1` writes the files.
 //!
-//! Each pass has a graph on which it works, and one that only looks alike, which it leaves alone.
+//! Each pass has a graph that it changes, and a similar graph that it leaves unchanged.
 
 #[path = "pass_texts/arithmetic.rs"]
 mod arithmetic;
@@ -25,7 +26,7 @@ struct Example {
     changes: bool,
 }
 
-/// A graph that the pass rewrites; `build` gives its output.
+/// A graph that the pass rewrites; `build` returns its output.
 fn works(title: &'static str, build: impl FnOnce(&mut Net) -> ValueId) -> Example {
     let mut net = Net::default();
     net.graph.name = "example".to_owned();
@@ -33,13 +34,13 @@ fn works(title: &'static str, build: impl FnOnce(&mut Net) -> ValueId) -> Exampl
     Example { title, net: net.giving(output), changes: true }
 }
 
-/// A graph that the pass leaves alone.
+/// A graph that the pass leaves unchanged.
 fn stays(title: &'static str, build: impl FnOnce(&mut Net) -> ValueId) -> Example {
     Example { changes: false, ..works(title, build) }
 }
 
 impl Example {
-    /// The same with more outputs.
+    /// Adds more outputs.
     fn giving_also(mut self, outputs: &[ValueId]) -> Self {
         self.net.graph.outputs.extend(outputs);
         self
@@ -73,7 +74,7 @@ impl Net {
     }
 }
 
-/// The examples of a pass.
+/// Returns the examples of a pass.
 fn examples(pass: &str) -> Vec<Example> {
     match pass {
         "single-precision" => arithmetic::single_precision(),
@@ -104,7 +105,7 @@ fn examples(pass: &str) -> Vec<Example> {
     }
 }
 
-/// A graph as it prints, with the elements of small constants.
+/// The printed graph, with the elements of small constants.
 fn text(graph: &Graph) -> String {
     let elements = |line: &str| {
         let name = line.strip_prefix("  const  ")?.split_once(':')?.0;

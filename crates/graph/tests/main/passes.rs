@@ -1,4 +1,4 @@
-//! Passes keep what a graph computes, and do what they are for.
+//! Passes keep the function of a graph, and have their intended effect.
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Conv, ConvTranspose, Gemm, LeakyRelu, MatMul,
@@ -22,7 +22,7 @@ fn interface(graph: &Graph) -> Vec<(String, Vec<usize>)> {
     values.map(|value| (value.name.clone(), value.info.shape.clone())).collect()
 }
 
-/// Compares two graphs that ought to compute the same.
+/// Compares two graphs that should compute the same function.
 fn assert_same(before: &Graph, after: &Graph, what: &str) {
     after.validate().unwrap_or_else(|error| panic!("{what}: {error}\n{before}\n{after}"));
     assert_eq!(interface(before), interface(after), "{what}");
@@ -50,7 +50,7 @@ proptest! {
         let mut after = before.clone();
         simplify(&mut after).unwrap_or_else(|error| panic!("{error}\n{before}"));
         assert_same(&before, &after, "simplify");
-        // A fixed point: nothing is left to do.
+        // A fixed point: another run changes nothing.
         let text = after.to_string();
         simplify(&mut after).unwrap();
         prop_assert_eq!(text, after.to_string());
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// Builds graphs in a few lines; names are made up.
+/// Builds graphs in a few lines, with generated names.
 struct Sketch(Graph);
 
 impl Sketch {
@@ -96,7 +96,7 @@ impl Sketch {
         self.node(Transpose { perm: vec![0, 3, 1, 2] }, &[x])
     }
 
-    /// A 3x3 convolution from `ci` to `co` channels of the same image size, NCHW to NCHW.
+    /// A 3x3 convolution from `ci` to `co` channels with the same image size, NCHW to NCHW.
     fn conv(&mut self, x: ValueId, ci: usize, co: usize) -> ValueId {
         let (weights, bias) = (self.constant(&[3, 3, ci, co]), self.constant(&[co]));
         let x = self.nhwc(x);
@@ -111,7 +111,7 @@ impl Sketch {
         self.node(BatchNormalization { epsilon: 1e-3 }, &[x, p[0], p[1], p[2], var])
     }
 
-    /// Simplifies and checks that results stay.
+    /// Simplifies and checks that results stay the same.
     fn simplified(mut self, output: ValueId) -> Graph {
         self.0.outputs = vec![output];
         let mut after = self.0.clone();
@@ -158,7 +158,7 @@ fn a_residual_network_keeps_no_transposition_but_that_of_its_input() {
     assert_eq!(graph.shape(gemm.inputs[2]), [10]);
 }
 
-/// A network of nodes that take the result of the one before, and constants of ones.
+/// A network in which each node takes the result of the previous one, and constants of ones.
 fn chain(shape: &[usize], steps: Vec<(Op, Vec<&[usize]>)>) -> Graph {
     let mut graph = Graph::default();
     let info = ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
@@ -181,8 +181,8 @@ fn reshape(shape: &[usize]) -> (Op, Vec<&'static [usize]>) {
     (Reshape { shape: shape.to_vec() }.into(), vec![])
 }
 
-/// Two convolutions of images of 6 channels with something in NCHW between them, and what is
-/// left of it.
+/// Two convolutions of images of 6 channels with NCHW operators in between, and the simplified
+/// graph.
 fn between_convolutions(steps: Vec<(Op, Vec<&'static [usize]>)>) -> (Graph, Graph) {
     let conv = || -> (Op, Vec<&'static [usize]>) { (conv([0; 4]).into(), vec![&[1, 1, 6, 6]]) };
     let steps =
@@ -199,7 +199,7 @@ fn a_channel_shuffle_is_one_transposition() {
     let shuffle = || vec![reshape(&[2, 2, 3, 4, 5]), transpose(&[0, 2, 1, 3, 4]), reshape(&[2, 6, 4, 5])];
     let (before, after) = between_convolutions(shuffle());
     assert_eq!((count(&before, "Transpose"), count(&after, "Transpose")), (3, 1));
-    // Channels that are mixed with rows need a transposition on each side.
+    // Mixing channels with rows needs a transposition on each side.
     let (_, after) =
         between_convolutions(vec![reshape(&[2, 8, 3, 5]), transpose(&[0, 2, 1, 3]), reshape(&[2, 6, 4, 5])]);
     assert_eq!(count(&after, "Transpose"), 3);
@@ -252,7 +252,7 @@ fn a_closing_softmax_stays_last() {
     ] {
         assert_eq!(names(from, axes, to)[1], format!("Softmax {{ axis: {axis}, axis_end: {axis_end} }}"));
     }
-    // The axes do not stay together.
+    // The axes do not stay adjacent.
     assert!(names(&[2, 3, 4], [1, 2], &[6, 4])[0].starts_with("Softmax"));
     assert!(names(&[2, 3, 4], [2, 3], &[3, 8])[0].starts_with("Softmax"));
 }
@@ -279,7 +279,7 @@ fn a_transposition_between_two_values_of_a_region_is_permuted_with_them() {
     let y = sketch.node(Binary { kind: BinaryKind::Sub }, &[y, mirrored]);
     let y = sketch.conv(y, 4, 4);
     let graph = sketch.simplified(y);
-    // The input's, the output's, and rows against columns of NHWC.
+    // One for the input, one for the output, and one that swaps rows and columns of NHWC.
     let perms = graph.nodes.iter().filter_map(|node| match &node.op {
         Op::Transpose(transpose) => Some(transpose.perm.clone()),
         _ => None,
@@ -349,7 +349,7 @@ fn padding_merges_where_that_is_exact() {
     assert_eq!(count(&padded(lowest, false, max()), "Pad"), 0);
     assert_eq!(count(&padded(zeros, true, max()), "Pad"), 0);
     assert_eq!(count(&padded(zeros, false, max()), "Pad"), 1);
-    // A window of one element would see nothing but the padding.
+    // A window of one element would cover only padding.
     let corner = MaxPool { window: Window::plain([1, 1], [1, 1]) };
     assert_eq!(count(&padded(zeros, true, corner), "Pad"), 1);
     assert_eq!(count(&padded(zeros, false, mean()), "Pad"), 0);
@@ -374,7 +374,7 @@ fn an_invalid_graph_is_refused() {
     assert!(matches!(simplify(&mut sketch.0), Err(PassError::Graph(_))));
 }
 
-/// More operators in a row than calls fit on a stack.
+/// More consecutive operators than calls fit on a stack.
 #[test]
 fn deep_graphs_are_simplified() {
     let mut graph = Graph::default();

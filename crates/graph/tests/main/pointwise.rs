@@ -1,4 +1,4 @@
-//! Element-wise operators and Softmax.
+//! Elementwise operators and Softmax.
 
 use npukit_graph::OpError;
 use npukit_graph::op::{Binary, BinaryKind, Cast, Clip, LeakyRelu, Relu, Softmax};

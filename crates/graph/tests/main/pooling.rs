@@ -1,12 +1,12 @@
-//! MaxPool and AveragePool against the definition and by hand.
+//! MaxPool and AveragePool against the definition and against results computed by hand.
 
 use npukit_graph::op::{AveragePool, MaxPool, MaxPoolIndices, Window};
 use proptest::prelude::*;
 
 use crate::support::{distance, f32s, floats, i64s, iota, noise, run};
 
-/// The elements under each window, by the definition, with the number of taps that lie on the
-/// image or its padding.
+/// The elements under each window, by the definition, with the number of taps on the image or its
+/// padding.
 fn windows(window: &Window, data: &[f32], [h, w, c]: [usize; 3]) -> Vec<(Vec<f32>, usize)> {
     let [rows, columns] = window.output([h, w]).unwrap();
     let mut all = Vec::new();
@@ -59,8 +59,8 @@ proptest! {
     }
 }
 
-/// The values of onnx's cases `test_maxpool_with_argmax_2d_precomputed_{pads,strides}`, and the
-/// channels that they lack.
+/// The values of onnx's cases `test_maxpool_with_argmax_2d_precomputed_{pads,strides}`, extended to
+/// several channels.
 #[test]
 fn maxima_lie_where_the_standard_counts_them() {
     let x = iota(&[1, 5, 5, 1]);
@@ -70,7 +70,8 @@ fn maxima_lie_where_the_standard_counts_them() {
     let strided = Window::plain([2, 2], [2, 2]);
     let indices = run(MaxPoolIndices { window: strided, column_major: true }, &[&x]);
     assert_eq!(indices, i64s(&[1, 2, 2, 1], &[6, 16, 8, 18]));
-    // Two images of two channels: the first of equals, and all lower than any other float.
+    // Two images of two channels: equal elements (the first wins), and elements below every
+    // other float.
     let x = f32s(&[2, 1, 2, 2], &[1.0, 2.0, 1.0, 3.0, 4.0, f32::NEG_INFINITY, 5.0, f32::NEG_INFINITY]);
     let window = Window::plain([1, 2], [1, 1]);
     let indices = run(MaxPoolIndices { window, column_major: false }, &[&x]);
@@ -91,7 +92,7 @@ fn a_mean_divides_by_what_it_counts() {
     let mean = |count_include_pad| run(AveragePool { window: window.clone(), count_include_pad }, &[&x]);
     assert_eq!(floats(&mean(false)), [0.0, 1.5, 4.5, 6.0]);
     assert_eq!(floats(&mean(true)), [0.0, 0.75, 2.25, 6.0]);
-    // The window of the second column hangs one column over: only its left half counts.
+    // The window of the second column extends one column too far: only its left half is used.
     let window = Window { ceil_mode: true, ..Window::plain([1, 2], [1, 2]) };
     let row = f32s(&[1, 1, 3, 1], &[1.0, 3.0, 8.0]);
     assert_eq!(floats(&run(AveragePool { window, count_include_pad: true }, &[&row])), [2.0, 8.0]);

@@ -1,4 +1,4 @@
-//! Scales that models state, and what becomes of them.
+//! Scales that models specify, and their effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,8 @@ fn integers(shape: &[usize], values: &[i32], element: ElementType) -> Tensor {
     Tensor::new(shape.to_vec(), TensorData::I32(values.to_vec())).unwrap().with_element(element).unwrap()
 }
 
-/// What a QuantizeLinear with these operands says, and the DequantizeLinear after it.
+/// Returns the parameters of a QuantizeLinear with these operands, and of the DequantizeLinear
+/// after it.
 fn said(to: ElementType, scales: Option<&[f32]>, zeros: Option<&[i32]>) -> [Option<QdqScales>; 2] {
     let mut net = Net::default();
     let x = net.input(noise(&[2, 2], 1));
@@ -64,7 +65,7 @@ fn operators_say_what_integers_stand_for() {
             && !of([0.25, 2.0], [0; 2]).is_uniform()
             && of([2.0; 2], [1; 2]).is_uniform()
     );
-    // Scales that say nothing: of no value, of no size, of no number, small floats.
+    // Invalid scales: none, zero, negative or not a number, and narrow floats.
     assert_eq!(both(said(U8, None, None)), None);
     for scales in [[0.0, 1.0], [-1.0, 1.0], [1.0, f32::INFINITY], [f32::NAN, f32::NAN]] {
         assert_eq!(both(said(U8, Some(&scales), None)), None, "{scales:?}");
@@ -95,14 +96,14 @@ fn what_takes_a_place_takes_its_scale() {
     graph.state_results(&Unary { kind: UnaryKind::Neg }.into(), &[y], &[other]);
     assert_eq!(graph.scales.keys().copied().collect::<Vec<_>>(), [y, turned]);
     assert!(graph.scales[&y].is_alike(&stated(I8, 0.5, 0)) && graph.scales[&y] == graph.scales[&turned]);
-    // What is known of a value itself goes before.
+    // Parameters of the value itself take precedence.
     graph.scales.insert(other, stated(U8, 1.0, 7));
     graph.state_alike(y, other);
     graph.state_alike(y, spare);
     assert_eq!((graph.scales[&other].element, graph.scales[&spare].element), (U8, I8));
 }
 
-/// Scales that differ along an axis are kept in mind, but their operators stay.
+/// Scales that differ along an axis are recorded, but their operators stay.
 #[test]
 fn scales_by_channel_stay() {
     let mut net = Net::default();
@@ -130,8 +131,9 @@ fn product() -> (Graph, [ValueId; 4]) {
 }
 
 proptest! {
-    /// The largest fraction length with which every integer of the model has a neighbour within half a step, or the
-    /// model's own where that is less; by looking at all integers and all lengths.
+    /// The largest fraction length with which every integer of the model is within half a step of
+    /// an integer, or the model's own if that is smaller. Found by trying all integers and all
+    /// lengths.
     #[test]
     fn fractions_hold_all_integers(
         element in prop::sample::select(vec![U8, I8]),
@@ -170,7 +172,7 @@ fn constants_are_held_by_their_elements() {
     graph.scales.insert(w, stated(I8, 1.0 / 1024.0, 0));
     assert_eq!(fraction(&graph, w), Some(6));
     assert_eq!(fraction(&graph, x), None);
-    // Sixteen bits of a model reach further than 127 and a half of eight.
+    // Sixteen bits of the model exceed 127 and a half of eight bits.
     graph.scales.insert(x, stated(I16, 1.0 / 256.0, 0));
     assert_eq!(fraction(&graph, x), Some(-1));
 }
@@ -204,7 +206,7 @@ fn other_scales_than_the_models_are_told_of() {
     seen.observe(&graph, &[f32s(&[1, 1, 1, 1], &[0.9])]).unwrap();
     let of = stated_fractions(&graph, &scheme);
     let found = restated(&graph, &quantise(&graph, &seen, &scheme, Method::MinMax, &of));
-    // `x` keeps 2^-2; the product's 255 halves take steps of one.
+    // `x` keeps 2^-2; the product's 255 halves need steps of one.
     let text: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(
         text,

@@ -1,4 +1,5 @@
-//! Fraction lengths: which values share one, what shifts reach, and what the rounded network computes.
+//! Fraction lengths: values that share one, the range of shifts, and results of the rounded
+//! network.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ fn quantised(graph: &Graph, scheme: &Scheme, stated: &BTreeMap<ValueId, i32>) ->
     quantise(graph, &seen, scheme, Method::MinMax, stated)
 }
 
-/// Fraction lengths of values of a graph, which has to be valid.
+/// Returns fraction lengths of values of a graph, after validating the graph.
 fn fractions(graph: &Graph, quantisation: &Quantisation, ids: &[ValueId]) -> Vec<i32> {
     graph.validate().unwrap();
     ids.iter().map(|&id| quantisation.fraction(id).unwrap()).collect()
@@ -49,9 +50,9 @@ fn what_is_added_shares_one() {
     let sum = graph.add_node("sum", add.into(), vec![small, large], &["sum"]).unwrap()[0];
     graph.outputs = vec![sum];
     let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
-    // Up to 9.09; the input, which takes no part, up to 0.9.
+    // Up to 9.09; the separate input up to 0.9.
     assert_eq!(fractions(&graph, &found, &[x, small, large, sum]), [7, 3, 3, 3]);
-    // Of several that are stated the least holds all.
+    // Of several specified lengths, the smallest is used.
     let found = quantised(&graph, &Scheme::default(), &BTreeMap::from([(small, 6), (sum, 2)]));
     assert_eq!(fractions(&graph, &found, &[x, small, large, sum]), [7, 2, 2, 2]);
 }
@@ -69,7 +70,7 @@ fn what_is_joined_rectified_or_pooled_shares_one() {
     assert_eq!(fractions(&graph, &found, &[x, large, relu, pool, all]), [3; 5]);
 }
 
-/// Means and negations have fraction lengths of their own, as lengths and extremes do not.
+/// Means and negations have separate fraction lengths; lengths and extremes share the operand's.
 #[test]
 fn what_is_computed_anew_shares_none() {
     let reduce = |kind| Op::from(Reduce { kind, axes: vec![2], keep_dims: true });
@@ -87,7 +88,7 @@ fn what_is_computed_anew_shares_none() {
     ] {
         let (mut graph, x) = image();
         graph.outputs = graph.add_node("y", op.clone(), vec![x], &["y"]).unwrap();
-        // A fraction length that nothing but the other one's can be the reason of.
+        // The fraction length can only come from the other value.
         let found = quantised(&graph, &Scheme::default(), &BTreeMap::from([(x, -9)]));
         assert_eq!(found.fraction(graph.outputs[0]) == Some(-9), shared, "{op}");
     }
@@ -107,7 +108,8 @@ fn slopes_are_weights_and_addends_are_values() {
     assert_eq!(fractions(&graph, &found, &[slope, x, y, addend, graph.outputs[0]]), [8, 0, 0, 0, 0]);
 }
 
-/// What only rectifiers and maximum pooling read saturates as they do; all else is told of, once, where it is made.
+/// Values that only rectifiers and maximum pooling read saturate as those do. All others are
+/// reported once, where they are produced.
 #[test]
 fn what_is_hidden_is_not_shown() {
     let (mut graph, x) = image();
@@ -132,14 +134,14 @@ fn what_is_hidden_is_not_shown() {
     let unread = graph.add_node("unread", neg.into(), vec![z], &["unread"]).unwrap()[0];
     graph.outputs = vec![z, sum];
     let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
-    // `abs` and `relu` have such readers alone, `pooled` another one, `sum` is given out.
+    // `abs` and `relu` have only such readers, `pooled` has another one, `sum` is an output.
     assert_eq!(shown(&graph, &found), [x, pooled, both, sum, last, constant, y, z, unread]);
     let mut less = Quantisation::new(Scheme::default());
     less.set(both, Kind::Activation, 3);
     assert_eq!(shown(&graph, &less), [both]);
 }
 
-/// Saturation of a hidden value is none.
+/// Saturation of a hidden value has no effect.
 #[test]
 fn hidden_values_do_not_count() {
     for given_out in [false, true] {
@@ -156,12 +158,12 @@ fn hidden_values_do_not_count() {
             graph.outputs.push(negative);
         }
         let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
-        // From -17 to 1, of which the rectifier leaves 1.
+        // From -17 to 1, of which the rectifier keeps 1.
         assert_eq!(fractions(&graph, &found, &[negative, relu]), if given_out { [2; 2] } else { [6; 2] });
     }
 }
 
-/// A constant that is a weight in one place and a bias in another reaches as a bias does where it is one.
+/// A constant that is a weight in one place and a bias in another follows the rules of a bias.
 #[test]
 fn a_bias_is_a_bias_whatever_else_it_is() {
     let (mut graph, x) = image();
@@ -183,7 +185,8 @@ fn a_bias_is_a_bias_whatever_else_it_is() {
 }
 
 proptest! {
-    /// Weights and biases give way where shifts do not reach, whatever the magnitudes.
+    /// The fraction lengths of weights and biases change if shifts are out of range, for any
+    /// magnitudes.
     #[test]
     fn shifts_are_legal(x in -20i32..20, w in -20i32..20, bias in -20i32..20, y in -20i32..20, most in 0i32..6) {
         let (mut graph, input) = image();
@@ -213,7 +216,7 @@ fn constants_inputs_and_results_are_rounded() {
     quantisation.set(x, Kind::Activation, 1);
     quantisation.set(w, Kind::Weight, 2);
     quantisation.set(graph.outputs[0], Kind::Activation, 0);
-    // 0.3 and 100 are 0.5 and, the largest, 63.5; 0.4 and -1.1 are 0.5 and -1: -63.25.
+    // 0.3 and 100 become 0.5 and 63.5 (the maximum); 0.4 and -1.1 become 0.5 and -1: -63.25.
     let found = simulate(&graph, &quantisation, &[f32s(&[1, 2], &[0.3, 100.0])]).unwrap();
     assert_eq!(floats(&found[0]), [-63.0]);
 }

@@ -1,5 +1,5 @@
-//! Random graphs of the kind importers make: NCHW all over, with a transposition before and after
-//! every operator that wants NHWC.
+//! Random graphs as importers produce them: NCHW everywhere, with a transposition before and after
+//! every operator that needs NHWC.
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Compare, CompareKind, Concat, Conv,
@@ -22,7 +22,7 @@ pub struct Builder {
     count: usize,
 }
 
-/// A graph of about as many layers as there are choices for.
+/// A graph with about one layer per choice.
 pub fn random_graph(choices: Vec<u32>) -> Graph {
     let mut builder =
         Builder { graph: Graph::default(), choices: choices.into_iter(), images: Vec::new(), count: 0 };
@@ -98,7 +98,7 @@ impl Builder {
         self.node(Transpose { perm: vec![0, 3, 1, 2] }, &[x])
     }
 
-    /// An operator that wants NHWC, as an importer wraps it.
+    /// An operator that needs NHWC, as an importer wraps it.
     fn wrapped(&mut self, op: impl Into<Op>, x: ValueId, others: &[ValueId]) -> ValueId {
         let x = self.nhwc(x);
         let y = self.node(op, &[&[x], others].concat());
@@ -169,7 +169,7 @@ impl Builder {
         self.node(PRelu, &[x, slope])
     }
 
-    /// The value or a constant, by comparison with another.
+    /// The value or a constant, selected by a comparison with another.
     fn choice(&mut self, x: ValueId) -> ValueId {
         let [_, c, h, w] = self.shape(x);
         let (bound, other) = (self.random(&[c, 1, 1]), self.random(&[h, w]));
@@ -179,7 +179,7 @@ impl Builder {
         self.node(Where, &[greater, extreme, other])
     }
 
-    /// Takes the mean over some axes off.
+    /// Subtracts the mean over some axes.
     fn centred(&mut self, x: ValueId) -> ValueId {
         let axes = [vec![1], vec![2, 3], vec![1, 3], vec![0, 1, 2, 3]][self.next(4)].clone();
         let mean = self.node(Reduce { kind: ReduceKind::Mean, axes, keep_dims: true }, &[x]);
@@ -232,7 +232,7 @@ impl Builder {
             PadMode::Reflect,
         ];
         let mode = modes[self.next(if h > 1 && w > 1 { 5 } else { 1 })];
-        // Infinities stay inside a maximum; padding by zeros may follow a rectifier.
+        // Infinities do not leave a maximum; zero padding may follow a rectifier.
         let x = if self.next(2) == 0 { self.node(Relu, &[x]) } else { x };
         let room = |size: usize| if size > 1 { 2 } else { 1 };
         let rows = [self.next(room(h)) as isize, self.next(room(h)) as isize];
@@ -248,8 +248,8 @@ impl Builder {
         }
     }
 
-    /// Adds the mirror image across the diagonal, so that a transposition lies between operators
-    /// that work in any order of axes.
+    /// Adds the mirror image across the diagonal, so that there is a transposition between
+    /// operators that work in any order of axes.
     fn symmetric(&mut self, x: ValueId) -> ValueId {
         let [_, _, h, w] = self.shape(x);
         if h != w {
@@ -319,7 +319,7 @@ impl Builder {
         self.wrapped(Resize { size: [2 * h, w], scales: [2.0, 1.0], mode, coordinates }, x, &[])
     }
 
-    /// Scales channels by what they are on average.
+    /// Scales channels by their mean.
     fn gate(&mut self, x: ValueId) -> ValueId {
         let [_, _, h, w] = self.shape(x);
         let window = Window::plain([h, w], [1, 1]);
@@ -336,7 +336,7 @@ impl Builder {
         self.node(Reshape { shape: vec![n, c, w, h] }, &[turned])
     }
 
-    /// Flattens and multiplies, one way or another.
+    /// Flattens and multiplies in one of several ways.
     fn head(&mut self, x: ValueId) -> ValueId {
         let [n, c, h, w] = self.shape(x);
         let k = c * h * w;

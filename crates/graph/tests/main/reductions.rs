@@ -1,5 +1,5 @@
-//! Reductions and positions of extremes, against values of ONNX Runtime 1.31.1 (a model of one node
-//! each; opset 12, ReduceSum 22, ArgMax and ArgMin 13).
+//! Reductions and positions of extremes, against values of ONNX Runtime 1.31.1 (one model per node;
+//! opset 12, ReduceSum 22, ArgMax and ArgMin 13).
 
 use npukit_graph::op::{ArgMax, Reduce, ReduceKind};
 use npukit_graph::{Op, OpError, Operator};
@@ -44,7 +44,7 @@ fn reductions_are_those_of_onnx_runtime() {
     assert!(distance(&sums, &f32s(&[1, 2], &[1.7917595, 1.704748])) <= 1e-6);
 }
 
-/// The standard's values for nothing to reduce, and for no axes.
+/// The standard's values for empty operands, and for no axes.
 #[test]
 fn nothing_to_reduce() {
     let none = f32s(&[2, 0], &[]);

@@ -1,4 +1,5 @@
-//! Rescaling changes no result, and makes things fit; rounding stays within its bounds; parts of graphs.
+//! Rescaling keeps results and makes values fit; rounding errors stay within their bounds; parts of
+//! graphs.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ fn rescaled(graph: &Graph, sample: &[Tensor], limits: &Limits) -> Option<Rescale
     rescale(graph, &ranges, limits).unwrap()
 }
 
-/// Bit patterns, all NaNs being one.
+/// Bit patterns, with all NaN equal.
 fn bits(tensor: &Tensor) -> Vec<u32> {
     floats(tensor).iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
 }
@@ -36,15 +37,15 @@ fn has_gates(graph: &Graph) -> bool {
     graph.nodes.iter().any(|node| is_gate(&node.op))
 }
 
-/// Whether all elements are within a few roundings of the largest.
+/// Whether all differences are within a few roundings of the largest element.
 fn are_near(a: &Tensor, b: &Tensor) -> bool {
     let most = floats(a).iter().fold(0f32, |most, x| most.max(x.abs()));
     let near = |(a, b): (&f32, &f32)| a == b || (a - b).abs() <= 1e-5 * most;
     floats(a).iter().zip(floats(b)).all(near)
 }
 
-/// Whether a rescaled graph gives the same where its inputs and outputs are multiplied for it, and where the
-/// multiplications are put back.
+/// Checks that a rescaled graph computes the same if the caller scales its inputs and outputs, and
+/// if the multiplications are inserted again.
 fn same_at_the_border(found: &Rescaled, inputs: &[Tensor]) -> Result<(), String> {
     let expected = by_name(&found.graph, inputs);
     let border = Border::take_off(&found.graph, &found.scales);
@@ -115,7 +116,7 @@ proptest! {
             let before = evaluate(&graph, &inputs).unwrap();
             let after = evaluate(&found.graph, &inputs).unwrap();
             for (before, after) in before.iter().zip(&after) {
-                // Half a HardSwish is another sum of roundings than a whole one.
+                // Half a HardSwish rounds differently from a whole one.
                 prop_assert!(bits(before) == bits(after) || (has_gates(&graph) && are_near(before, after)));
             }
             prop_assert!(ports || found.scales.is_empty());
@@ -137,7 +138,7 @@ proptest! {
         let sample = inputs(&graph, 3);
         let bounds = rounding_bounds(&graph, &sample, step).unwrap();
         let exact = evaluate(&graph, &sample).unwrap();
-        // Weights and addends of products are what a machine stores; a divisor it does not.
+        // A machine stores weights and addends of products, but not a divisor.
         let mut rounded = graph.clone();
         for node in &graph.nodes {
             if matches!(node.op, Op::BatchNormalization(_)) {
@@ -160,7 +161,7 @@ proptest! {
     }
 }
 
-/// A convolution by 1, whose weights are `weights` and whose addends are `bias`.
+/// A convolution by 1, with weights `weights` and addends `bias`.
 fn conv(graph: &mut Graph, x: ValueId, weights: f32, bias: f32, name: &str) -> ValueId {
     let weights = graph.add_constant(format!("{name}_w"), f32s(&[1, 1, 1, 1], &[weights]));
     let bias = graph.add_constant(format!("{name}_b"), f32s(&[1], &[bias]));
@@ -185,7 +186,7 @@ fn weights_alone_carry_the_scale_through_a_chain() {
     let b = conv(&mut graph, r, 0.01, 0.5, "b");
     graph.outputs = vec![b];
     let found = rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[9.0, -9.0, 1.0, 0.0])], &FP16BP8).unwrap();
-    // 903 needs three bits beyond 128; the last convolution gives them back.
+    // 903 needs three bits beyond 128; the last convolution removes them.
     assert_eq!((exponent(&found, "a"), exponent(&found, "r"), exponent(&found, "b")), (3, 3, 0));
     assert_eq!(found.graph.nodes.len(), 3, "no node is added");
     let weights = |node: usize, operand: usize| {
@@ -204,9 +205,9 @@ fn weights_that_would_not_fit_hand_the_scale_on() {
     let c = conv(&mut graph, b, 0.001, 0.0, "c");
     graph.outputs = vec![c];
     let found = rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[9.0, 0.0, 0.0, 0.0])], &FP16BP8).unwrap();
-    // 54000 asks for nine bits at `b`.
+    // 54000 needs nine bits at `b`.
     assert_eq!((exponent(&found, "a"), exponent(&found, "b"), exponent(&found, "c")), (3, 9, 0));
-    // Weights beyond the format saturate at any range of values.
+    // Weights beyond the format saturate for any range of values.
     let mut graph = Graph::default();
     let x = image(&mut graph);
     let a = conv(&mut graph, x, 1000.0, 0.0, "a");
@@ -247,11 +248,11 @@ fn what_fits_stays() {
     let x = image(&mut graph);
     let b = conv(&mut graph, x, 1.0, 0.0, "b");
     graph.outputs = vec![b];
-    // An output alone that does not fit cannot be helped.
+    // If only an output does not fit, scaling does not help.
     assert!(rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[900.0; 4])], &FP16BP8).is_none());
 }
 
-/// Weights of 0.01 in a format of steps of 1/256 take two bits of sixteen.
+/// Weights of 0.01 in a format with steps of 1/256 use two of sixteen bits.
 #[test]
 fn what_is_small_fills_the_format() {
     let mut graph = Graph::default();
@@ -261,10 +262,11 @@ fn what_is_small_fills_the_format() {
     let b = conv(&mut graph, r, 0.01, 0.0, "b");
     graph.outputs = vec![b];
     let sample = f32s(&[1, 2, 2, 1], &[1.0, -0.5, 0.25, 0.0]);
-    assert!(rescaled(&graph, std::slice::from_ref(&sample), &FP16BP8).is_none(), "all of it fits");
+    assert!(rescaled(&graph, std::slice::from_ref(&sample), &FP16BP8).is_none(), "everything fits");
     let filled = Limits { fill: true, margin: 1.25, ..FP16BP8 };
     let found = rescaled(&graph, std::slice::from_ref(&sample), &filled).unwrap();
-    // 0.011 times 2^13 is 90; 0.00011 times 2^19 would be 58, and the weights allow all of it.
+    // 0.011 times 2^13 is 90; 0.00011 times 2^19 would be 58, and the weights allow the full
+    // factor.
     assert_eq!((exponent(&found, "a"), exponent(&found, "r")), (-13, -13));
     let weights: Vec<f32> = found
         .graph
@@ -279,7 +281,8 @@ fn what_is_small_fills_the_format() {
     assert_eq!(bits(&before[0]), bits(&after[0]));
 }
 
-/// Operands of 90 beside weights of 1.28, as they are for results that fill the format: three bits go from one to the other.
+/// Operands of 90 next to weights of 1.28, for results that fill the format: three bits move from
+/// the operands to the weights.
 #[test]
 fn operands_lend_bits_to_weights() {
     let mut graph = Graph::default();
@@ -298,7 +301,8 @@ fn operands_lend_bits_to_weights() {
     assert_eq!(bits(&before[0]), bits(&after[0]));
 }
 
-/// A mean of four that is 50 adds up to 200, which a format up to 128 does not hold; a mean of one adds nothing.
+/// A mean of 50 over four elements has a sum of 200, which a format up to 128 does not hold; a mean
+/// of one element has no sum.
 #[test]
 fn what_a_mean_adds_fits() {
     for (side, addends, expected) in [(2, 1, 0), (2, 8, 1), (2, 2, 0), (1, 8, 0)] {
@@ -352,10 +356,10 @@ fn an_end_that_fits_at_no_scale_takes_no_bits() {
     };
     assert_eq!(ends(1e4), Vec::<String>::new(), "8100 fits");
     assert_eq!(ends(128.0), ["boxes", "all"]);
-    assert_eq!(ends(0.5), Vec::<String>::new(), "what they are made of is too large as well");
+    assert_eq!(ends(0.5), Vec::<String>::new(), "the operands are too large as well");
     let limits = Limits { functions: true, ..FP16BP8 };
     let found = rescaled(&graph, std::slice::from_ref(&sample), &limits).unwrap();
-    // 8100 over 2^6 would fit, and leaves the scores their scale.
+    // 8100 over 2^6 would fit; the scores keep their scale.
     assert_eq!(["boxes", "scores", "all"].map(|name| exponent(&found, name)), [6, 0, 0]);
 }
 
@@ -373,7 +377,7 @@ fn functions_that_are_tables_have_scales_of_their_own() {
     let found = rescaled(&graph, std::slice::from_ref(&sample), &limits).unwrap();
     // 900 over 2^3 fits; a Sigmoid of 1 fills the format with 2^6, and so does its square.
     assert_eq!(["a", "s", "m"].map(|name| exponent(&found, name)), [3, -6, -6]);
-    // The function itself takes and gives real values, which nothing else reads.
+    // The function itself takes and returns unscaled values, which have no other readers.
     assert_eq!(["a/real", "s/real"].map(|name| exponent(&found, name)), [0, 0]);
     let [before, after] =
         [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
@@ -396,7 +400,7 @@ fn gates_take_values_that_do_not_fit() {
     let sample = f32s(&[1, 2, 2, 1], &[9.0, 0.01, -0.02, 0.0]);
     let found = rescaled(&graph, std::slice::from_ref(&sample), &FP16BP8).unwrap();
     assert_eq!(["a", "s", "g", "m"].map(|name| exponent(&found, name)), [3, 3, 0, 3]);
-    // No value is taken back to where it does not fit.
+    // No value is unscaled where it does not fit.
     let mut ranges = Ranges::new(&found.graph);
     ranges.observe(&found.graph, std::slice::from_ref(&sample)).unwrap();
     let values = (0..found.graph.values.len() as u32).map(ValueId);
@@ -445,7 +449,7 @@ fn channels_become_alike() {
         assert_eq!(bits(&before[0]), bits(&after[0]), "depthwise: {depthwise}");
         assert!(equalise(&found).unwrap().is_none(), "once is enough");
     }
-    // What others read as well, or reads the scale, stays.
+    // Values with other readers, or readers that depend on the scale, stay.
     let mut seen = uneven(false);
     seen.outputs.push(seen.find_value("r").unwrap());
     assert!(equalise(&seen).unwrap().is_none());
@@ -468,7 +472,7 @@ fn a_part_computes_what_the_whole_does() {
     assert_eq!(&found[0], &**all[c.0 as usize].as_ref().unwrap());
 }
 
-/// An input of bytes and an output of thousands, which fit at no scale of their own.
+/// An input of bytes and an output of thousands, which fit at no scale.
 #[test]
 fn inputs_and_outputs_are_scaled_by_the_host() {
     let mut graph = Graph::default();
@@ -477,7 +481,7 @@ fn inputs_and_outputs_are_scaled_by_the_host() {
     let y = node(&mut graph, npukit_graph::op::MatMul, &[x, weights], "y");
     graph.outputs = vec![y];
     let sample = [f32s(&[1, 4], &[255.0, 128.0, 7.0, 200.0])];
-    assert!(rescaled(&graph, &sample, &FP16BP8).is_none(), "both are as they are");
+    assert!(rescaled(&graph, &sample, &FP16BP8).is_none(), "both are unchanged");
     let limits = Limits { ports: true, ..FP16BP8 };
     let found = rescaled(&graph, &sample, &limits).unwrap();
     assert_eq!(found.scales, [("x".to_owned(), 1), ("y".to_owned(), 4)].into());
@@ -485,7 +489,7 @@ fn inputs_and_outputs_are_scaled_by_the_host() {
     assert_eq!((border.graph.nodes.len(), &border.scales), (1, &found.scales));
     assert_eq!(border.renamed, [("y".to_owned(), "y/2^4".to_owned())].into());
     same_at_the_border(&found, &sample).unwrap();
-    // Where the inner value is given, too, there is one of it.
+    // If the inner value is also an output, it is stored once.
     let mut both = found.clone();
     both.graph.outputs.push(both.graph.find_value("y/2^4").unwrap());
     let border = Border::take_off(&both.graph, &both.scales);
@@ -493,7 +497,7 @@ fn inputs_and_outputs_are_scaled_by_the_host() {
     same_at_the_border(&both, &sample).unwrap();
 }
 
-/// What the host computes is real for it, and has a scale for the machine.
+/// Results of the host are unscaled on the host, and scaled for the machine.
 #[test]
 fn results_of_the_host_are_scaled_on_their_way() {
     let mut graph = Graph::default();
@@ -510,12 +514,12 @@ fn results_of_the_host_are_scaled_on_their_way() {
     let found = rescale_beside(&graph, &ranges, &limits, &|node| node.name == "hosted").unwrap().unwrap();
     assert_eq!(found.scales["hosted"], 2);
     let inputs = &found.graph.node(found.graph.find_node("hosted").unwrap()).inputs;
-    assert_eq!(found.graph.value(inputs[0]).name, "x", "the host reads what it is given");
+    assert_eq!(found.graph.value(inputs[0]).name, "x", "the host reads the unscaled input");
     let (before, after) = (evaluate(&graph, &sample).unwrap(), evaluate(&found.graph, &sample).unwrap());
     assert_eq!(before, after);
 }
 
-/// Integers state what they stand for: no sample is needed.
+/// Quantized integers imply ranges: no sample is needed.
 #[test]
 fn ranges_that_a_model_states_are_known() {
     let mut graph = Graph::default();

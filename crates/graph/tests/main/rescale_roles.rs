@@ -1,5 +1,5 @@
-//! Powers of two between layers, operator by operator: which exponent a value gets, and that it holds what it held
-//! before, divided by that power.
+//! Powers of two between layers, operator by operator: the exponent of each value, and that it is
+//! the former value divided by that power.
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Gather, Gemm,
@@ -25,7 +25,7 @@ fn exponent(net: &Net, found: &Rescaled, id: ValueId) -> i32 {
     found.exponents.iter().find(|(value, _)| value == name).map_or(0, |(_, exponent)| *exponent)
 }
 
-/// What has a name in both graphs is the same number, divided by the power that is told of.
+/// Values with the same name in both graphs must be equal up to their power of two.
 fn judge(net: &Net, found: &Rescaled) {
     let [before, after] = [&net.graph, &found.graph].map(|graph| evaluate_all(graph, &net.inputs).unwrap());
     for (id, value) in (0..).map(ValueId).zip(&net.graph.values) {
@@ -41,19 +41,20 @@ fn judge(net: &Net, found: &Rescaled) {
     }
 }
 
-/// `x` times a number, in a node of its own.
+/// `x` times a number, in a separate node.
 fn times(net: &mut Net, x: ValueId, number: f32) -> ValueId {
     let number = net.constant(f32s(&[], &[number]));
     net.node(Binary { kind: BinaryKind::Mul }, &[x, number])
 }
 
-/// `op` of an image of up to 900 and `others`: the exponent of its result, and how many nodes it takes to make it.
+/// `op` on an image of up to 900 and `others`: returns the exponent of its result, and the number
+/// of nodes.
 fn behind_large(op: Op, others: &[Tensor]) -> (i32, usize) {
     let mut net = Net::default();
     let x = net.input(f32s(&[1, 2, 2, 1], &[9.0, 0.125, -0.25, 0.0]));
     let large = times(&mut net, x, 100.0);
     let others: Vec<ValueId> = others.iter().map(|tensor| net.constant(tensor.clone())).collect();
-    // A condition comes first.
+    // A condition is the first operand.
     let inputs =
         if op == Where.into() { vec![others[0], large, large] } else { [vec![large], others].concat() };
     let y = net.node(op, &inputs);
@@ -112,7 +113,7 @@ fn what_does_not_gets_real_values() {
     ];
     for op in real {
         let (exponent, added) = behind_large(op.clone(), &[]);
-        // The logarithm of the sum is as large as its largest.
+        // The logarithm of the sum is about as large as the largest element.
         assert_eq!((exponent, added), (0, 1), "{op}");
     }
     // A slope that is not a constant.
@@ -126,7 +127,8 @@ fn what_does_not_gets_real_values() {
     assert_eq!((exponent(&net, &found, large), exponent(&net, &found, y)), (3, 0));
 }
 
-/// The exponent of an operator's result that only its constants are the reason of: `x` is what makes the result small.
+/// Returns the exponent of an operator's result that is due only to its constants: `x` makes the
+/// result small.
 fn of_constants(x: &[f32], op: impl Into<Op>, constants: &[(&[usize], &[f32])], place: usize) -> Option<i32> {
     let mut net = Net::default();
     let x = net.input(f32s(&[1, x.len()], x));
@@ -159,7 +161,7 @@ fn constants_ask_for_exponents() {
         assert_eq!(of_constants(&small, gemm(4.0, 1.0), &[(one, &[100.0])], place), Some(2));
         assert_eq!(of_constants(&small, gemm(0.25, 1.0), &[(one, &[100.0])], place), None);
         assert_eq!(of_constants(&small, gemm(0.25, 1.0), &[(one, &[500.0])], place), Some(2));
-        // 4 times 100 times -1 and 4 times 100 are nothing together.
+        // 4 times 100 times -1 and 4 times 100 cancel.
         let both: [(&[usize], &[f32]); 2] = [(one, &[100.0]), (&[1], &[100.0])];
         assert_eq!(of_constants(&[-4.0], gemm(1.0, 4.0), &both, place), Some(2));
         let both: [(&[usize], &[f32]); 2] = [(one, &[100.0]), (&[1], &[600.0])];
@@ -175,7 +177,7 @@ fn constants_ask_for_exponents() {
     assert_eq!(of_constants(&[1000.0], norm, &constants, 0), Some(3));
 }
 
-/// `a` and `b` are large where the other is nothing.
+/// `a` and `b`, each large where the other is zero.
 fn two_large(net: &mut Net) -> [ValueId; 2] {
     [[9.0, 0.0], [0.0, 9.0]].map(|data| {
         let x = net.input(f32s(&[1, 2], &data));
@@ -194,7 +196,8 @@ fn products_have_the_sum_of_their_operands_exponents() {
     assert_eq!([a, b, m].map(|id| exponent(&net, &found, id)), [3, 3, 6]);
     assert_eq!(found.graph.nodes.len(), net.graph.nodes.len());
 
-    // In a sum with something larger, an operand makes up for the rest; for more than four bits both do.
+    // In a sum with a larger value, one operand takes the difference; both do for more than four
+    // bits.
     for (factor, exponents, multiplications) in [(100.0, 10, 1), (200.0, 11, 2)] {
         let mut net = Net::default();
         let [a, b] = two_large(&mut net);
@@ -209,7 +212,8 @@ fn products_have_the_sum_of_their_operands_exponents() {
     }
 }
 
-/// Where the product is added to its own operand, its exponent cannot be the sum; all else fits nevertheless.
+/// If a product is added to its own operand, its exponent cannot be the sum; all other values still
+/// fit.
 #[test]
 fn a_product_beside_its_operand_is_taken_back() {
     let mut net = Net::default();
@@ -227,7 +231,7 @@ fn a_product_beside_its_operand_is_taken_back() {
     assert_eq!(found.graph.nodes.len(), net.graph.nodes.len() + 1);
 }
 
-/// Operators with operands that are not constants where constants are wanted take real values.
+/// Operators with computed operands instead of the required constants take unscaled values.
 #[test]
 fn what_would_have_to_change_must_be_constant() {
     let plain = || Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group: 1 };
@@ -253,7 +257,7 @@ fn what_would_have_to_change_must_be_constant() {
     assert_eq!((exponent(&net, &found, large), exponent(&net, &found, y)), (3, 0));
 }
 
-/// A value of up to `most`: its exponent.
+/// Returns the exponent of a value of up to `most`.
 fn of_range(most: f32, limits: &Limits) -> Option<i32> {
     let mut net = Net::default();
     let x = net.input(f32s(&[1, 1], &[1.0]));
@@ -270,7 +274,7 @@ fn exponents_are_the_smallest_that_fit() {
     assert_eq!((of_range(30.0, &margin(4.0)), of_range(30.0, &margin(5.0))), (None, Some(1)));
     assert_eq!(of_range(2f32.powi(36), &FP16BP8), Some(30));
     assert_eq!(of_range(2f32.powi(37), &FP16BP8), None, "beyond reason");
-    // To fill the format by one bit is not worth a change.
+    // Filling the format by one more bit is not worth a change.
     let fill = Limits { fill: true, ..FP16BP8 };
     assert_eq!((of_range(60.0, &fill), of_range(30.0, &fill)), (Some(0), Some(-2)));
 }

@@ -1,4 +1,4 @@
-//! Resize by hand, following the formulas of the ONNX standard.
+//! Resize against results computed by hand with the formulas of the ONNX standard.
 
 use npukit_graph::op::{Coordinates, Crop, NearestMode, Resize, ResizeMode};
 use npukit_graph::{Op, Operator};
@@ -50,7 +50,7 @@ fn both_axes_and_channels() {
 
 #[test]
 fn tensorflows_coordinates() {
-    // ResizeNearestNeighbor with half_pixel_centers takes the element under the centre.
+    // ResizeNearestNeighbor with half_pixel_centers takes the element under the center.
     let nearest = ResizeMode::Nearest(NearestMode::Floor);
     let x: Vec<f32> = (0..5u8).map(f32::from).collect();
     assert_eq!(row(3, 0.6, nearest, Coordinates::TfHalfPixelForNn, &x), [0.0, 2.0, 4.0]);
@@ -75,7 +75,7 @@ fn half_pixels_stay_symmetric() {
     close(symmetric(5, 2.94, &[1.0, 2.0]), &[1.0, 1.159_864, 1.5, 1.840_136, 2.0]);
 }
 
-/// Weights fall to 0 at a distance of 2; beyond the border stands the border's element.
+/// Weights fall to 0 at a distance of 2; beyond the border, elements take the border's value.
 #[test]
 fn antialiasing_widens_the_samples_when_shrinking() {
     let mode = ResizeMode::LinearAntialiased;
@@ -89,8 +89,8 @@ fn antialiasing_widens_the_samples_when_shrinking() {
     assert!(refuse(endless, &[&iota(&[1, 1, 4, 1])]).to_string().contains("scales"));
 }
 
-/// Each sample is the mean of all elements there would be, weighted by a triangle around its coordinate; elements
-/// without weight are not named.
+/// Each sample is the weighted mean of all elements, with a triangular weight around its
+/// coordinate; elements without weight are omitted.
 #[test]
 fn antialiased_samples_are_triangles() {
     for (input, size, scale) in [(7, 3, 0.5), (9, 3, 0.375), (8, 2, 0.25), (5, 5, 1.0), (6, 4, 0.75)] {
@@ -120,7 +120,7 @@ fn antialiased_samples_are_triangles() {
     }
 }
 
-/// Of more elements than floats count the last coordinate may lie after the last one.
+/// With more elements than floats can represent, the last coordinate may be after the last element.
 #[test]
 fn the_last_of_very_many_elements_is_the_last() {
     let input = (1 << 24) + 4;
@@ -138,11 +138,11 @@ fn sizes_agree_with_what_they_are_made_of() {
     let resize = |size, scale| Resize { size: [1, size], scales: [1.0, scale], mode, coordinates };
     let none = |size| Resize { size, scales: [1.0; 2], mode: ResizeMode::Linear, coordinates };
     let fits = |resize: Resize, shape: [usize; 4]| Op::from(resize).eval(&[&iota(&shape)]).is_ok();
-    // 1.25 columns are one or nearly two of them, 1.5 are.
+    // 1.25 columns round to one or nearly two, 1.5 do as well.
     for (size, scale, expected) in [(1, 0.25, true), (2, 0.25, false), (2, 0.3, true), (2, 0.5, true)] {
         assert_eq!(fits(resize(size, scale), [1, 1, 5, 1]), expected, "{size} {scale}");
     }
-    // Nothing becomes nothing.
+    // An empty operand gives an empty result.
     for (size, expected) in [([0, 2], true), ([1, 2], false), ([0, 0], true)] {
         assert_eq!(fits(none(size), [1, 0, 2, 1]), expected, "{size:?}");
     }

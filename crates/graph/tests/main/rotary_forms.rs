@@ -1,5 +1,5 @@
-//! Rotation of pairs of features as exporters write it. The operand is `[1, 3, 2, 4]`: 3 heads, 2 positions,
-//! 4 features, or 3 positions and 2 heads.
+//! Rotation of pairs of features as exporters write it. The operand is `[1, 3, 2, 4]`: 3 heads, 2
+//! positions, 4 features, or 3 positions and 2 heads.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{ArgMax, BinaryKind, Concat, Gather, Reshape, Slice, SliceRange, Split, UnaryKind};
@@ -19,7 +19,7 @@ fn part(s: &mut Sketch, interleaved: bool, second: bool) -> ValueId {
     s.node(Slice { ranges: vec![SliceRange { axis: 3, start, length: 2, step }] }, &[x])
 }
 
-/// The features of all pairs from those of their parts.
+/// Interleaves or concatenates the two parts of all pairs.
 fn join(s: &mut Sketch, interleaved: bool, parts: [ValueId; 2]) -> ValueId {
     if !interleaved {
         return s.node(Concat { axis: 3 }, &parts);
@@ -29,7 +29,7 @@ fn join(s: &mut Sketch, interleaved: bool, parts: [ValueId; 2]) -> ValueId {
     s.node(Reshape { shape: SHAPE.to_vec() }, &[stacked])
 }
 
-/// A table `shape` of noise; by feature, the features of a pair are alike.
+/// A table `shape` of noise; with entries per feature, both features of a pair have equal entries.
 fn table(shape: &[usize], by_feature: Option<bool>, seed: u64) -> Tensor {
     let rows: usize = shape[..shape.len() - 1].iter().product();
     let pairs = noise(&[rows, 2], seed);

@@ -1,5 +1,6 @@
-//! Bounds of rounding errors, judged by machines that round as badly as they can: each source of error is
-//! half a step up or down, all choices are tried, and the worst must be what the bound says.
+//! Bounds of rounding errors, compared with machines that round as badly as possible. Each source
+//! of error is half a step up or down; all combinations are tried, and the worst must match the
+//! bound.
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Conv, ConvTranspose, Coordinates, Crop, Gemm,
@@ -12,13 +13,13 @@ use crate::support::{Net, f32s, floats, noise};
 
 const STEP: f32 = 1.0 / 64.0;
 
-/// How far an error takes what a machine computes; each call is another source.
+/// Draws the error of one rounding; each call is a separate source.
 type Draw<'a> = &'a mut dyn FnMut() -> f64;
 
-/// What a machine gives, literally, in `f64`.
+/// Computes a machine's results, literally, in `f64`.
 type Machine<'a> = &'a dyn Fn(Draw<'_>) -> Vec<f64>;
 
-/// The most that each result is off, over all choices of signs.
+/// Returns the largest error of each result over all combinations of signs.
 fn worst(machine: Machine<'_>) -> Vec<f64> {
     let mut sources = 0;
     let exact = machine(&mut || {
@@ -45,7 +46,8 @@ fn bounds(net: &Net) -> Option<Tensor> {
     rounding_bounds(&net.graph, &net.inputs, STEP).unwrap().remove(0)
 }
 
-/// No machine is beyond the bounds, and these are at most `factor` times what the worst one reaches.
+/// Checks that no machine exceeds the bounds, and that these are at most `factor` times the worst
+/// error.
 fn judge(net: &Net, machine: Machine<'_>, factor: f64) {
     let (worst, bounds) = (worst(machine), bounds(net).expect("a rule"));
     assert_eq!(worst.len(), floats(&bounds).len());
@@ -65,7 +67,7 @@ fn stored(tensor: &Tensor, draw: Draw<'_>) -> Vec<f64> {
     reals(tensor).into_iter().map(|x| if x == 0.0 { 0.0 } else { x + draw() }).collect()
 }
 
-/// `x` plus a constant: a value that is half a step off.
+/// `x` plus a constant: a value that is off by half a step.
 fn uncertain(net: &mut Net, x: &Tensor) -> (npukit_graph::ValueId, Vec<f64>) {
     let ones = f32s(x.shape(), &vec![1.0; floats(x).len()]);
     let (input, one) = (net.input(x.clone()), net.constant(ones));
@@ -73,8 +75,8 @@ fn uncertain(net: &mut Net, x: &Tensor) -> (npukit_graph::ValueId, Vec<f64>) {
     (sum, reals(x).into_iter().map(|x| x + 1.0).collect())
 }
 
-/// `x [m, k]`, off by a draw each if so, times `w [k, n]`, each sum off by a draw for each of its products, for its
-/// start and for its end.
+/// `x [m, k]`, with an error per element if `off`, times `w [k, n]`. Each sum has an error per
+/// product, one at its start and one at its end.
 fn product(x: &[f64], off: bool, w: &[f64], k: usize, draw: Draw<'_>) -> Vec<f64> {
     let x: Vec<f64> = x.iter().map(|x| if off { x + draw() } else { *x }).collect();
     let (n, roundings) = (w.len() / k, (0..k + 2).map(|_| draw()).sum::<f64>());
@@ -105,7 +107,8 @@ fn products_are_off_by_their_weights_operands_and_sums() {
     judge(&net.giving(y), &machine, 1.01);
 }
 
-/// `alpha A B + beta C`, where the machine rounds the constants before the factors, or after.
+/// `alpha A B + beta C`, where the machine rounds the constants before or after applying the
+/// factors.
 fn gemm(alpha: f32, beta: f32, trans_a: bool, off: bool) {
     let (a, w, c) =
         (f32s(&[2, 3], &[0.5, -2.0, 1.5, 0.25, 1.0, -0.5]), noise(&[3, 2], 4), f32s(&[1, 2], &[0.5, -0.75]));
@@ -122,7 +125,7 @@ fn gemm(alpha: f32, beta: f32, trans_a: bool, off: bool) {
         let after = |factor: f64, x: f64, draw: Draw<'_>| {
             if factor > 1.0 { (x + draw()) * factor } else { x * factor + draw() }
         };
-        // The first of the result's columns; what the other one draws is no worse.
+        // The first of the result's columns; the errors of the other one are not worse.
         let w: Vec<f64> = reals(&w).into_iter().step_by(2).map(|w| after(alpha, w, draw)).collect();
         let c = after(beta, reals(&c)[0], draw);
         product(&x, off, &w, 3, draw).into_iter().map(|y| y + c).collect()
@@ -143,7 +146,8 @@ fn factors_of_a_gemm_are_rounded_with_its_constants() {
 
 #[test]
 fn windows_sum_over_their_taps_and_channels() {
-    // The transposed one sees one pixel of four channels, the other two pixels of two.
+    // The transposed one covers one pixel of four channels, the other two cover pixels of two
+    // channels.
     let x = f32s(&[1, 1, 2, 2], &[0.5, -1.5, 1.25, 0.75]);
     let w = f32s(&[1, 2, 2, 2], &[0.5, 0.0, -0.25, 1.5, 0.0, 1.0, 0.75, -0.5]);
     let bias = f32s(&[2], &[0.5, 0.0]);
@@ -253,7 +257,7 @@ fn weights_of_means_and_slopes_are_rounded() {
     }
 }
 
-/// An operand at the upper end of a range moves down only, one at the lower end up only.
+/// An operand at the upper end of a range can only decrease, one at the lower end only increase.
 #[test]
 fn both_ends_of_an_error_are_tried() {
     let mut net = Net::default();
@@ -265,11 +269,11 @@ fn both_ends_of_an_error_are_tried() {
         let [min, max] = [-3.0 + draw(), 2.0 + draw()];
         [2.0, -3.0].iter().map(|x| (x + draw() + draw()).clamp(min, max)).collect()
     };
-    // The range is rounded, too, which at one end the operand's own error hides.
+    // The limits of the range are rounded, too; at one end, the operand's own error hides that.
     judge(&net.giving(y), &machine, 1.501);
 }
 
-/// Numbers that are parameters, not operands, are rounded as constants are.
+/// Numbers that are parameters instead of operands are rounded like constants.
 #[test]
 fn bounds_and_borders_are_rounded() {
     let x = f32s(&[1, 2], &[4.0, -7.0]);

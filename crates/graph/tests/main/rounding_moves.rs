@@ -1,4 +1,4 @@
-//! Bounds of rounding errors where nothing is multiplied, and of what `f32` itself rounds.
+//! Bounds of rounding errors in operators without products, and of the rounding of `f32` itself.
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Coordinates, Gather, Gemm, MatMul,
@@ -12,7 +12,7 @@ use crate::support::{Net, f32s, floats, i64s, noise};
 
 const STEP: f32 = 1.0 / 64.0;
 
-/// `op` of an image that is half a step off, and of whole numbers.
+/// `op` on an image that is off by half a step, and on integers.
 fn of_image(op: impl Into<Op>, off: &[f32], indices: Option<&[i64]>) -> Net {
     let mut net = Net::default();
     let x = net.input(f32s(&[1, 2, 2, 1], &[0.5, -0.25, -1.5, 0.0]));
@@ -31,7 +31,7 @@ fn bounds(net: &Net, step: f32) -> Option<Tensor> {
     rounding_bounds(&net.graph, &net.inputs, step).unwrap().remove(0)
 }
 
-/// The bound of each element is what the worst operand within half a step makes of it.
+/// The bound of each element must equal the effect of the worst operand within half a step.
 fn judge(op: impl Into<Op>, indices: Option<&[i64]>) {
     let op = op.into();
     let (exact, half) = (of_image(op.clone(), &[0.0; 4], indices), STEP / 2.0);
@@ -72,7 +72,7 @@ fn what_moves_and_compares_adds_nothing() {
     judge(Trilu { upper: false, offset: 0 }, None);
 }
 
-/// What is not a sum of products may be an approximation, and so may all that follows.
+/// An operator that is not a sum of products may be an approximation, as may all nodes after it.
 #[test]
 fn approximations_have_no_bound() {
     let none = |op: Op| {
@@ -91,8 +91,9 @@ fn approximations_have_no_bound() {
     assert_eq!(bounds(&net.giving(y), STEP), None);
 }
 
-/// Without a step there is what `f32` rounds. `exact` are the results, `scale` what their terms' magnitudes add up to
-/// times the roundings of each: the bound is that many units, and the evaluator keeps to it.
+/// With a step of 0, only the rounding of `f32` remains. `exact` are the results; `scale` is the
+/// sum of their terms' magnitudes times the number of roundings. The bound is that many units, and
+/// the evaluator must respect it.
 fn judge_single(net: &Net, exact: &[f64], scale: &[f64]) {
     let (bounds, found) = (bounds(net, 0.0).unwrap(), result(net));
     let unit = 2f64.powi(-24);
@@ -161,7 +162,7 @@ fn sums_round_for_each_term_however_small_they_end() {
 
 #[test]
 fn single_precision_normalises_with_a_few_roundings() {
-    // Mean and addend cancel, but for their roundings.
+    // Mean and addend cancel, except for their roundings.
     let (x, p) = (f32s(&[1, 2], &[0.001, -0.75]), [[1.0, 0.5], [999.9, 0.25], [1000.1, 2.0], [0.5, 3.0]]);
     let mut net = Net::default();
     let constants = p.map(|data| net.constant(f32s(&[2], &data)));
@@ -175,7 +176,7 @@ fn single_precision_normalises_with_a_few_roundings() {
     judge_single(&net.giving(y), &exact, &size);
 }
 
-/// An infinity stands for what is beside an image: it is exact, and so is a zero.
+/// An infinity is padding beyond an image: it is exact, and so is a zero.
 #[test]
 fn zeros_and_infinities_are_exact() {
     let c = f32s(&[4], &[0.0, f32::NEG_INFINITY, f32::INFINITY, 0.5]);

@@ -1,4 +1,4 @@
-//! Operators that sample images at places of their own.
+//! Operators that sample images at computed positions.
 
 use npukit_graph::OpError;
 use npukit_graph::op::{
@@ -31,7 +31,7 @@ fn beyond_the_border_stands_what_was_asked_for() {
     let places = [1.5, -2.0];
     assert_eq!(row(SampleMode::Linear, Outside::Zeros, GridPlaces::Edges, &places), [0.0, 0.0]);
     assert_eq!(row(SampleMode::Linear, Outside::Border, GridPlaces::Edges, &places), [3.0, 0.0]);
-    // The coordinates 4.5 and -2.5 come back as 2.5 and 1.5.
+    // The coordinates 4.5 and -2.5 are reflected to 2.5 and 1.5.
     assert_eq!(row(SampleMode::Linear, Outside::Reflection, GridPlaces::Edges, &places), [2.5, 1.5]);
     assert_eq!(
         row(SampleMode::Nearest, Outside::Border, GridPlaces::Centres, &[f32::NAN, f32::MAX]),
@@ -62,7 +62,7 @@ fn regions_are_cut_into_bins() {
     };
     let image = iota(&[1, 2, 4, 1]);
     let (region, which) = (f32s(&[1, 4], &[0.0, 0.0, 8.0, 4.0]), i64s(&[1], &[0]));
-    // All of the image: each bin has the mean of four elements.
+    // The whole image: each bin is the mean of four elements.
     assert_eq!(floats(&run(align(RoiMode::Average, 0), &[&image, &region, &which])), [2.5, 4.5]);
     assert_eq!(floats(&run(align(RoiMode::Max, 0), &[&image, &region, &which])), [5.0, 7.0]);
     let other = refuse(align(RoiMode::Max, 1), &[&image, &region, &i64s(&[1], &[1])]);
@@ -91,7 +91,7 @@ fn cubic_resampling_has_the_weights_of_keys() {
     // At 1.75, a quarter before the element: 1.5 / 64 - 2.5 / 16 + 1.
     assert_eq!(found(resize(false, false, 8))[4], 0.867_187_5);
     assert_eq!(found(resize(false, false, 4)), [0.0, 0.0, 1.0, 0.0]);
-    // At -0.25, two of four taps are beyond the border: 0.8671875 and -0.0703125 are left.
+    // At -0.25, two of four taps are beyond the border: 0.8671875 and -0.0703125 remain.
     let next = f32s(&[1, 1, 4, 1], &[0.0, 1.0, 0.0, 0.0]);
     let first = |exclude_outside| floats(&run(resize(exclude_outside, false, 8), &[&next]))[0];
     assert_eq!(first(false), -0.070_312_5);

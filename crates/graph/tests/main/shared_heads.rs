@@ -1,4 +1,4 @@
-//! Products of groups of heads with what is repeated for them.
+//! Products of groups of heads with operands repeated for them.
 
 use npukit_graph::op::{MatMul, Reshape, Tile, Transpose};
 use npukit_graph::pass::simplify;
@@ -17,7 +17,8 @@ fn node(graph: &mut Graph, op: impl Into<Op>, inputs: &[ValueId]) -> ValueId {
     graph.add_node(name.clone(), op.into(), inputs.to_vec(), &[&name]).unwrap()[0]
 }
 
-/// Scores of 6 heads on 2 of keys: `q [2, 6, 3, 4]`, `k [2, 2, 5, 4]`, keys repeated as `apart` and `repeats` say.
+/// Scores of 6 query heads on 2 key heads: `q [2, 6, 3, 4]`, `k [2, 2, 5, 4]`, with keys repeated
+/// according to `apart` and `repeats`.
 fn scores(apart: [usize; 5], repeats: [usize; 5]) -> Graph {
     let mut graph = Graph::default();
     let (q, k) = (input(&mut graph, "q", &[2, 6, 3, 4]), input(&mut graph, "k", &[2, 2, 5, 4]));
@@ -30,7 +31,7 @@ fn scores(apart: [usize; 5], repeats: [usize; 5]) -> Graph {
     graph
 }
 
-/// Whether something is still repeated after simplification, which leaves the result alone.
+/// Whether a repetition remains after simplification, which must not change the result.
 fn repeats(graph: &mut Graph) -> bool {
     let inputs: Vec<_> = graph.inputs.iter().map(|&id| noise(graph.shape(id), id.0.into())).collect();
     let before = evaluate(graph, &inputs).unwrap();
@@ -61,16 +62,17 @@ fn values_of_a_group_are_multiplied_once() {
     assert!(!repeats(&mut graph), "{graph}");
 }
 
-/// Heads one after the other, again and again, are not groups of neighbours.
+/// Heads repeated in an interleaved order are not groups of neighbors.
 #[test]
 fn other_repetitions_stay() {
     assert!(repeats(&mut scores([2, 1, 2, 5, 4], [1, 3, 1, 1, 1])));
 }
 
-/// Queries, keys and how these are taken apart and joined, and the order of axes they are brought into.
+/// Shapes of queries and keys, how these are split and joined, and the order of axes that they are
+/// permuted to.
 type Heads = ([usize; 4], [usize; 4], [usize; 5], [usize; 4], Option<[usize; 4]>);
 
-/// Groups of three heads in each of two batches, and what differs from them in one thing.
+/// Groups of three heads in each of two batches, and variants that differ in one respect.
 #[test]
 fn only_groups_of_heads_of_one_batch_are_multiplied_once() {
     let turn = Some([0, 1, 3, 2]);
@@ -79,10 +81,10 @@ fn only_groups_of_heads_of_one_batch_are_multiplied_once() {
         (([2, 6, 3, 5], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], None), true),
         (([2, 6, 3, 4], [2, 2, 4, 4], [2, 2, 1, 4, 4], [2, 6, 4, 4], Some([0, 1, 2, 3])), false),
         (([6, 6, 3, 4], [6, 2, 5, 4], [6, 2, 1, 5, 4], [6, 6, 5, 4], Some([1, 0, 3, 2])), false),
-        // Queries of one batch, or of one head, are for all.
+        // Queries of one batch, or of one head, are used by all.
         (([1, 6, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], turn), false),
         (([2, 1, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], turn), false),
-        // What is repeated, or what is made of it, is not a head.
+        // The repeated part, or the result of the repetition, is not a head.
         (([2, 6, 3, 4], [2, 2, 5, 4], [2, 10, 1, 4, 1], [2, 6, 5, 4], turn), false),
         (([2, 6, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 4, 5], None), false),
         (([6, 2, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [6, 2, 5, 4], turn), false),

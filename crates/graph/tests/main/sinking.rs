@@ -1,4 +1,4 @@
-//! Where transpositions go: to where they cancel or cost least, and nowhere else.
+//! Movement of transpositions: only to where they cancel or cost least.
 
 use npukit_graph::op::{
     BinaryKind, Cast, DequantizeLinear, Gemm, MatMul, QuantizeLinear, Relu, Reshape, Softmax, Transpose,
@@ -22,7 +22,8 @@ fn transposed(net: &mut Net, x: ValueId, perm: &[usize]) -> ValueId {
     net.node(Transpose { perm: perm.to_vec() }, &[x])
 }
 
-/// What one run leaves of a graph made of an input of `shape`: transpositions that change nothing are not counted.
+/// Returns the operators that one run leaves of a graph with an input of `shape`; transpositions
+/// without effect are not counted.
 fn left(shape: &[usize], build: impl FnOnce(&mut Net, ValueId) -> ValueId) -> Vec<&'static str> {
     let mut net = Net::default();
     let x = net.input(noise(shape, 1));
@@ -47,7 +48,7 @@ fn a_transposition_goes_through_to_cancel_another() {
     assert_eq!(between, ["MatMul", "Relu", "MatMul"]);
 }
 
-/// One that is there anyway serves what else needs that order of axes.
+/// An existing transposition also serves other readers of that order of axes.
 #[test]
 fn one_transposition_serves_two() {
     let left = left(&[2, 3, 4], |net, x| {
@@ -62,7 +63,8 @@ fn one_transposition_serves_two() {
     assert_eq!(left.iter().filter(|name| **name == "Transpose").count(), 1, "{left:?}");
 }
 
-/// To bring a value into one order of axes does not spare the other one, however near the two are.
+/// Permuting a value to one order of axes does not save the other transposition, however similar
+/// the two are.
 #[test]
 fn two_transpositions_of_one_value_stay() {
     let left = left(&[1, 3, 4], |net, x| {
@@ -79,7 +81,7 @@ fn two_transpositions_of_one_value_stay() {
     assert_eq!(left, expected);
 }
 
-/// At the border of the graph a transposition costs a little less, on either side the same.
+/// At the border of the graph a transposition costs slightly less, the same on either side.
 #[test]
 fn transpositions_gather_at_the_border() {
     let run = |shape: &[usize], steps: &[&str]| {
@@ -106,7 +108,7 @@ fn transpositions_gather_at_the_border() {
     }
 }
 
-/// A product of rows takes the transposition before them into its weights; nothing else does.
+/// A product of rows folds the transposition before them into its weights; no other operator does.
 #[test]
 fn transpositions_go_where_weights_take_them() {
     let flat = |shape: &'static [usize], user: fn(&mut Net, ValueId) -> ValueId| {
@@ -120,10 +122,10 @@ fn transpositions_go_where_weights_take_them() {
     };
     let softmax = |net: &mut Net, x| net.node(Softmax { axis: 1, axis_end: 2 }, &[x]);
     assert_eq!(flat(&[2, 12], product)[1..3], ["Relu", "Transpose"]);
-    // Rows that are mixed, and what is not a product.
+    // Mixed rows, and an operator that is not a product.
     assert_eq!(flat(&[4, 6], product)[1..3], ["Transpose", "Relu"]);
     assert_eq!(flat(&[2, 12], softmax)[1..3], ["Transpose", "Relu"]);
-    // What is taken as it is is flattened by nobody.
+    // An input that is used without a flattening.
     let unflattened = left(&[1, 6], |net, x| {
         let y = net.node(Softmax { axis: 1, axis_end: 2 }, &[x]);
         let y = net.node(Reshape { shape: vec![6, 1] }, &[y]);
@@ -136,7 +138,7 @@ fn transpositions_go_where_weights_take_them() {
     assert_eq!(unflattened, ["Softmax", "Reshape", "Transpose", "Relu", "Gemm", "MatMul"]);
 }
 
-/// The whole of it: the weights have taken what went to them.
+/// All passes: the weights have absorbed the transposition.
 #[test]
 fn flattened_rows_need_no_transposition() {
     let mut net = Net::default();
@@ -151,7 +153,8 @@ fn flattened_rows_need_no_transposition() {
     assert_eq!(names(&graph), ["MatMul", "Tanh", "Reshape", "MatMul"]);
 }
 
-/// Integers with one scale are in any order of axes, those with a scale for each place on one are not.
+/// Integers with one scale work in any order of axes, unlike those with a scale per index on an
+/// axis.
 #[test]
 fn scales_by_axis_fix_the_order_of_axes() {
     for (scales, zeros, through) in [
@@ -186,7 +189,7 @@ fn scales_by_axis_fix_the_order_of_axes() {
     }
 }
 
-/// Values that are brought into another order of axes keep the names that the model gave them.
+/// Permuted values keep the names that the model gave them.
 #[test]
 fn values_keep_their_names_in_another_order() {
     let mut net = Net::default();

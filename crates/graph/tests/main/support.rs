@@ -1,10 +1,10 @@
-//! What the tests share: tensors in one line, and reproducible noise.
+//! Shared test helpers: tensors in one line, and reproducible noise.
 
 use npukit_graph::rescale::Limits;
 use npukit_graph::{Graph, Op, OpError, Operator, ValueId, ValueInfo};
 use npukit_numeric::{Tensor, TensorData};
 
-/// What rescaling knows of FP16BP8.
+/// Rescaling limits of FP16BP8.
 pub const FP16BP8: Limits = Limits {
     largest: 32767.0 / 256.0,
     step: 1.0 / 256.0,
@@ -32,7 +32,7 @@ pub fn iota(shape: &[usize]) -> Tensor {
     f32s(shape, &(0..count).map(|i| i as f32).collect::<Vec<_>>())
 }
 
-/// Values between -1 and 1 that depend on `seed` alone.
+/// Values between -1 and 1 that depend only on `seed`.
 pub fn noise(shape: &[usize], seed: u64) -> Tensor {
     let count: usize = shape.iter().product();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -43,28 +43,28 @@ pub fn noise(shape: &[usize], seed: u64) -> Tensor {
     f32s(shape, &(0..count).map(|_| next()).collect::<Vec<_>>())
 }
 
-/// The only result of an operator.
+/// Returns the only result of an operator.
 pub fn run(op: impl Into<Op>, operands: &[&Tensor]) -> Tensor {
     op.into().eval(operands).unwrap().remove(0)
 }
 
-/// The error of an operator.
+/// Returns the error of an operator.
 pub fn refuse(op: impl Into<Op>, operands: &[&Tensor]) -> OpError {
     op.into().eval(operands).unwrap_err()
 }
 
-/// The floats of a tensor.
+/// Returns the floats of a tensor.
 pub fn floats(tensor: &Tensor) -> &[f32] {
     tensor.as_f32().unwrap()
 }
 
-/// The largest difference of two tensors of one shape.
+/// Returns the largest difference of two tensors of the same shape.
 pub fn distance(left: &Tensor, right: &Tensor) -> f32 {
     assert_eq!(left.shape(), right.shape());
     floats(left).iter().zip(floats(right)).map(|(l, r)| (l - r).abs()).fold(0.0, f32::max)
 }
 
-/// A graph and tensors for its inputs, built in a few lines; names are made up.
+/// A graph and tensors for its inputs, built in a few lines, with generated names.
 #[derive(Default)]
 pub struct Net {
     pub graph: Graph,
@@ -84,7 +84,7 @@ impl Net {
         self.graph.add_constant(name, tensor)
     }
 
-    /// The only result of a node.
+    /// Adds a node, and returns its only result.
     pub fn node(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> ValueId {
         let op = op.into();
         let name = format!("n{}", self.graph.nodes.len());
@@ -95,7 +95,7 @@ impl Net {
         self.graph.add_node(name, op, inputs.to_vec(), &names).unwrap()[0]
     }
 
-    /// The graph with one output.
+    /// Returns the graph with one output.
     pub fn giving(mut self, output: ValueId) -> Self {
         self.graph.outputs = vec![output];
         self.graph.validate().unwrap();

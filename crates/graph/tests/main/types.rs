@@ -1,4 +1,5 @@
-//! Element types: results are values of theirs, quantisation, and floats widened for accelerators.
+//! Element types: results have values of their type, quantization, and floats widened for
+//! accelerators.
 
 use npukit_graph::op::{
     Binary, BinaryKind, Cast, Concat, DequantizeLinear, MatMul, QuantizeLinear, Relu, Transpose,
@@ -120,7 +121,7 @@ fn scales_are_for_an_axis_or_a_block() {
     assert_eq!(floats(&blocks), [1.0, 2.0, 30.0, 400.0, 500.0, 6000.0]);
     let rows_in_blocks = run(dequantise(0, 2), &[&x, &f32s(&[1, 3], &[1.0, 10.0, 100.0])]);
     assert_eq!(floats(&rows_in_blocks), [1.0, 20.0, 300.0, 4.0, 50.0, 600.0]);
-    // Two parts of five places, three to a block, of two elements.
+    // Two rows of five indices in blocks of three, with two elements per index.
     let (many, scales) = (shaped(&[2, 5, 2], of(ElementType::I8, &[1.0; 20])), iota(&[2, 2, 2]));
     let index = |i: usize| i / 10 * 4 + i / 2 % 5 / 3 * 2 + i % 2;
     assert_eq!(
@@ -132,7 +133,8 @@ fn scales_are_for_an_axis_or_a_block() {
     assert!(matches!(refuse(dequantise(2, 0), &[&x, &f32s(&[3], &[1.0; 3])]), OpError::Axis { .. }));
 }
 
-/// Half floats in, 32-bit floats throughout: the values part by no more than halves round.
+/// Half floats as inputs, 32-bit floats throughout: the values differ by no more than the rounding
+/// of halves.
 #[test]
 fn accelerators_compute_in_single_precision() {
     let info = ValueInfo { shape: vec![1, 2], element: ElementType::F16 };
@@ -162,7 +164,7 @@ fn size() -> impl Strategy<Value = usize> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Attributes and shapes beyond reason are refused; what is inferred can be evaluated.
+    /// Extreme attributes and shapes are refused; if inference succeeds, so does evaluation.
     #[test]
     fn absurd_quantisation_never_panics(
         element in prop::sample::select(&ElementType::ALL[..]),
@@ -189,7 +191,7 @@ proptest! {
         }
     }
 
-    /// What a type has survives quantisation with scale 1, and the way back.
+    /// Values of a type survive quantization with scale 1, and the way back.
     #[test]
     fn integers_come_back(values in prop::collection::vec(-40000i32..70000, 1..8), which in 0..8usize) {
         let to = [ElementType::I8, ElementType::U8, ElementType::I16, ElementType::U16, ElementType::I4,

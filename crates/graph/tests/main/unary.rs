@@ -51,8 +51,8 @@ fn print_their_parameters() {
     assert_eq!(Unary { kind: UnaryKind::Exp }.name(), "Exp");
 }
 
-/// Values of ONNX Runtime 1.31.1 at the elements of `X`, in
-/// a model of one node per operator, opset 24 (Swish: onnx's reference evaluator).
+/// Values of ONNX Runtime 1.31.1 at the elements of `X`, in a model of one node per operator, opset
+/// 24 (Swish: onnx's reference evaluator).
 #[test]
 #[allow(clippy::approx_constant, reason = "values as ONNX Runtime prints them")]
 fn functions_are_those_of_onnx_runtime() {
@@ -113,7 +113,7 @@ fn functions_are_those_of_onnx_runtime() {
     }
 }
 
-/// Within a few units in the last place: ONNX Runtime has functions of its own.
+/// Within a few units in the last place: ONNX Runtime has its own implementations.
 fn agree(kind: UnaryKind, x: &[f32], expected: &[f32]) {
     let result = run(Unary { kind }, &[&f32s(&[x.len()], x)]);
     for ((&found, &expected), x) in floats(&result).iter().zip(expected).zip(x) {

@@ -34,7 +34,7 @@ graph image
 
 #[test]
 fn counts_products_that_fall_on_the_image() {
-    // Along each axis 4 windows of 3 taps, of which 2 hang over by one: 10 taps.
+    // Along each axis 4 windows of 3 taps, of which 2 extend over the border by one: 10 taps.
     assert_eq!(image().macs(), 10 * 10 * 2 * 5);
 }
 
@@ -59,7 +59,7 @@ fn validation_names_the_fault() {
     let error = graph.validate().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "node `conv`: result `y` is recorded as f32[1,4,4,6], inferred is f32[1,4,4,5]"
+        "node `conv`: result `y` is recorded as f32[1,4,4,6], but inferred as f32[1,4,4,5]"
     );
     let mut graph = image();
     graph.outputs = vec![ValueId(9)];
@@ -99,7 +99,7 @@ fn what_nobody_reads_goes_and_the_rest_keeps_its_scales() {
         element: ElementType::I8,
     });
     assert!(!graph.remove_dead());
-    // A chain that nobody reads, in front of what stays, and a constant of nobody.
+    // An unused chain before the nodes that stay, and an unused constant.
     let x = graph.inputs[0];
     let dead = graph.add_node("dead", Relu.into(), vec![x], &["dead"]).unwrap();
     graph.add_node("deader", Relu.into(), dead.clone(), &["deader"]).unwrap();

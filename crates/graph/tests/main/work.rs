@@ -1,4 +1,4 @@
-//! What evaluations take, counted one by one.
+//! Cost of evaluations, counted one by one.
 
 use std::sync::{Arc, Weak};
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::random::random_graph;
 use crate::support::{Net, noise};
 
-/// Pairs of a row or column of the result and a tap of its window that lies on the image.
+/// Number of pairs of a row or column of the result and a tap of its window that is on the image.
 fn taps(window: &Window, axis: usize, size: usize, count: usize) -> usize {
     let places = (0..count).flat_map(|index| {
         (0..window.kernel[axis]).map(move |tap| index * window.strides[axis] + tap * window.dilations[axis])
@@ -18,7 +18,7 @@ fn taps(window: &Window, axis: usize, size: usize, count: usize) -> usize {
     places.filter(|place| (window.pads[axis]..window.pads[axis] + size).contains(place)).count()
 }
 
-/// Pairs of a row or column of the operand and a tap that it reaches the result with.
+/// Number of pairs of a row or column of the operand and a tap that leads to the result.
 fn spread(conv: &ConvTranspose, axis: usize, size: usize, kernel: usize, count: usize) -> usize {
     let places = (0..size).flat_map(|index| {
         (0..kernel).map(move |tap| index * conv.strides[axis] + tap * conv.dilations[axis])
@@ -26,7 +26,7 @@ fn spread(conv: &ConvTranspose, axis: usize, size: usize, kernel: usize, count: 
     places.filter(|place| (conv.pads[axis]..conv.pads[axis] + count).contains(place)).count()
 }
 
-/// Multiply-accumulates of a node.
+/// Returns the multiply-accumulates of a node.
 fn products(graph: &Graph, node: &Node) -> usize {
     let shape = |i: usize| graph.shape(node.inputs[i]);
     let (x, y) = (shape(0), graph.shape(node.outputs[0]));
@@ -47,7 +47,7 @@ fn products(graph: &Graph, node: &Node) -> usize {
     }
 }
 
-/// Elements read and made, and terms added up.
+/// Returns the number of elements read and produced, plus the summed terms.
 fn operations(graph: &Graph, node: &Node) -> usize {
     let elements = |id: &ValueId| graph.shape(*id).iter().product::<usize>();
     let moved: usize = node.inputs.iter().chain(&node.outputs).map(elements).sum();
@@ -71,7 +71,8 @@ fn bytes(tensor: &Tensor) -> usize {
     }
 }
 
-/// The most bytes of results that some node finds or makes and some later one, or the caller, reads.
+/// Returns the peak bytes of results that exist at some node and that a later node, or the caller,
+/// reads.
 fn peak(graph: &Graph, inputs: &[Tensor]) -> usize {
     let all = evaluate_all(graph, inputs).unwrap();
     let alive = |moment: usize| -> usize {
@@ -108,7 +109,7 @@ proptest! {
         judge(&graph, &inputs);
     }
 
-    /// No tensor is held when nobody needs it any longer.
+    /// No tensor is kept after its last use.
     #[test]
     fn tensors_go_after_their_last_use(choices in proptest::collection::vec(0..1000u32, 0..60)) {
         let graph = random_graph(choices);
@@ -147,7 +148,7 @@ fn products_of_any_layout_are_counted() {
     }
 }
 
-/// An input that is given out, a result that nobody reads, and one that two nodes read.
+/// An input that is an output, an unused result, and one with two readers.
 #[test]
 fn only_results_are_held() {
     let mut net = Net::default();

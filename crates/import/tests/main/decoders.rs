@@ -174,7 +174,7 @@ fn wrong_weights_are_refused_by_name() {
     let mut wrong = tensors();
     wrong.insert("final_norm".to_owned(), (Dtype::F32, vec![2, 2], vec![0; 16]));
     let found = refused("", "", &wrong).to_string();
-    assert_eq!(found, "tensor `final_norm` has shape [2, 2]; the configuration asks for [4]");
+    assert_eq!(found, "tensor `final_norm` has shape [2, 2]; the configuration requires [4]");
     wrong.insert("final_norm".to_owned(), (Dtype::I32, vec![4], vec![0; 16]));
     let found = refused("", "", &wrong).to_string();
     let expected =

@@ -231,7 +231,7 @@ fn qlinear_conv_is_conv() {
     assert_eq!(find(&graph, |op| matches!(op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_))), None);
     // 255 - 10 quarters need slightly more bits than available; the weights hold 1 and 3/4.
     assert_eq!(fractions(&graph, &quantisation), [1, 6, 1]);
-    let channels = "`w`: the model's scales 0.25 to 0.5 by channel (int8, zero point 0) becomes 2^-6";
+    let channels = "`w`: the model's scales 0.25 to 0.5 per channel (int8, zero point 0) becomes 2^-6";
     assert!(warnings.iter().any(|warning| warning.contains(channels)), "{warnings:?}");
 }
 

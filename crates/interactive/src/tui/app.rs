@@ -1,4 +1,4 @@
-//! [`App`]: what keys and commands do.
+//! [`App`]: effects of keys and commands.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
@@ -15,33 +15,33 @@ use crate::tui::output::{Kind, Output};
 use crate::tui::panes::Panes;
 use crate::tui::run::Running;
 
-/// Keys that wait at most.
+/// Maximum number of queued keys.
 const WAITING: usize = 64;
-/// Commands that leave.
+/// Commands that quit.
 const LEAVE: [&str; 3] = ["quit", "exit", "q"];
 
-/// A debugger, and what of it is shown.
+/// A debugger and the state of its screen.
 pub struct App {
     pub(crate) debugger: Debugger,
     pub(crate) look: Look,
-    /// The machine before the last step, to tell what it has changed.
+    /// The machine before the last step, to find what the step changed.
     pub(crate) before: Option<Box<dyn Machine>>,
     pub(crate) panes: Panes,
-    /// The instruction at which the listing's cursor is; none where it goes with the next step.
+    /// Instruction at the listing's cursor; `None` if the cursor follows the next step.
     pub(crate) cursor: Option<usize>,
     pub(crate) line: CommandLine,
     pub(crate) output: Output,
-    /// Whether the keys are shown.
+    /// Whether the key help is shown.
     pub(crate) helps: bool,
-    /// The clock, as long as it is asked: it takes time, and runs beside everything else.
+    /// Receiver of the clock's answer while another thread computes it.
     clock: Option<Receiver<Result<Vec<Moment>, TargetError>>>,
     pub(crate) running: Option<Running>,
-    /// Keys that wait for its end.
+    /// Keys pressed during a long run, handled after it.
     waiting: VecDeque<KeyEvent>,
 }
 
 impl App {
-    /// A debugger as it is, with what was taken for granted.
+    /// Returns the app for a debugger, and shows `notes` on assumptions made.
     pub fn new(debugger: Debugger, notes: &[String], look: Look) -> Self {
         let panes = Panes::new(debugger.machine());
         let clock = Some(asked(debugger.machine().fork()));
@@ -63,7 +63,7 @@ impl App {
         app
     }
 
-    /// Does what a key asks for; whether to go on.
+    /// Handles a key; returns whether to continue.
     pub fn press(&mut self, key: KeyEvent) -> bool {
         if self.running.is_some() {
             self.interrupt(key);
@@ -83,7 +83,7 @@ impl App {
         true
     }
 
-    /// What a key does on a long way: Esc and Ctrl-C end it, others wait for its end.
+    /// Handles a key during a long run: Esc and Ctrl-C interrupt it, other keys are queued.
     fn interrupt(&mut self, key: KeyEvent) {
         if key.code == KeyCode::Esc || is_control(key, 'c') {
             (self.running, self.waiting) = (None, VecDeque::new());
@@ -94,29 +94,29 @@ impl App {
         }
     }
 
-    /// Whether there is something to do before the next key.
+    /// Whether there is work before the next key.
     pub fn is_busy(&self) -> bool {
         self.running.is_some() || !self.waiting.is_empty()
     }
 
-    /// Whether the clock has yet to answer.
+    /// Whether the clock has not answered yet.
     pub const fn awaits_clock(&self) -> bool {
         self.clock.is_some()
     }
 
-    /// Takes the answer of the clock, if there is one.
+    /// Stores the answer of the clock, if it has arrived.
     pub fn hear_clock(&mut self) {
         let Some(clock) = &self.clock else { return };
         match clock.try_recv() {
             Ok(moments) => self.debugger.know_moments(moments),
             Err(TryRecvError::Empty) => return,
-            // It is asked again where it is needed, without help.
+            // The clock is asked again when it is needed.
             Err(TryRecvError::Disconnected) => {}
         }
         self.clock = None;
     }
 
-    /// Does a piece of what there is to do before the next key; whether to go on.
+    /// Does a piece of the work before the next key; returns whether to continue.
     pub fn work(&mut self) -> bool {
         if self.running.is_some() {
             self.go();
@@ -125,7 +125,7 @@ impl App {
         self.waiting.pop_front().is_none_or(|key| self.press(key))
     }
 
-    /// Goes a piece of a long way.
+    /// Runs a piece of a long run.
     fn go(&mut self) {
         let Some(mut running) = self.running.take() else {
             return;
@@ -173,7 +173,7 @@ impl App {
         }
     }
 
-    /// Does what a key asks for on the command line; whether to go on.
+    /// Handles a key on the command line; returns whether to continue.
     fn edit(&mut self, key: KeyEvent) -> bool {
         match key.code {
             _ if is_control(key, 'c') => self.line.close(),
@@ -196,7 +196,7 @@ impl App {
         true
     }
 
-    /// Does what the command line says; whether to go on.
+    /// Executes the command line; returns whether to continue.
     fn enter(&mut self) -> bool {
         let line = self.line.enter();
         if line.trim().is_empty() {
@@ -221,7 +221,7 @@ impl App {
         true
     }
 
-    /// Does a command; one that was typed shows all that it prints.
+    /// Executes a command. A typed command shows all its output.
     fn perform(&mut self, command: &Command, is_typed: bool) {
         if let Some(running) = Running::of(command, &self.debugger, is_typed) {
             self.running = Some(running);
@@ -242,7 +242,8 @@ impl App {
         }
     }
 
-    /// Shows what a command prints: of a key, what nobody sees elsewhere.
+    /// Shows the output of a command. For a key, only output that the screen does not show
+    /// elsewhere.
     fn tell(&mut self, Answer { text, failure }: &Answer, is_typed: bool) {
         let is_stopped = matches!(self.debugger.stop(), Stop::Watchpoint(..));
         if is_typed || is_stopped || text.lines().count() > 1 {
@@ -253,7 +254,7 @@ impl App {
         }
     }
 
-    /// What changes with the position, when it is not the step behind the one before.
+    /// Updates the state after a move other than one step forward.
     fn moved(&mut self) {
         let before = self.debugger.position().checked_sub(1);
         self.before = before.and_then(|step| self.debugger.at(step).ok());
@@ -266,7 +267,7 @@ impl App {
         self.follow();
     }
 
-    /// Shows what the last step has written; before the first, what that one will.
+    /// Scrolls to the addresses that the last step wrote; at the start, to those of the first step.
     fn follow(&mut self) {
         let step = self.debugger.position().saturating_sub(1);
         let accesses = self.debugger.machine().accesses(step);
@@ -275,16 +276,16 @@ impl App {
         self.panes.follow(&written);
     }
 
-    /// The instruction at which the cursor of the listing is.
+    /// Returns the instruction at the cursor of the listing.
     pub(crate) fn at_cursor(&self) -> usize {
         let next = self.debugger.position().min(self.debugger.steps().saturating_sub(1));
         let begins = |step: usize| self.debugger.machine().issued(step).first().copied();
-        // Default: where nothing begins, the cursor is at the last that began; else at the first.
+        // Default: the instruction that began last, otherwise the first.
         self.cursor.unwrap_or_else(|| (0..=next).rev().take(LOOKED_BACK).find_map(begins).unwrap_or(0))
     }
 
     fn point_at(&mut self, by: isize) {
-        // Default: without a listing there is nothing to point at, and the pane says why.
+        // Default: without a listing the cursor is useless, and the pane shows the reason.
         let last = self.debugger.listing().map_or(0, |listing| listing.len().saturating_sub(1));
         self.cursor = Some(self.at_cursor().saturating_add_signed(by).min(last));
     }
@@ -292,11 +293,12 @@ impl App {
     fn go_to_cursor(&mut self) {
         let steps = self.debugger.machine().steps_of(self.at_cursor());
         let position = self.debugger.position();
-        // Where it begins several times, the next time; behind the last one, the first.
+        // If the instruction begins several times, take the next time; after the last time, the
+        // first.
         let step = steps.iter().find(|step| **step > position).or(steps.first());
         match step {
             Some(step) => self.perform(&Command::Goto(*step), false),
-            None => self.output.say(Kind::Failure, "no step begins that instruction"),
+            None => self.output.say(Kind::Failure, "this instruction is never executed"),
         }
     }
 
@@ -322,20 +324,20 @@ impl App {
     }
 }
 
-/// Asks the clock of a copy of a machine, beside everything else.
+/// Starts a thread that asks the clock of a copy of the machine.
 fn asked(copy: Box<dyn Machine>) -> Receiver<Result<Vec<Moment>, TargetError>> {
     let (tell, told) = mpsc::channel();
     let ask = move || {
-        // Nobody listens any more where the debugger was left.
+        // The receiver is gone if the debugger has quit.
         let _ = tell.send(copy.moments());
     };
-    // Without a thread the channel ends at once, which is seen there.
+    // Without a thread the channel closes at once, and the receiver sees that.
     let _ = thread::Builder::new().name("clock".to_owned()).spawn(ask);
     told
 }
 
-/// Steps that are looked back at for one in which an instruction begins.
+/// Number of earlier steps that are searched for one that begins an instruction.
 const LOOKED_BACK: usize = 4096;
 
-/// The scales at the end of the list that need floats.
+/// Number of scales at the end of the list that need a float reference.
 const OF_FLOATS: usize = 2;

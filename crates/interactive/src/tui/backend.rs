@@ -1,4 +1,4 @@
-//! [`Crossterm`]: what is drawn, as orders to a terminal.
+//! [`Crossterm`]: output to a terminal.
 
 use std::io::{self, Stdout, Write, stdout};
 
@@ -11,7 +11,7 @@ use ratatui_core::buffer::Cell;
 use ratatui_core::layout::{Position, Size};
 use ratatui_core::style::{Color, Modifier};
 
-/// Modifiers and the attributes of a terminal that they are.
+/// Text modifiers, and the terminal attribute of each.
 const ATTRIBUTES: [(Modifier, Attribute); 4] = [
     (Modifier::BOLD, Attribute::Bold),
     (Modifier::ITALIC, Attribute::Italic),
@@ -19,7 +19,7 @@ const ATTRIBUTES: [(Modifier, Attribute); 4] = [
     (Modifier::REVERSED, Attribute::Reverse),
 ];
 
-/// The terminal at standard output.
+/// Terminal at standard output.
 #[derive(Debug)]
 pub(crate) struct Crossterm(Stdout);
 
@@ -37,7 +37,7 @@ impl Crossterm {
     }
 }
 
-/// The colors of a [`Look`](super::Look), as terminals have them.
+/// Converts a color of a [`Look`](super::Look) to a color of the terminal.
 fn terminal_color(color: Color) -> TerminalColor {
     match color {
         Color::Red => TerminalColor::DarkRed,

@@ -1,40 +1,40 @@
-//! [`CommandLine`]: the command that is typed, and those before it.
+//! [`CommandLine`]: the line being typed, and earlier commands.
 
-/// Commands that are kept.
+/// Maximum number of commands in the history.
 const KEPT: usize = 200;
 
-/// A line that is edited.
+/// Editable command line with history.
 #[derive(Debug, Default)]
 pub(crate) struct CommandLine {
-    /// Whether letters go to it.
+    /// Whether typed letters go to this line.
     pub is_open: bool,
     letters: Vec<char>,
-    /// Letters before the cursor.
+    /// Number of letters before the cursor.
     at: usize,
-    /// The last one last.
+    /// Earlier commands, oldest first.
     history: Vec<String>,
-    /// Which of them is on the line; their number for none.
+    /// Index of the shown command in the history; the history's length if none is shown.
     recalled: usize,
 }
 
 impl CommandLine {
-    /// What is on it.
+    /// Returns the text of the line.
     pub fn text(&self) -> String {
         self.letters.iter().collect()
     }
 
-    /// What is before the cursor.
+    /// Returns the text before the cursor.
     pub fn before(&self) -> String {
         self.letters[..self.at].iter().collect()
     }
 
-    /// Puts a letter at the cursor.
+    /// Inserts a letter at the cursor.
     pub fn insert(&mut self, letter: char) {
         self.letters.insert(self.at, letter);
         self.at += 1;
     }
 
-    /// Takes the letter before the cursor away.
+    /// Removes the letter before the cursor.
     pub fn erase(&mut self) {
         if let Some(at) = self.at.checked_sub(1) {
             self.letters.remove(at);
@@ -42,32 +42,32 @@ impl CommandLine {
         }
     }
 
-    /// Takes the letter behind the cursor away.
+    /// Removes the letter after the cursor.
     pub fn delete(&mut self) {
         if self.at < self.letters.len() {
             self.letters.remove(self.at);
         }
     }
 
-    /// Takes all before the cursor away.
+    /// Removes all text before the cursor.
     pub fn erase_all(&mut self) {
         self.letters.drain(..self.at);
         self.at = 0;
     }
 
-    /// Goes so many letters on; back where it is less than 0.
+    /// Moves the cursor by `by` letters; negative moves left.
     pub fn go(&mut self, by: isize) {
         self.at = self.at.saturating_add_signed(by).min(self.letters.len());
     }
 
-    /// Closes it; what was on it is gone.
+    /// Closes the line and discards its text.
     pub fn close(&mut self) {
         self.put("");
         self.is_open = false;
         self.recalled = self.history.len();
     }
 
-    /// The command that is done, for the history.
+    /// Closes the line, adds its text to the history and returns it.
     pub fn enter(&mut self) -> String {
         let text = self.text();
         if !text.trim().is_empty() && self.history.last() != Some(&text) {
@@ -80,10 +80,10 @@ impl CommandLine {
         text
     }
 
-    /// Puts an earlier command on the line, or a later one.
+    /// Recalls a command `by` entries later in the history; negative is earlier.
     pub fn recall(&mut self, by: isize) {
         self.recalled = self.recalled.saturating_add_signed(by).min(self.history.len());
-        // Default: behind the last one the line is empty.
+        // Default: after the last entry, the line is empty.
         let text = self.history.get(self.recalled).cloned().unwrap_or_default();
         self.put(&text);
     }

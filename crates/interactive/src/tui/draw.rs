@@ -1,4 +1,4 @@
-//! [`draw`]: all of it on the screen.
+//! [`draw`]: draws the whole screen.
 
 mod help;
 mod listing;
@@ -15,15 +15,15 @@ use crate::tui::App;
 use crate::tui::output::Kind;
 use crate::tui::pane::Pane;
 
-/// Columns from which on panes stand beside each other.
+/// Minimum number of columns for panes next to each other.
 const WIDE: u16 = 100;
-/// Lines of what the next step uses, and of the clock, frames included.
+/// Height of the panes for the next step and the clock, frames included.
 const STEP: u16 = 6;
-/// What keys do that are needed first.
+/// The most important keys.
 const HINTS: &str =
-    "s step  b back  n/p layer  c continue  r reverse  Tab memories  : command  ? keys  q leave";
+    "s step  b back  n/p layer  c continue  r reverse  Tab memories  : command  ? keys  q quit";
 
-/// Draws all of it.
+/// Draws the whole screen.
 pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let rows = Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]);
     let [bar, middle, line] = rows.areas(frame.area());
@@ -40,7 +40,7 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     }
 }
 
-/// Where panes are.
+/// Areas of the panes.
 struct Places {
     listing: Rect,
     memory: Rect,
@@ -49,7 +49,7 @@ struct Places {
     output: Rect,
 }
 
-/// The program at the left, the machine at the right.
+/// Places the program at the left and the machine at the right.
 fn wide(area: Rect) -> Places {
     let [left, right] = Layout::horizontal([Constraint::Percentage(45), Constraint::Min(0)]).areas(area);
     let lengths = [Constraint::Min(3), Constraint::Length(STEP), Constraint::Length(STEP)];
@@ -58,7 +58,7 @@ fn wide(area: Rect) -> Places {
     Places { listing, memory, step, clock, output }
 }
 
-/// One below the other.
+/// Places all panes below each other.
 fn narrow(area: Rect) -> Places {
     let step = if area.height >= 20 { STEP - 1 } else { 0 };
     let lengths = [Constraint::Fill(2), Constraint::Fill(2), Constraint::Length(step), Constraint::Fill(1)];
@@ -67,7 +67,7 @@ fn narrow(area: Rect) -> Places {
     Places { listing, memory, step, clock, output }
 }
 
-/// Program, position, layer, cycle, and why it stands there.
+/// Returns the status line: program, position, layer, cycle, and the reason for the stop.
 fn status(app: &App) -> String {
     let (debugger, machine) = (&app.debugger, app.debugger.machine());
     let (position, steps, unit) = (debugger.position(), debugger.steps(), machine.step_name());
@@ -79,7 +79,7 @@ fn status(app: &App) -> String {
         Stop::Breakpoint(id) => text += &format!("  breakpoint {id}"),
         Stop::Watchpoint(id, step) => text += &format!("  watchpoint {id}, hit by {unit} {step}"),
         Stop::Fault(_) => text += "  the machine stops here",
-        Stop::Undecided(undecided) => text += &format!("  watchpoint {} cannot be looked at", undecided.id),
+        Stop::Undecided(undecided) => text += &format!("  watchpoint {} cannot be evaluated", undecided.id),
         Stop::Interrupted => text += "  interrupted",
         Stop::End => text += "  end",
         Stop::Start | Stop::Step | Stop::Layer => {}
@@ -101,18 +101,18 @@ fn output(app: &App, frame: &mut Frame<'_>, area: Rect) {
 
 fn command_line(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if app.running.is_some() {
-        frame.render_widget(Pane::bar("running; Esc stops it", Style::new()), area);
+        frame.render_widget(Pane::bar("running; Esc interrupts", Style::new()), area);
         return;
     }
     if !app.line.is_open {
         frame.render_widget(Pane::bar(HINTS, app.look.quiet()), area);
         return;
     }
-    // The end of a long line is seen.
+    // A line that is too long is scrolled so that the cursor is visible.
     let before = 2 + Span::raw(app.line.before()).width();
     let hidden = before.saturating_sub(usize::from(area.width.saturating_sub(1)));
     let typed = Pane::bar(format!("> {}", app.line.text()), Style::new());
     frame.render_widget(typed.skipping(hidden), area);
-    let column = u16::try_from(before - hidden).unwrap_or(0); // Default: it is less than the width.
+    let column = u16::try_from(before - hidden).unwrap_or(0); // Default: cannot happen: it is less than the width.
     frame.set_cursor_position((area.x + column, area.y));
 }

@@ -1,8 +1,8 @@
-//! [`KEYS`]: which key does what. `docs/debug.md` has them, too; a test holds the one to the other.
+//! [`KEYS`]: key bindings. A test checks that `docs/debug.md` lists the same keys.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What keys ask for.
+/// Action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Step,
@@ -33,12 +33,12 @@ pub(crate) enum Action {
     Leave,
 }
 
-/// A key.
+/// Key binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// As keyboards and documents have it.
+    /// Names of the keys in help and documentation.
     pub text: &'static str,
-    /// What it does.
+    /// Effect of the key.
     pub meaning: &'static str,
     codes: &'static [KeyCode],
     action: Action,
@@ -50,44 +50,44 @@ const fn key(text: &'static str, codes: &'static [KeyCode], action: Action, mean
 
 use KeyCode::{BackTab, Char, Down, End, Enter, F, Home, Left, PageDown, PageUp, Right, Tab, Up};
 
-/// All keys, while no command is typed.
+/// All key bindings outside the command line.
 #[rustfmt::skip] // A table.
 pub const KEYS: &[Key] = &[
-    key("s, Right", &[Char('s'), Right], Action::Step, "does the next step"),
-    key("b, Left", &[Char('b'), Left], Action::Back, "takes the last step back"),
-    key("n", &[Char('n')], Action::Next, "goes on to where the next layer begins"),
-    key("p", &[Char('p')], Action::Previous, "goes back to where this layer begins, or the one before it"),
-    key("c", &[Char('c')], Action::Continue, "goes on to the next point, or the end; Esc stops it"),
-    key("r", &[Char('r')], Action::Reverse, "goes back to the last point, or the start"),
+    key("s, Right", &[Char('s'), Right], Action::Step, "executes the next step"),
+    key("b, Left", &[Char('b'), Left], Action::Back, "undoes the last step"),
+    key("n", &[Char('n')], Action::Next, "runs to the beginning of the next layer"),
+    key("p", &[Char('p')], Action::Previous, "goes back to the beginning of this layer, or of the one before"),
+    key("c", &[Char('c')], Action::Continue, "runs to the next point, or to the end; Esc interrupts"),
+    key("r", &[Char('r')], Action::Reverse, "goes back to the previous point, or to the start"),
     key("Home", &[Home], Action::Start, "goes to the start"),
-    key("End", &[End], Action::End, "goes to the end; Esc stops it"),
+    key("End", &[End], Action::End, "runs to the end; Esc interrupts"),
     key("k, Up", &[Char('k'), Up], Action::Up, "moves the cursor of the listing up"),
     key("j, Down", &[Char('j'), Down], Action::Down, "moves the cursor of the listing down"),
     key(".", &[Char('.')], Action::Here, "moves the cursor to the next step"),
-    key("g", &[Char('g')], Action::ToCursor, "goes to the instruction at the cursor, past all points"),
-    key("Space", &[Char(' ')], Action::Break, "sets a breakpoint at the cursor, or takes it away"),
-    key("Tab", &[Tab], Action::NextView, "shows the next memories"),
-    key("Shift-Tab", &[BackTab], Action::PreviousView, "shows the memories before"),
-    key("]", &[Char(']')], Action::NextMemory, "selects the next memory of those that are shown"),
-    key("[", &[Char('[')], Action::PreviousMemory, "selects the memory before"),
-    key("PageDown", &[PageDown], Action::PageDown, "shows further addresses of the selected memory"),
-    key("PageUp", &[PageUp], Action::PageUp, "shows earlier addresses"),
-    key("x", &[Char('x')], Action::Scale, "shows numbers as real, raw, hex, float, error"),
-    key("f", &[Char('f')], Action::Follow, "shows what each step writes, or stays"),
+    key("g", &[Char('g')], Action::ToCursor, "goes to the instruction at the cursor, ignoring all points"),
+    key("Space", &[Char(' ')], Action::Break, "sets or removes a breakpoint at the cursor"),
+    key("Tab", &[Tab], Action::NextView, "shows the next group of memories"),
+    key("Shift-Tab", &[BackTab], Action::PreviousView, "shows the previous group of memories"),
+    key("]", &[Char(']')], Action::NextMemory, "selects the next memory of the group"),
+    key("[", &[Char('[')], Action::PreviousMemory, "selects the previous memory"),
+    key("PageDown", &[PageDown], Action::PageDown, "scrolls the selected memory down"),
+    key("PageUp", &[PageUp], Action::PageUp, "scrolls the selected memory up"),
+    key("x", &[Char('x')], Action::Scale, "switches the number format: real, raw, hex, float, error"),
+    key("f", &[Char('f')], Action::Follow, "turns following of each step's writes on or off"),
     key("-", &[Char('-')], Action::Earlier, "shows earlier output"),
     key("+", &[Char('+')], Action::Later, "shows later output"),
-    key(":, Enter", &[Char(':'), Enter], Action::Type, "begins a command; Up and Down bring back those before, Esc leaves it"),
+    key(":, Enter", &[Char(':'), Enter], Action::Type, "begins a command; Up and Down recall earlier ones, Esc cancels"),
     key("?, h, F1", &[Char('?'), Char('h'), F(1)], Action::Help, "shows the keys"),
-    key("q, Ctrl-C", &[Char('q')], Action::Leave, "leaves"),
+    key("q, Ctrl-C", &[Char('q')], Action::Leave, "quits"),
 ];
 
-/// Whether a key is held with Control.
+/// Whether a key is pressed together with Control.
 pub(crate) fn is_control(key: KeyEvent, letter: char) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL) && key.code == Char(letter)
 }
 
 impl Action {
-    /// What a key asks for while no command is typed.
+    /// Returns the action of a key outside the command line.
     pub fn of(key: KeyEvent) -> Option<Self> {
         if is_control(key, 'c') {
             return Some(Self::Leave);
@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    /// The book has a row for each key, and no other.
+    /// The book has exactly one row for each key.
     #[test]
     fn the_book_has_the_keys() {
         let page = include_str!("../../../../docs/debug.md");

@@ -1,20 +1,20 @@
-//! [`Look`]: what a terminal can show, and the styles made of it.
+//! [`Look`]: capabilities of a terminal, and the styles that follow from them.
 
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::symbols::border;
 
 use crate::tui::pane::Border;
 
-/// What a terminal can show.
+/// Capabilities of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Whether it has colours. Without them letters are bold, underlined or reversed.
+    /// Whether the terminal has colors. Otherwise letters are bold, underlined or reversed.
     pub has_colours: bool,
-    /// Whether it has more characters than ASCII.
+    /// Whether the terminal shows characters beyond ASCII.
     pub has_unicode: bool,
 }
 
-/// Frames of ASCII.
+/// Frame made of ASCII characters.
 const ASCII: border::Set<'static> = border::Set {
     top_left: "+",
     top_right: "+",
@@ -31,58 +31,58 @@ impl Look {
         if self.has_colours { Style::new().fg(color) } else { Style::new().add_modifier(without) }
     }
 
-    /// The frame of a pane.
+    /// Returns the frame of a pane.
     pub(crate) fn frame(self, title: &str) -> Border {
         let set = if self.has_unicode { border::PLAIN } else { ASCII };
         Border { title: format!(" {title} "), set, style: self.quiet() }
     }
 
-    /// Frames, and what is less looked at.
+    /// Style of frames and of less important text.
     pub(crate) const fn quiet(self) -> Style {
         self.style(Color::DarkGray, Modifier::empty())
     }
 
-    /// The bar at the top.
+    /// Style of the bar at the top.
     pub(crate) const fn bar(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// Instructions of the next step.
+    /// Style of the instructions of the next step.
     pub(crate) const fn next(self) -> Style {
         self.style(Color::Green, Modifier::BOLD).add_modifier(Modifier::BOLD)
     }
 
-    /// The line that keys are for.
+    /// Style of the line at the cursor.
     pub(crate) const fn cursor(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// Breakpoints, and what goes wrong.
+    /// Style of breakpoints and failures.
     pub(crate) const fn stops(self) -> Style {
         self.style(Color::Red, Modifier::BOLD)
     }
 
-    /// Names.
+    /// Style of names.
     pub(crate) const fn name(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// Numbers that the last step has changed.
+    /// Style of numbers that the last step changed.
     pub(crate) const fn changed(self) -> Style {
         self.style(Color::Yellow, Modifier::REVERSED).add_modifier(Modifier::BOLD)
     }
 
-    /// Numbers that the last step has written as they were before.
+    /// Style of numbers that the last step wrote without changing them.
     pub(crate) const fn rewritten(self) -> Style {
         self.style(Color::Yellow, Modifier::BOLD)
     }
 
-    /// Numbers that the next step reads.
+    /// Style of numbers that the next step reads.
     pub(crate) const fn read(self) -> Style {
         self.style(Color::Cyan, Modifier::UNDERLINED)
     }
 
-    /// Numbers that the next step writes.
+    /// Style of numbers that the next step writes.
     pub(crate) const fn written(self) -> Style {
         self.style(Color::Magenta, Modifier::ITALIC)
     }

@@ -1,29 +1,29 @@
-//! [`Output`]: what commands have printed.
+//! [`Output`]: output of commands.
 
-/// Lines that are kept.
+/// Maximum number of stored lines.
 const KEPT: usize = 2000;
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A command.
     Command,
-    /// What one prints.
+    /// Output of a command.
     Printed,
-    /// Why one could not be done.
+    /// Reason why a command failed.
     Failure,
 }
 
-/// The lines, and how far back one looks.
+/// Stored lines and the scroll position.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     lines: Vec<(Kind, String)>,
-    /// Lines behind the last that is shown.
+    /// Number of lines below the visible part.
     behind: usize,
 }
 
 impl Output {
-    /// Adds lines, and shows the last.
+    /// Appends lines and scrolls to the end.
     pub fn say(&mut self, kind: Kind, text: &str) {
         self.lines.extend(text.lines().map(|line| (kind, line.to_owned())));
         let beyond = self.lines.len().saturating_sub(KEPT);
@@ -31,12 +31,12 @@ impl Output {
         self.behind = 0;
     }
 
-    /// Looks at earlier lines, or at later ones.
+    /// Scrolls by `by` lines; positive shows earlier lines.
     pub fn scroll(&mut self, by: isize) {
         self.behind = self.behind.saturating_add_signed(by).min(self.lines.len().saturating_sub(1));
     }
 
-    /// So many lines, the last of which is shown at the bottom.
+    /// Returns the visible lines, at most `height`.
     pub fn shown(&self, height: usize) -> &[(Kind, String)] {
         let end = (self.lines.len() - self.behind).max(height.min(self.lines.len()));
         &self.lines[end.saturating_sub(height)..end]

@@ -1,4 +1,4 @@
-//! [`Pane`]: lines of text on a part of the screen, in a frame or without.
+//! [`Pane`]: lines of text in a part of the screen, with or without a frame.
 
 use ratatui_core::buffer::{Buffer, CellWidth};
 use ratatui_core::layout::{Position, Rect};
@@ -13,12 +13,12 @@ pub(crate) struct Pane<'a> {
     lines: Vec<Line<'a>>,
     style: Style,
     frame: Option<Border>,
-    /// Columns of each line that are not shown.
+    /// Number of columns that are scrolled out at the left.
     skipped: usize,
     wraps: bool,
 }
 
-/// A frame with a title.
+/// Frame with a title.
 #[derive(Clone, Debug)]
 pub(crate) struct Border {
     pub title: String,
@@ -27,7 +27,7 @@ pub(crate) struct Border {
 }
 
 impl Border {
-    /// What is within.
+    /// Returns the area inside the frame.
     pub fn inner(&self, area: Rect) -> Rect {
         let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
         Rect { x: area.x.saturating_add(1), y: area.y.saturating_add(1), width, height }
@@ -57,27 +57,27 @@ impl Border {
 }
 
 impl<'a> Pane<'a> {
-    /// Of lines.
+    /// Returns a pane of some lines.
     pub fn new(lines: Vec<Line<'a>>) -> Self {
         Self { lines, ..Self::default() }
     }
 
-    /// Of one line, which is as wide as the screen.
+    /// Returns a pane of one line with a full-width background.
     pub fn bar(text: impl Into<Line<'a>>, style: Style) -> Self {
         Self { lines: vec![text.into()], style, ..Self::default() }
     }
 
-    /// The same in a frame.
+    /// Puts the pane into a frame.
     pub fn framed(self, frame: Border) -> Self {
         Self { frame: Some(frame), ..self }
     }
 
-    /// The same, without the first columns.
+    /// Hides the first columns of each line.
     pub fn skipping(self, skipped: usize) -> Self {
         Self { skipped, ..self }
     }
 
-    /// The same, with lines that go on in the next where they are too long.
+    /// Wraps lines that are too long.
     pub fn wrapping(self) -> Self {
         Self { wraps: true, ..self }
     }
@@ -104,7 +104,7 @@ impl Widget for Pane<'_> {
     }
 }
 
-/// A line without its first columns.
+/// Removes the first columns of a line.
 fn without(line: Vec<StyledGrapheme<'_>>, columns: usize) -> Vec<StyledGrapheme<'_>> {
     let mut left = columns;
     let is_hidden = |one: &StyledGrapheme<'_>| {
@@ -115,7 +115,7 @@ fn without(line: Vec<StyledGrapheme<'_>>, columns: usize) -> Vec<StyledGrapheme<
     line.into_iter().skip_while(is_hidden).collect()
 }
 
-/// Writes what there is room for.
+/// Writes as much of a line as fits.
 fn put(line: &[StyledGrapheme<'_>], area: Rect, buffer: &mut Buffer) {
     let mut x = area.x;
     for StyledGrapheme { symbol, style } in line {
@@ -130,8 +130,8 @@ fn put(line: &[StyledGrapheme<'_>], area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// A line over as many as it takes: they end between words, and within words that are wider than a line. The spaces where
-/// one ends are in neither.
+/// Wraps a line into several. It breaks between words, and within words that are wider than a line.
+/// The spaces at a break are dropped.
 fn wrapped<'a>(line: &[StyledGrapheme<'a>], width: u16) -> Vec<Vec<StyledGrapheme<'a>>> {
     let columns = |part: &[StyledGrapheme<'_>]| part.iter().map(|one| one.symbol.cell_width()).sum::<u16>();
     let mut lines = vec![Vec::new()];
@@ -147,7 +147,7 @@ fn wrapped<'a>(line: &[StyledGrapheme<'a>], width: u16) -> Vec<Vec<StyledGraphem
             lines.push(Vec::new());
             continue;
         }
-        // The spaces before the word stay in the line that ends.
+        // The spaces before the word stay at the end of the previous line.
         if !last.is_empty() {
             lines.push(Vec::new());
         }

@@ -1,30 +1,30 @@
-//! [`Panes`]: which memories are shown, from which address, in which form.
+//! [`Panes`]: the shown memories, their first addresses and the number format.
 
 use npukit_debug::Scale;
 use npukit_target::{AddressRun, Machine, Shown, View};
 
-/// What of the memories is shown.
+/// State of the memory panes.
 #[derive(Debug)]
 pub(crate) struct Panes {
     views: Vec<View>,
-    /// The view that is shown.
+    /// Index of the current view.
     view: usize,
-    /// Which memory of it keys are for.
+    /// Index in the view of the selected memory.
     selected: usize,
-    /// By memory, the first address that is shown.
+    /// First visible address of each memory.
     first: Vec<u64>,
-    /// By memory, addresses that were shown last.
+    /// Number of visible addresses of each memory when last drawn.
     shown: Vec<u64>,
-    /// By memory, addresses there are.
+    /// Number of addresses of each memory.
     depths: Vec<u64>,
-    /// How numbers are shown.
+    /// Format of numbers.
     pub scale: Scale,
-    /// Whether what a step writes is shown.
+    /// Whether the panes scroll to the addresses that a step writes.
     pub follows: bool,
 }
 
 impl Panes {
-    /// The first view of a machine.
+    /// Returns the state with the first view of a machine.
     pub fn new(machine: &dyn Machine) -> Self {
         let depths: Vec<u64> = machine.memories().iter().map(|memory| memory.depth).collect();
         let (first, shown) = (vec![0; depths.len()], vec![1; depths.len()]);
@@ -41,33 +41,33 @@ impl Panes {
         }
     }
 
-    /// Takes the views as they are now.
+    /// Updates the views, which may change during a program.
     pub fn refresh(&mut self, machine: &dyn Machine) {
         self.views = machine.views();
         self.turn(0);
     }
 
-    /// The view that is shown, its number from 1, and how many there are.
+    /// Returns the current view, its number starting at 1, and the number of views.
     pub fn view(&self) -> Option<(&View, usize, usize)> {
         self.views.get(self.view).map(|view| (view, self.view + 1, self.views.len()))
     }
 
-    /// Which memory of the view is selected.
+    /// Returns the index in the view of the selected memory.
     pub const fn selected(&self) -> usize {
         self.selected
     }
 
-    /// The first address of a memory that is shown.
+    /// Returns the first visible address of a memory.
     pub fn first(&self, memory: usize) -> u64 {
         self.first[memory]
     }
 
-    /// Notes how many addresses of a memory there was room for.
+    /// Records how many addresses of a memory were visible.
     pub fn note(&mut self, memory: usize, addresses: u64) {
         self.shown[memory] = addresses.max(1);
     }
 
-    /// Shows the view that is so many further.
+    /// Switches to the view `by` positions later; it wraps around.
     pub fn turn(&mut self, by: isize) {
         let count = self.views.len().max(1);
         self.view = (self.view as isize + by).rem_euclid(count as isize) as usize;
@@ -76,13 +76,13 @@ impl Panes {
         }
     }
 
-    /// Selects the memory that is so many further in the view.
+    /// Selects the memory `by` positions later in the view.
     pub fn select(&mut self, by: isize) {
         let count = self.view().map_or(1, |(view, ..)| view.shown.len().max(1));
         self.selected = (self.selected as isize + by).rem_euclid(count as isize) as usize;
     }
 
-    /// Shows further addresses of the selected memory, or earlier ones.
+    /// Scrolls the selected memory by one page.
     pub fn page(&mut self, is_down: bool) {
         let selected = self.view().and_then(|(view, ..)| view.shown.get(self.selected)).cloned();
         let Some(Shown { memory, columns, .. }) = selected else {
@@ -95,25 +95,26 @@ impl Panes {
         }
     }
 
-    /// Shows a memory from an address on.
+    /// Shows a memory, starting at an address.
     pub fn show(&mut self, memory: usize, address: u64) {
         if self.turn_to(memory).is_some() {
             self.first[memory] = address;
         }
     }
 
-    /// Shows the view of a memory; gives the addresses of it in a row.
+    /// Switches to the view of a memory; returns its number of addresses per row.
     fn turn_to(&mut self, memory: usize) -> Option<usize> {
         (self.view, self.selected) = self.place(memory)?;
         Some(self.views[self.view].shown[self.selected].columns)
     }
 
-    /// Shows addresses that a step uses: in the view that is shown, if it has some of them, else in the first that has.
+    /// Shows addresses that a step uses: in the current view if it has some of them, otherwise in
+    /// the first view that does.
     pub fn follow(&mut self, runs: &[AddressRun]) {
         if !self.follows {
             return;
         }
-        // Default: nothing is shown of a machine without memories.
+        // Default: a machine without memories shows nothing.
         let here: Vec<Shown> = self.view().map(|(view, ..)| view.shown.clone()).unwrap_or_default();
         let mut is_here = false;
         for shown in &here {
@@ -130,13 +131,13 @@ impl Panes {
         }
     }
 
-    /// The view of a memory, and its place there.
+    /// Returns the view of a memory, and its index there.
     fn place(&self, memory: usize) -> Option<(usize, usize)> {
         let place = |view: &View| view.shown.iter().position(|shown| shown.memory == memory);
         self.views.iter().enumerate().find_map(|(number, view)| Some((number, place(view)?)))
     }
 
-    /// Scrolls to the first of some addresses, unless some of them are shown.
+    /// Scrolls to the first of some addresses, unless one of them is visible.
     fn bring(&mut self, run: AddressRun, columns: usize) {
         let (first, shown) = (self.first[run.memory], self.shown[run.memory]);
         if !run.meets(run.memory, first, first.saturating_add(shown)) {

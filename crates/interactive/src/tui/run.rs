@@ -1,33 +1,33 @@
-//! [`Running`]: a long way through a program in pieces, between which keys are looked at.
+//! [`Running`]: a long run in pieces, so that keys are handled in between.
 
 use std::time::{Duration, Instant};
 
 use npukit_debug::{Answer, Command, Debugger, Stop};
 
-/// How long a piece takes, about.
+/// Approximate time of a piece.
 const PIECE: Duration = Duration::from_millis(30);
 
-/// Where it goes.
+/// Destination of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goal {
-    /// To the next point.
+    /// The next breakpoint or watchpoint.
     Point,
-    /// To a step, past all points.
+    /// A step; breakpoints and watchpoints are ignored.
     Step(usize),
 }
 
-/// A way that has begun.
+/// Run in progress.
 #[derive(Debug)]
 pub(crate) struct Running {
     goal: Goal,
-    /// Steps of the next piece.
+    /// Number of steps of the next piece.
     steps: usize,
-    /// Whether all that it prints is to be shown.
+    /// Whether all output is shown, as the command was typed.
     pub is_typed: bool,
 }
 
 impl Running {
-    /// The way of a command, for those that may be long and can be taken in pieces: ways forwards.
+    /// Returns the run of a command that may take long and can be divided: a run forward.
     pub fn of(command: &Command, debugger: &Debugger, is_typed: bool) -> Option<Self> {
         let goal = match command {
             Command::Continue => Goal::Point,
@@ -37,7 +37,7 @@ impl Running {
         Some(Self { goal, steps: 16, is_typed })
     }
 
-    /// Goes a piece of the way; gives what the debugger says of it, and whether it is the last.
+    /// Runs a piece; returns the debugger's answer, and whether the run is finished.
     pub fn go(&mut self, debugger: &mut Debugger) -> (Answer, bool) {
         let begun = Instant::now();
         let ahead = debugger.position().saturating_add(self.steps);

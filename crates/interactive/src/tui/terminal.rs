@@ -1,4 +1,4 @@
-//! [`run`]: the loop around a terminal.
+//! [`run`]: the main loop on a terminal.
 
 use std::io;
 use std::panic;
@@ -17,18 +17,17 @@ use ratatui_core::terminal::Terminal;
 use crate::tui::backend::Crossterm;
 use crate::tui::{App, Look, draw};
 
-/// How often it is looked whether the clock has answered.
+/// Interval at which the clock's answer is polled.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Debugs on the terminal until its user leaves. `notes` is what was taken for granted.
+/// Debugs on the terminal until the user quits; `notes` are shown first.
 ///
-/// However it ends, also by a panic or a signal, the terminal is then as it was before.
+/// The terminal is restored at the end, also after a panic or a signal.
 ///
 /// # Errors
-///
-/// A terminal that cannot be drawn on, or has gone.
+/// The terminal cannot be drawn on or has disappeared.
 pub fn run(debugger: Debugger, notes: &[String], look: Look) -> io::Result<()> {
-    // Whoever calls knows whether there are to be colours, which is not for the environment to say again.
+    // The caller has decided on colors; the environment must not override that.
     force_color_output(look.has_colours);
     restored_at_signals()?;
     restored_at_panics();
@@ -40,23 +39,23 @@ pub fn run(debugger: Debugger, notes: &[String], look: Look) -> io::Result<()> {
     done
 }
 
-/// Gives the terminal back, from now on, before a panic is told.
+/// Makes a panic restore the terminal before its message is printed.
 fn restored_at_panics() {
     let told = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        // Nobody is left to tell when the terminal is gone.
+        // If the terminal is gone, nothing can be reported.
         let _ = leave();
         told(panic);
     }));
 }
 
-/// Gives the terminal back: its keys first, as that has more effects.
+/// Restores the terminal; the keyboard mode first, as it affects the user most.
 fn leave() -> io::Result<()> {
     disable_raw_mode()?;
     execute!(io::stdout(), LeaveAlternateScreen)
 }
 
-/// Gives the terminal back, from now on, when a signal ends the process.
+/// Makes a signal restore the terminal before it ends the process.
 #[cfg(unix)]
 fn restored_at_signals() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -65,7 +64,7 @@ fn restored_at_signals() -> io::Result<()> {
     let end = move || {
         if let Some(signal) = signals.forever().next() {
             restore();
-            // It ends the process, so that nobody is left to tell.
+            // The process ends here, so an error cannot be reported.
             let _ = emulate_default_handler(signal);
         }
     };
@@ -77,11 +76,11 @@ fn restored_at_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the terminal what it was before [`run`].
+/// Restores the state that the terminal had before [`run`].
 fn restore() {
-    // Nobody is left to tell when the terminal is gone.
+    // If the terminal is gone, nothing can be reported.
     let _ = leave();
-    // Which a terminal does when it is dropped.
+    // A dropped terminal shows the cursor again, but here nothing is dropped.
     let _ = execute!(io::stdout(), Show);
 }
 

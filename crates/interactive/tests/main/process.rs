@@ -1,9 +1,10 @@
-//! The command with its parts, as a process.
+//! Tests of the command as a process.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What the program answers to messages of the language server protocol on its standard input.
+/// Sends messages of the language server protocol to the program's standard input; returns its
+/// output.
 fn answers(messages: &[&str]) -> String {
     let program = env!("CARGO_BIN_EXE_npu-interactive");
     let mut child =

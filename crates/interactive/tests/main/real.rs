@@ -1,4 +1,4 @@
-//! A program of each target, whose numbers are known from elsewhere: its views, and what steps show.
+//! One program per target with known numbers: its views, and the changes of each step.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn screen(target: &str, text: &str) -> Screen {
     Screen::new(opened(target, text), (140, 40), PLAIN)
 }
 
-/// Two vectors times weights of 4 x 4, as `docs/debug.md` has it.
+/// Two vectors times a 4 x 4 weight matrix, as in `docs/debug.md`.
 const TCU: &str = "
 .input x, dram0[0:2], -1.0, -1.5, 0.0, -1.25, 1.75, 1.5, 1.75, 1.0
 .data dram1[0], 1.5, 0.25, -2.0, 1.25
@@ -45,7 +45,7 @@ const PCCX: &str = "
     kick
 ";
 
-/// A register file is read word by word into a dpu that adds products up.
+/// A dpu accumulates products of words that it reads from a register file.
 const DRRA: &str = "
 .data rf.1.0.1[0:4], 5, -3, 8, 0
 .data rf.1.0.2[0], 1
@@ -70,7 +70,7 @@ halt()
 
 const ALL: [(&str, &str); 4] = [("tcu:cmoda7", TCU), ("opu", OPU), ("pccx", PCCX), ("drra", DRRA)];
 
-/// Every memory is in one view, and has as many names of numbers as numbers, where it has names.
+/// Each memory is in exactly one view, and has either no lane names or one per lane.
 #[test]
 fn views_have_every_memory_once() {
     for (target, text) in ALL {
@@ -88,7 +88,7 @@ fn views_have_every_memory_once() {
     }
 }
 
-/// From the start to the end and back every step is drawn, in each view.
+/// Each step from the start to the end and back is drawn, in each view.
 #[test]
 fn every_step_is_drawn() {
     for (target, text) in ALL {
@@ -120,7 +120,7 @@ fn tcu_shows_its_array() {
     screen.has("   2   256 -128  320 -512");
 }
 
-/// What comes out is what the example expects.
+/// The output is the one that the example expects.
 #[test]
 fn opu_shows_its_feature_maps() {
     let mut screen = screen("opu", OPU);
@@ -129,7 +129,7 @@ fn opu_shows_its_feature_maps() {
     }
     screen.has("feature maps (4 of 7)");
     screen.has("store 0");
-    screen.has("ifm      2048 x 64  input, a pixel of 64 channels an address");
+    screen.has("ifm      2048 x 64  input, one pixel of 64 channels per address");
     screen.has("    0    256  1536     0");
     screen.has("    1   1024   256     0");
     screen.keys("s");
@@ -149,7 +149,7 @@ fn pccx_shows_its_engines() {
     screen.has("   4   9  1  1");
 }
 
-/// Ports under way have an arrow.
+/// Active ports have an arrow.
 #[test]
 fn drra_shows_cells_with_slots_and_ports() {
     let mut screen = screen("drra", DRRA);
@@ -161,12 +161,13 @@ fn drra_shows_cells_with_slots_and_ports() {
     screen.has("dpu in slot 4, ports 4.0");
     screen.has(": out, acc, internal");
     screen.has("   0   5  2 10  0");
-    screen.has("sequencer, next its instruction 14");
+    screen.has("sequencer, next instruction 14");
     screen.press(KeyCode::End);
     screen.has("   0   5  2 10 10");
 }
 
-/// Layers stand in the listing, and with a model there are floats: the file test of `npu debug` has the same numbers.
+/// The listing shows layers, and a model gives a float reference. The filetest of `npu debug` has
+/// the same numbers.
 #[test]
 fn a_model_is_shown_with_layers_and_floats() {
     const MODEL: &[u8] = include_bytes!("../../../npukit/assets/digits.onnx");

@@ -1,4 +1,4 @@
-//! [`Screen`]: a terminal of the test's own around an [`App`].
+//! [`Screen`]: a test terminal around an [`App`].
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use npukit_debug::Debugger;
@@ -13,25 +13,25 @@ pub const COLOURED: Look = Look { has_colours: true, has_unicode: true };
 pub struct Screen {
     app: App,
     terminal: Terminal<TestBackend>,
-    /// Whether the last key has left it open.
+    /// Whether the app continues after the last key.
     goes_on: bool,
 }
 
 impl Screen {
-    /// Of some columns and lines, the clock having answered.
+    /// Returns a screen of this many columns and lines, after the clock has answered.
     pub fn new(debugger: Debugger, size: (u16, u16), look: Look) -> Self {
         let mut screen = Self::early(debugger, size, look);
         screen.work();
         screen
     }
 
-    /// The same before the clock has answered, not drawn.
+    /// Returns a screen before the clock has answered, not yet drawn.
     pub fn early(debugger: Debugger, (columns, lines): (u16, u16), look: Look) -> Self {
         let app = App::new(debugger, &["a note".to_owned()], look);
         Self { app, terminal: Terminal::new(TestBackend::new(columns, lines)).unwrap(), goes_on: true }
     }
 
-    /// Does all that is to be done, and draws.
+    /// Does all pending work, and draws.
     fn work(&mut self) {
         while self.app.is_busy() {
             self.draw();
@@ -48,31 +48,31 @@ impl Screen {
         self.terminal.draw(|frame| draw(&mut self.app, frame)).unwrap();
     }
 
-    /// Presses a key without the work behind it; whether the program goes on.
+    /// Presses a key without doing the work that follows; returns whether the app continues.
     pub fn press_only(&mut self, code: KeyCode) -> bool {
         self.app.press(KeyEvent::new(code, KeyModifiers::NONE))
     }
 
-    /// Presses a key; whether the program goes on.
+    /// Presses a key; returns whether the app continues.
     pub fn press(&mut self, code: KeyCode) -> bool {
         self.goes_on = self.press_only(code);
         self.work();
         self.goes_on
     }
 
-    /// Presses a key beside Control; whether the program goes on.
+    /// Presses a key together with Control; returns whether the app continues.
     pub fn control(&mut self, letter: char) -> bool {
         self.goes_on = self.app.press(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL));
         self.work();
         self.goes_on
     }
 
-    /// Presses letters.
+    /// Presses the keys of some letters.
     pub fn keys(&mut self, letters: &str) {
         letters.chars().for_each(|letter| assert!(self.press(KeyCode::Char(letter)), "{letter} leaves"));
     }
 
-    /// Does a command on the command line, and closes that.
+    /// Executes a command on the command line, and closes the line.
     pub fn command(&mut self, command: &str) {
         self.keys(":");
         self.keys(command);
@@ -80,7 +80,7 @@ impl Screen {
         self.press(KeyCode::Esc);
     }
 
-    /// The screen, line by line.
+    /// Returns the lines of the screen.
     pub fn lines(&self) -> Vec<String> {
         let buffer = self.terminal.backend().buffer();
         let line = |y| {
@@ -94,19 +94,19 @@ impl Screen {
         self.lines().join("\n")
     }
 
-    /// Fails, with what is there, where the screen has none of a text.
+    /// Fails and prints the screen if it does not show a text.
     #[track_caller]
     pub fn has(&self, text: &str) {
         assert!(self.text().contains(text), "no `{text}` on\n{}", self.text());
     }
 
-    /// Fails, with what is there, where the screen has a text.
+    /// Fails and prints the screen if it shows a text.
     #[track_caller]
     pub fn lacks(&self, text: &str) {
         assert!(!self.text().contains(text), "`{text}` on\n{}", self.text());
     }
 
-    /// The style of the first letter of a text in the first line that has another.
+    /// Returns the style of the first letter of `text` in the first line that contains `line`.
     #[track_caller]
     pub fn style(&self, line: &str, text: &str) -> Style {
         let lines = self.lines();

@@ -1,4 +1,4 @@
-//! Keys and panes on the toy, whose numbers are computed by hand.
+//! Keys and panes with the toy machine, whose numbers are easy to verify.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ fn the_start_shows_what_the_first_step_will_do() {
     screen.has("   0   1 -2");
 }
 
-/// A layer's name stands before its first instruction.
+/// The name of a layer is shown before its first instruction.
 #[test]
 fn layers_stand_in_the_listing() {
     let lines = screen(PLAIN).lines();
@@ -78,7 +78,7 @@ fn steps_go_both_ways_and_show_what_has_changed() {
     screen.has("instruction 0 of 6");
 }
 
-/// The register is in another view, which the step that loads it brings; unless one stays.
+/// The panes switch to the view of the register when a step loads it, unless following is off.
 #[test]
 fn the_view_follows_what_is_written() {
     let mut screen = screen(PLAIN);
@@ -101,14 +101,14 @@ fn numbers_have_scales() {
     let mut screen = screen(PLAIN);
     screen.keys("sssss");
     screen.has("15.9375");
-    screen.has("1 result did not fit so far");
+    screen.has("1 result saturated so far");
     screen.keys("x");
     screen.has(", raw, ");
     screen.has("   3  255 252");
     screen.keys("x");
     screen.has(", hex, ");
     screen.has("   3  0ff 0fc");
-    // 250/16 + 48/16, of which the machine holds 255/16.
+    // 250/16 + 48/16; the machine saturates at 255/16.
     screen.command("show m[3] float");
     screen.has(", float, ");
     screen.has("   3  18.625  15.75");
@@ -218,7 +218,7 @@ fn keys_are_shown() {
     assert!(!screen.control('c'));
 }
 
-/// Without colours everything is as with them, but for the styles; with ASCII nothing else is written.
+/// Without colors only the styles differ; in ASCII mode only ASCII is written.
 #[test]
 fn terminals_that_show_little_show_it_all() {
     let (mut with, mut without) = (screen(COLOURED), screen(PLAIN));
@@ -242,7 +242,7 @@ fn terminals_that_show_little_show_it_all() {
     assert!(styles.iter().all(|style| style.fg.is_none_or(|color| color == Color::Reset)));
 }
 
-/// Any size is drawn on, whatever is shown.
+/// The screen can be drawn at any size.
 #[test]
 fn any_size_is_drawn_on() {
     for columns in [1, 2, 5, 20, 40, 79, 99, 100, 300] {
@@ -257,7 +257,7 @@ fn any_size_is_drawn_on() {
     }
 }
 
-/// Half of a screen is enough to see where one is.
+/// A narrow terminal still shows the position.
 #[test]
 fn narrow_terminals_show_the_same() {
     let mut screen = Screen::new(debugger(&OPS), (40, 24), PLAIN);
@@ -269,7 +269,7 @@ fn narrow_terminals_show_the_same() {
     screen.has("cycles 6 to 7");
 }
 
-/// A toy that counts its steps, and whose clock waits until it may answer.
+/// A toy machine that counts its steps, and whose clock waits for permission to answer.
 struct Counted {
     toy: Box<dyn Machine>,
     steps: Arc<AtomicUsize>,
@@ -315,7 +315,7 @@ impl Machine for Counted {
     }
 }
 
-/// A clock that takes long holds nobody up.
+/// A slow clock does not block the user.
 #[test]
 fn one_goes_on_while_the_clock_computes() {
     let (steps, may_tell) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
@@ -331,7 +331,7 @@ fn one_goes_on_while_the_clock_computes() {
     screen.has("cycles 4 to 5");
 }
 
-/// A long way is gone in pieces, between which any key ends it.
+/// A long run is divided into pieces, and any key interrupts it in between.
 #[test]
 fn a_key_stops_a_long_way() {
     let ops = vec![Op::Set(1, 1); 400_000];
@@ -346,14 +346,14 @@ fn a_key_stops_a_long_way() {
         let before = steps.load(Ordering::Relaxed);
         assert!(screen.press_only(key));
         screen.draw();
-        screen.has("running; Esc stops it");
+        screen.has("running; Esc interrupts");
         assert!(screen.press_only(KeyCode::Esc));
         screen.draw();
         screen.has("stopped");
-        // Nothing was gone of it but what is looked at.
+        // Only steps that are shown were executed.
         assert!(steps.load(Ordering::Relaxed) - before < 20_000);
     }
-    // Other keys wait for the end.
+    // Other keys are handled after the run.
     assert!(screen.press_only(KeyCode::End));
     assert!(screen.press_only(KeyCode::Char('b')));
     assert!(!screen.press(KeyCode::Char('q')), "q waits, too, and leaves then");

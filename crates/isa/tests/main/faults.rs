@@ -1,4 +1,4 @@
-//! What can be wrong with a table, at the limits of each rule.
+//! Errors in a table, at the limits of each rule.
 
 use npukit_base::BitRange;
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec, Radix, SpecError, When};
@@ -7,7 +7,7 @@ fn table(instructions: Vec<InstructionSpec>) -> IsaSpec {
     IsaSpec { name: "T".into(), doc: String::new(), byte_order: ByteOrder::Little, instructions }
 }
 
-/// A row of one byte whose bits `lo` to `lo + 3` are `code`.
+/// Returns a row of one byte with `code` in the bits `lo` to `lo + 3`.
 fn row(name: &str, lo: u32, code: u64) -> InstructionSpec {
     InstructionSpec::new(name, 1, "").with_pattern("opcode", BitRange::new(lo, 4), code)
 }
@@ -60,7 +60,7 @@ fn bits_have_one_meaning() {
     assert_eq!(errors(7), [SpecError::Outside { instruction, part }]);
 }
 
-/// Whether a field of `width` bits holds all values of its kind.
+/// Whether a field of `width` bits can hold all values of its kind.
 fn fits(width: u32, kind: FieldKind) -> bool {
     let row = InstructionSpec::new("a", 16, "").with_field("f", BitRange::new(0, width), kind, "");
     let found = table(vec![row.with_form("a {f}", vec![])]).check();
@@ -98,7 +98,7 @@ fn powers_and_sets_fit_by_their_exponents_and_bits() {
     assert!(fits(1, FieldKind::flag("x")) && !fits(2, FieldKind::flag("x")));
 }
 
-/// The errors of a row with fields `f` and `g` and one form, in a few words.
+/// Returns the errors of a row with fields `f` and `g` and one form, as text.
 fn of_form(syntax: &str, when: Vec<When>) -> Vec<String> {
     let kind = || FieldKind::up_to(3, Radix::Decimal);
     let row = row("a", 0, 1).with_field("f", BitRange::new(4, 2), kind(), "");
@@ -112,8 +112,8 @@ fn conditions_say_fields_and_name_only_such() {
     assert_eq!(of_form("a {f}, {g}", vec![]), [""; 0]);
     assert_eq!(of_form("a {f}", vec![When::Is(g(), 2)]), [""; 0]);
     assert_eq!(of_form("a {f}", vec![When::Same(g(), f())]), [""; 0]);
-    assert_eq!(of_form("a {f}", vec![When::OneOf(g(), vec![1, 2])]), ["no form of a says `g`"]);
-    assert_eq!(of_form("a {f}", vec![When::Same(f(), g())]), ["no form of a says `g`"]);
+    assert_eq!(of_form("a {f}", vec![When::OneOf(g(), vec![1, 2])]), ["no form of a contains `g`"]);
+    assert_eq!(of_form("a {f}", vec![When::Same(f(), g())]), ["no form of a contains `g`"]);
     let unknown = "a form, a limit or the label of a names `no`, which is not a field";
     for when in [When::Is(no(), 1), When::OneOf(no(), vec![1]), When::Same(no(), f()), When::Same(f(), no())]
     {
@@ -126,7 +126,7 @@ fn conditions_say_fields_and_name_only_such() {
     assert_eq!(table(vec![label]).check()[0].to_string(), unknown);
 }
 
-/// The limits of a row that `values` of its fields `f`, `g` and `mode` break, as they are told.
+/// Returns messages for the limits that the values of the fields `f`, `g` and `mode` exceed.
 fn broken(when: When, values: [u64; 3]) -> Vec<String> {
     let kind = || FieldKind::up_to(15, Radix::Decimal);
     let modes = FieldKind::choice(["off", "on"]);

@@ -1,4 +1,4 @@
-//! Values of every kind in words, and the names and pages of a table with all kinds.
+//! Descriptions of values of each kind, and names and pages of a table with all kinds.
 
 use npukit_base::BitRange;
 use npukit_isa::syntax::Template;

@@ -1,12 +1,13 @@
-//! What the host computes beside the nodes that it has to: what is cheap, where that saves a program or makes less go
-//! between the two.
+//! Sharing of cheap nodes with the host, where that saves a program or reduces the transfers
+//! between host and machine.
 
 use npukit_graph::{Graph, NodeId, Op, ValueId};
 
 use super::{index, phases};
 use crate::readers::Readers;
 
-/// For each node whether the host computes it: those that are `refused`, and cheap ones beside them.
+/// Returns, for each node, whether the host computes it: the `refused` nodes and cheap nodes next
+/// to them.
 pub(super) fn share(graph: &Graph, refused: &[bool]) -> Vec<bool> {
     let macs: Vec<u64> = graph.macs_by_node().collect();
     let mut work = Work {
@@ -22,14 +23,14 @@ pub(super) fn share(graph: &Graph, refused: &[bool]) -> Vec<bool> {
 struct Work<'g> {
     graph: &'g Graph,
     readers: Readers,
-    /// Nodes without multiply-accumulates.
+    /// Whether each node has no multiply-accumulates.
     is_cheap: Vec<bool>,
     on_host: Vec<bool>,
 }
 
 impl Work<'_> {
-    /// Gives the host what is connected within a program, has no multiply-accumulates and lies beside the host's nodes. Says
-    /// whether there was any.
+    /// Moves connected parts of a program to the host that have no multiply-accumulates and are
+    /// next to the host's nodes. Returns whether there was any.
     fn idle_programs(&mut self) -> bool {
         let islands = self.islands();
         let mut is_idle = vec![true; self.graph.nodes.len()];
@@ -47,7 +48,7 @@ impl Work<'_> {
         !gone.is_empty()
     }
 
-    /// For each node the first one that it is connected with inside its program.
+    /// Returns, for each node, the first node that it is connected with inside its program.
     fn islands(&self) -> Vec<usize> {
         let phases = phases(self.graph, &self.on_host);
         let mut parents: Vec<usize> = (0..self.graph.nodes.len()).collect();
@@ -60,8 +61,8 @@ impl Work<'_> {
         (0..parents.len()).map(|node| root(&parents, node)).collect()
     }
 
-    /// Gives the host the first cheap node of a program, or the last one, where less goes to and from the machine
-    /// without it. Says whether there was one.
+    /// Moves the first or the last cheap node of a program to the host, if that reduces the
+    /// transfers to and from the machine. Returns whether there was such a node.
     fn edges(&mut self) -> bool {
         let phases = phases(self.graph, &self.on_host);
         let is_gain = |&id: &NodeId| {
@@ -72,7 +73,8 @@ impl Work<'_> {
         found.inspect(|&id| self.on_host[index(id)] = true).is_some()
     }
 
-    /// Whether the node is the first of its program, on what the host made, and its results are less than what it reads.
+    /// Whether the node is the first of its program, reads results of the host, and its results are
+    /// smaller than its operands.
     fn saves_at_start(&self, id: NodeId, phases: &[usize]) -> bool {
         let is_first = self.producers(id).all(|other| phases[index(other)] < phases[index(id)]);
         if !is_first || !self.producers(id).any(|other| self.on_host[index(other)]) {
@@ -86,7 +88,7 @@ impl Work<'_> {
         self.is_less(id, self.elements(&self.graph.node(id).outputs), self.elements(&distinct(read)))
     }
 
-    /// Whether only the host reads its results, and what it reads is less than they are.
+    /// Whether only the host reads the node's results, and its operands are smaller than they are.
     fn saves_at_end(&self, id: NodeId) -> bool {
         let outputs = &self.graph.node(id).outputs;
         let readers = || outputs.iter().flat_map(|&output| self.readers.all(output));
@@ -97,7 +99,8 @@ impl Work<'_> {
         self.is_less(id, self.elements(&distinct(self.operands(id))), self.elements(outputs))
     }
 
-    /// Whether `after` elements are less than `before`; as many will do where the node only moves them.
+    /// Whether `after` elements are fewer than `before`; equal numbers are enough for a node that
+    /// only moves elements.
     fn is_less(&self, id: NodeId, after: u64, before: u64) -> bool {
         after < before || after == before && only_moves(&self.graph.node(id).op)
     }
@@ -109,7 +112,7 @@ impl Work<'_> {
             || self.producers(id).any(|other| self.on_host[index(other)])
     }
 
-    /// The operands that are no constants.
+    /// Returns the operands that are not constants.
     fn operands(&self, id: NodeId) -> impl Iterator<Item = ValueId> {
         let inputs = self.graph.node(id).inputs.iter().copied();
         inputs.filter(|&value| self.graph.constant(value).is_none())
@@ -141,7 +144,7 @@ fn root(parents: &[usize], mut node: usize) -> usize {
     node
 }
 
-/// Whether an operator gives elements that it reads, at other places.
+/// Whether an operator only moves elements to other positions.
 const fn only_moves(op: &Op) -> bool {
     matches!(
         op,

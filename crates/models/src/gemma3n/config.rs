@@ -1,4 +1,4 @@
-//! [`Gemma3nConfig`]: what a model is before its weights.
+//! [`Gemma3nConfig`]: configuration of a model, without its weights.
 
 use npukit_numeric::ElementType;
 
@@ -6,78 +6,79 @@ use super::{Gate, TopK};
 use npukit_graph::decoder::DecoderError;
 use npukit_graph::decoder::config::{MAX, refuse, rotations};
 
-/// What the attention of a layer reads.
+/// Operand of a layer's attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttentionInput {
-    /// The first stream as it is predicted, as the documents say.
+    /// The prediction of the first stream, as in the documents.
     Predicted,
-    /// The first stream as it comes, as the runtime does.
+    /// The first stream itself, as in the runtime.
     Stream,
 }
 
-/// What keys and values are held as.
+/// Number format of cached keys and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
     /// Floats of a type, to which they are rounded.
     Floats(ElementType),
-    /// Integers of 4 bits, with a scale for each token and head, as the accelerator's weights are.
+    /// 4-bit integers with one scale per token and head, like the accelerator's weights.
     Int4,
 }
 
-/// What a model is before its weights.
+/// Configuration of a model, without its weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gemma3nConfig {
-    /// What it is called.
+    /// Name of the model.
     pub name: String,
-    /// Tokens there are.
+    /// Number of tokens in the vocabulary.
     pub vocabulary: usize,
-    /// Layers of attention and feed-forward part.
+    /// Number of layers, each with attention and a feed-forward part.
     pub layers: usize,
-    /// Layers, from the first, that make keys and values. Those after them read what the last of these of
-    /// their kind, local or global, has.
+    /// Number of layers, from the first, that compute keys and values. Later layers use the last
+    /// such layer of their kind, local or global.
     pub kv_layers: usize,
     /// Features of a stream.
     pub hidden: usize,
-    /// Heads of queries.
+    /// Number of query heads.
     pub heads: usize,
-    /// Heads of keys and values; neighbouring heads of queries share one.
+    /// Number of key and value heads; neighboring query heads share one.
     pub kv_heads: usize,
     /// Features of a head.
     pub head: usize,
-    /// Features within the feed-forward part.
+    /// Features inside the feed-forward part.
     pub feed_forward: usize,
-    /// Streams between layers.
+    /// Number of streams between layers.
     pub streams: usize,
-    /// Features within the low-rank branch.
+    /// Features inside the low-rank branch.
     pub laurel: usize,
-    /// Features of a layer's own input.
+    /// Features of a per-layer input.
     pub per_layer: usize,
-    /// One in this number of layers is global: the last.
+    /// Period of global layers: the last layer of each group of this size is global.
     pub global_every: usize,
     /// Base of the rotation in local layers.
     pub local_theta: f32,
     /// Base of the rotation in global layers.
     pub global_theta: f32,
-    /// What is added to a mean square.
+    /// Addend of the mean square.
     pub epsilon: f32,
-    /// What the operand of routers is divided by.
+    /// Divisor of the operand of routers.
     pub router_divisor: f32,
     /// Factor of the sum of attention and low-rank branch.
     pub laurel_scale: f32,
-    /// Gates of which only the largest pass.
+    /// Sparse gates, which pass only their largest values.
     pub top_k: TopK,
-    /// What attention reads.
+    /// Operand of the attention.
     pub attention_input: AttentionInput,
-    /// What keys and values are held as; the token's own too.
+    /// Number format of cached keys and values, also used for the current token.
     pub cache: Cache,
-    /// What logits stay below: `softcap * tanh(x / softcap)`.
+    /// Bound on the logits, `softcap * tanh(x / softcap)`; `None` for unbounded logits.
     pub softcap: Option<f32>,
-    /// Most rows that a matrix of the head has; the vocabulary is cut into as few parts of like size.
+    /// Maximum number of rows of a matrix of the head. The vocabulary is split into as few parts of
+    /// similar size as possible.
     pub head_rows: usize,
 }
 
 impl Gemma3nConfig {
-    /// Gemma 3N E4B as the documents give it, with their formulas.
+    /// Gemma 3N E4B with the sizes and formulas of the documents.
     ///
     /// Source: 5.1 of the specification of the accelerator that was made for it.
     pub fn e4b() -> Self {
@@ -108,11 +109,11 @@ impl Gemma3nConfig {
         }
     }
 
-    /// Checks every number on its own and those that depend on each other.
+    /// Checks every number and the relations between them.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] with the first number that is out of its range or does not fit another.
+    /// [`DecoderError::Config`] with the first number that is out of range or does not fit another.
     pub fn check(&self) -> Result<(), DecoderError> {
         for (key, found, least) in [
             ("vocabulary", self.vocabulary, 1),
@@ -133,7 +134,7 @@ impl Gemma3nConfig {
         }
         let groups = || format!("a multiple of `kv_heads`, which is {}", self.kv_heads);
         refuse(!self.heads.is_multiple_of(self.kv_heads), "heads", &self.heads, groups)?;
-        refuse(!self.head.is_multiple_of(2), "head", &self.head, || "even, for rotation".to_owned())?;
+        refuse(!self.head.is_multiple_of(2), "head", &self.head, || "even, for the rotation".to_owned())?;
         for (key, found) in [
             ("local_theta", self.local_theta),
             ("global_theta", self.global_theta),
@@ -146,24 +147,24 @@ impl Gemma3nConfig {
             refuse(!(found > 0.0 && found.is_finite()), key, &found, || "a positive number".to_owned())?;
         }
         let held = matches!(self.cache, Cache::Floats(element) if !element.is_float());
-        refuse(held, "cache", &format!("{:?}", self.cache), || "a type of floats".to_owned())?;
-        let sources = || "enough for a local and a global layer that others read".to_owned();
+        refuse(held, "cache", &format!("{:?}", self.cache), || "a float type".to_owned())?;
+        let sources = || "enough for a local and a global source layer".to_owned();
         let mut readers = (self.kv_layers..self.layers).take(self.global_every);
         let orphan = readers.find(|&layer| self.kv_source(layer).is_none());
         refuse(orphan.is_some(), "kv_layers", &self.kv_layers, sources)
     }
 
-    /// Whether a layer sees far.
+    /// Whether a layer is global.
     pub fn is_global(&self, layer: usize) -> bool {
         layer % self.global_every.max(1) + 1 == self.global_every
     }
 
-    /// Whether a layer makes keys and values.
+    /// Whether a layer computes keys and values.
     pub fn owns_kv(&self, layer: usize) -> bool {
         layer < self.kv_layers
     }
 
-    /// The layer whose keys and values a layer reads.
+    /// Returns the layer whose keys and values a layer reads.
     pub fn kv_source(&self, layer: usize) -> Option<usize> {
         if self.owns_kv(layer) {
             return Some(layer);
@@ -171,17 +172,17 @@ impl Gemma3nConfig {
         (0..self.kv_layers).rev().find(|&owner| self.is_global(owner) == self.is_global(layer))
     }
 
-    /// Base of a layer's rotation.
+    /// Returns the base of a layer's rotation.
     pub fn theta(&self, layer: usize) -> f32 {
         if self.is_global(layer) { self.global_theta } else { self.local_theta }
     }
 
-    /// Cosines and sines of a layer's rotation at a position, `[head / 2]` each.
+    /// Returns cosines and sines of a layer's rotation at a position, `[head / 2]` each.
     pub fn rotation(&self, layer: usize, position: usize) -> [Vec<f32>; 2] {
         rotations(self.theta(layer), self.head, position, 1)
     }
 
-    /// Rows of each matrix of the head.
+    /// Returns the number of rows of each matrix of the head.
     pub fn head_parts(&self) -> impl Iterator<Item = usize> + use<> {
         let (vocabulary, parts) = (self.vocabulary, self.vocabulary.div_ceil(self.head_rows.max(1)));
         let most = vocabulary.div_ceil(parts.max(1)).max(1);

@@ -1,4 +1,4 @@
-//! [`Net`]: the graph of a model under construction. Here is what a layer is made of.
+//! [`Net`]: the graph of a model under construction, with the parts of a layer.
 
 use npukit_numeric::{ElementType, TensorData};
 
@@ -13,30 +13,31 @@ use npukit_graph::op::{
 
 const GELU: Unary = Unary { kind: UnaryKind::Gelu { form: GeluForm::Tanh } };
 
-/// A graph under construction, of one token.
+/// A graph of one token under construction.
 pub(super) struct Net<'a> {
     pub(super) config: &'a Gemma3nConfig,
     pub(super) builder: Builder,
-    /// Where the token stands in its text.
+    /// Position of the token in its text.
     position: usize,
     /// Cosines and sines `[1, 1, head / 2]` of local and of global layers.
     rotations: [Option<[ValueId; 2]>; 2],
-    /// Numbers that are in the graph, by name.
+    /// Scalars that are in the graph already, by name.
     numbers: Vec<(&'static str, ValueId)>,
 }
 
-/// What a layer gives.
+/// Results of a layer.
 pub(super) struct Computed {
-    /// `[streams, hidden]`
+    /// Streams, `[streams, hidden]`.
     pub(super) streams: ValueId,
-    /// The token's own keys and values, `[kv_heads, 1, head]`, of layers that make them.
+    /// The token's keys and values, `[kv_heads, 1, head]`; `None` for layers that do not compute
+    /// them.
     pub(super) own: Option<[ValueId; 2]>,
     /// Keys and values that its attention read, `[kv_heads, tokens, head]`.
     pub(super) all: [ValueId; 2],
 }
 
 struct Attention {
-    /// What heads see, `[1, heads * head]`.
+    /// Result of the attention heads, `[1, heads * head]`.
     context: ValueId,
     own: Option<[ValueId; 2]>,
     all: [ValueId; 2],
@@ -48,8 +49,9 @@ impl<'a> Net<'a> {
         Self { config, builder, position, rotations: [None; 2], numbers: Vec::new() }
     }
 
-    /// A layer on `streams [streams, hidden]`, with its own input `[1, per_layer]`. `cache` is what is held of other
-    /// tokens; for layers that make no keys and values, of this token too.
+    /// Adds a layer on `streams [streams, hidden]` with its per-layer input `[1, per_layer]`.
+    /// `cache` holds keys and values of other tokens; in layers that do not compute them, also
+    /// keys and values of this token.
     pub(super) fn layer(
         &mut self,
         layer: &Layer,
@@ -76,7 +78,8 @@ impl<'a> Net<'a> {
         Ok(Computed { streams, own, all })
     }
 
-    /// What streams are expected to become: `streams + C streams`, where the first stream's router makes `C`.
+    /// Adds the predicted streams: `streams + C streams`, where the router of the first stream
+    /// computes `C`.
     fn predicted(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -92,7 +95,7 @@ impl<'a> Net<'a> {
         self.builder.add(&at("predicted"), streams, change)
     }
 
-    /// `tanh(R (norm(x) / divisor))`, `[1, streams]`.
+    /// Adds `tanh(R (norm(x) / divisor))`, `[1, streams]`.
     fn routed(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -133,7 +136,7 @@ impl<'a> Net<'a> {
         Ok(Attention { context: self.builder.attend(at, sizes, query, all, None)?, own, all })
     }
 
-    /// The token's own keys and values, `[kv_heads, 1, head]`.
+    /// Adds the token's keys and values, `[kv_heads, 1, head]`.
     fn keys_values(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -154,7 +157,7 @@ impl<'a> Net<'a> {
         Ok([by_head("keys", key)?, by_head("values", value)?])
     }
 
-    /// What the cache makes of `x [kv_heads, 1, head]`.
+    /// Rounds `x [kv_heads, 1, head]` to the format of the cache.
     fn held(&mut self, at: &impl Fn(&str) -> String, x: ValueId) -> Result<ValueId, DecoderError> {
         let element = match self.config.cache {
             Cache::Floats(ElementType::F32) => return Ok(x),
@@ -165,7 +168,7 @@ impl<'a> Net<'a> {
         self.builder.emit(&at("read"), Cast::new(ElementType::F32), vec![narrow])
     }
 
-    /// `x` as integers of -7 to 7 times a scale for each head: its largest magnitude / 7.
+    /// Rounds `x` to integers from -7 to 7 times one scale per head: its largest magnitude / 7.
     fn held_in_4_bits(&mut self, at: &impl Fn(&str) -> String, x: ValueId) -> Result<ValueId, DecoderError> {
         let size = self.builder.emit(&at("size"), Unary { kind: UnaryKind::Abs }, vec![x])?;
         let largest = Reduce { kind: ReduceKind::Max, axes: vec![2], keep_dims: true };
@@ -178,7 +181,7 @@ impl<'a> Net<'a> {
         self.builder.binary(&at("read"), BinaryKind::Mul, codes, scale)
     }
 
-    /// The heads of `x [heads, head]` rotated, `[1, 1, heads * head]`.
+    /// Rotates the heads of `x [heads, head]`; the result is `[1, 1, heads * head]`.
     fn rotated(
         &mut self,
         name: &str,
@@ -191,7 +194,7 @@ impl<'a> Net<'a> {
         self.builder.emit(name, RotaryEmbedding { heads, size, interleaved: true }, vec![flat, cos, sin])
     }
 
-    /// Attention, the block's input and the low-rank branch, joined.
+    /// Combines attention, the block's input and the low-rank branch.
     fn attended(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -229,7 +232,8 @@ impl<'a> Net<'a> {
         self.builder.add(&at("forwarded"), out, x)
     }
 
-    /// Predictions with what the layer found instead: `predicted + (A modes + 1) (result - predicted[0])`.
+    /// Corrects the predictions by the layer's result: `predicted + (A modes + 1) (result -
+    /// predicted[0])`.
     fn corrected(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -246,7 +250,7 @@ impl<'a> Net<'a> {
         self.builder.add(&at("corrected"), predicted, change)
     }
 
-    /// Streams, of which all but the first get the layer's own input, gated by its result.
+    /// Adds the per-layer input, gated by the layer's result, to all streams except the first.
     fn with_per_layer(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -268,7 +272,7 @@ impl<'a> Net<'a> {
         self.builder.rms_norm(name, x, gain, self.config.epsilon)
     }
 
-    /// A row of `x [rows, features]`, `[1, features]`.
+    /// Returns a row of `x [rows, features]` as `[1, features]`.
     pub(super) fn row(&mut self, name: &str, x: ValueId, row: usize) -> Result<ValueId, DecoderError> {
         self.rows(name, x, row, 1)
     }
@@ -278,7 +282,7 @@ impl<'a> Net<'a> {
         self.builder.emit(name, Slice { ranges: vec![range] }, vec![x])
     }
 
-    /// A number of the model; one value wherever it is used.
+    /// Adds a scalar of the model; it is added once for all uses.
     pub(super) fn number(&mut self, name: &'static str, value: f32) -> Result<ValueId, DecoderError> {
         if let Some((_, id)) = self.numbers.iter().find(|(known, _)| *known == name) {
             return Ok(*id);
@@ -288,7 +292,7 @@ impl<'a> Net<'a> {
         Ok(id)
     }
 
-    /// Cosines and sines at the token's position, for the kind of layer.
+    /// Returns cosines and sines at the token's position, for the kind of layer.
     fn rotation(&mut self, layer: usize) -> Result<[ValueId; 2], DecoderError> {
         let global = self.config.is_global(layer);
         if let Some(known) = self.rotations[usize::from(global)] {
@@ -304,8 +308,8 @@ impl<'a> Net<'a> {
     }
 }
 
-/// A layer that makes no keys needs some.
+/// Error of a layer that does not compute keys and has no cache.
 pub(super) fn no_keys(layer: usize) -> DecoderError {
-    let legal = format!("at least 1: layer {layer} makes no keys of its own");
+    let legal = format!("at least 1: layer {layer} does not compute keys");
     DecoderError::Config { key: "cache", found: "0".to_owned(), legal }
 }

@@ -1,4 +1,4 @@
-//! Models with weights made up, that 4 bits hold exactly.
+//! Models with pseudorandom weights that 4 bits represent exactly.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,17 +9,19 @@ use npukit_numeric::{SplitMix64, Tensor};
 use super::{Gemma3n, Gemma3nConfig};
 use npukit_graph::decoder::DecoderError;
 
-/// Root of the mean square of codes that are equally often -7 to 7.
+/// Root mean square of codes that are uniformly distributed from -7 to 7.
 const CODE_RMS: f32 = 4.32;
 
 impl Gemma3n {
-    /// A model whose weights depend on `seed` alone. A weight is an integer of -7 to 7 times a power of two, the same
-    /// for a matrix, with which products are about as large as their operands; each row has a 7. Gains are near 1.
-    /// All layers share their tensors, and so do the parts of the head and the projections of streams.
+    /// Creates a model whose weights depend only on `seed`.
+    ///
+    /// A weight is an integer from -7 to 7 times a power of two per matrix, with which products are
+    /// about as large as their operands. Each row contains a 7. Gains are near 1. All layers share
+    /// their tensors, as do the parts of the head and the projections of streams.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] refuses.
+    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] rejects.
     pub fn seeded(config: Gemma3nConfig, seed: u64) -> Result<Self, DecoderError> {
         let mut made = HashMap::new();
         Self::new(config, |name, shape| {
@@ -62,12 +64,12 @@ fn matrix(rows: usize, columns: usize, seed: u64) -> Vec<f32> {
     values
 }
 
-/// 3/4 to 5/4, in steps that BF16 holds.
+/// Returns gains from 3/4 to 5/4, in steps that BF16 represents.
 fn gains(count: usize, seed: u64) -> Vec<f32> {
     (0..count as u64).map(|i| 0.75 + (mixed(seed ^ i) % 65) as f32 / 128.0).collect()
 }
 
-/// The first number of a seed.
+/// Returns the first number of a seed.
 fn mixed(seed: u64) -> u64 {
     SplitMix64::new(seed).bits()
 }
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(mixed(1_234_567), 6_457_827_717_110_365_317);
     }
 
-    /// Figures of another implementation, in Python: models that were made up once stay what they are.
+    /// Figures of another implementation, in Python: seeded models must not change.
     #[test]
     fn weights_stay_what_they_are() {
         let codes = |values: Vec<f32>, scale: f32| values.iter().map(|x| x / scale).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Whole graphs: one layer, or all of a model with what is before and after them.
+//! Whole graphs: one layer, or a model with its inputs and outputs.
 
 use npukit_numeric::{ElementType, TensorData};
 
@@ -9,22 +9,25 @@ use npukit_graph::decoder::config::MAX_POSITIONS;
 use npukit_graph::op::{BinaryKind, Concat, Reduce, ReduceKind, RmsNormalization, Unary, UnaryKind};
 use npukit_graph::{Graph, ValueId};
 
-/// Added to the mean square of a stream on its way back, so that a stream of zeros stays one: the root is 1e-12.
+/// Added to the mean square of a returning stream, so that a stream of zeros stays zero: the root
+/// is 1e-12.
 const TINY: f32 = 1e-24;
 
 impl Layer {
-    /// The graph of this layer for one token at `position`, with `cache` tokens held.
+    /// Returns the graph of this layer for one token at `position`, with `cache` cached tokens.
     ///
-    /// Inputs: `streams [streams, hidden]`, `per_layer [1, per_layer]`, then, unless `cache` is 0, `cached_keys` and
-    /// `cached_values`, `[kv_heads, cache, head]`. Outputs: `layers.I.streams [streams, hidden]`, then the token's
-    /// `layers.I.keys` and `layers.I.values`, `[kv_heads, 1, head]`. A layer that makes no keys has no such outputs,
-    /// and its cache holds the token itself.
+    /// Inputs: `streams [streams, hidden]`, `per_layer [1, per_layer]`, then, unless `cache` is 0,
+    /// `cached_keys` and `cached_values`, `[kv_heads, cache, head]`. Outputs: `layers.I.streams
+    /// [streams, hidden]`, then the token's `layers.I.keys` and `layers.I.values`, `[kv_heads, 1,
+    /// head]`. A layer that does not compute keys has no such outputs, and its cache includes the
+    /// token itself.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] refuses, or no cache for a
-    /// layer that needs one; [`DecoderError::TooLong`] for a position or cache of the largest context or
-    /// more; [`DecoderError::Op`] when the layer is of another configuration.
+    /// - [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] rejects, or a
+    ///   missing cache for a layer that needs one.
+    /// - [`DecoderError::TooLong`] for a position or cache of at least the largest context.
+    /// - [`DecoderError::Op`] if the layer is from another configuration.
     pub fn step(&self, config: &Gemma3nConfig, position: usize, cache: usize) -> Result<Graph, DecoderError> {
         config.check()?;
         check_length(position, cache)?;
@@ -43,18 +46,19 @@ impl Layer {
 }
 
 impl Gemma3n {
-    /// The graph of one token at `position`, with `cache` others held.
+    /// Returns the graph of one token at `position`, with `cache` other cached tokens.
     ///
     /// Inputs: `embedded [1, hidden]`, the token's row of the embedding times the root of `hidden`;
-    /// `per_layer [layers, per_layer]`, its row of the table of layers' own inputs times the root of `per_layer`;
-    /// then, unless `cache` is 0, for each layer that makes keys, `layers.I.cached_keys` and `layers.I.cached_values`,
-    /// `[kv_heads, cache, head]`. Outputs: `logits [1, vocabulary]`, then for each such layer `layers.I.keys` and
-    /// `layers.I.values`, `[kv_heads, 1, head]`: what the cache is to hold of the token.
+    /// `per_layer [layers, per_layer]`, its row of the table of per-layer inputs times the root of
+    /// `per_layer`; then, unless `cache` is 0, for each layer that computes keys,
+    /// `layers.I.cached_keys` and `layers.I.cached_values`, `[kv_heads, cache, head]`. Outputs:
+    /// `logits [1, vocabulary]`, then for each such layer `layers.I.keys` and `layers.I.values`,
+    /// `[kv_heads, 1, head]`, the token's entries for the cache.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::TooLong`] for a position or cache of the largest context or more; [`DecoderError::Op`]
-    /// when weights do not fit together.
+    /// [`DecoderError::TooLong`] for a position or cache of at least the largest context;
+    /// [`DecoderError::Op`] if weights do not fit together.
     pub fn decode(&self, position: usize, cache: usize) -> Result<Graph, DecoderError> {
         check_length(position, cache)?;
         let config = &self.config;
@@ -87,7 +91,7 @@ impl Gemma3n {
         Ok(graph)
     }
 
-    /// The first streams: the embedding, and a projection of it for each other.
+    /// Adds the first streams: the embedding, and a projection of it for each other stream.
     fn streams(&self, net: &mut Net<'_>, embedded: ValueId) -> Result<ValueId, DecoderError> {
         let mut streams = vec![embedded];
         for (index, matrix) in (1..).zip(&self.stream_projections) {
@@ -96,7 +100,8 @@ impl Gemma3n {
         net.builder.emit("streams", Concat { axis: 0 }, streams)
     }
 
-    /// What each layer gets of its own, `[layers, per_layer]`: `(norm(W x / sqrt(hidden)) + row) / sqrt(2)`.
+    /// Adds the per-layer inputs, `[layers, per_layer]`: `(norm(W x / sqrt(hidden)) + row) /
+    /// sqrt(2)`.
     fn own_inputs(
         &self,
         net: &mut Net<'_>,
@@ -114,7 +119,8 @@ impl Gemma3n {
         net.builder.binary("per_layer_inputs", BinaryKind::Mul, sum, half)
     }
 
-    /// Logits of the streams' mean, the others brought back to the first's features and magnitude.
+    /// Adds the logits of the streams' mean; the other streams are first projected back to the
+    /// first stream's features and magnitude.
     fn logits(&self, net: &mut Net<'_>, streams: ValueId) -> Result<ValueId, DecoderError> {
         let first = net.row("returned.0", streams, 0)?;
         let square = net.builder.binary("magnitude_squares", BinaryKind::Mul, first, first)?;
@@ -150,7 +156,7 @@ impl Gemma3n {
 }
 
 impl Net<'_> {
-    /// Inputs for held keys and values of `tokens` tokens.
+    /// Adds inputs for cached keys and values of `tokens` tokens.
     fn cache(&mut self, name: &str, tokens: usize) -> [ValueId; 2] {
         let shape = [self.config.kv_heads, tokens, self.config.head];
         ["keys", "values"]

@@ -1,4 +1,4 @@
-//! [`TopK`]: gates of which only the largest pass.
+//! [`TopK`]: sparse gates, which pass only their largest values.
 
 use npukit_numeric::ElementType;
 
@@ -7,32 +7,32 @@ use npukit_graph::decoder::builder::Builder;
 use npukit_graph::op::{BinaryKind, Compare, CompareKind, Reduce, ReduceKind, Relu, Unary, UnaryKind, Where};
 use npukit_graph::{Graph, ValueId};
 
-/// What becomes of a gate whose cutoff is known.
+/// Function of a gate with a known cutoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// `max(gate - cutoff, 0)`, as the documents say.
+    /// `max(gate - cutoff, 0)`, as in the documents.
     Above,
-    /// The gate where it reaches the cutoff, 0 elsewhere, as the runtime does.
+    /// The gate if it is at least the cutoff, 0 otherwise, as in the runtime.
     Kept,
 }
 
-/// Gates of which only the largest pass: `cutoff = mean + deviations * standard deviation`.
+/// Gates that pass only their largest values: `cutoff = mean + deviations * standard deviation`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TopK {
-    /// How many layers, from the first, have such gates.
+    /// Number of layers, from the first, with such gates.
     pub layers: usize,
-    /// Standard deviations from the mean to the cutoff.
+    /// Distance of the cutoff from the mean, in standard deviations.
     pub deviations: f32,
-    /// What passes.
+    /// Function of the gate.
     pub gate: Gate,
 }
 
 impl TopK {
-    /// The graph of `gate [1, features]` and what passes of it.
+    /// Returns the graph from `gate [1, features]` to its gated values.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Op`] when `features` are more than a tensor may have.
+    /// [`DecoderError::Op`] if `features` exceeds the size limit of tensors.
     pub fn graph(&self, features: usize) -> Result<Graph, DecoderError> {
         let mut builder = Builder::new("top_k");
         let gate = builder.input("gate", vec![1, features], ElementType::F32);
@@ -42,7 +42,7 @@ impl TopK {
         Ok(graph)
     }
 
-    /// What passes of a gate `[1, features]`.
+    /// Adds the gated values of a gate `[1, features]`.
     pub(super) fn emit(
         &self,
         builder: &mut Builder,

@@ -1,4 +1,4 @@
-//! [`Gemma3n`]: a configuration with its tensors, and [`Layer`], those of one layer.
+//! [`Gemma3n`]: a configuration with its tensors, and [`Layer`], the tensors of one layer.
 
 use std::sync::Arc;
 
@@ -7,96 +7,99 @@ use npukit_numeric::Tensor;
 use super::Gemma3nConfig;
 use npukit_graph::decoder::{DecoderError, Matrix};
 
-/// A model. Tensors that are one in memory, whatever layers they are of, are one constant of its graph.
+/// A model. Tensors that are shared in memory, in any layers, become one constant of its graph.
 ///
-/// Matrices are held by rows, and a row makes one result: `[results, operands]`.
+/// Matrices are stored by rows, `[results, operands]`: each row computes one result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gemma3n {
     pub(super) config: Gemma3nConfig,
-    /// What makes each stream but the first of the first, `[hidden, hidden]`.
+    /// Projections from the first stream to each other stream, `[hidden, hidden]`.
     pub(super) stream_projections: Vec<Matrix>,
-    /// What makes all layers' own inputs, `[layers * per_layer, hidden]`.
+    /// Projection to all per-layer inputs, `[layers * per_layer, hidden]`.
     pub(super) per_layer_projection: Matrix,
-    /// `[per_layer]`
+    /// Gain of the per-layer inputs' normalization, `[per_layer]`.
     pub(super) per_layer_norm: Matrix,
     pub(super) layers: Vec<Layer>,
-    /// What brings each stream but the first back to the first's features, `[hidden, hidden]`.
+    /// Projections of each stream except the first back to the first stream's features, `[hidden,
+    /// hidden]`.
     pub(super) stream_returns: Vec<Matrix>,
-    /// `[hidden]`
+    /// Gain of the final normalization, `[hidden]`.
     pub(super) final_norm: Matrix,
-    /// Rows of logits, `[rows, hidden]` each.
+    /// Matrices of the logits, `[rows, hidden]` each.
     pub(super) head: Vec<Matrix>,
 }
 
-/// The tensors of a layer; those that normalise are gains.
+/// Tensors of a layer; the tensors of normalizations are gains.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// Its place, from 0.
+    /// Index of the layer, from 0.
     pub index: usize,
-    /// `[hidden]`
+    /// Gain of the normalization before the AltUp router, `[hidden]`.
     pub altup_norm: Matrix,
-    /// `[streams, hidden]`
+    /// Router of AltUp, `[streams, hidden]`.
     pub altup_router: Matrix,
-    /// `[streams * streams, streams]`
+    /// Coefficients of the prediction, `[streams * streams, streams]`.
     pub altup_predict: Matrix,
-    /// `[streams, streams]`
+    /// Coefficients of the correction, `[streams, streams]`.
     pub altup_correct: Matrix,
-    /// Factors of the layer's result, `[hidden]`
+    /// Factors of the layer's result, `[hidden]`.
     pub altup_scale: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization before attention, `[hidden]`.
     pub attention_norm: Matrix,
-    /// `[heads * head, hidden]`
+    /// Query projection, `[heads * head, hidden]`.
     pub query: Matrix,
-    /// `[head]`
+    /// Gain of the queries' normalization, `[head]`.
     pub query_norm: Matrix,
-    /// In layers that make keys and values.
+    /// Key and value projections; `None` for layers that read another layer's keys and values.
     pub key_value: Option<KeyValue>,
-    /// `[hidden, heads * head]`
+    /// Output projection of attention, `[hidden, heads * head]`.
     pub output: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization after attention, `[hidden]`.
     pub after_attention_norm: Matrix,
-    /// `[laurel, hidden]`
+    /// First factor of the low-rank branch, `[laurel, hidden]`.
     pub laurel_left: Matrix,
-    /// `[hidden, laurel]`
+    /// Second factor of the low-rank branch, `[hidden, laurel]`.
     pub laurel_right: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization after the low-rank branch, `[hidden]`.
     pub laurel_norm: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization before the feed-forward part, `[hidden]`.
     pub feed_forward_norm: Matrix,
-    /// `[feed_forward, hidden]`
+    /// Gate projection, `[feed_forward, hidden]`.
     pub gate: Matrix,
-    /// `[feed_forward, hidden]`
+    /// Projection into the feed-forward part, `[feed_forward, hidden]`.
     pub up: Matrix,
-    /// `[hidden, feed_forward]`
+    /// Projection out of the feed-forward part, `[hidden, feed_forward]`.
     pub down: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization after the feed-forward part, `[hidden]`.
     pub after_feed_forward_norm: Matrix,
-    /// `[per_layer, hidden]`
+    /// Gate projection of the per-layer input, `[per_layer, hidden]`.
     pub per_layer_gate: Matrix,
-    /// `[hidden, per_layer]`
+    /// Projection of the gated per-layer input, `[hidden, per_layer]`.
     pub per_layer_projection: Matrix,
-    /// `[hidden]`
+    /// Gain of the normalization after that projection, `[hidden]`.
     pub per_layer_norm: Matrix,
 }
 
-/// What makes keys and values.
+/// Projections to keys and values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValue {
-    /// `[kv_heads * head, hidden]`
+    /// Key projection, `[kv_heads * head, hidden]`.
     pub key: Matrix,
-    /// `[head]`
+    /// Gain of the keys' normalization, `[head]`.
     pub key_norm: Matrix,
-    /// `[kv_heads * head, hidden]`
+    /// Value projection, `[kv_heads * head, hidden]`.
     pub value: Matrix,
 }
 
 impl Gemma3n {
-    /// The model of `config`, whose tensors `get` gives by name, as `layers.0.query`, and the shape they must have.
+    /// Creates the model of `config`. `get` returns each tensor for its name, such as
+    /// `layers.0.query`, and its required shape.
     ///
     /// # Errors
     ///
-    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] refuses; what `get` says;
-    /// [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or type.
+    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] rejects; the
+    /// errors of `get`; [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of
+    /// another shape or type.
     pub fn new<E: From<DecoderError>>(
         config: Gemma3nConfig,
         mut get: impl FnMut(&str, &[usize]) -> Result<Arc<Tensor>, E>,
@@ -130,24 +133,25 @@ impl Gemma3n {
         })
     }
 
-    /// What it is before its weights.
+    /// Returns the configuration.
     pub fn config(&self) -> &Gemma3nConfig {
         &self.config
     }
 
-    /// The layers, first to last.
+    /// Returns the layers, first to last.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 }
 
 impl Layer {
-    /// The layer at `index`, whose tensors `get` gives by name, as `layers.0.query`, and the shape they must have.
+    /// Creates the layer at `index`. `get` returns each tensor for its name, such as
+    /// `layers.0.query`, and its required shape.
     ///
     /// # Errors
     ///
-    /// What `get` says; [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape
-    /// or type.
+    /// The errors of `get`; [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of
+    /// another shape or type.
     pub fn new<E: From<DecoderError>>(
         config: &Gemma3nConfig,
         index: usize,

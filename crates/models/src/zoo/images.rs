@@ -1,18 +1,20 @@
-//! [`stand_in`]: seeded inputs for networks of which nobody gives typical ones.
+//! [`stand_in`]: seeded inputs for networks without typical samples.
 
 use npukit_numeric::Tensor;
 
 use crate::zoo::random::Random;
 
-/// Standard deviation of the elements: inputs that networks are trained with are near 0 and below 1.
+/// Standard deviation of the elements: training inputs are usually near 0 and below 1.
 const DEVIATION: f64 = 0.3;
 
-/// A tensor in -1 to 1 for an input called `name`. One of four axes is an image with the statistics of
-/// photographs: neighbours are alike, half as much of each finer structure as of the coarser, colours mostly
-/// alike, and each image with a brightness and a contrast of its own. Any other is noise.
+/// Returns a tensor in -1 to 1 for an input called `name`.
 ///
-/// The channels of an image are its last axis when that is shorter than the second. None when the shape has
-/// more elements than memory holds.
+/// A tensor with four axes is an image with the statistics of photographs: neighbors are similar,
+/// each finer structure has half the amplitude of the coarser one, colors are mostly similar, and
+/// each image has its own brightness and contrast. Any other tensor is noise.
+///
+/// The channels of an image are its last axis if that is shorter than the second. `None` if the
+/// shape has more elements than fit in memory.
 pub fn stand_in(name: &str, shape: &[usize], seed: u64) -> Option<Tensor> {
     let mut random = Random::new(seed, name);
     let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
@@ -25,7 +27,8 @@ pub fn stand_in(name: &str, shape: &[usize], seed: u64) -> Option<Tensor> {
     Tensor::from_f32(shape.to_vec(), values).ok()
 }
 
-/// Images `[n, h, w, c]`, each element at the place that `place` gives for it in the tensor of `shape`.
+/// Returns images `[n, h, w, c]`; `place` maps each element to its position in the tensor of
+/// `shape`.
 fn images(
     random: &mut Random,
     [n, h, w, c]: [usize; 4],
@@ -50,8 +53,8 @@ fn images(
     values
 }
 
-/// Noise of all scales, `[h, w]`: grids of 2 by 2 points, of 4 by 4 and so on to one point for each
-/// element, interpolated; each with half the amplitude of the one before.
+/// Returns noise of all scales, `[h, w]`: interpolated grids of 2 by 2 points, 4 by 4, up to one
+/// point per element. Each has half the amplitude of the previous one.
 fn plane(random: &mut Random, h: usize, w: usize) -> Vec<f64> {
     let mut values = vec![0.0; h * w];
     let (mut amplitude, mut points) = (0.85, 2usize);
@@ -67,7 +70,8 @@ fn plane(random: &mut Random, h: usize, w: usize) -> Vec<f64> {
     }
 }
 
-/// The value of a grid of `points` by `points` at a place of an axis of some size each.
+/// Returns the interpolated value of a grid of `points` by `points` at a position given as index
+/// and size along each axis.
 fn between(grid: &[f64], points: usize, places: [(usize, usize); 2]) -> f64 {
     let [(y, above), (x, left)] = places.map(|(place, size)| {
         let at = place as f64 * (points - 1) as f64 / (size.max(2) - 1) as f64;

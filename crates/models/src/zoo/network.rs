@@ -1,38 +1,38 @@
-//! [`Network`]: a network of the zoo, and what it counts.
+//! [`Network`]: a network of the zoo, with its size.
 
 use npukit_numeric::Tensor;
 
 use crate::zoo::builder::{Builder, Counts, Value};
 use crate::zoo::random::Random;
 
-/// The name of every network's one input.
+/// Name of every network's single input.
 pub const INPUT: &str = "x";
 
-/// A network.
+/// A network of the zoo.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
-    /// Its name, which is that of its file.
+    /// Name of the network and of its file.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// Sizes of its [`INPUT`]: batch, channels, height and width, or as the network has it.
+    /// Shape of its [`INPUT`]: batch, channels, height and width for images.
     pub input: &'static [usize],
-    /// From the input to the outputs.
+    /// Builds the network from the input, and returns the outputs.
     pub(crate) build: fn(&mut Builder, Value) -> Vec<Value>,
 }
 
 impl Network {
-    /// How large it is, without making its weights.
+    /// Returns its size, without generating its weights.
     pub fn counts(&self) -> Counts {
         self.built(Builder::sketch()).counts()
     }
 
-    /// The ONNX file, with weights for `seed`.
+    /// Returns the ONNX file, with weights for `seed`.
     pub fn onnx(&self, seed: u64) -> Vec<u8> {
         self.built(Builder::new(seed)).onnx(self.name)
     }
 
-    /// An input of noise from -1 to 1, as the weights are made for.
+    /// Returns an input of noise from -1 to 1, which the weights are scaled for.
     pub fn sample(&self, seed: u64) -> Option<Tensor> {
         let mut random = Random::new(seed, self.name);
         let count = self.input.iter().product();

@@ -1,4 +1,4 @@
-//! The list of networks; a file in `networks/` for each family.
+//! List of the networks; there is a file in `networks/` for each family.
 
 mod decoder;
 mod lenet;
@@ -15,14 +15,14 @@ use crate::zoo::network::Network;
 
 /// Images of ImageNet's usual size.
 const IMAGENET: &[usize] = &[1, 3, 224, 224];
-/// Classes of ImageNet.
+/// Number of classes of ImageNet.
 const IMAGENET_CLASSES: usize = 1000;
 
-/// Deviation of what is averaged over 7 by 7 pixels: accelerators add up first, and the sum is to
-/// fit as well.
+/// Standard deviation of values that are averaged over 7 by 7 pixels: accelerators add first, and
+/// the sum must fit as well.
 const BEFORE_MEAN: f64 = 0.3;
 
-/// All networks, small ones first.
+/// Returns all networks, small ones first.
 pub fn networks() -> &'static [Network] {
     &[
         mlp::MLP,
@@ -44,7 +44,7 @@ pub fn networks() -> &'static [Network] {
     ]
 }
 
-/// The network called `name`.
+/// Returns the network called `name`.
 pub fn network(name: &str) -> Option<&'static Network> {
     networks().iter().find(|network| network.name == name)
 }

@@ -1,4 +1,4 @@
-//! [`Random`]: numbers that are the same on every machine, by seed and name.
+//! [`Random`]: pseudorandom numbers that depend only on a seed and a name.
 
 use npukit_numeric::SplitMix64;
 
@@ -7,7 +7,7 @@ use npukit_numeric::SplitMix64;
 pub(crate) struct Random(SplitMix64);
 
 impl Random {
-    /// The numbers of `name` for `seed`: a tensor keeps its own when others come and go.
+    /// Creates the numbers of `name` for `seed`: a tensor's numbers do not depend on other tensors.
     pub(crate) fn new(seed: u64, name: &str) -> Self {
         // FNV-1a.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -20,13 +20,13 @@ impl Random {
         self.0.bits()
     }
 
-    /// From `low` up to `high`.
+    /// Returns a number from `low` (inclusive) to `high` (exclusive).
     pub(crate) fn uniform(&mut self, low: f64, high: f64) -> f64 {
         self.0.between(low, high)
     }
 
-    /// Nearly normal, of mean 0 and variance 1: the sum of four numbers of 16 bits. Millions of
-    /// weights are drawn in a moment, and none is further out than 3.5.
+    /// Returns a nearly normal number with mean 0 and variance 1: the sum of four 16-bit numbers.
+    /// This is fast for millions of weights, and no number exceeds 3.5 in magnitude.
     pub(crate) fn normal(&mut self) -> f64 {
         let bits = self.bits();
         let sum: u64 = (0..4).map(|part| bits >> (16 * part) & 0xffff).sum();

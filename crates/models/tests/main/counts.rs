@@ -1,4 +1,4 @@
-//! Sizes of the networks against publications, and against the graph's own counting.
+//! Sizes of the networks against publications, and against the graph's own figures.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -10,7 +10,7 @@ fn counts(name: &str) -> Counts {
     network(name).unwrap().counts()
 }
 
-/// TCU specification, 10.4: true multiply-accumulates.
+/// TCU specification, 10.4: multiply-accumulates without padding.
 #[test]
 fn macs_are_those_of_the_specification() {
     for (name, macs) in [
@@ -24,14 +24,15 @@ fn macs_are_those_of_the_specification() {
     assert_eq!(counts("resnet50v2").padded_macs, 3_482_255_360);
 }
 
-/// OPU specification, 8.4, which counts padding in.
+/// OPU specification, 8.4, which includes padding.
 #[test]
 fn tiny_yolo_is_the_opus() {
     let Counts { padded_macs, layers, .. } = counts("tiny_yolo");
     assert_eq!((padded_macs, layers), (3_500_931_072, 9));
 }
 
-/// Keras prints them as trainable, torchvision as all; LeNet-5's are from its paper's layers.
+/// Keras prints them as trainable, torchvision as all; LeNet-5's numbers follow from the paper's
+/// layers.
 #[test]
 fn parameters_are_those_published() {
     for (name, parameters) in [
@@ -50,7 +51,7 @@ fn parameters_are_those_published() {
     }
 }
 
-/// Papers and torchvision, padding counted in.
+/// Papers and torchvision, including padding.
 #[test]
 fn padded_macs_are_those_published() {
     for (name, macs) in [
@@ -67,7 +68,7 @@ fn padded_macs_are_those_published() {
     }
 }
 
-/// Those whose weights are made in a moment.
+/// Networks whose weights are generated quickly.
 #[test]
 fn the_imported_graph_counts_the_same() {
     for network in networks().iter().filter(|network| network.counts().parameters < 5_000_000) {

@@ -1,5 +1,5 @@
-//! Gemma 3N: what is before, between and after layers. Layers themselves are judged by the upstream runtime's
-//! values, in `npu conform pccx`.
+//! Gemma 3N: the parts before, between and after layers. Layers themselves are compared with values
+//! of the upstream runtime, in `npu conform pccx`.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use npukit_numeric::{ElementType, SmallFloat, Tensor};
 
 use crate::support::{distance, f32s, floats, noise};
 
-/// Local, local, global layers; the first three make keys.
+/// Local, local, global layers; the first three compute keys.
 pub fn small() -> Gemma3nConfig {
     Gemma3nConfig {
         vocabulary: 20,
@@ -31,7 +31,7 @@ pub fn small() -> Gemma3nConfig {
     }
 }
 
-/// Weights that depend on their names alone.
+/// Weights that depend only on their names.
 pub fn weights(name: &str, shape: &[usize]) -> Result<Arc<Tensor>, DecoderError> {
     let seed = name.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
     Ok(Arc::new(noise(shape, seed)))
@@ -168,7 +168,7 @@ fn gates_pass_their_largest() {
         let graph = TopK { layers: 1, deviations, gate: gate_kind }.graph(4).unwrap();
         floats(&evaluate(&graph, &[f32s(&[1, 4], &gate)]).unwrap()[0]).to_vec()
     };
-    // Mean 1, standard deviation the root of 3.
+    // Mean 1; the standard deviation is the root of 3.
     assert_eq!(passed(Gate::Kept, 1.5), gate);
     assert!((passed(Gate::Above, 1.5)[3] - (3.0 - 1.5 * 3f32.sqrt())).abs() < 1e-6);
     assert_eq!(passed(Gate::Above, 1.5)[..3], [0.0; 3]);

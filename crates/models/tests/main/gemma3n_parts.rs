@@ -1,4 +1,4 @@
-//! Gemma 3N: limits, and numbers that a normalisation would hide.
+//! Gemma 3N: limits, and factors that a normalization would hide.
 
 use npukit_models::gemma3n::{Gemma3n, Gemma3nConfig};
 
@@ -25,7 +25,8 @@ fn configurations_at_their_limits_are_taken() {
     }
 }
 
-/// Layers that make no keys need one of their kind that does, wherever the first of them lies.
+/// Layers without keys need a layer of their kind that computes them, wherever their first layer
+/// is.
 #[test]
 fn every_kind_of_reader_has_a_source() {
     for (layers, kv_layers, global_every, legal) in [
@@ -71,7 +72,7 @@ fn routers_see_a_small_part_and_gates_open_in_the_first_layers() {
     }
 }
 
-/// Where the values are as small as what normalisation adds to their squares, their size shows.
+/// If the values are as small as the epsilon of the normalization, their scale affects the result.
 #[test]
 fn own_inputs_are_scaled_before_they_are_normalised() {
     let config = small();

@@ -11,7 +11,7 @@ use npukit_numeric::Tensor;
 const LARGEST: f64 = 128.0;
 const STEP: f64 = 1.0 / 256.0;
 
-/// Multiply-accumulates from which on an evaluation takes seconds.
+/// Number of multiply-accumulates from which an evaluation takes seconds.
 const LARGE: u64 = 1_000_000_000;
 
 /// Root mean square of the values, and the largest magnitude.
@@ -22,7 +22,8 @@ fn size(tensor: &Tensor) -> Option<(f64, f64)> {
     Some(((square / values.len() as f64).sqrt(), largest))
 }
 
-/// Every layer's values on a seeded input. What the mask of attention hides is out of range by design.
+/// Checks every layer's values on a seeded input. Scores hidden by the attention mask are out of
+/// range by design.
 fn check(network: &Network) {
     let graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap().graph;
     let input = network.sample(1).unwrap();
@@ -32,7 +33,7 @@ fn check(network: &Network) {
             node.name.starts_with("add_") && network.name == "decoder" && results[0].shape().len() == 4;
         let Some((rms, largest)) = size(&results[0]).filter(|_| !is_masked) else { return };
         let place = format!("{}: {} has rms {rms:.3} and reaches {largest:.3}", network.name, node.name);
-        // Accelerators add up before they divide.
+        // Accelerators add before they divide.
         let is_mean = node.name.starts_with("globalaveragepool") && !node.name.contains('/');
         let summed: usize = if is_mean { before[1..3].iter().product() } else { 1 };
         assert!(largest * (summed as f64) < LARGEST, "{place}, a sum of {summed}");
@@ -45,7 +46,7 @@ fn check(network: &Network) {
     assert!(layers as u64 >= network.counts().layers, "{}", network.name);
 }
 
-/// Those that are evaluated in a moment.
+/// Networks that are evaluated quickly.
 #[test]
 fn small_networks_stay_in_range() {
     for network in networks().iter().filter(|network| network.counts().macs < LARGE) {
@@ -53,7 +54,7 @@ fn small_networks_stay_in_range() {
     }
 }
 
-/// The rest; VGG-16's weights alone are 550 MB.
+/// The other networks; VGG-16's weights alone are 550 MB.
 #[test]
 #[ignore = "takes half a minute; run with --ignored when a network or the spread changes"]
 fn large_networks_stay_in_range() {

@@ -1,4 +1,4 @@
-//! What the tests share: tensors in one line, reproducible noise, limits of configurations.
+//! Shared test helpers: tensors in one line, reproducible noise, limits of configurations.
 
 use npukit_graph::decoder::DecoderError;
 use npukit_numeric::Tensor;
@@ -8,7 +8,7 @@ pub fn f32s(shape: &[usize], data: &[f32]) -> Tensor {
     Tensor::from_f32(shape.to_vec(), data.to_vec()).unwrap()
 }
 
-/// Values between -1 and 1 that depend on `seed` alone.
+/// Values between -1 and 1 that depend only on `seed`.
 pub fn noise(shape: &[usize], seed: u64) -> Tensor {
     let count: usize = shape.iter().product();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -19,18 +19,18 @@ pub fn noise(shape: &[usize], seed: u64) -> Tensor {
     f32s(shape, &(0..count).map(|_| next()).collect::<Vec<_>>())
 }
 
-/// The floats of a tensor.
+/// Returns the floats of a tensor.
 pub fn floats(tensor: &Tensor) -> &[f32] {
     tensor.as_f32().unwrap()
 }
 
-/// The largest difference of two tensors of one shape.
+/// Returns the largest difference of two tensors of the same shape.
 pub fn distance(left: &Tensor, right: &Tensor) -> f32 {
     assert_eq!(left.shape(), right.shape());
     floats(left).iter().zip(floats(right)).map(|(l, r)| (l - r).abs()).fold(0.0, f32::max)
 }
 
-/// Whether `checked` takes `size` for `key` as it should, and else names the key.
+/// Checks that `size` is accepted for `key` only if `legal`; the error must name the key.
 pub fn assert_limit(checked: Result<(), DecoderError>, key: &str, size: usize, legal: bool) {
     match checked {
         Ok(()) => assert!(legal, "{key} of {size}"),

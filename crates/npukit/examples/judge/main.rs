@@ -1,12 +1,14 @@
-//! What `cargo xtask mutants --proof` runs: compiles small networks, and proves what came of it.
+//! Helper of `cargo xtask mutants --proof`: compiles small networks, and proves the resulting
+//! programs.
 //!
 //! | command | does |
 //! |---|---|
-//! | `judge list` | names the [`subjects`], a line each |
-//! | `judge compile FOLDER SUBJECT...` | writes each one's program to a folder below `FOLDER`, or the file `refused` there |
-//! | `judge prove FOLDER TRUE-FOLDER SUBJECT...` | reads these programs, proves them beside their models and runs them: a line each |
+//! | `judge list` | lists the [`subjects`], one per line |
+//! | `judge compile FOLDER SUBJECT...` | writes each program below `FOLDER`, or a file `refused` |
+//! | `judge prove FOLDER TRUE-FOLDER SUBJECT...` | proves and runs these programs |
 //!
-//! A mutant is to be active in the first of these only: proofs, machines and networks are the true ones.
+//! A mutant must only be active in `compile`: proofs, machines and networks must be the original
+//! ones.
 
 #![allow(clippy::print_stdout, reason = "its answers are lines")]
 
@@ -22,12 +24,12 @@ use std::process::ExitCode;
 use npukit::Context;
 use subjects::Subject;
 
-/// Why the judge cannot judge.
+/// Reason why the judge failed.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("judge list | judge compile FOLDER SUBJECT... | judge prove FOLDER TRUE-FOLDER SUBJECT...")]
     Usage,
-    #[error("no subject is called `{0}`")]
+    #[error("unknown subject `{0}`")]
     Unknown(String),
     #[error("{path}: {source}", path = path.display())]
     File { path: PathBuf, source: std::io::Error },
@@ -73,8 +75,8 @@ fn named(names: &[String]) -> Result<Vec<Subject>, Error> {
     names.iter().map(|name| find(name).ok_or_else(|| Error::Unknown(name.clone()))).collect()
 }
 
-/// Writes the program of a subject to `folder`, which is there when all of it is; one that is refused leaves a file that
-/// says so.
+/// Writes the program of a subject to `folder`, which only appears when it is complete. A refused
+/// subject leaves a file that says so.
 fn compile(subject: &Subject, folder: &Path) -> Result<(), Error> {
     let compiled = catch_unwind(AssertUnwindSafe(|| {
         let files = subject.files();

@@ -1,4 +1,4 @@
-//! [`Net`]: an ONNX file in the making, node by node, with constants that look random.
+//! [`Net`]: builds an ONNX file node by node, with pseudo-random constants.
 
 use npukit_import::onnx::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
@@ -7,29 +7,29 @@ use npukit_import::onnx::proto::{
 use npukit_numeric::SplitMix64;
 use prost::Message;
 
-/// Version of the operators, and that of the file format which came with it.
+/// Versions of the operators and of the corresponding file format.
 const VERSIONS: (i64, i64) = (18, 8);
 
-/// A network in the making. Values are called as their nodes are.
+/// Network under construction. Values are named like their nodes.
 pub struct Net {
     graph: GraphProto,
     random: SplitMix64,
 }
 
-/// An attribute of a node.
+/// Attribute of a node.
 pub enum Attribute {
-    /// Several whole numbers.
+    /// List of integers.
     Integers(&'static str, Vec<i64>),
-    /// A whole number.
+    /// Single integer.
     Integer(&'static str, i64),
-    /// A number.
+    /// Single float.
     Float(&'static str, f32),
-    /// A word.
+    /// String.
     Text(&'static str, &'static str),
 }
 
 impl Net {
-    /// A network without nodes.
+    /// Creates a network without nodes.
     pub fn new() -> Self {
         Self {
             graph: GraphProto { name: "defects".to_owned(), ..GraphProto::default() },
@@ -37,18 +37,18 @@ impl Net {
         }
     }
 
-    /// An input.
+    /// Adds an input.
     pub fn input(&mut self, name: &str, shape: &[i64]) -> String {
         self.graph.input.push(info(name, shape));
         name.to_owned()
     }
 
-    /// A node; its one result has its name.
+    /// Adds a node; its only result has its name.
     pub fn node(&mut self, operator: &str, inputs: &[&str], attributes: Vec<Attribute>) -> String {
         self.node_of(operator, inputs, attributes, 1).remove(0)
     }
 
-    /// A node of several results.
+    /// Adds a node with several results.
     pub fn node_of(
         &mut self,
         operator: &str,
@@ -72,7 +72,7 @@ impl Net {
         output
     }
 
-    /// A constant of numbers from -`size` to `size`, no two of them alike.
+    /// Adds a constant of distinct numbers from -`size` to `size`.
     pub fn random(&mut self, shape: &[i64], size: f32) -> String {
         let count = shape.iter().product();
         let number = |_: i64| ((self.random.bits() >> 40) as f32 / (1u64 << 23) as f32 - 1.0) * size;
@@ -80,7 +80,7 @@ impl Net {
         self.floats(shape, &numbers)
     }
 
-    /// A constant of numbers from 0.5 to 1.5: variances, for instance.
+    /// Adds a constant of numbers from 0.5 to 1.5, for example for variances.
     pub fn positive(&mut self, shape: &[i64]) -> String {
         let count = shape.iter().product();
         let number = |_: i64| (self.random.bits() >> 40) as f32 / (1u64 << 24) as f32 + 0.5;
@@ -88,13 +88,13 @@ impl Net {
         self.floats(shape, &numbers)
     }
 
-    /// A constant.
+    /// Adds a constant of floats.
     pub fn floats(&mut self, shape: &[i64], numbers: &[f32]) -> String {
         let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         self.tensor(shape, data_type::FLOAT, bytes)
     }
 
-    /// A constant of whole numbers, of one axis.
+    /// Adds a one-dimensional constant of integers.
     pub fn integers(&mut self, numbers: &[i64]) -> String {
         let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         self.tensor(&[numbers.len() as i64], data_type::INT64, bytes)
@@ -112,7 +112,7 @@ impl Net {
         name
     }
 
-    /// The file, with outputs by name and shape.
+    /// Returns the file, with outputs by name and shape.
     pub fn onnx(mut self, outputs: &[(&str, &[i64])]) -> Vec<u8> {
         self.graph.output = outputs.iter().map(|(name, shape)| info(name, shape)).collect();
         let (version, ir_version) = VERSIONS;

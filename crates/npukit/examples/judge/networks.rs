@@ -1,9 +1,10 @@
-//! Small networks that come past many rules of the compilers: sizes that divide nothing, windows that overlap, branches.
+//! Small networks that exercise many rules of the compilers: odd sizes, overlapping windows,
+//! branches.
 
 use crate::network::Attribute::{Float, Integer, Integers, Text};
 use crate::network::{Attribute, Net};
 
-/// A convolution of `filters` over `channels`, with a bias.
+/// Adds a convolution of `filters` over `channels`, with a bias.
 fn conv(
     net: &mut Net,
     x: &str,
@@ -17,7 +18,7 @@ fn conv(
     net.node("Conv", &[x, &w, &b], attributes)
 }
 
-/// Attributes after each other.
+/// Concatenation of lists of attributes.
 trait ConcatAll {
     fn concat_all(self) -> Vec<Attribute>;
 }
@@ -36,13 +37,14 @@ fn strides(strides: [i64; 2]) -> Attribute {
     Integers("strides", strides.to_vec())
 }
 
-/// A fully connected layer, weights by outputs.
+/// Adds a fully connected layer, with weights by outputs.
 fn dense(net: &mut Net, x: &str, [outputs, inputs]: [i64; 2]) -> String {
     let (w, b) = (net.random(&[outputs, inputs], 1.7 / (inputs as f32).sqrt()), net.random(&[outputs], 0.3));
     net.node("Gemm", &[x, &w, &b], vec![Integer("transB", 1)])
 }
 
-/// Convolutions padded on one side, pooling, branches that join, a residual addition, and a layer behind all.
+/// Convolutions padded on one side, pooling, branches that join, a residual addition, and a final
+/// layer.
 pub fn branches() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 3, 13, 10]);
@@ -86,7 +88,7 @@ pub fn separable() -> Vec<u8> {
     net.onnx(&[(&y, &[1, 5])])
 }
 
-/// Layers over a batch, a product of two inputs' layers, and sums of all of it.
+/// Layers over a batch, a product of the layers of two inputs, and sums over all of it.
 pub fn layers() -> Vec<u8> {
     let mut net = Net::new();
     let (x, y) = (net.input("x", &[3, 21]), net.input("y", &[3, 13]));
@@ -104,7 +106,7 @@ pub fn layers() -> Vec<u8> {
     net.onnx(&[(&d, &[3, 9]), (&sum, &[3, 13])])
 }
 
-/// What moves numbers and computes none: pieces, other orders, padding, larger pictures.
+/// Operators that only move numbers: slices, permutations, padding, upsampling.
 pub fn moves() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 6, 6, 4]);
@@ -174,7 +176,7 @@ pub fn attention() -> Vec<u8> {
     net.onnx(&[(&z, &[4, 7])])
 }
 
-/// A perceptron of two samples, with a softmax and a sigmoid.
+/// A perceptron with two samples, a softmax and a sigmoid.
 pub fn perceptron() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[2, 40]);
@@ -187,7 +189,7 @@ pub fn perceptron() -> Vec<u8> {
     net.onnx(&[(&y, &[2, 16])])
 }
 
-/// A picture through activations, maxima of two branches, sums over axes and a mean.
+/// An image through activations, maxima of two branches, sums over axes and a mean.
 pub fn pointwise() -> Vec<u8> {
     let mut net = Net::new();
     let (x, y) = (net.input("x", &[1, 5, 4, 6]), net.input("y", &[1, 5, 4, 6]));
@@ -204,7 +206,8 @@ pub fn pointwise() -> Vec<u8> {
     net.onnx(&[(&out, &[1, 4]), (&d, &[1, 5, 4, 6])])
 }
 
-/// Pictures that are added to each other and to what was computed of them, factors by channel, and a mean.
+/// Images that are added to each other and to results computed from them, factors by channel, and a
+/// mean.
 pub fn sums() -> Vec<u8> {
     let mut net = Net::new();
     let (x, y) = (net.input("x", &[1, 5, 4, 6]), net.input("y", &[1, 5, 4, 6]));
@@ -222,7 +225,8 @@ pub fn sums() -> Vec<u8> {
     net.onnx(&[(&out, &[1, 4]), (&b, &[1, 5, 4, 6])])
 }
 
-/// Two convolutions that are added, zeros that stand around what is negative, and transpositions before a layer.
+/// The sum of two convolutions, zero padding around negative values, and transpositions before a
+/// layer.
 pub fn padded() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 3, 5, 6]);
@@ -236,7 +240,7 @@ pub fn padded() -> Vec<u8> {
     net.onnx(&[(&y, &[1, 5, 1, 2])])
 }
 
-/// Transpositions one after the other, and sums over axes behind one.
+/// Consecutive transpositions, and sums over axes after one.
 pub fn turns() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 3, 4, 5]);
@@ -256,7 +260,7 @@ pub fn turns() -> Vec<u8> {
     net.onnx(&[(&z, &[1, 7]), (&means, &[1, 2])])
 }
 
-/// A picture that takes several tiles, of a convolution and of pooling that overlaps.
+/// An image that needs several tiles, in a convolution and in overlapping pooling.
 pub fn picture() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 1, 50, 46]);
@@ -268,7 +272,7 @@ pub fn picture() -> Vec<u8> {
     net.onnx(&[(&y, &[1, 2, 8, 12])])
 }
 
-/// More channels than a machine has lanes, with biases and without.
+/// More channels than a machine has lanes, with and without biases.
 pub fn wide() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 70, 3, 4]);
@@ -281,7 +285,7 @@ pub fn wide() -> Vec<u8> {
     net.onnx(&[(&z, &[1, 66, 2, 3])])
 }
 
-/// What a fabric of words does: a convolution, pooling, limits, sums.
+/// Operators that a fabric of words supports: a convolution, pooling, limits, sums.
 pub fn tiny() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 2, 6, 5]);
@@ -298,7 +302,7 @@ pub fn tiny() -> Vec<u8> {
     net.onnx(&[(&y, &[1, 8])])
 }
 
-/// A convolution that enlarges.
+/// An upsampling convolution.
 pub fn enlarging() -> Vec<u8> {
     let mut net = Net::new();
     let x = net.input("x", &[1, 5, 4, 3]);

@@ -1,4 +1,5 @@
-//! [`prove`]: a program that a defect may have changed, against its model and against the true program.
+//! Compares a program that a defect may have changed with its model and with the correct program:
+//! [`prove`].
 
 use std::fmt;
 use std::path::Path;
@@ -11,16 +12,16 @@ use npukit_numeric::SplitMix64;
 use crate::Error;
 use crate::subjects::{Files, MODEL, Subject};
 
-/// What became of a program.
+/// Judgement of a program.
 pub enum Found {
     /// It is not proved: what differs, or why it was not compared.
     Caught(String),
     /// It is proved, and gives the same results.
     Same,
-    /// It is proved, and its results are another rounding of the same numbers: errors of both programs, and the largest
-    /// output.
+    /// It is proved, and its results only round differently: errors of both programs, and the
+    /// largest output.
     Rounds([f64; 3]),
-    /// It is proved, and its results are others.
+    /// It is proved, but its results differ.
     Missed(String),
 }
 
@@ -37,11 +38,11 @@ impl fmt::Display for Found {
     }
 }
 
-/// Judges the program in the folder `made` beside the true one in `truth`.
+/// Judges the program in the folder `made`, compared with the correct one in `truth`.
 ///
 /// # Errors
 ///
-/// Files that cannot be read, and a true program that does not run.
+/// Fails if files cannot be read, and if the correct program does not run.
 pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Found, Error> {
     let model = subject.files();
     let (files, manifest) = read(&model, made)?;
@@ -54,7 +55,7 @@ pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Found, Erro
         Ok(report) if report.proved => {}
         Ok(report) => {
             let first = report.counterexample.map(|found| found.output.tensor);
-            return Ok(Found::Caught(first.unwrap_or_else(|| "not covered".to_owned()))); // Default: nothing differs.
+            return Ok(Found::Caught(first.unwrap_or_else(|| "not covered".to_owned()))); // Default: no difference was found.
         }
         Err(error) => return Ok(Found::Caught(error.to_string())),
     }
@@ -66,7 +67,8 @@ pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Found, Erro
     compared(subject.name, &graph, [&found, &expected])
 }
 
-/// The files in a folder beside those of the model, and which is the manifest.
+/// Reads the files in a folder in addition to those of the model; also returns the name of the
+/// manifest.
 fn read(model: &Files, folder: &Path) -> Result<(Files, String), Error> {
     let failed = |source| Error::File { path: folder.to_owned(), source };
     let mut files = model.clone();
@@ -82,14 +84,14 @@ fn read(model: &Files, folder: &Path) -> Result<(Files, String), Error> {
     Ok((files, manifest))
 }
 
-/// Samples, and how large their numbers are.
+/// Seeds and magnitudes of the samples.
 const SAMPLES: [(u64, f32); 3] = [(1, 1.0), (2, 0.25), (3, 1.0)];
-/// How many times further from float than the true program a program may be that is said to round otherwise, and by
-/// which share of the largest output it may be in any case.
+/// Limits of a different rounding: ratio of the error to that of the correct program, and share of
+/// the largest output that is always acceptable.
 const FURTHER: f64 = 4.0;
 const SHARE: f64 = 1e-6;
 
-/// What the results of two programs say, of which the second is the true one.
+/// Compares the results of two programs, the second of which is correct.
 fn compared(subject: &str, graph: &Graph, [found, expected]: [&Program; 2]) -> Result<Found, Error> {
     let failed = |error: NpuError| Error::True { subject: subject.to_owned(), told: error.to_string() };
     let (mut is_same, mut errors, mut largest) = (true, [0.0; 2], 0.0);
@@ -120,7 +122,7 @@ fn compared(subject: &str, graph: &Graph, [found, expected]: [&Program; 2]) -> R
     }
 }
 
-/// The largest difference; infinite where there is none.
+/// Returns the largest difference; infinite if it is undefined.
 fn distance(numbers: &[f64], float: &[f64]) -> f64 {
     if numbers.len() != float.len() {
         return f64::INFINITY;
@@ -129,7 +131,7 @@ fn distance(numbers: &[f64], float: &[f64]) -> f64 {
     numbers.iter().zip(float).map(off).fold(0.0, f64::max)
 }
 
-/// The outputs in the order of the graph, whatever that of the program is; nothing for one that the program does not have.
+/// Returns the outputs in the order of the graph; empty for an output that the program lacks.
 fn numbers(
     graph: &Graph,
     program: &Program,
@@ -142,7 +144,7 @@ fn numbers(
     Ok(outputs.flat_map(|output| output.values.reals()).collect())
 }
 
-/// Numbers up to `size` for each input, with the inputs' names and without.
+/// Returns numbers up to `size` for each input, with and without the inputs' names.
 fn sample(graph: &Graph, seed: u64, size: f32) -> (Vec<(String, Tensor)>, Vec<Tensor>) {
     let mut random = SplitMix64::new(seed);
     let mut number = || ((random.bits() >> 40) as f32 / (1u64 << 23) as f32 - 1.0) * size;

@@ -1,4 +1,4 @@
-//! [`subjects`]: which network is compiled for which instance.
+//! Combinations of a network and an instance: [`subjects`].
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,23 @@ use npukit::Source;
 
 use crate::networks;
 
-/// A network for an instance.
+/// Network for an instance.
 #[derive(Clone)]
 pub struct Subject {
-    /// The target, and the rest of its name behind a hyphen.
+    /// Name: the target, a hyphen, and the rest.
     pub name: &'static str,
     instance: &'static str,
     options: &'static [(&'static str, &'static str)],
     network: fn() -> Vec<u8>,
 }
 
-/// Files by their paths.
+/// Files by path.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// The path of a subject's model.
+/// Path of a subject's model.
 pub const MODEL: &str = "model.onnx";
-/// A small array of long numbers with little memory: tiles are small, and an error is more than rounding.
+/// Small array of wide numbers with little memory, so that tiles are small and errors exceed
+/// rounding.
 const SMALL: (&str, &str) = (
     "small.tarch",
     r#"{"data_type": "FP32BP16", "array_size": 4, "dram0_depth": 16384, "dram1_depth": 16384, "local_depth": 128,
@@ -29,13 +30,13 @@ const SMALL: (&str, &str) = (
 "number_of_threads": 1, "thread_queue_depth": 8}"#,
 );
 
-/// The reference device of pccx with an L2 in which hardly anything stays.
+/// Reference device of pccx, with a very small L2.
 const DEVICE: (&str, &str) = ("small.toml", include_str!("../../../../targets/pccx/configs/reference.toml"));
-/// What its file says of it, and what this one does.
+/// Size of L2 in the original file and in this one.
 const L2: (&str, &str) = ("l2_words = 114688", "l2_words = 56");
 
 impl Subject {
-    /// The model, and the instances that have files.
+    /// Returns the model, and the files of instances that have some.
     pub fn files(&self) -> Files {
         let (array, text) = SMALL;
         let [(device, whole), words] = [DEVICE, L2];
@@ -45,7 +46,7 @@ impl Subject {
         files.map(|(name, text)| (name.to_owned(), text.into_bytes())).into_iter().chain([model]).collect()
     }
 
-    /// What to compile.
+    /// Returns the source to compile.
     pub fn source(&self) -> Source {
         let options = self.options.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         Source { options, ..Source::model(MODEL, self.instance) }
@@ -65,7 +66,7 @@ fn digits() -> Vec<u8> {
     include_bytes!("../../assets/digits.onnx").to_vec()
 }
 
-/// All subjects; the target is before the first hyphen of a name.
+/// Returns all subjects; the target is the part of the name before the first hyphen.
 pub fn subjects() -> &'static [Subject] {
     const QUICK: &[(&str, &str)] = &[("search", "quick")];
     const LOCAL: &[(&str, &str)] = &[("strategy", "local-vars-and-consts"), ("search", "quick")];

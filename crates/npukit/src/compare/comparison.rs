@@ -1,18 +1,20 @@
-//! [`Comparison`]: how far outputs are from those of the float evaluator, and whether they tell anything of them.
+//! [`Comparison`]: how much outputs differ from the float reference, and whether they still carry
+//! information.
 
 use crate::numbers::classes::agreement;
 use crate::report::comparison::Comparison;
 use crate::run::stack::Stack;
 
-/// A difference this close to the deviation of the outputs from their mean leaves less than 1 dB: no information.
+/// Relative to the deviation of the outputs from their mean: a larger difference leaves less than 1
+/// dB, so no information.
 const NO_INFORMATION: f64 = 0.9;
 
-/// Compares outputs of the same names, shapes and samples, in whatever order.
+/// Compares outputs with the same names, shapes and samples. Their order does not matter.
 pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
     let pairs = by_name(ours, reference);
     let outputs: Vec<Sums> = pairs.iter().map(|(a, b)| Sums::of(a, b)).collect();
     let all = outputs.iter().fold(Sums::default(), |all, output| all.merged(output));
-    // An output without numbers has no figures; those of the others are not the worst.
+    // An output without finite numbers has no figures, so it cannot be the worst one.
     let are_numbers = |_: &f64| all.largest.is_finite();
     let positions = pairs.iter().filter_map(|(a, b)| agreement(a, b));
     let (agree, positions) = positions.fold((0, 0), |(agree, all), (a, n)| (agree + a, all + n));
@@ -28,7 +30,8 @@ pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
     }
 }
 
-/// Outputs of one name, in the order of `ours`. A model may give one value under the same name twice: both are it.
+/// Pairs outputs by name, in the order of `ours`. A model may return one value twice under the same
+/// name; then both are paired.
 fn by_name<'a>(ours: &'a [Stack], reference: &'a [Stack]) -> Vec<(&'a Stack, &'a Stack)> {
     let pair = |stack: &'a Stack| Some((stack, reference.iter().find(|other| other.name == stack.name)?));
     ours.iter().filter_map(pair).collect()
@@ -38,11 +41,11 @@ fn by_name<'a>(ours: &'a [Stack], reference: &'a [Stack]) -> Vec<(&'a Stack, &'a
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums {
     values: u64,
-    /// Largest difference.
+    /// Largest absolute difference.
     largest: f64,
-    /// Of the differences.
+    /// Sum of the squared differences.
     squares: f64,
-    /// Of the reference: sum, sum of squares, smallest and largest.
+    /// Sum, sum of squares, smallest and largest element of the reference.
     sum: f64,
     signal: f64,
     range: [f64; 2],
@@ -64,7 +67,7 @@ impl Sums {
         sums
     }
 
-    /// Takes in an element and what it should be.
+    /// Adds an element and its reference value.
     pub fn add(&mut self, ours: f64, reference: f64) {
         let difference = difference(ours, reference);
         self.values += 1;
@@ -75,7 +78,7 @@ impl Sums {
         self.range = [self.range[0].min(reference), self.range[1].max(reference)];
     }
 
-    /// These and those of more elements.
+    /// Merges the sums of two sets of elements.
     pub fn merged(mut self, other: &Self) -> Self {
         self.values += other.values;
         self.largest = worst(self.largest, other.largest);
@@ -86,50 +89,51 @@ impl Sums {
         self
     }
 
-    /// The largest difference.
+    /// Returns the largest absolute difference.
     pub fn largest(&self) -> f64 {
         self.largest
     }
 
-    /// Root of the mean squared difference.
+    /// Returns the root mean square of the differences.
     pub fn rms(&self) -> f64 {
         (self.squares / self.values.max(1) as f64).sqrt()
     }
 
-    /// The largest difference as a share of the range; of the magnitude where all elements are the same.
+    /// Returns the largest difference as a share of the reference's range, or of its magnitude if
+    /// all elements are equal.
     pub fn relative(&self) -> Option<f64> {
         let [low, high] = self.range;
         let range = if high > low { high - low } else { high.abs() };
         (range > 0.0 && self.largest.is_finite()).then(|| self.largest / range)
     }
 
-    /// The signal-to-noise ratio in decibels; none without differences.
+    /// Returns the signal-to-noise ratio in decibels, or `None` without differences.
     pub fn decibels(&self) -> Option<f64> {
         let decibels = 10.0 * (self.signal / self.squares).log10();
         (self.squares > 0.0 && decibels.is_finite()).then_some(decibels)
     }
 
-    /// The largest and smallest element of the reference.
+    /// Returns the smallest and the largest element of the reference.
     pub fn range(&self) -> [f64; 2] {
         self.range
     }
 
-    /// Whether the differences are smaller than those of the reference from its mean.
+    /// Whether the differences are smaller than the deviations of the reference from its mean.
     fn is_informative(&self) -> bool {
         let values = self.values.max(1) as f64;
         let spread = (self.signal / values - (self.sum / values).powi(2)).max(0.0);
-        // Where all elements are the same there is only their size.
+        // If all elements are equal, their magnitude is all that is known.
         let known = if self.range[0] < self.range[1] { spread } else { self.signal / values };
         self.squares == 0.0 || (self.squares / values).sqrt() < NO_INFORMATION * known.sqrt()
     }
 }
 
-/// Equal infinities do not differ; NaN is one to everything.
+/// Returns the absolute difference: 0 for equal infinities, NaN if one operand is NaN.
 pub(crate) fn difference(a: f64, b: f64) -> f64 {
     if a == b { 0.0 } else { (a - b).abs() }
 }
 
-/// The larger of two differences; NaN is the largest.
+/// Returns the larger of two differences; NaN counts as the largest.
 pub(crate) fn worst(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
@@ -164,7 +168,7 @@ mod tests {
         assert_eq!((same.relative_error, same.signal_to_noise_db, same.informative), (Some(0.0), None, true));
     }
 
-    /// `f64::max` would forget it, and say that nothing differs.
+    /// `f64::max` would ignore NaN, and report that nothing differs.
     #[test]
     fn nan_is_the_largest_difference() {
         for (ours, reference) in
@@ -193,7 +197,7 @@ mod tests {
         assert!(!compared(&[&[0.0; 4]], &[float]).informative, "all of it vanished");
         assert!(!compared(&[&[5.0; 4]], &[&[5.01, 4.99, 5.02, 4.98]]).informative, "only the mean is left");
         assert!(compared(&[&[0.01, -0.03, 0.03, 0.01]], &[float]).informative);
-        // A single output is known by its size.
+        // A single output is judged by its magnitude.
         assert!(compared(&[&[0.5]], &[&[0.51]]).informative && !compared(&[&[0.0]], &[&[0.51]]).informative);
     }
 

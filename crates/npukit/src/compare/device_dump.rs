@@ -1,4 +1,4 @@
-//! [`compare`]: a dump that a driver wrote on a board, held against the machine, bit for bit.
+//! [`compare`]: checks a dump from a board's driver against the machine, bit for bit.
 
 use npukit_base::counted;
 use npukit_numeric::npy::{member_names, read_npy, read_npz};
@@ -10,21 +10,22 @@ use crate::inputs::InputFile;
 use crate::run::stack::Stack;
 use crate::targets::has_extension;
 
-/// What came of it.
+/// Result of the comparison with a dump.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
-    /// What is the same.
+    /// Arrays that agree, one sentence per array.
     pub notes: Vec<String>,
-    /// What differs, a sentence each.
+    /// Arrays that differ, one sentence per array.
     pub failures: Vec<String>,
 }
 
-/// Compares the arrays of `[NAME=]FILE`, an `.npy` or `.npz`, with the outputs: whole numbers with the machine's
-/// integers, real values with its values.
+/// Compares the arrays of `[NAME=]FILE` (`.npy` or `.npz`) with the outputs: integers with the
+/// machine's integers, real numbers with the machine's values.
 ///
 /// # Errors
 ///
-/// [`Error::Array`] for a file that is no array; [`Error::UnknownInput`] for one of another kind; that of the reader.
+/// Returns [`Error::Array`] for a file that is not an array, [`Error::UnknownInput`] for another
+/// file type, and errors of the reader.
 pub(crate) fn compare(file: &str, outputs: &[Stack], reader: &dyn Reader) -> Result<Outcome, Error> {
     let InputFile { name, path, .. } = InputFile::parse(file);
     let bytes = reader.read(&path)?;
@@ -45,34 +46,36 @@ pub(crate) fn compare(file: &str, outputs: &[Stack], reader: &dyn Reader) -> Res
         match found.map(|(stack, _)| (stack, difference(stack, &array))) {
             Some((stack, None)) => {
                 let elements = counted(array.data().len() as u64, "element");
-                outcome
-                    .notes
-                    .push(format!("the board's `{}` is the machine's, bit for bit: {elements}", stack.name));
+                outcome.notes.push(format!(
+                    "the board's `{}` equals the machine's, bit for bit: {elements}",
+                    stack.name
+                ));
             }
             Some((stack, Some(how))) => outcome.failures.push(format!("the board's `{}` {how}", stack.name)),
             None => {
-                let which = name.map_or("an array without a name".to_owned(), |name| format!("`{name}`"));
+                let which = name.map_or("an unnamed array".to_owned(), |name| format!("`{name}`"));
                 let names = members.join("`, `");
-                outcome.failures.push(format!("the board's dump has {which}, and the outputs are `{names}`"));
+                outcome.failures.push(format!("the board's dump has {which}, but the outputs are `{names}`"));
             }
         }
     }
     Ok(outcome)
 }
 
-/// How the array differs from an output over all samples; none when it does not.
+/// Describes the first difference between the array and an output over all samples; `None` if they
+/// agree.
 fn difference(stack: &Stack, array: &Tensor) -> Option<String> {
     let (board, machine): (Vec<f64>, Vec<f64>) = match array.data() {
         TensorData::F32(_) => (array.reals(), stack.samples.iter().flat_map(Tensor::reals).collect()),
         _ if stack.raw.iter().all(Vec::is_empty) => {
             return Some(
-                "has whole numbers, and the machine's integers of it are not known: dump real values".into(),
+                "contains integers, but the machine's integers are unknown for it: dump real values".into(),
             );
         }
         _ => (array.reals(), stack.raw.iter().flatten().map(|&raw| raw.into()).collect()),
     };
     if board.len() != machine.len() {
-        return Some(format!("has {} of the machine's {} elements", board.len(), machine.len()));
+        return Some(format!("has {} elements instead of {}", board.len(), machine.len()));
     }
     let differs = |(ours, theirs): (&f64, &f64)| ours.to_bits() != theirs.to_bits();
     let places: Vec<usize> = (0..board.len()).filter(|&i| differs((&board[i], &machine[i]))).collect();
@@ -102,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Two samples of an output `a/y`, in steps of 1/256.
+    /// Returns two samples of an output `a/y`, in steps of 1/256.
     fn outputs() -> Vec<Stack> {
         let tensor = |values: [f32; 2]| Tensor::from_f32(vec![1, 2], values.to_vec()).unwrap();
         vec![Stack {
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn the_same_bits_are_a_note() {
         let outcome = raw(&[256, -128, 0, 512]);
-        assert_eq!(outcome.notes, ["the board's `a/y` is the machine's, bit for bit: 4 elements"]);
+        assert_eq!(outcome.notes, ["the board's `a/y` equals the machine's, bit for bit: 4 elements"]);
         assert!(outcome.failures.is_empty());
     }
 
@@ -145,9 +148,9 @@ mod tests {
         let member = &member_names(["a/y"])[0];
         assert_eq!(of(member, vec![1.0, -0.5, 0.0, 2.0]).notes.len(), 1);
         let short = of(member, vec![1.0, -0.5]).failures;
-        assert_eq!(short, ["the board's `a/y` has 2 of the machine's 4 elements"]);
+        assert_eq!(short, ["the board's `a/y` has 2 elements instead of 4"]);
         assert_eq!(of("z", vec![1.0]).failures.len(), 1);
-        // Zeros of two signs are two values.
+        // Zeros with different signs are different bits.
         assert_eq!(of(member, vec![1.0, -0.5, -0.0, 2.0]).failures.len(), 1);
     }
 

@@ -1,18 +1,18 @@
-//! [`compare_layers`]: what the machine computed in each layer, beside what float says.
+//! [`compare_layers`]: each layer's results on the machine, compared with the float reference.
 //!
-//! The graph is compiled once more with the results of its layers as further outputs (placement never
-//! changes values, and [`InstrumentedProgram`] checks that it did not). A layer's *own* error is the machine's result
-//! against the layer's nodes in float on the machine's own operands; its *chain* error is against the
-//! whole network in float. The network and the machine *part ways* at the first layer that saturates,
-//! whose own error is beyond what rounding explains (`npukit_graph::rounding_bounds`), or of which rounding leaves
-//! hardly anything.
+//! The graph is compiled once more with the results of its layers as additional outputs. Placement
+//! never changes values, and [`InstrumentedProgram`] checks that it did not. A layer's *own* error
+//! compares its result with its nodes in float on the machine's own operands. Its *chain* error
+//! compares it with the whole network in float. The network and the machine *diverge* at the first
+//! layer that saturates, whose own error is larger than rounding explains
+//! (`npukit_graph::rounding_bounds`), or whose values rounding nearly destroys.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
-//! | `instrumented` | programs that give out the results of layers |
-//! | `magnitudes` | how large values are |
-//! | `part` | a layer as a graph, and how one sample does in it |
-//! | `advice` | what would certainly help |
+//! | `instrumented` | programs that also return the results of layers |
+//! | `magnitudes` | histograms of magnitudes |
+//! | `part` | a layer as a graph, and its errors for one sample |
+//! | `advice` | changes that were tried and help |
 
 mod advice;
 mod instrumented;
@@ -41,97 +41,98 @@ use magnitudes::Magnitudes;
 pub use part::Figures;
 pub(crate) use part::{Part, Sums, changed, times_power};
 
-/// What the machine computed in a layer, beside what float says. Real values, in the model's scale.
+/// Results of a layer on the machine, compared with the float reference. Values are real numbers in
+/// the model's scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LayerError {
-    /// Names of its nodes.
+    /// Names of the layer's nodes.
     pub name: String,
-    /// Its operators, in order.
+    /// Operators of the layer, in order.
     pub operators: Vec<String>,
-    /// Values of the graph it ends in; empty for one that only moves vectors about.
+    /// Names of the values that the layer computes; empty for a layer that only moves vectors.
     pub results: Vec<String>,
-    /// The results are stored divided by `2^exponent`.
+    /// Exponent of the scale: results are stored divided by `2^exponent`.
     pub exponent: i32,
-    /// Results that did not fit the number format, over all samples.
+    /// Number of results that saturated, over all samples.
     pub saturations: u64,
-    /// Errors and ranges; none when its results are not in memory as they are, or do not fit there.
+    /// Errors and ranges. `None` if the results are not in memory unchanged, or do not fit there.
     #[serde(flatten)]
     pub figures: Option<Figures>,
-    /// Sizes of its results on the machine and in float; too many for a report to print.
+    /// Histograms of the results on the machine and in float; too long for the printed report.
     #[serde(skip)]
     pub(crate) magnitudes: Option<[Magnitudes; 2]>,
 }
 
-/// The first layer or input at which the machine and the network in float part ways.
+/// First layer or input at which the machine and the float reference diverge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FirstDivergence {
-    /// The layer, or the input of the network.
+    /// Name of the layer, or of the network's input.
     pub at: String,
     /// Whether it is an input.
     pub input: bool,
-    /// Why: `saturation`, `error` beyond what rounding explains, or `underflow`: rounding alone, which leaves next to
-    /// nothing of the layer.
+    /// Reason: `saturation`; `error`, if the error is larger than rounding explains; or
+    /// `underflow`, if rounding alone leaves next to nothing of the layer.
     pub why: String,
 }
 
-/// All layers.
+/// Comparison of all layers with the float reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// In the program's order.
+    /// Layers in the order of the program.
     pub layers: Vec<LayerError>,
-    /// Where it first differs by more than rounding; none when it nowhere does.
+    /// First layer or input that differs by more than rounding, if any.
     #[serde(rename = "parts_at")]
     pub first_divergence: Option<FirstDivergence>,
-    /// What would help for certain: each was tried on these samples.
+    /// Changes that help; each was tried on these samples.
     pub suggestions: Vec<String>,
-    /// Programs run to see all layers.
+    /// Number of programs run to see all layers.
     pub programs: usize,
 }
 
-/// What is to be found out.
+/// Requested results of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Requested {
-    /// Figures for each layer.
+    /// Whether to compute figures for each layer.
     pub compare: bool,
-    /// Every tensor.
+    /// Whether to return every tensor.
     pub dump: bool,
 }
 
-/// A run that was made, and its outcome.
+/// A finished run and its results.
 pub(crate) struct Run<'a> {
     pub origin: &'a Origin,
     pub compiled: &'a dyn Compiled,
-    /// As they were given to the machine.
+    /// Samples as given to the machine.
     pub samples: &'a [Sample],
-    /// The same in the model's shapes.
+    /// Samples in the model's shapes.
     pub model_samples: &'a [Sample],
     pub stacks: &'a [Stack],
     pub comparison: Comparison,
     pub saturations: &'a Saturations,
 }
 
-/// Every tensor.
+/// All tensors of a run.
 pub(crate) struct Dump {
-    /// The `.npz`.
+    /// Contents of the `.npz` file.
     pub npz: Vec<u8>,
-    /// What is in it.
+    /// Description of each tensor in the file.
     pub tensors: Vec<DumpedTensor>,
 }
 
-/// What one sample gave.
+/// Results for one sample.
 #[derive(Default)]
 struct SampleResult {
     figures: Vec<Option<Sums>>,
     tensors: Vec<(String, Tensor)>,
 }
 
-/// Looks into every layer; also gives every tensor, when that is requested.
+/// Compares every layer. Also returns every tensor, if requested.
 pub(crate) fn compare_layers(
     run: &Run<'_>,
     requested: Requested,
@@ -160,8 +161,8 @@ pub(crate) fn compare_layers(
     Ok((Some(Report { layers, first_divergence, suggestions, programs: instrumented.programs() }), dump))
 }
 
-/// Each layer as a part of the graph, between the values of which the names are `held` and the graph's inputs; none for
-/// a layer of which nothing is held.
+/// Returns each layer as a part of the graph, between the values named in `held` and the graph's
+/// inputs. `None` for a layer without such values.
 pub(crate) fn parts<'a>(
     origin: &Origin,
     compiled: &dyn Compiled,
@@ -184,7 +185,7 @@ fn compare_sample(
     let (graph, sample) = (&instrumented.graph, &run.model_samples[index]);
     let plain = run.stacks.iter().filter_map(|stack| {
         let values = stack.samples.get(index)?.clone();
-        // Default: what the host makes has no integers.
+        // Default: results computed by the host have no integers.
         let raw = stack.raw.get(index).cloned().unwrap_or_default();
         Some(Output { name: stack.name.clone(), values, raw })
     });
@@ -217,8 +218,8 @@ fn compare_sample(
     Ok(result)
 }
 
-/// What the whole network in float has for a sample: its inputs, and of its constants and the results of its nodes those
-/// that are `wanted`.
+/// Returns the inputs, constants and results of the whole network in float for a sample. Constants
+/// and results are limited to the `wanted` names.
 pub(crate) fn float_chain(
     graph: &Graph,
     sample: &Sample,
@@ -240,7 +241,8 @@ pub(crate) fn float_chain(
     Ok(chain)
 }
 
-/// The constants that are `wanted`: an output may be one, which no node makes.
+/// Returns the `wanted` constants: an output of the graph may be a constant, which no node
+/// computes.
 fn constants(graph: &Graph, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, Tensor> {
     let constant = |&id: &ValueId| {
         let name = &graph.value(id).name;
@@ -268,7 +270,8 @@ fn layers(run: &Run<'_>, parts: &[Option<Part>], samples: &[SampleResult]) -> Ve
     layers.map(one).collect()
 }
 
-/// The first input or layer that saturates, or layer whose own error is more than rounding.
+/// Returns the first input or layer that saturates, or layer whose own error is larger than
+/// rounding explains.
 fn first_divergence(run: &Run<'_>, layers: &[LayerError]) -> Option<FirstDivergence> {
     let divergence =
         |at: &str, input: bool, why: &str| FirstDivergence { at: at.to_owned(), input, why: why.to_owned() };
@@ -290,7 +293,7 @@ fn first_divergence(run: &Run<'_>, layers: &[LayerError]) -> Option<FirstDiverge
     })
 }
 
-/// The tensors of all samples, those of one name along the first axis.
+/// Packs the tensors of all samples; tensors of one name are joined along the first axis.
 fn archive(samples: &[SampleResult]) -> Result<Dump, Error> {
     let mut stacks: BTreeMap<&str, Stack> = BTreeMap::new();
     for (name, tensor) in samples.iter().flat_map(|result| &result.tensors) {

@@ -1,4 +1,5 @@
-//! [`Like`]: names and shapes of a model, lent to an artifact that knows only rows of vectors.
+//! [`Like`]: gives an artifact, which only knows rows of vectors, the names and shapes of its
+//! model.
 
 pub(crate) mod field;
 
@@ -13,42 +14,44 @@ use crate::inputs::wanted::{self, Wanted};
 use crate::model::{self, Model};
 use crate::run::stack::Stack;
 
-/// What a model lends to the inputs and outputs of an artifact.
+/// Names and shapes of a model for the inputs and outputs of an artifact.
 pub(crate) struct Like {
     inputs: Vec<Lent>,
     outputs: Vec<Lent>,
 }
 
-/// What a model lends to one of them.
+/// Name and shape of the model for one input or output.
 struct Lent {
-    /// The artifact's.
+    /// Input or output of the artifact.
     port: Port,
-    /// The model's.
+    /// Input or output of the model.
     wanted: Wanted,
-    /// How the one lies in the rows of the other; none where the artifact knows the shape.
+    /// Position of the model's elements in the artifact's rows; `None` if the artifact knows the
+    /// shape.
     rows: Option<Rows>,
 }
 
-/// A tensor in rows of vectors: its channels last, those of each place filled up to whole vectors.
+/// Tensor in rows of vectors: channels are last, and each position is padded to whole vectors.
 struct Rows {
-    /// The model's axis of channels.
+    /// Channel axis of the model's tensor.
     axis: usize,
     vectors: [usize; 2],
-    /// For each scalar of the rows the element of the model, row-major; none for what fills them up.
+    /// For each scalar of the rows, the row-major index of the model's element; `None` for padding.
     elements: Vec<Option<usize>>,
 }
 
 impl Like {
-    /// What `model` lends to the artifact at `path`, by name where the names are the same, else in order.
+    /// Matches the inputs and outputs of `model` with the artifact's at `path`: by name if
+    /// the names agree, otherwise in order.
     ///
     /// # Errors
     ///
-    /// [`Error::NotLike`] where numbers or sizes of inputs or outputs are not the same.
+    /// Returns [`Error::NotLike`] if the number or the sizes of inputs or outputs differ.
     pub fn new(compiled: &dyn Compiled, model: &Model, path: &str) -> Result<Self, Error> {
         Self::of(compiled, model).map_err(|reason| Error::NotLike { path: path.to_owned(), reason })
     }
 
-    /// As [`Self::new`]; the error says what is not the same.
+    /// Like [`Self::new`], but the error is a description of the first difference.
     pub(crate) fn of(compiled: &dyn Compiled, model: &Model) -> Result<Self, String> {
         let outputs = model::output_ports(&model.graph).into_iter().map(|port| Wanted {
             channels: wanted::channels_by_sizes(&port.shape),
@@ -62,12 +65,12 @@ impl Like {
         })
     }
 
-    /// The inputs of the model, which may also be given as rows.
+    /// Returns the inputs of the model, which may also be given as rows.
     pub fn inputs(&self) -> Vec<Wanted> {
         self.inputs.iter().map(|lent| lent.wanted.clone()).collect()
     }
 
-    /// A sample of the model for the artifact.
+    /// Converts a sample of the model to the artifact's form.
     pub fn packed(&self, sample: Sample) -> Sample {
         let of = |(name, tensor): (String, Tensor)| {
             let Some(lent) = self.inputs.iter().find(|lent| lent.wanted.port.name == name) else {
@@ -75,19 +78,20 @@ impl Like {
             };
             let rows = lent.rows.as_ref().filter(|_| tensor.shape() == lent.wanted.port.shape);
             let packed = rows.and_then(|rows| rows.pack(&tensor));
-            // Default: rows stay as they are given; what the artifact does not take it refuses.
+            // Default: rows stay as given; the artifact refuses what it cannot take.
             (lent.port.name.clone(), packed.unwrap_or(tensor))
         };
         sample.into_iter().map(of).collect()
     }
 
-    /// The output of the artifact that the model calls `name`, where both have its elements in one order.
+    /// Returns the artifact's output that the model calls `name`, if both have its elements in the
+    /// same order.
     pub fn output_of(&self, name: &str) -> Option<String> {
         let lent = self.outputs.iter().find(|lent| lent.wanted.port.name == name && lent.rows.is_none());
         lent.map(|lent| lent.port.name.clone())
     }
 
-    /// The outputs of the artifact as those of the model.
+    /// Converts the outputs of the artifact to the model's form.
     pub fn unpacked(&self, stacks: Vec<Stack>) -> Vec<Stack> {
         stacks.into_iter().map(|stack| self.unpacked_one(stack)).collect()
     }
@@ -106,19 +110,20 @@ impl Like {
         });
         match (values.collect::<Option<_>>(), raw.collect::<Option<_>>()) {
             (Some(samples), Some(raw)) => Stack { name, shape, samples, raw, is_rows: false },
-            // Sizes were compared: an output that is not of its port's is shown as it is.
+            // Sizes were compared before: an output that differs from its port is returned
+            // unchanged.
             _ => stack,
         }
     }
 
-    /// What was understood, a sentence each.
+    /// Describes each conversion in a sentence.
     pub fn notes(&self) -> Vec<String> {
         let all = self.inputs.iter().chain(&self.outputs);
         all.filter_map(|lent| {
             let (rows, Wanted { port, .. }) = (lent.rows.as_ref()?, &lent.wanted);
             let Rows { axis, vectors: [count, lanes], .. } = rows;
             Some(format!(
-                "`{}` is {count} rows of {lanes} and was taken for `{}` of shape {:?}, channels on axis {axis}",
+                "`{}` is {count} rows of {lanes} and was read as `{}` of shape {:?}, channels on axis {axis}",
                 lent.port.name, port.name, port.shape
             ))
         })
@@ -126,10 +131,11 @@ impl Like {
     }
 }
 
-/// What the model's inputs or outputs lend to those of an artifact; the error says why they cannot.
+/// Matches inputs or outputs of the model with an artifact's; the error describes the first
+/// difference.
 fn lent(kind: &'static str, ports: Vec<Port>, mut models: Vec<Wanted>) -> Result<Vec<Lent>, String> {
     if ports.len() != models.len() {
-        return Err(format!("it has {} {kind}, the artifact {}", models.len(), ports.len()));
+        return Err(format!("it has {} {kind}, but the artifact has {}", models.len(), ports.len()));
     }
     let place = |port: &Port, models: &[Wanted]| models.iter().position(|model| model.port.name == port.name);
     if ports.iter().all(|port| place(port, &models).is_some()) {
@@ -157,8 +163,8 @@ impl Lent {
 }
 
 impl Rows {
-    /// Those of a tensor, by the first axis of its channels that makes so many: the one that is known, else the last or
-    /// that behind the batch.
+    /// Returns the rows of a tensor. The channel axis is the known one, otherwise the last axis or
+    /// the axis after the batch, whichever gives this number of vectors.
     fn of(wanted: &Wanted, vectors: [usize; 2]) -> Option<Self> {
         let shape = &wanted.port.shape;
         let axes = wanted.channels.into_iter().chain([shape.len().wrapping_sub(1), 1]);
@@ -176,12 +182,12 @@ impl Rows {
         Some(Self { axis, vectors, elements: with_channels_last(shape, axis, elements, lanes)? })
     }
 
-    /// A tensor of the model as rows.
+    /// Converts a tensor of the model to rows.
     fn pack(&self, tensor: &Tensor) -> Option<Tensor> {
         Tensor::from_f32(self.vectors.to_vec(), self.packed(tensor.as_f32()?)?).ok()
     }
 
-    /// Elements of the model as the scalars of rows; none where there are too few.
+    /// Reorders elements of the model as scalars of rows; `None` if there are too few.
     fn packed<T: Clone + Default>(&self, values: &[T]) -> Option<Vec<T>> {
         let scalar = |element: &Option<usize>| match element {
             Some(element) => values.get(*element).cloned(),
@@ -190,7 +196,7 @@ impl Rows {
         self.elements.iter().map(scalar).collect()
     }
 
-    /// Rows as a tensor of the model's `shape`.
+    /// Converts rows to a tensor of the model's `shape`.
     fn unpack(&self, tensor: &Tensor, shape: &[usize]) -> Option<Tensor> {
         let data = match tensor.data() {
             TensorData::F32(values) => TensorData::F32(self.unpacked(values)?),
@@ -200,7 +206,7 @@ impl Rows {
         Tensor::new(shape.to_vec(), data).ok()
     }
 
-    /// The scalars of rows as elements of the model; none where there are too few.
+    /// Reorders scalars of rows as elements of the model; `None` if there are too few.
     fn unpacked<T: Clone + Default>(&self, scalars: &[T]) -> Option<Vec<T>> {
         let mut values = vec![T::default(); self.elements.iter().flatten().count()];
         for (scalar, element) in self.elements.iter().enumerate() {
@@ -211,13 +217,14 @@ impl Rows {
         Some(values)
     }
 
-    /// The scalar of the rows that an element of the model is.
+    /// Returns the index in the rows of an element of the model.
     fn scalar(&self, element: usize) -> Option<usize> {
         self.elements.iter().position(|&other| other == Some(element))
     }
 }
 
-/// The elements of a tensor with `axis` as its last one, in vectors of `lanes`.
+/// Returns the elements of a tensor with `axis` moved to the end, padded to vectors of `lanes`
+/// scalars.
 fn with_channels_last(
     shape: &[usize],
     axis: usize,

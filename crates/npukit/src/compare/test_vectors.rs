@@ -1,6 +1,7 @@
-//! Test vectors: samples and what the machine makes of them, bit for bit, in files beside an artifact.
+//! Test vectors: samples and the machine's bit-exact outputs, as files next to an artifact.
 //!
-//! Of every input and output there is a `.npy` with all samples, and whatever format the target's drivers have.
+//! Each input and output has a `.npy` file with all samples, and a file in each format of the
+//! target's drivers.
 
 use std::collections::BTreeMap;
 
@@ -23,21 +24,22 @@ use crate::run::stack::Stack;
 /// Test vectors of a program.
 pub(crate) struct TestVectors {
     pub files: Vec<ArtifactFile>,
-    /// How the samples were understood, and which file is what.
+    /// Notes on how the samples were read, and which file belongs to which input or output.
     pub notes: Vec<String>,
-    /// What makes them of less use.
+    /// Reasons why the test vectors are less useful, such as saturation.
     pub warnings: Vec<String>,
 }
 
-/// Seed of the sample when none is given.
+/// Seed of the generated sample if no sample is given.
 const SEED: u64 = 1;
 
 impl TestVectors {
-    /// Those of the samples in `files` with their values prepared, else of one that is made up.
+    /// Makes test vectors from the preprocessed samples in `files`, or from one generated sample.
     ///
     /// # Errors
     ///
-    /// What the files lack; what the machine faults on; an input so large that none is made up.
+    /// Fails if the files lack an input, if the machine faults, and if an input is too large to be
+    /// generated.
     pub(crate) fn new(
         compiled: &dyn Compiled,
         origin: &Origin,
@@ -66,7 +68,7 @@ impl TestVectors {
     }
 }
 
-/// The samples in `files`, or one made up where there are none.
+/// Reads the samples in `files`, or generates one without files.
 pub(crate) fn samples(
     compiled: &dyn Compiled,
     origin: Option<&Origin>,
@@ -80,11 +82,11 @@ pub(crate) fn samples(
         return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));
     }
     let made_up = |Wanted { port, element, .. }: &Wanted| {
-        // Default: a program that says nothing else takes real numbers.
+        // Default: a program that does not specify its type takes real numbers.
         let element = element.unwrap_or(ElementType::F32);
         let tensor = made_up::typical(&port.name, &port.shape, element, SEED);
         let tensor = tensor.ok_or_else(|| {
-            let reason = format!("no sample of shape {:?} can be made up", port.shape);
+            let reason = format!("cannot generate a sample of shape {:?}", port.shape);
             Error::Output { name: port.name.clone(), reason }
         })?;
         Ok((port.name.clone(), tensor))
@@ -93,7 +95,7 @@ pub(crate) fn samples(
     Ok(Samples { samples: vec![sample], notes: Vec::new() })
 }
 
-/// Whose the outputs are.
+/// Phrase that names the source of the outputs, for notes.
 fn makers(compiled: &dyn Compiled) -> &'static str {
     if compiled.report().host_steps.is_empty() {
         "the machine's"
@@ -102,10 +104,10 @@ fn makers(compiled: &dyn Compiled) -> &'static str {
     }
 }
 
-/// Which input or output each file is of, where the names of files have numbers.
+/// Notes which input or output each file belongs to, if file names are numbered.
 fn numbered(compiled: &dyn Compiled, names: &Names) -> Vec<String> {
     let said = |(place, name, kind): (PortPlace, String, &str)| {
-        format!("`{}` is of {kind} `{name}`", names.file(place, "*"))
+        format!("`{}` contains {kind} `{name}`", names.file(place, "*"))
     };
     let (inputs, outputs) = (compiled.inputs(), compiled.outputs());
     let inputs =
@@ -115,7 +117,7 @@ fn numbered(compiled: &dyn Compiled, names: &Names) -> Vec<String> {
     inputs.chain(outputs).filter(|(place, ..)| names.is_numbered(*place)).map(said).collect()
 }
 
-/// Which files of outputs are from before the host's steps, and which from after them.
+/// Notes which output files were recorded before the host's steps, and which after them.
 fn before_host(compiled: &dyn Compiled, results: &[RunResult], names: &Names) -> Vec<String> {
     let (steps, outputs) = (compiled.report().host_steps, compiled.outputs());
     // All samples have the same files.
@@ -135,7 +137,7 @@ fn before_host(compiled: &dyn Compiled, results: &[RunResult], names: &Names) ->
     files.into_iter().filter_map(said).collect()
 }
 
-/// What saturated of the samples and of what the machine makes of them.
+/// Warns about saturated values of the samples and of the machine's results.
 fn saturated(results: &[RunResult]) -> Option<String> {
     let mut all = Saturations::default();
     results.iter().for_each(|result| all.add(&result.saturations));
@@ -143,7 +145,7 @@ fn saturated(results: &[RunResult]) -> Option<String> {
     Some(format!("{} of the test vectors saturated{}", counted(values, "value"), worst(&all)))
 }
 
-/// How files of ports are called: `NAME.test_input`, with a number where there are several.
+/// File names of inputs and outputs: `NAME.test_input`, with a number if there are several.
 struct Names {
     artifact: String,
     inputs: usize,
@@ -156,7 +158,7 @@ impl Names {
         Self { artifact: compiled.report().name, inputs, outputs }
     }
 
-    /// Whether there are several of its kind.
+    /// Whether there are several inputs or outputs of the kind of `place`.
     fn is_numbered(&self, place: PortPlace) -> bool {
         match place {
             PortPlace::Input(_) => self.inputs != 1,
@@ -174,7 +176,7 @@ impl Names {
     }
 }
 
-/// All inputs and outputs as arrays.
+/// Packs all inputs and outputs as arrays.
 fn arrays(
     compiled: &dyn Compiled,
     samples: &[Sample],
@@ -196,7 +198,7 @@ fn arrays(
     inputs.chain(outputs).map(file).collect()
 }
 
-/// The files of the drivers' formats: samples follow each other.
+/// Returns the files in the drivers' formats, with all samples one after the other.
 fn driver_files(results: &[RunResult], names: &Names) -> Vec<ArtifactFile> {
     let mut files: BTreeMap<(PortPlace, &str), Vec<u8>> = BTreeMap::new();
     for data in results.iter().flat_map(|result| &result.data) {

@@ -1,16 +1,16 @@
-//! [`Side`]: whatever has values of a network by tensor name: a model in float, a program on the machine, arrays that were
-//! kept. `npu trace` writes one, `npu diff` compares two.
+//! [`Side`]: a source of a network's values by tensor name. A source is a model in float, a program
+//! on the machine, or stored arrays. `npu trace` writes one, `npu diff` compares two.
 //!
-//! A side says which tensors it has ([`Line`], in the order of layers) and gives their values sample by sample, so that
-//! nobody need hold those of all samples.
+//! A side lists its tensors ([`Line`], in the order of layers) and returns their values sample by
+//! sample, so that the values of all samples never have to be in memory at once.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
-//! | `float` | a graph in the evaluator |
-//! | `machine` | a compiled model or an artifact, with the results of layers as `layer_compare` gets them |
-//! | `stored` | arrays of an `.npz`, and what an image of a memory holds |
-//! | `open` | how a side is named, and what becomes of the name |
-//! | `shown` | what the model calls a value of the graph that is compiled, and how its axes lie there |
+//! | `float` | a graph in the float evaluator |
+//! | `machine` | a compiled model or an artifact, with the results of layers |
+//! | `stored` | arrays of an `.npz` file, and contents of a memory image |
+//! | `open` | parsing the name of a side, and opening it |
+//! | `shown` | the model's name and axis order for a value of the compiled graph |
 
 pub(crate) mod float;
 pub(crate) mod machine;
@@ -28,63 +28,63 @@ use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
 pub(crate) use shown::{Shown, axes};
 
-/// What a tensor is to the network.
+/// Role of a tensor in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TensorKind {
-    /// The network takes it.
+    /// Input of the network.
     Input,
-    /// It lies between nodes.
+    /// Value between nodes.
     Value,
-    /// A layer of a program ends in it.
+    /// Result of a layer of the program.
     Layer,
-    /// The network gives it.
+    /// Output of the network.
     Output,
 }
 
-/// A tensor that a side has.
+/// Description of a tensor that a side has.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
-    /// As the model calls it.
+    /// Name in the model.
     pub name: String,
-    /// Of a sample.
+    /// Shape of one sample.
     pub shape: Vec<usize>,
-    /// What its axes are, where that is known.
+    /// Names of the axes, if known.
     pub axes: Option<Vec<&'static str>>,
-    /// The layer that ends in it.
+    /// Layer that computes the tensor, if any.
     pub layer: Option<String>,
     pub kind: TensorKind,
 }
 
 impl Line {
-    /// Bytes of a sample, at most.
+    /// Returns the largest size of a sample in bytes.
     pub fn bytes(&self) -> usize {
         self.shape.iter().fold(8, |bytes: usize, &size| bytes.saturating_mul(size))
     }
 }
 
-/// The values of a tensor for a sample.
+/// Values of a tensor for one sample.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Held {
-    /// In the model's scale and order of axes.
+    /// Values in the model's scale and axis order.
     pub tensor: Tensor,
-    /// The machine's integers in the same order; empty where there are none.
+    /// The machine's integers in the same order; empty without integers.
     pub raw: Vec<i32>,
 }
 
-/// What a side has for a sample.
+/// Values of a side for one sample.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
-    /// By the model's names.
+    /// Values by the names of the model.
     pub shown: BTreeMap<String, Held>,
-    /// As stored, by the names of the compiled graph; empty where there is none.
+    /// Values as stored, by the names of the compiled graph; empty without a compiled graph.
     pub stored: BTreeMap<String, Tensor>,
     pub saturations: Saturations,
 }
 
-/// Something that has values.
+/// Source of a network's values.
 pub(crate) enum Side {
     Float(Box<float::Float>),
     Machine(Box<machine::Machine>),
@@ -92,7 +92,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// Its tensors in the order of layers.
+    /// Returns the tensors in the order of layers.
     pub fn lines(&self) -> &[Line] {
         match self {
             Self::Float(float) => &float.lines,
@@ -101,7 +101,7 @@ impl Side {
         }
     }
 
-    /// How many samples it has; none for arrays, of which only the other side knows.
+    /// Returns the number of samples; `None` for stored arrays, where the other side determines it.
     pub fn samples(&self) -> Option<usize> {
         match self {
             Self::Float(float) => Some(float.samples.len()),
@@ -110,11 +110,12 @@ impl Side {
         }
     }
 
-    /// The values of the `wanted` tensors for a sample; what was kept is read where it is.
+    /// Returns the values of the `wanted` tensors for a sample. Stored arrays are read from their
+    /// file.
     ///
     /// # Errors
     ///
-    /// [`Error::Eval`] where the evaluator fails, [`Error::Target`] where the machine does.
+    /// Returns [`Error::Eval`] if the evaluator fails and [`Error::Target`] if the machine fails.
     pub fn values(&self, index: usize, wanted: &HashSet<&str>) -> Result<Values, Error> {
         match self {
             Self::Float(float) => float.values(index, wanted),
@@ -124,7 +125,7 @@ impl Side {
     }
 }
 
-/// Samples for the sides that compute.
+/// Samples for sides that compute their values.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub inputs: &'a [InputFile],

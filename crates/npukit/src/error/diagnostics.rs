@@ -1,4 +1,4 @@
-//! Everything that is wrong by an error, for programs: [`Error::diagnostics`] and [`Error::json`].
+//! Errors as data for programs: [`Error::diagnostics`] and [`Error::json`].
 
 use std::error::Error as StdError;
 
@@ -18,10 +18,10 @@ use crate::targets::targets;
 use crate::verbs::cosim::SimulatorError;
 
 impl Error {
-    /// Everything that there is to say of it, as `--json` prints it.
+    /// Returns the error with all its details, as `--json` prints it.
     pub fn json(&self) -> Value {
         let report = match self {
-            // A report is a map of strings to lists and texts: it always serialises.
+            // A report is a map of strings to lists and texts, so it always serializes.
             Self::Refused { report } => serde_json::to_value(report).ok(),
             _ => None,
         };
@@ -30,13 +30,13 @@ impl Error {
             answer.extend(report);
         }
         if let (Self::NotProved { report }, Some(answer)) = (self, answer.as_object_mut()) {
-            // As above.
+            // Serializes for the same reason.
             answer.insert("verification".to_owned(), serde_json::to_value(report).unwrap_or_default());
         }
         answer
     }
 
-    /// Everything that is wrong, an entry for each fault; never empty.
+    /// Returns all faults, one entry per fault; never empty.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let several = match self {
             Self::Refused { report } => report.diagnostics.clone(),
@@ -47,7 +47,7 @@ impl Error {
         if several.is_empty() { vec![self.diagnostic()] } else { several }
     }
 
-    /// The error as one thing.
+    /// Returns the error as a single diagnostic.
     fn diagnostic(&self) -> Diagnostic {
         Diagnostic::of(self.code(), self).at(self.place())
     }
@@ -86,7 +86,7 @@ impl Error {
     }
 }
 
-/// The nodes, inputs and tensors that cannot be imported.
+/// Returns the nodes, inputs and tensors that cannot be imported.
 fn parts(path: &str, error: &ImportError) -> Vec<Diagnostic> {
     let ImportError::Problems { problems } = error else { return Vec::new() };
     let part = |problem: &NodeProblem| {
@@ -119,7 +119,7 @@ fn description_place(error: &DecoderFileError) -> Place {
     }
 }
 
-/// What is wrong as a target says; empty when it is one thing that has nothing but its message.
+/// Returns the faults that a target reports; empty for a single fault without details.
 fn of_target(error: &TargetError) -> Vec<Diagnostic> {
     match error {
         TargetError::Refused(problems) => problems.iter().map(Diagnostic::from).collect(),
@@ -131,7 +131,7 @@ fn of_target(error: &TargetError) -> Vec<Diagnostic> {
     }
 }
 
-/// Every fault of a text.
+/// Returns every fault of a text.
 fn of_text(faults: &dyn miette::Diagnostic) -> Vec<Diagnostic> {
     let text = faults.source_code();
     let related: Vec<&dyn miette::Diagnostic> = faults.related().into_iter().flatten().collect();
@@ -146,21 +146,22 @@ fn fault_of_text(fault: &dyn miette::Diagnostic, text: Option<&dyn miette::Sourc
     let first = fault.labels().into_iter().flatten().next();
     let place = first.zip(text).and_then(|(label, text)| place_in(text, label.offset()));
     let help = fault.help().map(|help| help.to_string());
-    // Default: a fault of the whole text has no place.
+    // Default: a fault of the whole text has no location.
     Diagnostic::error(&code, fault.to_string()).with_help(help).at(place.unwrap_or_default())
 }
 
-/// The code of a fault without its own.
+/// Code of a fault that has no code of its own.
 const INVALID_TEXT: &str = "invalid-text";
 
-/// Where byte `offset` of a text is.
+/// Returns the position of byte `offset` in a text.
 fn place_in(text: &dyn miette::SourceCode, offset: usize) -> Option<Place> {
-    let before = text.read_span(&(0, offset).into(), 0, 0).ok()?; // Default: no such byte, no place.
+    let before = text.read_span(&(0, offset).into(), 0, 0).ok()?; // Default: no location if the offset is out of range.
     let place = Place::of_byte(std::str::from_utf8(before.data()).ok()?, offset);
     Some(place.in_file(before.name()))
 }
 
-/// What is wrong by an error of any type: `whole` as a user reads it, of which `fault` is the target's own.
+/// Returns the faults of an error of any type. `whole` is the error as a user sees it, `fault` is
+/// the target's own cause.
 fn of_any(whole: &TargetError, fault: &(dyn StdError + 'static), file: Option<&str>) -> Vec<Diagnostic> {
     let Diagnosis { code, place, faults } = recognise(fault).unwrap_or_else(|| unknown(whole.code()));
     let place = place.in_file(file);
@@ -177,19 +178,20 @@ fn unknown(code: &'static str) -> Diagnosis {
     Diagnosis { code, place: Place::default(), faults: Vec::new() }
 }
 
-/// What an error is: as its innermost cause that is known says, and where the others say it is.
+/// Identifies an error: the code comes from the innermost known cause, the location from the outer
+/// ones.
 fn recognise(error: &(dyn StdError + 'static)) -> Option<Diagnosis> {
     causes(error)
         .filter_map(|cause| kinds().find_map(|kind| kind.diagnose(cause)))
         .reduce(Diagnosis::caused_by)
 }
 
-/// What errors of targets are recognised by.
+/// Error types by which errors of targets are identified.
 fn kinds() -> impl Iterator<Item = &'static ErrorKind> {
     OWN.iter().chain(targets().iter().flat_map(|target| target.errors))
 }
 
-/// Those that every target may carry.
+/// Error types that every target may return.
 static OWN: &[ErrorKind] = &[
     ErrorKind::of::<NpyError>(),
     ErrorKind::of::<OptionError>(),
@@ -199,13 +201,13 @@ static OWN: &[ErrorKind] = &[
     ErrorKind::of::<SegmentError>(),
 ];
 
-/// An error, its causes and what is wrong, as `--json` prints them.
+/// Returns an error, its causes and diagnostics as `--json` prints them.
 pub fn described(error: &(dyn StdError + 'static), diagnostics: &[Diagnostic]) -> Value {
     let causes: Vec<String> = causes(error).skip(1).map(ToString::to_string).collect();
     json!({ "error": error.to_string(), "causes": causes, "diagnostics": diagnostics })
 }
 
-/// Every code that a diagnostic may have, those of findings in programs left out.
+/// Returns every code that a diagnostic may have, except lint codes.
 pub fn codes() -> Vec<Code> {
     let own = [
         Error::CODES,

@@ -1,31 +1,31 @@
-//! [`Kind`]: whose concern an error is.
+//! [`Kind`]: the category of an error.
 
 use npukit_target::TargetError;
 
 use super::Error;
 
-/// Whose concern an error is.
+/// Category of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// What was asked for is not legal.
+    /// The command line or a setting is invalid.
     Usage,
     /// A file cannot be read or written.
     File,
-    /// The model.
+    /// The model is invalid.
     Model,
-    /// The model, which is read and not taken by the target.
+    /// The model is valid, but the target does not support it.
     Refused,
-    /// What the network is to compute on.
+    /// Inputs for the network are invalid.
     Input,
-    /// A program that is not proved.
+    /// The program could not be proved correct.
     NotProved,
-    /// The program or its target.
+    /// The program or its target failed.
     Program,
 }
 
 impl Kind {
-    /// Its name, as `refused`.
+    /// Returns the name, such as `refused`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Usage => "usage",
@@ -40,7 +40,7 @@ impl Kind {
 }
 
 impl Error {
-    /// Whose concern it is.
+    /// Returns the category of the error.
     pub fn kind(&self) -> Kind {
         match self {
             error if error.is_usage() => Kind::Usage,
@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// Whether the command line is at fault (exit status 2), rather than an input (1).
+    /// Whether the command line caused the error (exit status 2), rather than an input (1).
     pub fn is_usage(&self) -> bool {
         match self {
             Self::UnknownTarget { .. }

@@ -1,28 +1,29 @@
-//! [`Condition`]: what a point must be, as `bram <= 140 and argmax_agree >= 0.99`.
+//! [`Condition`]: a condition on points, such as `bram <= 140 and argmax_agree >= 0.99`.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// A condition on parameters and metrics: comparisons of sums and products, joined by `and`, `or` and `not`.
+/// Condition on parameters and metrics: comparisons of sums and products, joined by `and`, `or` and
+/// `not`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     text: String,
     term: Term,
 }
 
-/// A text that is no condition.
+/// Syntax error in a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no condition: {reason}, at character {column}\n  {text}\n  {caret:>column$}",
+    "`{text}` is not a condition: {reason}, at character {column}\n  {text}\n  {caret:>column$}",
     caret = "^"
 )]
 pub struct ConditionError {
-    /// The text.
+    /// Text of the condition.
     pub text: String,
-    /// What is wrong.
+    /// Description of the syntax error.
     pub reason: String,
-    /// Where, from 1.
+    /// Position of the error, in characters from 1.
     pub column: usize,
 }
 
@@ -33,7 +34,8 @@ enum Term {
     Name(String),
     Negated(Box<Self>),
     Not(Box<Self>),
-    /// Operators of one level, from left to right, each with what follows it: however many there are, they are a list.
+    /// Operators of one precedence level, from left to right, each with its right operand. A list,
+    /// so that long chains do not nest.
     Chain(Box<Self>, Vec<(Operator, Self)>),
 }
 
@@ -58,7 +60,7 @@ enum Comparison {
     Other,
 }
 
-/// What a term is.
+/// Value of a term.
 #[derive(Clone, Debug, PartialEq)]
 enum Found {
     Number(f64),
@@ -66,7 +68,7 @@ enum Found {
     Truth(bool),
 }
 
-/// Binary operators by their spelling, those that bind loosest first.
+/// Binary operators by spelling, lowest precedence first.
 const LEVELS: [&[(&str, Operator)]; 5] = [
     &[("or", Operator::Or)],
     &[("and", Operator::And)],
@@ -81,32 +83,33 @@ const LEVELS: [&[(&str, Operator)]; 5] = [
     &[("+", Operator::Add), ("-", Operator::Subtract)],
     &[("*", Operator::Multiply), ("/", Operator::Divide)],
 ];
-/// The level below which `not` binds.
+/// Precedence level of comparisons; `not` binds one level looser.
 const COMPARISONS: usize = 2;
-/// Brackets within each other; all else that goes on is a list.
+/// Maximum nesting of brackets; everything else is stored as a list.
 const DEEPEST: usize = 64;
 
 impl Condition {
-    /// Reads a condition.
+    /// Parses a condition.
     ///
     /// # Errors
     ///
-    /// What is none, with the place.
+    /// Returns a [`ConditionError`] with the position of the first syntax error.
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
         let mut parser = Parser { text, place: 0, depth: 0 };
         let term = parser.binary(0)?;
         parser.skip();
         if parser.place < text.len() {
-            return Err(parser.error("nothing can follow"));
+            return Err(parser.error("unexpected text after the condition"));
         }
         if !term.is_truth() {
             parser.place = 0;
-            return Err(parser.error("it compares nothing"));
+            return Err(parser.error("a comparison is missing"));
         }
         Ok(Self { text: text.trim().to_owned(), term })
     }
 
-    /// Whether it holds of what `lookup` knows; none where something is not known that it depends on.
+    /// Evaluates the condition with the values of `lookup`. Returns `None` if the result depends on
+    /// an unknown value.
     pub fn holds(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         match self.term.value(lookup)? {
             Found::Truth(truth) => Some(truth),
@@ -114,7 +117,7 @@ impl Condition {
         }
     }
 
-    /// The names that it has, each once.
+    /// Returns the names in the condition, each once.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.term.collect(&mut names);
@@ -186,7 +189,7 @@ impl Term {
     }
 }
 
-/// What a chain of operators of one level is.
+/// Evaluates a chain of operators of one precedence level.
 fn chain(first: &Term, rest: &[(Operator, Term)], lookup: &dyn Fn(&str) -> Option<Value>) -> Option<Found> {
     let terms = || std::iter::once(first).chain(rest.iter().map(|(_, term)| term));
     let (operator, _) = rest.first()?;
@@ -194,7 +197,7 @@ fn chain(first: &Term, rest: &[(Operator, Term)], lookup: &dyn Fn(&str) -> Optio
         Operator::And => Found::Truth(all(terms().map(|term| term.truth(lookup)))?),
         Operator::Or => Found::Truth(!all(terms().map(|term| term.truth(lookup).map(|truth| !truth)))?),
         Operator::Compared(_) => {
-            // `1 <= x <= 3` is two comparisons.
+            // `1 <= x <= 3` means two comparisons.
             let pairs = terms().zip(rest).map(|(left, (operator, right))| match operator {
                 Operator::Compared(comparison) => comparison.of(&left.value(lookup)?, &right.value(lookup)?),
                 _ => None,
@@ -211,7 +214,7 @@ fn chain(first: &Term, rest: &[(Operator, Term)], lookup: &dyn Fn(&str) -> Optio
     })
 }
 
-/// Whether all are true: one that is false tells it whatever is not known of the others.
+/// Whether all are true. One false operand decides, even if others are unknown.
 fn all(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut found = Some(true);
     for truth in truths {
@@ -225,7 +228,7 @@ fn all(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 impl Operator {
-    /// What it makes of two numbers.
+    /// Applies the operator to two numbers.
     fn of(self, left: f64, right: f64) -> f64 {
         match self {
             Self::Add => left + right,
@@ -242,7 +245,7 @@ impl Comparison {
             (Found::Number(left), Found::Number(right)) => left.partial_cmp(right)?,
             (Found::Word(left), Found::Word(right)) => left.cmp(right),
             (Found::Truth(left), Found::Truth(right)) => left.cmp(right),
-            // What is of another kind is another.
+            // Values of different kinds are never equal.
             _ => return (self == Self::Other).then_some(true).or(Some(false)),
         };
         Some(match self {
@@ -276,7 +279,7 @@ impl Parser<'_> {
         ConditionError { text: self.text.to_owned(), reason: reason.to_owned(), column }
     }
 
-    /// Whether `token` follows, which is taken then; words end where letters do.
+    /// Consumes `token` if it follows. A word must not be followed by another letter.
     fn takes(&mut self, token: &str) -> bool {
         self.skip();
         let Some(after) = self.rest().strip_prefix(token) else { return false };
@@ -301,8 +304,9 @@ impl Parser<'_> {
         Ok(if rest.is_empty() { first } else { Term::Chain(Box::new(first), rest) })
     }
 
-    /// What follows `token`, which was taken once, and as often as it stands there. Two of them in a row undo each other,
-    /// so that at most two are kept: the second still tells what kind of term may follow.
+    /// Parses the operand after `token`, which was consumed once and may be repeated. Two
+    /// repetitions cancel out, so at most two are kept: the second still determines what kind of
+    /// term may follow.
     fn repeated(
         &mut self,
         token: &str,
@@ -322,7 +326,7 @@ impl Parser<'_> {
         if self.takes("(") {
             self.depth += 1;
             if self.depth > DEEPEST {
-                return Err(self.error("brackets go too deep"));
+                return Err(self.error("brackets are nested too deeply"));
             }
             let term = self.binary(0)?;
             self.depth -= 1;
@@ -335,13 +339,13 @@ impl Parser<'_> {
         match rest.chars().next() {
             Some(quote @ ('"' | '\'')) => {
                 let word = rest[1..].split_once(quote).map(|(word, _)| word.to_owned());
-                let word = word.ok_or_else(|| self.error("the quotation does not end"))?;
+                let word = word.ok_or_else(|| self.error("the closing quote is missing"))?;
                 self.place += word.len() + 2;
                 Ok(Term::Word(word))
             }
             Some(first) if first.is_ascii_digit() || first == '.' => {
                 let end = number_end(rest);
-                let number = rest[..end].parse().map_err(|_| self.error("this is no number"))?;
+                let number = rest[..end].parse().map_err(|_| self.error("this is not a number"))?;
                 self.place += end;
                 Ok(Term::Number(number))
             }
@@ -351,12 +355,12 @@ impl Parser<'_> {
                 self.place += end;
                 Ok(Term::Name(name))
             }
-            _ => Err(self.error("a name, a number or a word in quotes is missing")),
+            _ => Err(self.error("expected a name, a number or a quoted word")),
         }
     }
 }
 
-/// Where the number ends with which a text begins.
+/// Returns the length of the number at the start of a text.
 fn number_end(text: &str) -> usize {
     let mut before = ' ';
     let is_more = |c: char| {
@@ -415,13 +419,13 @@ mod tests {
     fn what_is_no_condition_is_told_with_the_place() {
         let error = |text: &str| Condition::parse(text).unwrap_err();
         for (text, reason, column) in [
-            ("bram <=", "a name, a number or a word in quotes is missing", 8),
-            ("bram", "it compares nothing", 1),
-            ("bram < 3 lut", "nothing can follow", 10),
+            ("bram <=", "expected a name, a number or a quoted word", 8),
+            ("bram", "a comparison is missing", 1),
+            ("bram < 3 lut", "unexpected text after the condition", 10),
             ("(bram < 3", "`)` is missing", 10),
-            ("a == 'x", "the quotation does not end", 6),
-            ("a < 1.2.3", "this is no number", 5),
-            ("", "a name, a number or a word in quotes is missing", 1),
+            ("a == 'x", "the closing quote is missing", 6),
+            ("a < 1.2.3", "this is not a number", 5),
+            ("", "expected a name, a number or a quoted word", 1),
         ] {
             assert_eq!((error(text).reason.as_str(), error(text).column), (reason, column), "{text}");
         }
@@ -429,7 +433,7 @@ mod tests {
         assert!(error(&"(".repeat(1000)).reason.contains("too deep"));
     }
 
-    /// However long a condition is, it is read and judged without a stack for each of its parts; only brackets are deep.
+    /// Long conditions are parsed and evaluated without recursion; only brackets nest.
     #[test]
     fn chains_have_no_depth() {
         let many = |text: &str| text.repeat(100_000);

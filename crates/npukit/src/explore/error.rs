@@ -1,66 +1,67 @@
-//! Why there is no space of machines ([`SpaceError`]), or an exploration cannot go on ([`JournalError`]).
+//! Errors of an exploration: an invalid space ([`SpaceError`]), or a file that cannot be resumed
+//! ([`JournalError`]).
 
 use super::condition::ConditionError;
 
-/// Why there is no space, or nothing in it.
+/// Error in a space, or a space without points.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpaceError {
-    /// The text is not TOML.
+    /// The text is not valid TOML.
     #[error("{0}")]
     Toml(String),
-    /// A key that means nothing, or a value that it cannot have.
+    /// A key is unknown, or its value is invalid.
     #[error("`{key}`: {reason}")]
     Key {
-        /// The key.
+        /// Name of the key.
         key: String,
-        /// What is wrong, and what is legal.
+        /// Description of the error, with the legal values.
         reason: String,
     },
-    /// A condition that is none.
+    /// A condition has a syntax error.
     #[error(transparent)]
     Condition(#[from] ConditionError),
-    /// A condition of which no point is left.
-    #[error("no machine is left of {points}: after `{condition}` there is none")]
+    /// No point meets a condition.
+    #[error("no instance is left of {points}: `{condition}` excludes the last ones")]
     Empty {
-        /// The condition.
+        /// Condition that excluded the last points.
         condition: String,
-        /// Points of the space.
+        /// Number of points in the space.
         points: usize,
     },
-    /// More points than are taken.
+    /// The space has too many points.
     #[error(
-        "the space has {points} points, and at most {most} are taken: say how many to sample, or choose fewer"
+        "the space has {points} points, but at most {most} can be explored: sample some of them (--sample), or list fewer values"
     )]
     TooMany {
-        /// As a power of ten where it is more than a number holds.
+        /// Number of points; a power of ten if it does not fit an integer.
         points: String,
-        /// The most.
+        /// Maximum number of points.
         most: usize,
     },
 }
 
-/// Why an exploration cannot go on from a file.
+/// Reason why an exploration cannot be resumed from a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// It is another file.
-    #[error("it is no file of an exploration: its first line is not as they begin")]
+    /// The file is not a file of an exploration.
+    #[error("it is not a file of an exploration: its first line has another form")]
     Foreign,
-    /// Something that the points follow from is not as it was.
-    #[error("it is of another exploration: {what} is not as it was, {was} then and {is} now")]
+    /// An input of the exploration has changed.
+    #[error("it belongs to another exploration: {what} was {was} and is now {is}")]
     Other {
-        /// What it is.
+        /// Name of the input that changed.
         what: String,
-        /// Its hash in the file.
+        /// Hash of the input in the file.
         was: String,
-        /// Its hash now.
+        /// Hash of the input now.
         is: String,
     },
-    /// A line is damaged, and others follow it.
-    #[error("line {line} is damaged, and others follow it")]
+    /// A line before the last one is damaged.
+    #[error("line {line} is damaged, and it is not the last one")]
     Damaged {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: usize,
     },
 }

@@ -1,24 +1,24 @@
-//! [`Front`]: the points that no other beats.
+//! [`Front`]: the Pareto-optimal points.
 
 use super::point::Point;
 use super::space::{Objective, Space};
 
-/// Figures of a point in the order of the objectives, of which less is better.
+/// Figures of a point in the order of the objectives; less is better.
 type Figures = Vec<f64>;
 
-/// Points that no other beats, with their figures.
+/// Pareto-optimal points, with their figures.
 pub(super) struct Front<'a> {
     objectives: &'a [Objective],
     best: Vec<(u64, Figures)>,
 }
 
 impl<'a> Front<'a> {
-    /// None yet.
+    /// Creates an empty front.
     pub fn new(space: &'a Space) -> Self {
         Self { objectives: &space.objectives, best: Vec::new() }
     }
 
-    /// Takes in a point, unless it is beaten, is not feasible, or has a figure that is not known.
+    /// Adds a point, unless it is dominated, infeasible, or has an unknown figure.
     pub fn add(&mut self, point: &Point) {
         let Some(figures) = self.figures(point).filter(|_| point.feasible) else { return };
         if self.best.iter().any(|(_, best)| beats(best, &figures)) {
@@ -28,30 +28,31 @@ impl<'a> Front<'a> {
         self.best.push((point.index, figures));
     }
 
-    /// Whether a point that was added is still among the best.
+    /// Whether a point that was added is still on the front.
     pub fn has(&self, point: &Point) -> bool {
         self.best.iter().any(|(index, _)| *index == point.index)
     }
 
-    /// Of each of the points whether it is of the better half: those that no other beats, those that only these beat, and so on
-    /// until they are half of all.
+    /// Marks the better half of the points by Pareto rank: the Pareto-optimal points first, then
+    /// then points dominated only by these, and so on until half of all points are marked.
     pub fn better_half(&self, points: &[Point]) -> Vec<bool> {
         let ranks = ranks(points.iter().map(|point| self.figures(point)).collect());
         let mut sorted = ranks.clone();
         sorted.sort_unstable();
-        // Default: no points have no half.
+        // Default: without points, the better half is empty.
         let last = sorted.get(points.len().div_ceil(2).saturating_sub(1)).copied().unwrap_or_default();
         ranks.into_iter().map(|rank| rank <= last).collect()
     }
 
-    /// A point that beats one of which only bounds are known.
+    /// Returns a point of the front that dominates a point for which only lower bounds are known.
     pub fn beats(&self, bounded: &Point) -> Option<u64> {
         let milliseconds = Some(bounded.bound_milliseconds?);
         let figures = self.figures(&Point { milliseconds, ..bounded.clone() })?;
         self.best.iter().find(|(_, best)| beats(best, &figures)).map(|(index, _)| *index)
     }
 
-    /// Figures of a point in the order of the objectives, of which less is better; none where one is not known.
+    /// Returns the figures of a point in the order of the objectives (less is better), or `None` if
+    /// one is unknown.
     pub fn figures(&self, point: &Point) -> Option<Figures> {
         let figure = |objective: &Objective| {
             let value = point.metric(objective.metric)?;
@@ -61,14 +62,15 @@ impl<'a> Front<'a> {
     }
 }
 
-/// Of each point how many others stand one above the other in beating it; those without figures come last.
+/// Returns the Pareto rank of each point: the length of the longest chain of points that dominate
+/// it. Points without figures come last.
 fn ranks(points: Vec<Option<Figures>>) -> Vec<usize> {
     let mut known: Vec<(usize, &Figures)> =
         points.iter().enumerate().filter_map(|(place, figures)| Some((place, figures.as_ref()?))).collect();
-    // What beats another comes before it.
+    // Sort so that a dominating point comes before the points that it dominates.
     let order = |a: &Figures, b: &Figures| {
         let differing = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
-        // Default: no figure differs.
+        // Default: equal if no figure differs.
         differing.unwrap_or(std::cmp::Ordering::Equal)
     };
     known.sort_by(|(_, a), (_, b)| order(a, b));
@@ -76,7 +78,7 @@ fn ranks(points: Vec<Option<Figures>>) -> Vec<usize> {
     let mut fronts: Vec<Vec<&Figures>> = Vec::new();
     for (place, figures) in known {
         let is_free = |front: &Vec<&Figures>| !front.iter().any(|better| beats(better, figures));
-        // Default: one more front, where a point of each beats it.
+        // Default: a new front, if a point of each existing front dominates it.
         let rank = fronts.iter().position(is_free).unwrap_or(fronts.len());
         ranks[place] = rank;
         match fronts.get_mut(rank) {
@@ -87,7 +89,7 @@ fn ranks(points: Vec<Option<Figures>>) -> Vec<usize> {
     ranks
 }
 
-/// Whether `a` is as good as `b` everywhere and better somewhere.
+/// Whether `a` dominates `b`: at least as good in every figure and better in one.
 fn beats(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a <= b) && a.iter().zip(b).any(|(a, b)| a < b)
 }

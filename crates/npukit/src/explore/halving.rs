@@ -1,8 +1,10 @@
-//! Successive halving: what a machine does with the first layers of a network tells most of what it does with all. Rounds
-//! compile an eighth, a quarter and a half of the networks' products, and after each the better half of the points goes on.
+//! Successive halving: the first layers of a network predict most of an instance's figures for all
+//! layers. Rounds compile an eighth, a quarter and a half of the networks' MACs, and the better
+//! half of the points remains after each.
 //!
-//! A point that no other beats in a round always goes on; but that it is beaten there proves nothing of the whole. So those
-//! that stay behind are told with the figures that they were left for, apart from those that a bound has pruned.
+//! A point that is Pareto-optimal in a round always remains. Being dominated in a round proves
+//! nothing about the whole network. So dropped points are reported with the figures for which they
+//! were dropped, apart from points that a lower bound excluded.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -17,43 +19,44 @@ use super::{Exploration, Prepared, reference};
 use crate::Context;
 use crate::error::Error;
 
-/// The shares of the products that the rounds compile. They are exact in binary: points of a file are known by them.
+/// Shares of the MACs that the rounds compile. They are exact in binary, because points in a file
+/// are identified by them.
 const SHARES: [f64; 3] = [0.125, 0.25, 0.5];
 
-/// The networks of a round.
+/// First layers of the networks, for one round.
 pub(super) struct Beginning {
     share: f64,
     networks: Vec<Prepared>,
 }
 
-/// A round of halving.
+/// One round of halving.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Round {
-    /// The share of the models' products that it compiles.
+    /// Share of the models' MACs that the round compiles, from 0 to 1.
     pub share: f64,
-    /// Points that it begins with.
+    /// Number of points at the start.
     pub points: usize,
-    /// Points that go on after it.
+    /// Number of points that remain after the round.
     pub left: usize,
-    /// Layers compiled in it in this run.
+    /// Number of layers that this run compiled in the round.
     pub layers: usize,
 }
 
-/// What came of all rounds.
+/// Result of all rounds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Halved {
-    /// The rounds.
+    /// Rounds in order.
     pub rounds: Vec<Round>,
-    /// The points that were left behind, with the figures of the round after which they were.
+    /// Points that were dropped, with their figures from the round that dropped them.
     pub dropped: Vec<Point>,
 }
 
-/// The networks of each round; a share that is all of every network has none.
+/// Returns the networks of each round. A round that would include all of every network is left out.
 ///
 /// # Errors
 ///
-/// Those of the float evaluator.
+/// Fails if the float evaluator fails.
 pub(super) fn beginnings(networks: &[Prepared]) -> Result<Vec<Beginning>, Error> {
     let mut all = Vec::new();
     for share in SHARES {
@@ -68,7 +71,7 @@ pub(super) fn beginnings(networks: &[Prepared]) -> Result<Vec<Beginning>, Error>
 }
 
 impl Prepared {
-    /// Its nodes up to `last`; all of them without one.
+    /// Cuts the network after node `last`; keeps all nodes if `None`.
     fn beginning(&self, last: Option<usize>) -> Result<Self, Error> {
         let mut network = Self { draft: true, ..self.clone() };
         if let Some(last) = last {
@@ -80,8 +83,8 @@ impl Prepared {
     }
 }
 
-/// The last of the first nodes that have a share of the products, with those that follow it and have none, as its
-/// activation; none where they are all of the graph.
+/// Returns the last of the first nodes that have a share of the MACs. Following nodes without MACs,
+/// such as the activation, are included. `None` if these are all nodes of the graph.
 fn last_node(graph: &Graph, share: f64) -> Option<usize> {
     let macs: Vec<u64> = graph.macs_by_node().collect();
     let wanted = graph.macs() as f64 * share;
@@ -94,7 +97,8 @@ fn last_node(graph: &Graph, share: f64) -> Option<usize> {
     Some(reached + next)
 }
 
-/// The nodes up to `last`, as a graph that gives what the others need of them.
+/// Returns the nodes up to `last` as a graph, whose outputs are the values that the other nodes
+/// need.
 fn first_nodes(graph: &Graph, last: usize) -> Graph {
     let needed: BTreeSet<ValueId> = graph
         .nodes
@@ -107,14 +111,15 @@ fn first_nodes(graph: &Graph, last: usize) -> Graph {
     let made = graph.nodes.iter().take(last + 1).flat_map(|node| &node.outputs);
     let results: Vec<ValueId> = made.filter(|value| needed.contains(value)).copied().collect();
     let mut part = graph.part(&HashSet::new(), &results);
-    // Samples are of all inputs.
+    // Samples contain all inputs, so the part keeps all inputs.
     part.inputs.clone_from(&graph.inputs);
     part.remove_dead();
     part
 }
 
 impl Exploration {
-    /// Those of `plan` that are left after all rounds; `known` has points of an earlier run, `done` gets each new one.
+    /// Returns the instances of `plan` that remain after all rounds. `known` has points of an
+    /// earlier run; `done` is called with each new one.
     pub(super) fn halve<'p>(
         &self,
         plan: &'p [Planned],
@@ -152,7 +157,7 @@ impl Exploration {
         (left, halved)
     }
 
-    /// What comes of a machine in a round, and whether it was compiled for that now.
+    /// Returns the point of an instance in a round, and whether it was compiled in this run.
     fn try_out(
         &self,
         beginning: &Beginning,
@@ -171,7 +176,7 @@ impl Exploration {
     }
 }
 
-/// Layers that were compiled now.
+/// Counts the layers that were compiled in this run.
 fn layers(tried: &[(Point, bool)]) -> usize {
     let new = tried.iter().filter(|(_, is_new)| *is_new);
     new.flat_map(|(point, _)| &point.models).map(|model| model.layers).sum()

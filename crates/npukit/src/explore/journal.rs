@@ -1,5 +1,5 @@
-//! [`Journal`]: the points of an exploration as lines of a file, each whole or not there. An exploration that is ended at
-//! any moment goes on from it.
+//! [`Journal`]: the points of an exploration as lines of a file. A line is either complete or
+//! ignored, so an interrupted exploration can be resumed at any time.
 
 use npukit_target::sha256;
 use serde_json::{Value, json};
@@ -7,42 +7,43 @@ use serde_json::{Value, json};
 use super::error::JournalError;
 use super::point::Point;
 
-/// What is in the file of an exploration.
+/// Contents of the file of an exploration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Journal {
-    /// The points.
+    /// Points in the file.
     pub points: Vec<Point>,
-    /// Bytes of the lines that are whole; what follows is cut off before more is written.
+    /// Length in bytes of the complete lines; the rest is cut off before more is written.
     pub bytes: usize,
 }
 
-/// What the first line names the form.
+/// Format name in the first line.
 const FORM: &str = "npukit.exploration/1";
-/// Digits of a hash.
+/// Number of hexadecimal digits of a hash.
 const DIGITS: usize = 16;
 
 impl Journal {
-    /// The first line: the hash of each of the inputs by name.
+    /// Formats the first line: the hash of each of the inputs by name.
     pub fn header(inputs: &[(String, Vec<u8>)]) -> String {
         let hashes: serde_json::Map<String, Value> =
             inputs.iter().map(|(name, bytes)| (name.clone(), Value::from(hash(bytes)))).collect();
         line(&json!({ "exploration": FORM, "version": env!("CARGO_PKG_VERSION"), "inputs": hashes }))
     }
 
-    /// The line of a point.
+    /// Formats the line of a point.
     pub fn line(point: &Point) -> String {
         line(&serde_json::to_value(point).expect("names, numbers, texts and lists always serialise"))
     }
 
-    /// Reads what an exploration of these inputs has written. The last line may be cut off anywhere: it does not count.
+    /// Reads the points of an exploration of these inputs. The last line may be incomplete; it is
+    /// ignored then.
     ///
     /// # Errors
     ///
-    /// A file of something else, or of other inputs; damage before its end.
+    /// Fails for a file of another kind or with other inputs, and for damage before the last line.
     pub fn read(bytes: &[u8], inputs: &[(String, Vec<u8>)]) -> Result<Self, JournalError> {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);
         if whole == 0 {
-            // Not even the first line is there; but what is there must be its beginning.
+            // The first line is incomplete; the text must be a prefix of it.
             let header = Self::header(inputs);
             return if header.as_bytes().starts_with(bytes) {
                 Ok(Self::default())
@@ -59,7 +60,7 @@ impl Journal {
         for (place, text) in rest.iter().enumerate() {
             match checked(text).and_then(|value| serde_json::from_value::<Point>(value).ok()) {
                 Some(point) => points.push(point),
-                // A line that was being written when the machine stopped.
+                // This line was being written when the process stopped.
                 None if place + 1 == rest.len() => break,
                 None => return Err(JournalError::Damaged { line: place + 2 }),
             }
@@ -69,7 +70,7 @@ impl Journal {
     }
 }
 
-/// Whether the first line is of these inputs.
+/// Checks that the first line belongs to these inputs.
 fn same(first: &Value, inputs: &[(String, Vec<u8>)]) -> Result<(), JournalError> {
     if first["exploration"] != FORM {
         return Err(JournalError::Foreign);
@@ -94,15 +95,15 @@ fn same(first: &Value, inputs: &[(String, Vec<u8>)]) -> Result<(), JournalError>
     }
 }
 
-/// An object as a line, with a hash of itself at its end.
+/// Formats an object as a line that ends with a hash of the object.
 fn line(value: &Value) -> String {
     let text = value.to_string();
-    // An object ends in a brace, in whose place the hash stands.
+    // The hash replaces the closing brace of the object.
     let open = text.strip_suffix('}').unwrap_or(&text);
     format!("{open},\"check\":\"{}\"}}\n", hash(text.as_bytes()))
 }
 
-/// The object of a line, if it is as it was written.
+/// Parses the object of a line, and returns it if its hash is right.
 fn checked(text: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('\n')?;
     let (open, check) = text.rsplit_once(",\"check\":\"")?;

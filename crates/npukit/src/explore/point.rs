@@ -1,4 +1,4 @@
-//! [`Point`]: a machine and what came of it, with the keys of `npu explore --json`.
+//! [`Point`]: an instance and its figures, with the keys of `npu explore --json`.
 
 use std::collections::BTreeMap;
 
@@ -6,101 +6,104 @@ use npukit_target::Area;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A machine of the space.
+/// Instance chosen from the space.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
-    /// Its place in the space, from 0.
+    /// Place in the space, from 0.
     pub index: u64,
-    /// What names it, as in `--target`.
+    /// Name of the instance, as for `--target`.
     pub target: String,
-    /// What was chosen of the space, by name.
+    /// Values chosen from the space, by name.
     pub parameters: BTreeMap<String, Value>,
-    /// The target's own options.
+    /// Options of the target, by name.
     pub options: BTreeMap<String, String>,
 }
 
-/// A machine and what came of it.
+/// Instance and its figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Point {
-    /// Its place in the space, from 0.
+    /// Place in the space, from 0.
     pub index: u64,
-    /// What names the machine, as in `--target`.
+    /// Name of the instance, as for `--target`.
     pub target: String,
-    /// What was chosen of the space, by name.
+    /// Values chosen from the space, by name.
     pub parameters: BTreeMap<String, Value>,
-    /// Of a run of all models, one after the other.
+    /// Cycles of one run of all models, one after the other.
     pub cycles: Option<u64>,
-    /// The same at the clock of the machine.
+    /// Time of one run of all models in milliseconds, at the instance's clock.
     pub milliseconds: Option<f64>,
-    /// Runs of all models a second.
+    /// Runs of all models per second.
     pub frames_per_second: Option<f64>,
-    /// Instructions of all programs.
+    /// Number of instructions of all programs.
     pub instructions: Option<usize>,
-    /// Largest difference to float by the range of the output; of several models the largest.
+    /// Largest difference from float, relative to the range of the output; the largest of all
+    /// models.
     pub relative_error: Option<f64>,
-    /// The least signal to noise of a model, in decibels.
+    /// Signal-to-noise ratio in decibels; the lowest of all models.
     pub snr_db: Option<f64>,
-    /// The least share of samples whose largest class is that of float.
+    /// Share of samples whose argmax agrees with float; the lowest of all models.
     pub argmax_agree: Option<f64>,
-    /// What the machine takes of an FPGA.
+    /// FPGA resources of the instance.
     pub area: Option<Area>,
     /// Whether all conditions hold.
     pub feasible: bool,
-    /// Whether no other point is as good in every objective and better in one.
+    /// Whether the point is Pareto-optimal: no other point is as good in every objective and better
+    /// in one.
     pub pareto: bool,
-    /// By model.
+    /// Figures by model.
     pub models: Vec<ModelPoint>,
-    /// Why there is no program.
+    /// Reason why compiling or running it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Milliseconds that no program for it goes below: all multipliers at work in every cycle.
+    /// Lower bound in milliseconds for any program on this instance: all multipliers busy in every
+    /// cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_milliseconds: Option<f64>,
-    /// The share of the models' products that its figures are of, where that is not all of them.
+    /// Share of the models' MACs that the figures cover; `None` for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<f64>,
-    /// A point that is better by this bound and by its area already.
+    /// Place of a point that is already better than this point's lower bound and area.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beaten_by: Option<u64>,
 }
 
-/// A model on a machine.
+/// Figures of a model on an instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ModelPoint {
-    /// Its file.
+    /// Path of the model.
     pub model: String,
     /// Name of the artifact.
     pub name: String,
-    /// Layers compiled.
+    /// Number of layers compiled.
     pub layers: usize,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// By the cost model that a time report leads with.
+    /// Cycles by the cost model that time reports use first.
     pub cycles: Option<u64>,
-    /// At the clock of the machine.
+    /// Time in milliseconds at the instance's clock.
     pub milliseconds: Option<f64>,
-    /// Samples a second.
+    /// Number of samples per second.
     pub frames_per_second: Option<f64>,
-    /// Share of the multipliers that did the model's work.
+    /// Share of the multipliers' capacity that the model's MACs used, from 0 to 1.
     pub utilisation: Option<f64>,
-    /// Largest difference to float by the range of the output.
+    /// Largest difference from float, relative to the range of the output.
     pub relative_error: Option<f64>,
-    /// Signal to noise, in decibels.
+    /// Signal-to-noise ratio in decibels.
     pub snr_db: Option<f64>,
-    /// Share of samples whose largest class is that of float.
+    /// Share of samples whose argmax agrees with float.
     pub argmax_agree: Option<f64>,
 }
 
-/// A figure of a point.
+/// Kind of figure of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name, as in a point.
+    /// Name, as in a point.
     pub name: &'static str,
-    /// Other names.
+    /// Alternative names.
     pub aliases: &'static [&'static str],
-    /// Whether more is better.
+    /// Whether a larger value is better.
     pub more_is_better: bool,
 }
 
@@ -120,25 +123,26 @@ pub const METRICS: [Metric; 11] = [
 ];
 
 impl Metric {
-    /// The metric of a name or an alias.
+    /// Finds the metric with this name or alias.
     pub fn named(name: &str) -> Option<Self> {
         METRICS.into_iter().find(|metric| metric.name == name || metric.aliases.contains(&name))
     }
 
-    /// Whether something is known of it before anything is compiled: of time a bound, the area by the parameters.
+    /// Whether a lower bound is known before compiling: from the MACs for time, from the parameters
+    /// for area.
     pub(super) fn is_bounded(self) -> bool {
         matches!(self.name, "milliseconds" | "dsp" | "bram" | "uram" | "lut")
     }
 }
 
 impl Point {
-    /// A machine of which nothing is known yet.
+    /// Creates a point without any figures.
     pub(super) fn new(planned: &Planned) -> Self {
         let Planned { index, target, parameters, .. } = planned.clone();
         Self { index, target, parameters, ..Self::default() }
     }
 
-    /// What all models are together.
+    /// Computes the figures of all models together.
     pub(super) fn sum_up(&mut self) {
         let models = &self.models;
         self.cycles = models.iter().map(|model| model.cycles).sum();
@@ -156,7 +160,7 @@ impl Point {
         self.argmax_agree = of(|model| model.argmax_agree, f64::min);
     }
 
-    /// A figure of it; none where it is not known.
+    /// Returns a figure, or `None` if it is unknown.
     pub fn metric(&self, metric: Metric) -> Option<f64> {
         match metric.name {
             "milliseconds" => self.milliseconds,
@@ -170,7 +174,7 @@ impl Point {
         }
     }
 
-    /// The figure or parameter called `name`, as conditions name it.
+    /// Returns the figure or parameter called `name`, as in conditions.
     pub fn named(&self, name: &str) -> Option<Value> {
         if let Some(metric) = Metric::named(name) {
             return self.metric(metric).and_then(serde_json::Number::from_f64).map(Value::Number);

@@ -1,14 +1,15 @@
-//! [`scatter`]: points as a picture, in SVG.
+//! [`scatter`]: points as a scatter plot in SVG.
 
 use npukit_report::figure::{Class, Mark, Scatter};
 
 use super::point::{Metric, Point};
 use super::space::Space;
 
-/// What is drawn against the only objective.
+/// Metric of the second axis if there is only one objective.
 const SECOND: &str = "dsp";
 
-/// Points by the first two objectives; those that no other beats are joined, unless there are more objectives.
+/// Plots points by the first two objectives. The Pareto-optimal points are joined by a line if
+/// these are the only objectives.
 pub(crate) fn scatter(points: &[Point], space: &Space) -> String {
     let mut metrics = space.objectives.iter().map(|objective| objective.metric);
     // Default: a space has an objective.
@@ -33,7 +34,7 @@ const fn class(point: &Point) -> Class {
     }
 }
 
-/// A metric as a reader reads it.
+/// Formats the name of a metric for readers.
 fn named(metric: Metric) -> String {
     let text = metric.name.replace('_', " ");
     if metric.more_is_better { format!("{text} (more is better)") } else { text }

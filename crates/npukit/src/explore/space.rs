@@ -1,16 +1,16 @@
-//! [`Space`]: what may be chosen, read from TOML.
+//! [`Space`]: the instances to explore, read from TOML.
 //!
 //! ```toml
-//! target = "NAME:PRESET"                  # or a list: each with all that follows
+//! target = "NAME:PRESET"                  # or a list: all combinations with each
 //! where = ["accumulator_depth <= local_depth", "bram <= 140"]
 //! minimise = ["milliseconds", "bram"]       # and `maximise`
 //!
-//! [parameters]                              # those of `npu targets NAME:PRESET`
+//! [parameters]                              # as listed by `npu targets NAME:PRESET`
 //! array_size = { powers_of_two = [4, 16] }  # 4, 8, 16
 //! local_depth = [4096, 8192]
 //! accumulator_depth = { from = 1024, to = 4096, step = 1024 }
 //!
-//! [options]                                 # the target's own, of `npu targets NAME --options`
+//! [options]                                 # as listed by `npu targets NAME --options`
 //! strategy = ["local-vars", "local-consts"]
 //! ```
 
@@ -27,62 +27,68 @@ use super::point::{METRICS, Metric, Planned};
 use crate::error::Error;
 use crate::targets::target_with;
 
-/// What may be chosen.
+/// Space of instances and options to explore.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Space {
     /// Targets and instances.
     pub targets: Vec<String>,
-    /// Parameters of the instances.
+    /// Parameters of the instances, with their values.
     pub parameters: Vec<Choice>,
-    /// The target's own options.
+    /// Options of the target, with their values.
     pub options: Vec<Choice>,
-    /// What points must be.
+    /// Conditions that points must meet.
     pub conditions: Vec<Condition>,
-    /// What is to be best.
+    /// Figures to minimize or maximize.
     pub objectives: Vec<Objective>,
 }
 
-/// A name and the values that it may have.
+/// Name and its possible values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The name.
+    /// Name of the parameter or option.
     pub name: String,
-    /// The values; never empty.
+    /// Possible values; never empty.
     pub values: Vec<Value>,
 }
 
-/// A figure that is to be best.
+/// Figure to optimize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Objective {
-    /// The figure.
+    /// Kind of figure.
     pub metric: Metric,
 }
 
-/// Points of a space at most: each is some kilobytes.
+/// Maximum number of points in a space: each takes a few kilobytes.
 const MOST: usize = 1 << 20;
 /// Keys of the file.
 const KEYS: [&str; 6] = ["target", "parameters", "options", "where", "minimise", "maximise"];
-/// Values of a range at most.
+/// Maximum number of values in a range.
 const MOST_VALUES: usize = 1 << 16;
-/// What is minimised where nothing is said, as far as it is known.
+/// Objective if the file names none.
 const USUAL: &str = "milliseconds";
 
 impl Space {
-    /// Reads a space.
+    /// Parses a space.
     ///
     /// # Errors
     ///
-    /// What is wrong with it first.
+    /// Returns the first error in the text.
     pub fn from_toml(text: &str) -> Result<Self, SpaceError> {
         let table: toml::Table =
             text.parse().map_err(|error: toml::de::Error| SpaceError::Toml(error.to_string()))?;
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let meant = suggestion(key, KEYS);
-            return Err(wrong(key, format!("a space has no such key{meant}; it has {}", KEYS.join(", "))));
+            return Err(wrong(
+                key,
+                format!("unknown key of a space{meant}; known keys: {}", KEYS.join(", ")),
+            ));
         }
         let targets = texts("target", table.get("target"))?;
         if targets.is_empty() {
-            return Err(wrong("target", "a space names a target, as `target = \"NAME:PRESET\"`".to_owned()));
+            return Err(wrong(
+                "target",
+                "a space needs a target, such as `target = \"NAME:PRESET\"`".to_owned(),
+            ));
         }
         let conditions = texts("where", table.get("where"))?;
         let conditions = conditions.iter().map(|text| Condition::parse(text)).collect::<Result<_, _>>()?;
@@ -100,17 +106,17 @@ impl Space {
         Ok(Self { targets, parameters, options, conditions, objectives })
     }
 
-    /// How many points it has, whatever its conditions say; none where that is more than a number holds.
+    /// Returns the number of points, regardless of conditions, or `None` if it overflows.
     pub fn size(&self) -> Option<usize> {
         let choices = self.parameters.iter().chain(&self.options);
         choices.map(|choice| choice.values.len()).try_fold(self.targets.len(), usize::checked_mul)
     }
 
-    /// All its points, or so many of them that `seed` chooses.
+    /// Returns all points, or `sample` of them chosen by `seed`.
     ///
     /// # Errors
     ///
-    /// More points than are taken; a value that cannot follow the name of a target.
+    /// Fails if there are too many points, or if a value cannot be part of the name of an instance.
     pub fn points(&self, sample: Option<usize>, seed: u64) -> Result<Vec<Planned>, Error> {
         let size = self.size();
         let too_many = |points: String| Error::from(SpaceError::TooMany { points, most: MOST });
@@ -123,14 +129,14 @@ impl Space {
         indices.into_iter().map(|index| self.point(index)).collect()
     }
 
-    /// What a point is chosen by, what changes last first: a name and how many values it has.
+    /// Returns the name and the number of values of each choice, slowest-changing first.
     pub fn choices(&self) -> Vec<(String, usize)> {
         let own = [("target".to_owned(), self.targets.len())];
         let others = self.parameters.iter().chain(&self.options);
         own.into_iter().chain(others.map(|choice| (choice.name.clone(), choice.values.len()))).collect()
     }
 
-    /// Refuses conditions on what is neither a figure nor a parameter of a machine.
+    /// Checks that conditions only name figures and parameters of instances.
     pub(super) fn check_names(&self, machines: &[BTreeMap<String, Value>]) -> Result<(), SpaceError> {
         for condition in &self.conditions {
             for name in condition.names() {
@@ -140,7 +146,7 @@ impl Space {
                     let names = machines.iter().flat_map(BTreeMap::keys).map(String::as_str);
                     let meant = suggestion(name, names.chain(METRICS.iter().map(|metric| metric.name)));
                     let told =
-                        format!("in `{condition}` there is neither a figure nor a parameter `{name}`{meant}");
+                        format!("in `{condition}`, `{name}` is neither a figure nor a parameter{meant}");
                     return Err(wrong("where", told));
                 }
             }
@@ -148,7 +154,7 @@ impl Space {
         Ok(())
     }
 
-    /// The point at a place: what is last by name changes first.
+    /// Returns the point at a place: the last choice by name changes fastest.
     pub(crate) fn point(&self, index: u64) -> Result<Planned, Error> {
         let mut left = index;
         let mut next = |count: usize| {
@@ -180,11 +186,11 @@ impl Space {
     }
 }
 
-/// Different places below `size`, in order.
+/// Returns `count` distinct places below `size`, in order.
 fn sampled(size: u64, count: usize, seed: u64) -> Vec<u64> {
     let mut random = SplitMix64::new(seed);
     let mut places = BTreeSet::new();
-    // Robert Floyd's: each set of so many places is as likely as any other.
+    // Robert Floyd's algorithm: every subset of this size is equally likely.
     for most in size - count as u64..size {
         let place = random.bits() % (most + 1);
         if !places.insert(place) {
@@ -194,7 +200,7 @@ fn sampled(size: u64, count: usize, seed: u64) -> Vec<u64> {
     places.into_iter().collect()
 }
 
-/// A value as it follows a name.
+/// Formats a value as part of an instance name.
 fn word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -210,15 +216,15 @@ fn objective(key: &str, name: &str, more_is_better: bool) -> Result<Objective, S
     let names = METRICS.iter().map(|metric| metric.name);
     let metric = Metric::named(name).ok_or_else(|| {
         let known = names.clone().collect::<Vec<_>>().join(", ");
-        wrong(key, format!("there is no figure `{name}`{}; there are {known}", suggestion(name, names)))
+        wrong(key, format!("unknown figure `{name}`{}; known figures: {known}", suggestion(name, names)))
     })?;
     Ok(Objective { metric: Metric { more_is_better, ..metric } })
 }
 
-/// A text, or a list of texts.
+/// Reads a string, or a list of strings.
 fn texts(key: &str, value: Option<&Toml>) -> Result<Vec<String>, SpaceError> {
     let text = |value: &Toml| {
-        value.as_str().map(str::to_owned).ok_or_else(|| wrong(key, format!("{value} is no text")))
+        value.as_str().map(str::to_owned).ok_or_else(|| wrong(key, format!("{value} is not a string")))
     };
     match value {
         None => Ok(Vec::new()),
@@ -227,11 +233,11 @@ fn texts(key: &str, value: Option<&Toml>) -> Result<Vec<String>, SpaceError> {
     }
 }
 
-/// The choices of a table.
+/// Reads the choices of a table.
 fn choices(table: &str, value: Option<&Toml>) -> Result<Vec<Choice>, SpaceError> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let Toml::Table(keys) = value else {
-        return Err(wrong(table, format!("{value} is no table of names and values")));
+        return Err(wrong(table, format!("{value} is not a table of names and values")));
     };
     let mut choices = Vec::new();
     collect(table, "", keys, &mut choices)?;
@@ -249,13 +255,13 @@ fn collect(
         let full = format!("{table}.{name}");
         match value {
             Toml::Table(keys) if !keys.keys().any(|key| RANGES.contains(&key.as_str())) => {
-                // `timing.lanes = ...` is a table within the table.
+                // A key such as `timing.lanes = ...` is a table within the table.
                 collect(table, &name, keys, choices)?;
             }
             value => {
                 let values = values(&full, value)?;
                 if values.is_empty() {
-                    return Err(wrong(&full, "there is no value to choose".to_owned()));
+                    return Err(wrong(&full, "the list of values is empty".to_owned()));
                 }
                 choices.push(Choice { name, values });
             }
@@ -267,22 +273,22 @@ fn collect(
 /// Keys of ranges.
 const RANGES: [&str; 5] = ["from", "to", "step", "factor", "powers_of_two"];
 
-/// The values that a parameter may have.
+/// Reads the possible values of a parameter.
 fn values(key: &str, value: &Toml) -> Result<Vec<Value>, SpaceError> {
     let one = |value: &Toml| match value {
         Toml::Integer(number) => Ok(Value::from(*number)),
         Toml::Float(number) if number.is_finite() => Ok(Value::from(*number)),
         Toml::Boolean(truth) => Ok(Value::from(*truth)),
         Toml::String(text) => Ok(Value::from(text.as_str())),
-        other => Err(wrong(key, format!("{other} is neither a number nor a word"))),
+        other => Err(wrong(key, format!("{other} is neither a number nor a string"))),
     };
     match value {
         Toml::Array(all) => {
             let values = all.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-            // As JSON two values are the same text only when they are the same.
+            // JSON texts are equal only if the values are equal.
             let mut known = BTreeSet::new();
             match values.iter().find(|value| !known.insert(value.to_string())) {
-                Some(twice) => Err(wrong(key, format!("{twice} stands there twice"))),
+                Some(twice) => Err(wrong(key, format!("{twice} is listed twice"))),
                 None => Ok(values),
             }
         }
@@ -291,16 +297,19 @@ fn values(key: &str, value: &Toml) -> Result<Vec<Value>, SpaceError> {
     }
 }
 
-/// The values of a range: `{ from, to, step }`, `{ from, to, factor }` or `{ powers_of_two = [a, b] }`.
+/// Reads a range: `{ from, to, step }`, `{ from, to, factor }` or `{ powers_of_two = [a, b] }`.
 fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
     if let Some(unknown) = keys.keys().find(|name| !RANGES.contains(&name.as_str())) {
-        return Err(wrong(key, format!("a range has no `{unknown}`; it has {}", RANGES.join(", "))));
+        return Err(wrong(
+            key,
+            format!("unknown key `{unknown}` of a range; known keys: {}", RANGES.join(", ")),
+        ));
     }
     let number = |name: &str| -> Result<Option<f64>, SpaceError> {
         let Some(value) = keys.get(name) else { return Ok(None) };
         let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
         let number = number.filter(|number| number.is_finite());
-        number.map(Some).ok_or_else(|| wrong(key, format!("`{name}` is no number")))
+        number.map(Some).ok_or_else(|| wrong(key, format!("`{name}` is not a number")))
     };
     if let Some(ends) = keys.get("powers_of_two") {
         let ends: Option<Vec<i64>> =
@@ -308,18 +317,18 @@ fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
         let Some([first, last]) = ends.as_deref() else {
             return Err(wrong(
                 key,
-                "`powers_of_two` has the first and the last one, as `[4, 64]`".to_owned(),
+                "`powers_of_two` needs the first and the last value, such as `[4, 64]`".to_owned(),
             ));
         };
         if keys.len() > 1 || *first < 1 || first.count_ones() != 1 || last.count_ones() != 1 || last < first {
-            let told = "`powers_of_two` stands alone, with two of them, the larger one last";
+            let told = "`powers_of_two` takes two powers of two, the larger one last, and no other keys";
             return Err(wrong(key, told.to_owned()));
         }
         let count = last.trailing_zeros() - first.trailing_zeros();
         return Ok((0..=count).map(|power| Value::from(first << power)).collect());
     }
     let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
-        return Err(wrong(key, "a range has `from` and `to`".to_owned()));
+        return Err(wrong(key, "a range needs `from` and `to`".to_owned()));
     };
     let (step, factor) = (number("step")?, number("factor")?);
     let is_growing = match (step, factor) {
@@ -329,7 +338,7 @@ fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
         (Some(_), Some(_)) => false,
     };
     if !is_growing || to < from {
-        let told = "a range goes up from `from` to `to`, by a `step` above 0 or by a `factor` above 1";
+        let told = "a range increases from `from` to `to`, by a `step` above 0 or by a `factor` above 1";
         return Err(wrong(key, told.to_owned()));
     }
     let is_whole = |number: f64| number.fract() == 0.0;
@@ -337,7 +346,7 @@ fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
     let mut values = Vec::new();
     loop {
         let count = values.len() as f64;
-        // By multiplication, so that errors do not add up.
+        // Multiplies instead of adding, so that rounding errors do not accumulate.
         let value = match factor {
             Some(factor) => from * factor.powf(count),
             None => from + step.unwrap_or(1.0) * count,
@@ -346,7 +355,7 @@ fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
             return Ok(values);
         }
         if values.len() == MOST_VALUES {
-            return Err(wrong(key, format!("a range has at most {MOST_VALUES} values")));
+            return Err(wrong(key, format!("a range can have at most {MOST_VALUES} values")));
         }
         values.push(if whole { Value::from(value as i64) } else { Value::from(value) });
     }
@@ -412,7 +421,8 @@ mod tests {
         assert_eq!(values("[true, \"FP16BP8\", 3]"), json!([true, "FP16BP8", 3]));
     }
 
-    /// A word may look like a number, and a whole number is not one with a point: they are chosen from side by side.
+    /// A string may look like a number, and an integer differs from the same float: they are
+    /// distinct choices.
     #[test]
     fn a_long_list_is_read_at_once() {
         let numbers: Vec<String> = (0..65_000).map(|number| number.to_string()).collect();
@@ -420,32 +430,32 @@ mod tests {
             format!("target = \"chip:a\"\n[parameters]\nx = [\"1\", 1.0, {}, {last}]", numbers.join(","))
         };
         assert_eq!(space(&text("65_000")).size(), Some(65_003));
-        assert!(error(&text("7")).contains("`parameters.x`: 7 stands there twice"));
+        assert!(error(&text("7")).contains("`parameters.x`: 7 is listed twice"));
     }
 
     #[test]
     fn what_is_wrong_is_told() {
         for (text, told) in [
-            ("", "`target`: a space names a target"),
+            ("", "`target`: a space needs a target"),
             (
                 "target = \"chip:a\"\nparameter = 3",
-                "`parameter`: a space has no such key: `parameters` is meant, perhaps",
+                "`parameter`: unknown key of a space (did you mean `parameters`?)",
             ),
-            ("target = 3", "`target`: 3 is no text"),
+            ("target = 3", "`target`: 3 is not a string"),
             (
                 "target = \"chip:a\"\nminimise = \"speed\"",
-                "`minimise`: there is no figure `speed`; there are milliseconds",
+                "`minimise`: unknown figure `speed`; known figures: milliseconds",
             ),
-            ("target = \"chip:a\"\nwhere = \"bram <\"", "`bram <` is no condition"),
-            ("target = \"chip:a\"\n[parameters]\nx = []", "`parameters.x`: there is no value to choose"),
-            ("target = \"chip:a\"\n[parameters]\nx = [1, 1]", "`parameters.x`: 1 stands there twice"),
+            ("target = \"chip:a\"\nwhere = \"bram <\"", "`bram <` is not a condition"),
+            ("target = \"chip:a\"\n[parameters]\nx = []", "`parameters.x`: the list of values is empty"),
+            ("target = \"chip:a\"\n[parameters]\nx = [1, 1]", "`parameters.x`: 1 is listed twice"),
             (
                 "target = \"chip:a\"\n[parameters]\nx = { from = 3, to = 1 }",
-                "`parameters.x`: a range goes up",
+                "`parameters.x`: a range increases",
             ),
             (
                 "target = \"chip:a\"\n[parameters]\nx = { from = 1 }",
-                "`parameters.x`: a range has `from` and `to`",
+                "`parameters.x`: a range needs `from` and `to`",
             ),
             (
                 "target = \"chip:a\"\n[parameters]\nx = { powers_of_two = [3, 8] }",
@@ -453,7 +463,7 @@ mod tests {
             ),
             (
                 "target = \"chip:a\"\n[parameters]\nx = { from = 1, to = 9e9 }",
-                "`parameters.x`: a range has at most 65536 values",
+                "`parameters.x`: a range can have at most 65536 values",
             ),
             ("target = ", "TOML parse error at line 1"),
         ] {
@@ -466,7 +476,7 @@ mod tests {
         assert!(huge.points(Some(3), 0).unwrap_err().to_string().contains("more than 10^19 points"));
         let large = space(&format!("target = \"chip:a\"\n[parameters]\na = {side}\nb = {side}"));
         assert!(
-            large.points(None, 0).unwrap_err().to_string().contains("3600000000 points, and at most 1048576")
+            large.points(None, 0).unwrap_err().to_string().contains("3600000000 points, but at most 1048576")
         );
         assert_eq!(large.points(Some(3), 0).unwrap().len(), 3);
     }

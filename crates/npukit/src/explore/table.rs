@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::point::{METRICS, Point};
 use crate::verbs::time::quoted;
 
-/// A line for each point: its place and target, what was chosen, every figure, and what it is worth.
+/// Formats one line per point: its place and target, the chosen values, every figure, and its
+/// ranking.
 pub(crate) fn csv(points: &[Point]) -> String {
     let names: BTreeSet<&String> = points.iter().flat_map(|point| point.parameters.keys()).collect();
     let mut columns = vec!["index".to_owned(), "target".to_owned()];
@@ -33,7 +34,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Cells as a line.
+/// Joins cells as a line of CSV.
 fn line(cells: &[String]) -> String {
     cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n"
 }

@@ -1,4 +1,4 @@
-//! [`assign`]: which of the things that files offer is for which input.
+//! [`assign`]: matches the contents of files with inputs.
 
 use npukit_numeric::npy::member_names;
 use npukit_target::PortError;
@@ -6,8 +6,8 @@ use npukit_target::PortError;
 use super::media::Given;
 use super::read::Offer;
 
-/// What there is for each of the inputs called `names`: named ones first, the others in order. A single array is for
-/// the only input whatever it is called.
+/// Returns the data for each of the inputs called `names`: named data first, the rest in order. A
+/// single array belongs to the only input, whatever its name.
 pub(super) fn assign(
     offers: Vec<Offer>,
     names: &[&str],
@@ -25,13 +25,13 @@ pub(super) fn assign(
     }
     for (name, is_asked, given) in named {
         let place = names.iter().position(|known| *known == name);
-        // Our own `.npz` has another name where the input's is not one for files.
+        // npukit's own `.npz` files use another name if the input's name is not a valid file name.
         let place = place.or_else(|| members.iter().position(|member| *member == name));
         let place = place.or_else(|| {
             let only = only.filter(|_| !is_asked)?;
-            // What NumPy calls an array without a name says nothing.
+            // NumPy's default name of an unnamed array carries no information.
             if name != "arr_0" {
-                notes.push(format!("array `{name}` was taken for `{only}`, the only input"));
+                notes.push(format!("array `{name}` was read as `{only}`, the only input"));
             }
             Some(0)
         });

@@ -1,12 +1,13 @@
-//! [`is_turned`]: what Exif data says of how a picture lies.
+//! [`is_turned`]: the orientation of an image in its Exif data.
 
-/// Tag of the orientation, the format of its value (16 bits), and the value of a picture that lies as it is shown.
+/// Tag of the orientation, type of its value (16 bits), and value of an image that is stored
+/// upright.
 const ORIENTATION: u16 = 0x112;
 const SHORT: u16 = 3;
 const UPRIGHT: u16 = 1;
 
-/// Whether Exif data (a TIFF header and its first directory) says that the picture is to be turned or mirrored when it is
-/// shown. Data that is damaged says nothing.
+/// Whether Exif data (a TIFF header and its first directory) asks viewers to rotate or mirror the
+/// image. Damaged data is ignored.
 pub(super) fn is_turned(exif: &[u8]) -> bool {
     orientation(exif).is_some_and(|value| (UPRIGHT + 1..=8).contains(&value))
 }
@@ -35,7 +36,8 @@ fn orientation(exif: &[u8]) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// A directory of two entries, the second the orientation, in both orders of bytes.
+    /// Returns a directory of two entries, the second of which is the orientation, in either byte
+    /// order.
     fn exif(value: u16, is_little: bool) -> Vec<u8> {
         let short = |value: u16| if is_little { value.to_le_bytes() } else { value.to_be_bytes() };
         let mut bytes = if is_little { b"II*\0\x08\0\0\0".to_vec() } else { b"MM\0*\0\0\0\x08".to_vec() };

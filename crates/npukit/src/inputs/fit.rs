@@ -1,6 +1,7 @@
-//! [`fit`]: an array to the samples of an input, whose shape it need not have to the letter.
+//! [`fit`]: converts an array to samples of an input, whose shape it need not have exactly.
 //!
-//! What is as the input is taken as it is. Otherwise the first of [`WAYS`] that fits counts, and is said.
+//! An array of the input's shape is used unchanged. Otherwise the first of [`WAYS`] that fits is
+//! used, and a note reports it.
 
 use npukit_graph::Operator;
 use npukit_graph::op::Transpose;
@@ -12,28 +13,29 @@ use super::wanted::Wanted;
 use crate::error::{Error, PREPROCESSING};
 use npukit_target::to_element;
 
-/// Samples for an input, one after the other along the first axis.
+/// Samples for an input, joined along the first axis.
 struct Found {
     tensor: Tensor,
-    /// The axis of their channels.
+    /// Channel axis, if known.
     channels: Option<usize>,
-    /// How they were understood, after the input's name; none where they are as the input.
+    /// Description of the conversion, to follow the input's name; `None` if there was none.
     note: Option<String>,
 }
 
-/// A way to understand an array; none when it cannot be meant so.
+/// Way to interpret an array; returns `None` if it does not apply.
 type Way = fn(&Tensor, &Wanted) -> Option<Found>;
 
 /// All ways, in the order in which they are tried.
 const WAYS: [Way; 5] =
     [without_batch, of_other_layout, of_other_layout_without_batch, without_ones, of_fewer_lanes];
 
-/// The samples in `tensor` for an input, prepared. What is not as one would think goes to `notes`.
+/// Converts `tensor` to preprocessed samples of an input. Conversions that are not obvious are
+/// reported in `notes`.
 ///
 /// # Errors
 ///
-/// [`PortError::Shape`] and [`Error::UnknownShape`] where no way fits, [`PortError::Value`] for integers that are no real numbers of 32 bits, and
-/// [`Error::Preprocess`].
+/// Returns [`PortError::Shape`] or [`Error::UnknownShape`] if no way fits, [`PortError::Value`] for
+/// integers that a 32-bit float cannot represent, and [`Error::Preprocess`].
 pub(super) fn fit(
     tensor: Tensor,
     wanted: &Wanted,
@@ -55,12 +57,12 @@ pub(super) fn fit(
     Ok(port.split(&widened(prepared, port))?)
 }
 
-/// The samples in rows of vectors as a tool of the target writes them, prepared; an input without such rows takes them
-/// for an array.
+/// Converts samples in rows of vectors, as written by a tool of the target, to preprocessed
+/// samples. An input without such rows treats them as an array.
 ///
 /// # Errors
 ///
-/// Those of [`fit`].
+/// Fails as [`fit`] does.
 pub(super) fn fit_rows(
     rows: Tensor,
     wanted: &Wanted,
@@ -69,12 +71,12 @@ pub(super) fn fit_rows(
 ) -> Result<Vec<Tensor>, Error> {
     let Some(vectors) = wanted.port.vectors else { return fit(rows, wanted, preprocess, notes) };
     let port = Port { shape: vectors.shape.to_vec(), ..wanted.port.without_vectors() };
-    // Rows do not say what their lanes are.
+    // Rows do not show which lanes are channels.
     let found = Found { tensor: rows, channels: None, note: None };
     Ok(port.split(&prepare(preprocess, wanted, found, notes)?)?)
 }
 
-/// Why an array is no samples of an input, with what is legal.
+/// Returns the error for an array that does not fit an input, with the legal shapes.
 fn misfit(tensor: &Tensor, port: &Port) -> Error {
     let (input, actual) = (port.name.clone(), tensor.shape().to_vec());
     match port.only_vectors() {
@@ -83,7 +85,7 @@ fn misfit(tensor: &Tensor, port: &Port) -> Error {
     }
 }
 
-/// Integers as real numbers.
+/// Converts integers to real numbers.
 fn real(
     tensor: Tensor,
     name: &str,
@@ -104,19 +106,19 @@ fn real(
             value: value.to_string(),
             element: ElementType::F32,
         };
-        // Wide enough for both: the largest integer is not a float.
+        // `i128` holds both: the largest integer is not a float.
         if real as i128 == i128::from(value) { Ok(real) } else { Err(misfit()) }
     };
     let values = values.iter().enumerate().map(real).collect::<Result<Vec<f32>, _>>()?;
     let options =
         if preprocess.is_nothing() { format!(": {PREPROCESSING} changes them") } else { String::new() };
     let element = tensor.element();
-    notes.push(format!("input `{name}` is given as {element} and taken as the same real numbers{options}"));
-    // Default: never taken, the shape is that of as many elements.
+    notes.push(format!("input `{name}` is given as {element} and was converted to float{options}"));
+    // Default: unreachable, since the number of elements is unchanged.
     Ok(Tensor::from_f32(tensor.shape().to_vec(), values).unwrap_or(tensor))
 }
 
-/// Numbers of another type as the same ones of `element`, where it has them.
+/// Converts numbers to the type `element`, if it can represent them.
 fn whole(
     tensor: Tensor,
     name: &str,
@@ -126,12 +128,12 @@ fn whole(
     let converted = to_element(name, &tensor, element)?;
     if converted.element() != tensor.element() {
         let given = tensor.element();
-        notes.push(format!("input `{name}` is given as {given} and taken as the same numbers of {element}"));
+        notes.push(format!("input `{name}` is given as {given} and was converted to {element}"));
     }
     Ok(converted)
 }
 
-/// The values as the options want them.
+/// Applies the preprocessing options.
 fn prepare(
     preprocess: &Preprocess,
     wanted: &Wanted,
@@ -139,25 +141,22 @@ fn prepare(
     notes: &mut Vec<String>,
 ) -> Result<Tensor, Error> {
     if let Some(element) = wanted.element.filter(|element| !element.is_float() && !preprocess.is_nothing()) {
-        notes.push(format!(
-            "input `{}` of {element} stays as it is given, without {PREPROCESSING}",
-            wanted.port.name
-        ));
+        notes.push(format!("{PREPROCESSING} does not apply to input `{}` of {element}", wanted.port.name));
         return Ok(found.tensor);
     }
     preprocess.apply(wanted, found.tensor, found.channels)
 }
 
-/// What the input takes.
+/// Uses the array unchanged.
 fn as_it_is(tensor: Tensor, wanted: &Wanted) -> Found {
     let Wanted { port, channels, .. } = wanted;
-    // Samples may have one axis more in front.
+    // Samples may have one additional axis in front.
     let more = tensor.shape().len().checked_sub(port.shape.len());
     let channels = more.zip(*channels).map(|(more, axis)| axis + more);
     Found { tensor, channels, note: None }
 }
 
-/// One sample without the axis of the batch.
+/// Interprets the array as one sample without a batch axis.
 fn without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     let Wanted { port, channels, .. } = wanted;
     let rest = port.shape.strip_prefix(&[1]).filter(|rest| !rest.is_empty())?;
@@ -166,7 +165,8 @@ fn without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     Some(Found { tensor: with, channels: *channels, note: Some(note) })
 }
 
-/// Pictures with their channels at the end where the input has them in front, or the other way round.
+/// Interprets the array as images in the other layout: channels last for an input with channels
+/// first, or the reverse.
 fn of_other_layout(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     let other = Layout::of(wanted)?;
     if !other.port.takes(tensor.shape()) {
@@ -183,7 +183,7 @@ fn of_other_layout(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     other.found(&flat, tensor.shape())
 }
 
-/// As [`of_other_layout`], a single one without the axis of the batch.
+/// Like [`of_other_layout`], for a single image without a batch axis.
 fn of_other_layout_without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     let other = Layout::of(wanted)?;
     if other.port.shape.strip_prefix(&[1]) != Some(tensor.shape()) {
@@ -192,12 +192,12 @@ fn of_other_layout_without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<Fou
     other.found(&reshaped(tensor, &other.port.shape)?, tensor.shape())
 }
 
-/// The layout of pictures that an input does not have.
+/// Image layout that the input does not have.
 struct Layout<'a> {
     wanted: &'a Wanted,
-    /// The input, if it had this layout.
+    /// The input, as if it had this layout.
     port: Port,
-    /// From this layout to that of the input.
+    /// Permutation from this layout to the layout of the input.
     perm: [usize; 4],
     names: [&'static str; 2],
 }
@@ -215,7 +215,7 @@ impl<'a> Layout<'a> {
         Some(Self { wanted, port, perm, names })
     }
 
-    /// Samples of this layout, given as `shape`.
+    /// Converts samples in this layout, given with `shape`.
     fn found(&self, tensor: &Tensor, shape: &[usize]) -> Option<Found> {
         let transposed = Transpose { perm: self.perm.to_vec() }.eval(&[tensor]).ok()?.pop()?;
         let transposed = transposed.with_element(tensor.element()).ok()?;
@@ -226,7 +226,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Shapes that differ by axes of one element.
+/// Interprets the array as a shape that differs only in axes of size 1.
 fn without_ones(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     let Wanted { port, channels, .. } = wanted;
     let (given, sample) = (tensor.shape(), &port.shape[..]);
@@ -237,8 +237,7 @@ fn without_ones(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
         debug_assert_eq!(rest.len() + 1, given.len());
         (std::iter::once(*count).chain(sample.iter().copied()).collect(), 1)
     };
-    let note =
-        format!("has shape {given:?} and was taken as {shape:?}, which differs by axes of one element");
+    let note = format!("has shape {given:?} and was read as {shape:?}, which differs only in axes of size 1");
     Some(Found {
         tensor: reshaped(tensor, &shape)?,
         channels: channels.map(|axis| axis + more),
@@ -246,12 +245,13 @@ fn without_ones(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     })
 }
 
-/// The sizes of axes that have more than one element.
+/// Returns the sizes of axes with more than one element.
 fn sizes(shape: &[usize]) -> Vec<usize> {
     shape.iter().copied().filter(|&size| size != 1).collect()
 }
 
-/// Rows with fewer channels than the vectors of a program that does not say the model's shape.
+/// Interprets the array as rows with fewer channels than the vectors of a program without the
+/// model's shape.
 fn of_fewer_lanes(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     let port = &wanted.port;
     let [rows, lanes] = port.only_vectors()?;
@@ -261,14 +261,15 @@ fn of_fewer_lanes(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
         return None;
     }
     let note = format!(
-        "has shape {:?}: the {channels} of its last axis are filled up with zeros to the {lanes} lanes of a row",
+        "has shape {:?}: its {channels} channels were padded with zeros to the {lanes} lanes of a row",
         tensor.shape()
     );
     Some(Found { tensor: reshaped(tensor, &[all, channels])?, channels: Some(1), note: Some(note) })
 }
 
-/// The places that `front` counts, where they are those of whole samples of so many: `[N x places]`, `[N, places]`,
-/// `[H, W]` or `[N, H, W]`. Other axes may be channels in front, which look alike only by their product.
+/// Returns the number of positions in `front`, if they form whole samples of `rows` positions: `[N
+/// x positions]`, `[N, positions]`, `[H, W]` or `[N, H, W]`. Other axes may be leading channels,
+/// which could have the same product by accident.
 fn places(front: &[usize], rows: usize) -> Option<usize> {
     let is_whole = match *front {
         [all] => all.checked_rem(rows) == Some(0),
@@ -280,7 +281,7 @@ fn places(front: &[usize], rows: usize) -> Option<usize> {
     is_whole.then(all).flatten()
 }
 
-/// Rows with zeros up to the lanes of the vectors, where they have fewer.
+/// Pads rows with zeros to the lanes of a vector.
 fn widened(tensor: Tensor, port: &Port) -> Tensor {
     let (Some([_, lanes]), &[rows, channels], Some(values)) =
         (port.only_vectors(), tensor.shape(), tensor.as_f32())
@@ -295,11 +296,11 @@ fn widened(tensor: Tensor, port: &Port) -> Tensor {
         wide.extend_from_slice(row);
         wide.resize(wide.len() + lanes - channels, 0.0);
     }
-    // Default: never taken, each row has its lanes.
+    // Default: unreachable, since each row has its lanes.
     Tensor::from_f32(vec![rows, lanes], wide).unwrap_or(tensor)
 }
 
-/// The same elements in another shape; none when that is of another number.
+/// Returns the same elements in another shape, or `None` if the number of elements differs.
 fn reshaped(tensor: &Tensor, shape: &[usize]) -> Option<Tensor> {
     let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
     if elements != tensor.data().len() {
@@ -321,7 +322,7 @@ mod tests {
         Wanted { port, element: None, channels, initial: None }
     }
 
-    /// Samples of values counted from 0, and what was said.
+    /// Returns samples of the values 0, 1, 2 and so on, and the notes.
     fn fitted(shape: &[usize], wanted: &Wanted) -> Result<(Vec<Tensor>, String), String> {
         let values = (0..shape.iter().product::<usize>()).map(|value| value as f32).collect();
         let tensor = Tensor::from_f32(shape.to_vec(), values).unwrap();
@@ -330,7 +331,8 @@ mod tests {
         samples.map(|samples| (samples, notes.join("; "))).map_err(|error| error.to_string())
     }
 
-    /// How many samples, the second sample's or else the first's second value, and whether it was said.
+    /// Returns the number of samples, the second sample's first value (or the first sample's second
+    /// value), and whether there was a note.
     fn outcome(shape: &[usize], wanted: &Wanted) -> (usize, f32, bool) {
         let (samples, notes) = fitted(shape, wanted).unwrap();
         assert!(samples.iter().all(|sample| sample.shape() == wanted.port.shape));
@@ -348,10 +350,10 @@ mod tests {
         assert_eq!(outcome(&[4, 5, 3], &nchw), (1, 3.0, true));
         let nhwc = wanted(&[1, 4, 5, 3], None, Some(3));
         assert_eq!(outcome(&[2, 3, 4, 5], &nhwc), (2, 20.0, true));
-        // What fits both ways stays as it is.
+        // A shape that fits both layouts is not transposed.
         let cube = wanted(&[1, 3, 3, 3], None, Some(1));
         assert_eq!(outcome(&[2, 3, 3, 3], &cube), (2, 1.0, false));
-        // Nobody knows which axis moves.
+        // It is unknown which axis moves.
         assert!(fitted(&[2, 4, 5, 3], &wanted(&[1, 3, 4, 5], None, None)).is_err());
         let (_, said) = fitted(&[2, 4, 5, 3], &nchw).unwrap();
         assert_eq!(
@@ -379,12 +381,12 @@ mod tests {
         let (samples, said) = fitted(&[2, 2, 3, 3], &rows).unwrap();
         assert_eq!(samples.len(), 2);
         assert_eq!(samples[1].as_f32().unwrap()[..8], [18.0, 19.0, 20.0, 0.0, 21.0, 22.0, 23.0, 0.0]);
-        assert!(said.contains("the 3 of its last axis are filled up with zeros to the 4 lanes"), "{said}");
+        assert!(said.contains("its 3 channels were padded with zeros to the 4 lanes"), "{said}");
         assert!(fitted(&[2, 3, 5], &rows).is_err() && fitted(&[5, 3], &rows).is_err());
-        // Channels in front make as many elements, and another picture.
+        // Leading channels have the same number of elements, but mean another image.
         for shape in [&[3, 1, 2, 3][..], &[6, 1, 2, 3], &[2, 1, 2, 3, 3], &[4, 3, 3]] {
             let refused = fitted(shape, &rows).unwrap_err();
-            assert!(refused.contains("knows a sample only as 6 rows of 4"), "{shape:?}: {refused}");
+            assert!(refused.contains("only knows a sample as 6 rows of 4"), "{shape:?}: {refused}");
         }
         for (shape, samples) in [(&[12, 3][..], 2), (&[2, 6, 3], 2), (&[6, 1, 3], 1), (&[3, 2, 3], 1)] {
             assert_eq!(fitted(shape, &rows).unwrap().0.len(), samples, "{shape:?}");
@@ -397,7 +399,7 @@ mod tests {
             let mut wanted = wanted(&sample, Some([1, 8]), None);
             wanted.port.vectors = Some(Vectors { shape: [1, 8], is_all: false });
             assert!(fitted(shape, &wanted).unwrap_err().contains("a sample is [1, "), "{shape:?}");
-            // What a tool of the target writes is nothing but rows.
+            // A tool of the target writes only rows.
             let rows = Tensor::from_f32(vec![3, 8], vec![0.0; 24]).unwrap();
             let samples = fit_rows(rows, &wanted, &Preprocess::default(), &mut Vec::new()).unwrap();
             assert_eq!((samples.len(), samples[0].shape()), (3, &[1, 8][..]));
@@ -432,9 +434,9 @@ mod tests {
         };
         let (samples, said) = floats(&[3.0, -1.0]).unwrap();
         assert_eq!(samples[0].as_i64().unwrap(), [3, -1]);
-        assert_eq!(said, "input `x` is given as float32 and taken as the same numbers of int64");
+        assert_eq!(said, "input `x` is given as float32 and was converted to int64");
         let refused = floats(&[3.0, 1.5]).unwrap_err();
-        assert_eq!(refused, "element 1 of input `x` is 1.5, which int64 does not have");
+        assert_eq!(refused, "element 1 of input `x` is 1.5, which int64 cannot represent");
         let (samples, notes) = fit_integers(&[1, 2], ElementType::I32, &whole).unwrap();
         assert_eq!((samples[0].as_i64(), notes.len()), (Some(&[1, 2][..]), 1));
         let (samples, notes) = fit_integers(&[1, 2], ElementType::I64, &whole).unwrap();

@@ -1,4 +1,4 @@
-//! [`of_folder`]: the pictures or the sounds in a folder, in the order in which people count.
+//! [`of_folder`]: the images or audio files in a folder, in natural order.
 
 use npukit_base::counted;
 use npukit_target::{ReadError, Reader};
@@ -6,7 +6,8 @@ use npukit_target::{ReadError, Reader};
 use super::media::{Given, Media, media, one};
 use crate::error::Error;
 
-/// The pictures or else the sounds in a folder, in the natural order of their names; none of what is no folder.
+/// Returns the images, or otherwise the audio files, in a folder, in the natural order of their
+/// names; `None` if `path` is not a folder.
 pub(super) fn of_folder(
     path: &str,
     reader: &dyn Reader,
@@ -24,28 +25,29 @@ pub(super) fn of_folder(
     let (mut like, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| media(file) == Some(kind));
     like.sort_by(|a, b| natural(a).cmp(&natural(b)).then_with(|| a.cmp(b)));
     notes.extend(left_out(path, &hidden, "hidden"));
-    notes.extend(left_out(path, &others, "not like the other files"));
+    notes.extend(left_out(path, &others, "of another kind than the other files"));
     notes.extend(order(path, &like));
     let files = like.iter().map(|file| one(file, reader)).collect::<Result<Vec<Media>, ReadError>>();
     Ok(Some(kind.given(files?)))
 }
 
-/// A name is text and numbers in turns: the one compared by letters, the other by value.
+/// Part of a name. A name alternates between text, which is compared by letters, and numbers, which
+/// are compared by value.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Piece<'a> {
-    /// Digits without leading zeros, the shorter of which are the smaller number.
+    /// Digits without leading zeros, after their length: a shorter number is smaller.
     Number(usize, &'a str),
     Text(&'a str),
 }
 
-/// What names are sorted by.
+/// Returns the sort key of a name.
 fn natural(name: &str) -> Vec<Piece<'_>> {
     let is_digit = |place: usize| name.as_bytes().get(place).is_some_and(u8::is_ascii_digit);
     let starts = (0..name.len()).filter(|&place| place == 0 || is_digit(place) != is_digit(place - 1));
     let starts: Vec<usize> = starts.collect();
     let ends = starts.iter().skip(1).copied().chain([name.len()]);
     let piece = |(&start, end): (&usize, usize)| {
-        // Default: never taken, digits are whole characters.
+        // Default: unreachable, since digits are whole characters.
         let text = name.get(start..end).unwrap_or_default();
         let number = text.trim_start_matches('0');
         if is_digit(start) { Piece::Number(number.len(), number) } else { Piece::Text(text) }
@@ -53,18 +55,18 @@ fn natural(name: &str) -> Vec<Piece<'_>> {
     starts.iter().zip(ends).map(piece).collect()
 }
 
-/// Whether a name below the folder at `path` begins with a dot, as those do that systems keep for themselves.
+/// Whether a name below the folder at `path` begins with a dot, like files of the operating system.
 fn is_hidden(path: &str, file: &str) -> bool {
     below(path, file).split(['/', '\\']).any(|name| name.starts_with('.'))
 }
 
-/// The path of a file from the folder on that it is in.
+/// Returns the path of a file relative to its folder.
 fn below<'a>(path: &str, file: &'a str) -> &'a str {
-    // Default: never taken, a folder lists what is in it.
+    // Default: unreachable, since a folder lists its own files.
     file.strip_prefix(path).unwrap_or(file).trim_start_matches(['/', '\\'])
 }
 
-/// What is to be said of files that are not read.
+/// Note on files that are not read.
 fn left_out(path: &str, files: &[String], why: &str) -> Option<String> {
     let first = files.first()?;
     let more = if files.len() == 1 { String::new() } else { format!(" and {} more", files.len() - 1) };
@@ -72,13 +74,13 @@ fn left_out(path: &str, files: &[String], why: &str) -> Option<String> {
     Some(format!("`{first}`{more} in `{path}` was left out: {is} {why}"))
 }
 
-/// What is to be said of the order of several files.
+/// Note on the order of several files.
 fn order(path: &str, files: &[String]) -> Option<String> {
     let [first, .., last] = files else { return None };
     let deeper = files.iter().filter(|file| below(path, file).contains(['/', '\\'])).count();
-    let deeper = if deeper == 0 { String::new() } else { format!(", {deeper} of them in folders in it") };
+    let deeper = if deeper == 0 { String::new() } else { format!(", {deeper} of them in subfolders") };
     Some(format!(
-        "`{path}` holds {}{deeper}: taken from `{first}` to `{last}`, numbers by their value",
+        "`{path}` holds {}{deeper}: read from `{first}` to `{last}`, in numeric order",
         counted(files.len() as u64, "sample")
     ))
 }
@@ -112,8 +114,8 @@ mod tests {
     #[test]
     fn the_order_is_said() {
         let files = ["d/1.png", "d/e/2.png", "d/e/10.png"].map(str::to_owned);
-        let said = "`d` holds 3 samples, 2 of them in folders in it: taken from `d/1.png` to `d/e/10.png`, numbers \
-                    by their value";
+        let said = "`d` holds 3 samples, 2 of them in subfolders: read from `d/1.png` to `d/e/10.png`, in numeric \
+                    order";
         assert_eq!(order("d", &files).as_deref(), Some(said));
         assert_eq!(order("d", &files[..1]), None);
     }

@@ -12,18 +12,19 @@ use super::pixels::Pixels;
 
 type Decoder<'f> = JpegDecoder<Cursor<&'f [u8]>>;
 
-/// How a JPEG begins.
+/// First bytes of a JPEG file.
 pub(super) const MAGIC: &[u8] = &[0xff, 0xd8, 0xff];
 
-/// Width, height and channels.
+/// Returns the width, height and number of channels.
 pub(super) fn sizes(file: &[u8]) -> Result<(usize, usize, usize), DecodeErrors> {
     let (decoder, color) = decoder(file)?;
-    let (width, height) = decoder.dimensions().ok_or(DecodeErrors::FormatStatic("it has no size"))?;
+    let (width, height) =
+        decoder.dimensions().ok_or(DecodeErrors::FormatStatic("it does not contain a size"))?;
     Ok((width, height, color.num_components()))
 }
 
-/// The picture, whose pixels take so much memory as its size says. What is missing at the end of a file is grey: see
-/// [`is_whole`].
+/// Decodes the image; the memory needed is known from its size. Data missing at the end of a file
+/// is decoded as gray: see [`is_whole`].
 pub(super) fn decode(file: &[u8]) -> Result<Pixels, DecodeErrors> {
     let (mut decoder, color) = decoder(file)?;
     let bytes = decoder.decode()?;
@@ -31,7 +32,8 @@ pub(super) fn decode(file: &[u8]) -> Result<Pixels, DecodeErrors> {
     Ok(Pixels { channels: color.num_components(), is_deep: false, is_turned, bytes })
 }
 
-/// A decoder that has read the header, and the colors it gives: grey stays grey, all others become RGB.
+/// Returns a decoder that has read the header, and its output colors: gray stays gray, everything
+/// else becomes RGB.
 fn decoder(file: &[u8]) -> Result<(Decoder<'_>, ColorSpace), DecodeErrors> {
     let mut decoder = JpegDecoder::new(Cursor::new(file));
     decoder.decode_headers()?;
@@ -45,7 +47,7 @@ fn decoder(file: &[u8]) -> Result<(Decoder<'_>, ColorSpace), DecodeErrors> {
     Ok((decoder, color))
 }
 
-/// Whether the segments and scans of a JPEG lead to its end marker.
+/// Whether the segments and scans of a JPEG file lead to its end marker.
 pub(super) fn is_whole(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let Some((marker, behind)) = next_marker(rest) {
@@ -68,7 +70,7 @@ const BEGIN: u8 = 0xd8;
 const END: u8 = 0xd9;
 const TEMPORARY: u8 = 0x01;
 
-/// The next marker that is none of the data of a scan, and what is behind it.
+/// Returns the next marker that is not part of the data of a scan, and the bytes after it.
 fn next_marker(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let is_marker =
         |pair: &[u8]| matches!(pair, [0xff, marker] if !matches!(marker, 0x00 | 0xd0..=0xd7 | 0xff));
@@ -81,7 +83,8 @@ fn next_marker(bytes: &[u8]) -> Option<(u8, &[u8])> {
 mod tests {
     use super::*;
 
-    /// A segment whose content looks like the end, and a scan with a stuffed byte and a restart.
+    /// File with a segment that contains a fake end marker, and a scan with a stuffed byte and a
+    /// restart marker.
     const WHOLE: [u8; 19] =
         [0xff, 0xd8, 0xff, 0xe1, 0, 4, 0xff, 0xd9, 0xff, 0xda, 0, 2, 7, 0xff, 0, 0xff, 0xd0, 0xff, 0xd9];
 

@@ -1,5 +1,5 @@
-//! [`shapes`]: what a model leaves open of its inputs, as the files given for them have it; [`names`]: the inputs that
-//! they name.
+//! [`shapes`]: sizes that a model leaves open, taken from the files given for its inputs, and for
+//! [`names`]: the inputs that the files name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use super::read::Offer;
 use super::{InputFile, offers, picture, sound};
 use crate::error::Error;
 
-/// The shapes of samples for `inputs`, by name, as far as `files` say them. An input of unknown axes has those of its
-/// array.
+/// Returns the shapes of samples for `inputs`, by name, as far as `files` determine them. An input
+/// with an unknown number of axes gets the axes of its array.
 pub(crate) fn shapes(
     files: &[InputFile],
     inputs: &[OpenInput],
     reader: &dyn Reader,
 ) -> Result<BTreeMap<String, Vec<usize>>, Error> {
-    // What is to be said of them is said when they are taken for samples.
+    // These notes are reported when the files are read as samples.
     let mut notes = Vec::new();
     let all = offered(files, inputs.len(), reader, &mut notes)?;
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
@@ -35,13 +35,13 @@ pub(crate) fn shapes(
     Ok(shapes)
 }
 
-/// The names that `files` give their arrays, pictures and sounds.
+/// Returns the names that `files` give their arrays, images and audio.
 pub(crate) fn names(files: &[InputFile], reader: &dyn Reader) -> Result<BTreeSet<String>, Error> {
     let all = offered(files, 1, reader, &mut Vec::new())?;
     Ok(all.into_iter().filter_map(|offer| offer.name).collect())
 }
 
-/// What `files` offer to so many inputs, but for texts of the target's own, which do not say.
+/// Returns what `files` offer to the inputs, without the target's text files, which have no shape.
 fn offered(
     files: &[InputFile],
     inputs: usize,
@@ -59,7 +59,7 @@ fn offered(
     Ok(all)
 }
 
-/// The shape of a sample for `input`.
+/// Returns the shape of a sample for `input`.
 fn shape(given: &Given, input: &OpenInput) -> Result<Option<Vec<usize>>, Error> {
     Ok(match (given, &input.dimensions) {
         (Given::Array(tensor), None) => Some(tensor.shape().to_vec()),
@@ -76,8 +76,8 @@ fn shape(given: &Given, input: &OpenInput) -> Result<Option<Vec<usize>>, Error> 
     })
 }
 
-/// The array's own, with the samples along the first of its axes or along one more in front, or without the batch.
-/// Where known sizes contradict that, that of the other layout.
+/// Returns the array's shape, with the samples along its first axis, along an additional first
+/// axis, or without a batch. If known sizes contradict this, returns the shape in the other layout.
 fn of_array(shape: &[usize], axes: &[Dimension]) -> Option<Vec<usize>> {
     let without = || shape.get(1..).map(<[usize]>::to_vec);
     let with = || Some(std::iter::once(1).chain(shape.iter().copied()).collect());
@@ -97,13 +97,15 @@ fn of_array(shape: &[usize], axes: &[Dimension]) -> Option<Vec<usize>> {
     Some(other.map_or(shape, |other| other.to_vec()))
 }
 
-/// Whether a shape has the sizes that are known, but for the first, which may be that of samples.
+/// Whether a shape agrees with the known sizes, except for the first axis, which may be the number
+/// of samples.
 fn agrees(shape: &[usize], axes: &[Dimension]) -> bool {
     let agrees = |(&size, axis): (&usize, &Dimension)| axis.size.is_none_or(|known| known == size);
     shape.len() == axes.len() && shape.iter().zip(axes).skip(1).all(agrees)
 }
 
-/// Channels at the one end or the other, whichever the known sizes allow; none when they allow both.
+/// Returns the shape with channels first or last, whichever agrees with the known sizes; `None` if
+/// both do.
 fn of_picture((width, height, channels): (usize, usize, usize), axes: &[Dimension]) -> Option<Vec<usize>> {
     let at = |axis: Option<&Dimension>| axis.and_then(|axis| axis.size);
     let is_picture = |channels: Option<usize>| channels.is_some_and(|channels| [1, 3, 4].contains(&channels));
@@ -118,7 +120,7 @@ fn of_picture((width, height, channels): (usize, usize, usize), axes: &[Dimensio
     Some(sizes).filter(|sizes| sizes.len() == axes.len())
 }
 
-/// The open axis of a sound, where there is only one beside the batch.
+/// Returns the shape with the audio length on the only open axis besides the batch.
 fn of_sound(frames: usize, axes: &[Dimension]) -> Option<Vec<usize>> {
     let first = usize::from(axes.len() > 1);
     let mut open = axes.iter().enumerate().skip(first).filter(|(_, axis)| axis.size.is_none());
@@ -128,7 +130,7 @@ fn of_sound(frames: usize, axes: &[Dimension]) -> Option<Vec<usize>> {
     }
     let size = |(axis, dimension): (usize, &Dimension)| match dimension.size {
         _ if axis == place => frames,
-        // Default: the batch, of one sound.
+        // Default: a batch of one audio file.
         size => size.unwrap_or(1),
     };
     Some(axes.iter().enumerate().map(size).collect())

@@ -1,12 +1,14 @@
-//! Inputs that nobody gives: typical ones that are made up ([`typical`]), and [`zeros`]; of the element type that is wanted.
+//! Generated inputs of any element type, for inputs without data: typical values ([`typical`]) and
+//! [`zeros`].
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::as_element;
 
-/// A seeded tensor for an input, the same on every machine; none of more elements than memory holds.
+/// Generates a seeded tensor for an input, identical on every computer. Returns `None` if it does
+/// not fit in memory.
 ///
-/// Integers are positions in tables: the first is in all of them. About half of the truth values are true, as a mask that
-/// hides everything leaves nothing to be seen.
+/// Integers are indices into tables, so they are 0, which is valid in every table. About half of
+/// the booleans are true, because a mask that hides everything would hide all effects.
 pub(crate) fn typical(name: &str, shape: &[usize], element: ElementType, seed: u64) -> Option<Tensor> {
     let tensor = npukit_models::zoo::stand_in(name, shape, seed)?;
     let tensor = match element {
@@ -17,13 +19,13 @@ pub(crate) fn typical(name: &str, shape: &[usize], element: ElementType, seed: u
     Some(as_element(&tensor, element))
 }
 
-/// Zeros of an element type; none of more elements than memory holds.
+/// Returns zeros of an element type, or `None` if they do not fit in memory.
 pub(crate) fn zeros(shape: &[usize], element: ElementType) -> Option<Tensor> {
     let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
     Some(as_element(&Tensor::from_f32(shape.to_vec(), vec![0.0; count]).ok()?, element))
 }
 
-/// 1 where an element is above zero, else 0.
+/// Returns 1 for each positive element, and 0 otherwise.
 fn signs(tensor: &Tensor) -> Option<Tensor> {
     let signs = tensor.as_f32()?.iter().map(|&value| f32::from(u8::from(value > 0.0))).collect();
     Tensor::from_f32(tensor.shape().to_vec(), signs).ok()

@@ -1,24 +1,24 @@
-//! [`Given`]: what files hold that inputs are made of, and which are pictures or sounds ([`media`]).
+//! [`Given`]: data for inputs read from files. The function [`media`] recognizes images and audio.
 
 use npukit_numeric::Tensor;
 use npukit_target::{ReadError, Reader};
 
 use crate::targets::has_extension;
 
-/// What is in a file, or in several that belong together.
+/// Contents of a file, or of several files that belong together.
 #[derive(Debug)]
 pub(super) enum Given {
-    /// An array of samples.
+    /// Array of samples.
     Array(Tensor),
-    /// Samples as a tool of the target writes them, rows of vectors where it has such.
+    /// Samples as written by a tool of the target: rows of vectors, if the target has them.
     Rows(Tensor),
-    /// Pictures, each a sample.
+    /// Images, one sample per file.
     Pictures(Vec<Media>),
-    /// Sounds, each a sample.
+    /// Audio files, one sample per file.
     Sounds(Vec<Media>),
 }
 
-/// A file that is decoded for its input.
+/// File that is decoded for its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Media {
     pub path: String,
@@ -29,7 +29,7 @@ const PICTURES: [&str; 3] = ["png", "jpg", "jpeg"];
 
 const SOUNDS: [&str; 1] = ["wav"];
 
-/// What is decoded for its input.
+/// Kind of media.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Pictures,
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// What files that end like this one are; none for other files.
+/// Returns the kind of media by the file's extension, or `None` for other files.
 pub(super) fn media(path: &str) -> Option<Kind> {
     let path = path.to_ascii_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| has_extension(&path, ending));

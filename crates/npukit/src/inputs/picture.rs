@@ -1,4 +1,4 @@
-//! Pictures as samples: PNG and JPEG files, their pixels 0 to 255.
+//! Images as samples: PNG and JPEG files, with pixel values from 0 to 255.
 
 use std::fmt::Display;
 
@@ -12,17 +12,17 @@ use super::wanted::Wanted;
 use super::{jpeg, png};
 use crate::error::Error;
 
-/// What the pictures of an input are.
+/// Image form that an input takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Form {
     width: usize,
     height: usize,
     channels: usize,
-    /// Whether each channel has its own rows.
+    /// Whether each channel is stored separately (NCHW).
     is_nchw: bool,
 }
 
-/// What of pictures was not as the input has it: how many there are of each.
+/// Number of images that needed each kind of conversion.
 #[derive(Default)]
 struct Found {
     alpha: usize,
@@ -32,8 +32,8 @@ struct Found {
     turned: usize,
 }
 
-/// The pictures one after the other, rows of pixels with their channels where the input has them: shape `[pictures,
-/// height, width, channels]` or `[pictures, channels, height, width]`.
+/// Decodes the images into one tensor in the layout of the input: `[images, height, width,
+/// channels]` or `[images, channels, height, width]`.
 pub(super) fn tensor(pictures: &[Media], wanted: &Wanted, notes: &mut Vec<String>) -> Result<Tensor, Error> {
     let form = Form::of(wanted).ok_or_else(|| no_pictures(pictures, wanted))?;
     let (mut pixels, mut found) = (Vec::new(), Found::default());
@@ -54,7 +54,7 @@ fn to_nchw(tensor: &Tensor) -> Option<Tensor> {
     Transpose { perm: vec![0, 3, 1, 2] }.eval(&[tensor]).ok()?.pop()
 }
 
-/// Width and height of a picture, and how many channels it has without transparency.
+/// Returns the width, height and number of channels without alpha.
 pub(super) fn sizes(picture: &Media) -> Result<(usize, usize, usize), Error> {
     match Format::of(picture)? {
         Format::Png => png::sizes(&picture.bytes).map_err(|error| broken(picture, &error)),
@@ -62,7 +62,7 @@ pub(super) fn sizes(picture: &Media) -> Result<(usize, usize, usize), Error> {
     }
 }
 
-/// The formats of pictures.
+/// Image formats.
 #[derive(Clone, Copy)]
 enum Format {
     Png,
@@ -70,18 +70,18 @@ enum Format {
 }
 
 impl Format {
-    /// The format that the first bytes of a file say.
+    /// Returns the format by the first bytes of a file.
     fn of(picture: &Media) -> Result<Self, Error> {
         match &picture.bytes {
             bytes if bytes.starts_with(png::MAGIC) => Ok(Self::Png),
             bytes if bytes.starts_with(jpeg::MAGIC) => Ok(Self::Jpeg),
-            _ => Err(broken(picture, &"it is neither PNG nor JPEG")),
+            _ => Err(broken(picture, &"it is neither a PNG nor a JPEG file")),
         }
     }
 }
 
 impl Form {
-    /// Those an input takes, where it is known which axis is its channels.
+    /// Returns the form that an input takes, if its channel axis is known.
     fn of(wanted: &Wanted) -> Option<Self> {
         let shape = &wanted.port.shape;
         let &[.., a, b, c] = &shape[..] else { return None };
@@ -94,14 +94,14 @@ impl Form {
         Some(Self { width, height, channels, is_nchw }).filter(|form| [1, 3, 4].contains(&form.channels))
     }
 
-    /// Bytes of a picture, at most so many for a channel.
+    /// Returns the size of an image in bytes, with `each` bytes per value.
     fn bytes(self, each: u64) -> u64 {
         let sizes = [self.width, self.height, self.channels.max(4)];
         sizes.iter().fold(each, |product, &size| product.saturating_mul(size as u64))
     }
 }
 
-/// The pixels of a picture, `[height, width, channels]`.
+/// Decodes the pixels of an image, `[height, width, channels]`.
 fn decode(picture: &Media, form: Form, wanted: &Wanted, found: &mut Found) -> Result<Vec<u8>, Error> {
     let (width, height, _) = sizes(picture)?;
     if (width, height) != (form.width, form.height) {
@@ -116,12 +116,12 @@ fn decode(picture: &Media, form: Form, wanted: &Wanted, found: &mut Found) -> Re
     }
     let pixels = match Format::of(picture)? {
         Format::Jpeg if !jpeg::is_whole(&picture.bytes) => {
-            return Err(broken(picture, &"it is cut off: its end is missing"));
+            return Err(broken(picture, &"it is truncated: its end is missing"));
         }
         Format::Jpeg => jpeg::decode(&picture.bytes).map_err(|error| broken(picture, &error))?,
-        // The widest pixels, and what a decoder keeps for itself.
+        // Memory for the widest pixels, and for the decoder's own buffers.
         Format::Png => {
-            let most = usize::try_from(form.bytes(8).saturating_add(16 << 20)).unwrap_or(usize::MAX); // Default: a smaller machine's most.
+            let most = usize::try_from(form.bytes(8).saturating_add(16 << 20)).unwrap_or(usize::MAX); // Default: the maximum on a 32-bit host.
             png::decode(&picture.bytes, most).map_err(|error| broken(picture, &error))?
         }
     };
@@ -129,7 +129,7 @@ fn decode(picture: &Media, form: Form, wanted: &Wanted, found: &mut Found) -> Re
 }
 
 impl Found {
-    /// The pixels with so many channels.
+    /// Converts the pixels to this number of channels.
     fn pixels(&mut self, picture: Pixels, channels: usize) -> Vec<u8> {
         self.deep += usize::from(picture.is_deep);
         self.alpha += usize::from(picture.has_alpha() && channels != 4);
@@ -139,20 +139,20 @@ impl Found {
         picture.with_channels(channels)
     }
 
-    /// What is to be said.
+    /// Returns the notes on conversions.
     fn notes(&self, all: usize) -> Vec<String> {
         let of = |count: usize| {
-            if count == all { "all pictures".to_owned() } else { format!("{count} of {all} pictures") }
+            if count == all { "all images".to_owned() } else { format!("{count} of {all} images") }
         };
         let said = [
-            (self.alpha, "have transparency, which was left out"),
+            (self.alpha, "have an alpha channel, which was dropped"),
             (
                 self.to_grey,
-                "have colours, which were taken as grey: 0.299 red + 0.587 green + 0.114 blue (BT.601)",
+                "have colors, which were converted to gray: 0.299 red + 0.587 green + 0.114 blue (BT.601)",
             ),
-            (self.to_colour, "are grey, which was taken for each colour"),
-            (self.deep, "have 16 bits a channel, which were rounded to 8"),
-            (self.turned, "say that they are to be turned when shown; their pixels were taken as they lie"),
+            (self.to_colour, "are gray, which was used for each color"),
+            (self.deep, "have 16 bits per channel, which were rounded to 8"),
+            (self.turned, "ask viewers to rotate them (Exif); their pixels were not rotated"),
         ];
         let said = said.into_iter().filter(|(count, _)| *count > 0);
         said.map(|(count, what)| format!("{} {what}", of(count))).collect()
@@ -165,11 +165,11 @@ fn broken(picture: &Media, reason: &dyn Display) -> Error {
 
 fn no_pictures(pictures: &[Media], wanted: &Wanted) -> Error {
     Error::NotForMedia {
-        // Default: there always is one.
+        // Default: there is always at least one image.
         path: pictures.first().map(|picture| picture.path.clone()).unwrap_or_default(),
         input: wanted.port.name.clone(),
         shape: wanted.port.shape.clone(),
-        legal: "a picture is for an input of height, width and 1, 3 or 4 channels; give an array",
+        legal: "an image needs an input with height, width and 1, 3 or 4 channels; give an array instead",
     }
 }
 
@@ -214,11 +214,11 @@ mod tests {
         let rgb = wanted(&[1, 1, 2, 3], 3);
         let (values, said) = pixels(&[png(ColorType::Rgba, 2, 1, &[1, 2, 3, 9, 4, 5, 6, 0])], &rgb).unwrap();
         assert_eq!(values, [1, 2, 3, 4, 5, 6]);
-        assert_eq!(said, "input `x`: all pictures have transparency, which was left out");
+        assert_eq!(said, "input `x`: all images have an alpha channel, which was dropped");
         let grey = png(ColorType::Grayscale, 2, 1, &[7, 8]);
         let (values, said) = pixels(&[grey, png(ColorType::Rgb, 2, 1, &[0; 6])], &rgb).unwrap();
         assert_eq!(values, [7, 7, 7, 8, 8, 8, 0, 0, 0, 0, 0, 0]);
-        assert!(said.contains("1 of 2 pictures are grey"), "{said}");
+        assert!(said.contains("1 of 2 images are gray"), "{said}");
         let white = png(ColorType::Rgb, 2, 1, &[255; 6]);
         let (values, said) = pixels(&[white], &wanted(&[1, 1, 1, 2], 1)).unwrap();
         assert_eq!(values, [255, 255]);
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(pixels(&[primary], &wanted(&[1, 1, 1, 3], 1)).unwrap().0, [76, 150, 29]);
     }
 
-    /// A JPEG of 8 x 8 pixels, all 90.
+    /// JPEG file of 8 x 8 pixels, all of value 90.
     const GREY: &[u8] = &[
         0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10, 0x4a, 0x46, 0x49, 0x46, 0x00, 0x01, 0x01, 0x00, 0x00, 0x01, 0x00,
         0x01, 0x00, 0x00, 0xff, 0xdb, 0x00, 0x43, 0x00, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01,
@@ -260,7 +260,7 @@ mod tests {
         let picture = || png(ColorType::Grayscale, 3, 2, &[0; 6]);
         let refused = |shape: &[usize], channels| pixels(&[picture()], &wanted(shape, channels)).unwrap_err();
         assert!(refused(&[1, 1, 3, 2], 1).contains("3 x 2"), "{}", refused(&[1, 1, 3, 2], 1));
-        assert!(refused(&[1, 16, 2, 3], 1).contains("takes no such file"), "{}", refused(&[1, 16, 2, 3], 1));
+        assert!(refused(&[1, 16, 2, 3], 1).contains("cannot be read from"), "{}", refused(&[1, 16, 2, 3], 1));
         let whole = picture().bytes;
         for end in 0..whole.len() {
             let cut = Media { path: "p.png".to_owned(), bytes: whole[..end].to_vec() };

@@ -1,29 +1,30 @@
-//! [`Pixels`]: a decoded picture.
+//! [`Pixels`]: a decoded image.
 
-/// A decoded picture: rows of pixels one after the other, the channels of a pixel side by side.
+/// Decoded image: rows of pixels one after the other, with interleaved channels.
 #[derive(Debug)]
 pub(super) struct Pixels {
-    /// 1 is grey, 2 grey and alpha, 3 RGB, 4 RGBA.
+    /// Number of channels: 1 is gray, 2 gray and alpha, 3 RGB, 4 RGBA.
     pub channels: usize,
-    /// Whether the file has 16 bits a channel.
+    /// Whether the file has 16 bits per channel.
     pub is_deep: bool,
-    /// Whether the file says that it is to be turned when shown.
+    /// Whether the file asks viewers to rotate or mirror the image.
     pub is_turned: bool,
     pub bytes: Vec<u8>,
 }
 
 impl Pixels {
-    /// Whether pixels have colors, not only a grey.
+    /// Whether pixels have colors, not only gray.
     pub fn has_color(&self) -> bool {
         self.channels > 2
     }
 
-    /// Whether pixels have a transparency.
+    /// Whether pixels have an alpha channel.
     pub fn has_alpha(&self) -> bool {
         self.channels.is_multiple_of(2)
     }
 
-    /// The same pixels with 1, 3 or 4 channels. Colors become grey by BT.601, grey is taken for each color.
+    /// Converts the pixels to 1, 3 or 4 channels. Colors become gray by BT.601; gray is used for
+    /// each color.
     pub fn with_channels(self, channels: usize) -> Vec<u8> {
         if channels == self.channels {
             return self.bytes;
@@ -42,7 +43,7 @@ impl Pixels {
     }
 }
 
-/// Grey by BT.601, as Pillow, OpenCV and TensorFlow have it; with the rounding of the first.
+/// Returns gray by BT.601, as in Pillow, OpenCV and TensorFlow, with Pillow's rounding.
 fn luma([red, green, blue]: [u8; 3]) -> u8 {
     let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471 + (1 << 15);
     (sum >> 16) as u8

@@ -7,10 +7,10 @@ use png::{BitDepth, Decoder, DecodingError, Limits, Reader, Transformations};
 use super::exif;
 use super::pixels::Pixels;
 
-/// How a PNG begins.
+/// First bytes of a PNG file.
 pub(super) const MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Width, height, and channels without transparency.
+/// Returns the width, height and number of channels without alpha.
 pub(super) fn sizes(file: &[u8]) -> Result<(usize, usize, usize), DecodingError> {
     let reader = reader(file, Limits::default())?;
     let (width, height) = reader.info().size();
@@ -18,7 +18,7 @@ pub(super) fn sizes(file: &[u8]) -> Result<(usize, usize, usize), DecodingError>
     Ok((width as usize, height as usize, if color.samples() > 2 { 3 } else { 1 }))
 }
 
-/// The picture, for which a decoder may take so many bytes.
+/// Decodes the image; the decoder may allocate at most `bytes` bytes.
 pub(super) fn decode(file: &[u8], bytes: usize) -> Result<Pixels, DecodingError> {
     let mut reader = reader(file, Limits { bytes })?;
     let size =
@@ -35,13 +35,13 @@ pub(super) fn decode(file: &[u8], bytes: usize) -> Result<Pixels, DecodingError>
     })
 }
 
-/// A sample of 16 bits, the higher byte first, rounded to 8.
+/// Rounds a 16-bit sample, high byte first, to 8 bits.
 fn eight_bits(sample: &[u8]) -> u8 {
     let sample = sample.iter().fold(0, |sample, byte| sample << 8 | u32::from(*byte));
     ((sample + 128) / 257) as u8
 }
 
-/// Palettes and samples of less than 8 bits become bytes.
+/// Returns a reader that expands palettes and samples of less than 8 bits to bytes.
 fn reader(file: &[u8], limits: Limits) -> Result<Reader<Cursor<&[u8]>>, DecodingError> {
     let mut decoder = Decoder::new_with_limits(Cursor::new(file), limits);
     decoder.set_transformations(Transformations::EXPAND);
@@ -55,7 +55,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A file of such pixels.
+    /// Encodes pixels as a PNG file.
     pub fn encoded(color: ColorType, (width, height): (u32, u32), bytes: &[u8]) -> Vec<u8> {
         let mut file = Vec::new();
         let mut encoder = Encoder::new(&mut file, width, height);

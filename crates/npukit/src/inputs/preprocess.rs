@@ -1,28 +1,28 @@
-//! [`Preprocess`]: what is done to the values of inputs before the program takes them.
+//! [`Preprocess`]: changes the values of inputs before the program gets them.
 
 use npukit_numeric::Tensor;
 
 use super::wanted::Wanted;
 use crate::error::Error;
 
-/// Values `x` of inputs that are real numbers become `(x * scale - mean) / std`.
+/// Preprocessing of inputs that are real numbers: `x` becomes `(x * scale - mean) / std`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Preprocess {
-    /// The factor; 1 when not given.
+    /// Factor `scale`; 1 if `None`.
     pub scale: Option<f64>,
-    /// One number, or one for each channel; 0 when empty.
+    /// One number, or one per channel; 0 if empty.
     pub mean: Vec<f64>,
-    /// One number that is not 0, or one for each channel; 1 when empty.
+    /// One nonzero number, or one per channel; 1 if empty.
     pub std: Vec<f64>,
 }
 
 impl Preprocess {
-    /// Whether values stay as they are.
+    /// Whether values stay unchanged.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The options as one types them, each with a space before it.
+    /// Formats the options as on the command line, each after a space.
     pub(crate) fn typed(&self) -> String {
         let list = |numbers: &[f64]| numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
         let scale = Vec::from_iter(self.scale);
@@ -31,28 +31,28 @@ impl Preprocess {
         given.map(|(option, value)| format!(" {option}={value}")).collect()
     }
 
-    /// Refuses numbers that make no values.
+    /// Checks that the numbers are valid.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let numbers = || self.scale.iter().chain(&self.mean).chain(&self.std);
         let reason = match numbers().find(|number| !number.is_finite()) {
             Some(number) => format!("{number} is not a finite number"),
-            None if self.std.contains(&0.0) => "`--std` divides: it cannot be 0".to_owned(),
+            None if self.std.contains(&0.0) => "`--std` is a divisor and cannot be 0".to_owned(),
             None => return Ok(()),
         };
         Err(Error::Preprocess { reason })
     }
 
-    /// The values of `tensor`, whose channels are those of `axis`, for an input of real numbers.
+    /// Preprocesses `tensor`, whose channel axis is `axis`, for an input of real numbers.
     pub(crate) fn apply(
         &self,
         wanted: &Wanted,
         tensor: Tensor,
         axis: Option<usize>,
     ) -> Result<Tensor, Error> {
-        // Default: elements that are not real numbers are refused by who takes them.
+        // Default: elements that are not real numbers are refused by the program.
         let Some(values) = tensor.as_f32().filter(|_| !self.is_nothing()) else { return Ok(tensor) };
         let channels = Channels::of(self, wanted, tensor.shape(), axis)?;
-        // Default: without an option nothing is changed, as documented.
+        // Default: without an option, values are not changed, as documented.
         let scale = self.scale.unwrap_or(1.0);
         let at = |numbers: &[f64], place: usize, without: f64| match numbers {
             [] => without,
@@ -64,19 +64,20 @@ impl Preprocess {
         };
         let values = values.iter().enumerate().map(value).collect();
         let tensor = Tensor::from_f32(tensor.shape().to_vec(), values);
-        tensor.map_err(|_| Error::Preprocess { reason: "the values have no shape".to_owned() })
+        tensor.map_err(|_| Error::Preprocess { reason: "the shape of the values is invalid".to_owned() })
     }
 }
 
-/// Where the channels of a tensor are.
+/// Position of the channels in a tensor.
 struct Channels {
     count: usize,
-    /// Elements from one channel to the next.
+    /// Number of elements between adjacent channels.
     stride: usize,
 }
 
 impl Channels {
-    /// Of a tensor of `shape`; whoever gives a number for each channel must be right about how many there are.
+    /// Finds the channels of a tensor of `shape`. A list of numbers per channel must have one for
+    /// each channel.
     fn of(
         preprocess: &Preprocess,
         wanted: &Wanted,
@@ -91,8 +92,8 @@ impl Channels {
         let name = &wanted.port.name;
         let Some((axis, &count)) = axis.and_then(|axis| Some((axis, shape.get(axis)?))) else {
             let reason = format!(
-                "`{option}` has {} numbers, and which axis of input `{name}` is its channels cannot be told from \
-                 {shape:?}: give one number, or prepared values",
+                "`{option}` has {} numbers, but the channel axis of input `{name}` is unknown for shape \
+                 {shape:?}: give one number, or preprocessed values",
                 numbers.len()
             );
             return Err(Error::Preprocess { reason });
@@ -100,8 +101,8 @@ impl Channels {
         for (option, numbers) in lists {
             if numbers.len() > 1 && numbers.len() != count {
                 let reason = format!(
-                    "`{option}` has {} numbers, and input `{name}` of {shape:?} has {count} on axis {axis}, its \
-                     channels: give one number, or {count}",
+                    "`{option}` has {} numbers, but input `{name}` of {shape:?} has {count} channels on \
+                     axis {axis}: give one number, or {count}",
                     numbers.len()
                 );
                 return Err(Error::Preprocess { reason });
@@ -111,10 +112,10 @@ impl Channels {
         Ok(Self { count, stride })
     }
 
-    /// The channel of the element at `place`.
+    /// Returns the channel of the element at `place`.
     fn of_element(&self, place: usize) -> usize {
-        // A tensor with elements has no axis of none.
-        place.checked_div(self.stride).and_then(|place| place.checked_rem(self.count)).unwrap_or(0) // Default: see above
+        // Axes of a tensor with elements are not empty.
+        place.checked_div(self.stride).and_then(|place| place.checked_rem(self.count)).unwrap_or(0) // Default: unreachable
     }
 }
 
@@ -156,9 +157,12 @@ mod tests {
     fn numbers_that_do_not_fit_are_refused() {
         let three = Preprocess { mean: vec![1.0, 2.0, 3.0], ..Preprocess::default() };
         let unknown = apply(&three, &[1, 2], None).unwrap_err();
-        assert!(unknown.contains("which axis of input `x` is its channels cannot be told"), "{unknown}");
+        assert!(unknown.contains("the channel axis of input `x` is unknown"), "{unknown}");
         let other = apply(&three, &[1, 2], Some(1)).unwrap_err();
-        assert!(other.contains("`--mean` has 3 numbers, and input `x` of [1, 2] has 2 on axis 1"), "{other}");
+        assert!(
+            other.contains("`--mean` has 3 numbers, but input `x` of [1, 2] has 2 channels on axis 1"),
+            "{other}"
+        );
         for (scale, std) in [(f64::NAN, 1.0), (1.0, 0.0), (1.0, f64::INFINITY)] {
             assert!(
                 Preprocess { scale: Some(scale), std: vec![std], ..Preprocess::default() }.check().is_err()

@@ -1,4 +1,4 @@
-//! [`read`]: files of inputs to [`Offer`]s, what they hold and the inputs it is for.
+//! [`read`]: reads input files as [`Offer`]s: data, and the input it is for.
 
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{read_npy, read_npz};
@@ -10,22 +10,23 @@ use super::{InputFile, ReadText};
 use crate::error::Error;
 use crate::targets::has_extension;
 
-/// What a file offers.
+/// Data from a file.
 #[derive(Debug)]
 pub(super) struct Offer {
-    /// The input that it is for; the next without one where there is none.
+    /// Name of the input it is for; `None` for the next input.
     pub name: Option<String>,
     /// Whether the caller gave the name, rather than the file.
     pub is_asked: bool,
     pub given: Given,
 }
 
-/// Standard input.
+/// Path that means standard input.
 const NAMELESS: &str = "-";
-/// Endings of texts that targets read: tables, and images of memories in digits.
+/// Extensions of text files that targets read: tables, and memory images in digits.
 const TEXTS: [&str; 2] = ["csv", "bin"];
 
-/// What is in a file or in a folder of pictures or sounds; what of the folder was left out goes to `notes`.
+/// Reads a file, or a folder of images or audio. Files of the folder that were skipped are reported
+/// in `notes`.
 pub(super) fn read(
     file: &InputFile,
     reader: &dyn Reader,
@@ -55,15 +56,17 @@ pub(super) fn read(
         }
         _ => match (of_folder(path, reader, notes)?, read_text) {
             (Some(given), _) => Ok(vec![offer(given)]),
-            (None, Some(_)) => {
-                unknown(".npy, .npz, .csv, .bin, .png, .jpg or .wav, or are folders of the latter")
+            (None, Some(_)) => unknown(
+                ".npy, .npz, .csv, .bin, .png, .jpg and .wav; a folder of images or audio is legal too",
+            ),
+            (None, None) => {
+                unknown(".npy, .npz, .png, .jpg and .wav; a folder of images or audio is legal too")
             }
-            (None, None) => unknown(".npy, .npz, .png, .jpg or .wav, or are folders of the latter"),
         },
     }
 }
 
-/// What a file is that has no name, by its content.
+/// Recognizes a file without a name by its content.
 fn nameless(InputFile { name, path, .. }: &InputFile, bytes: Vec<u8>) -> Result<Vec<Offer>, Error> {
     let offer = |given| Ok(vec![Offer { name: name.clone(), is_asked: name.is_some(), given }]);
     let media = |bytes| vec![Media { path: path.clone(), bytes }];
@@ -74,12 +77,13 @@ fn nameless(InputFile { name, path, .. }: &InputFile, bytes: Vec<u8>) -> Result<
         [b'R', b'I', b'F', b'F', ..] => offer(Given::Sounds(media(bytes))),
         _ => Err(Error::UnknownInput {
             path: path.clone(),
-            legal: "an array (.npy, .npz), a PNG, a JPEG or a WAV",
+            legal: ".npy, .npz, .png, .jpg or .wav (recognized by content)",
         }),
     }
 }
 
-/// The arrays of an `.npz`: one is for the input that the caller names, several are for those of their names.
+/// Reads the arrays of an `.npz` file: a single one is for the input that the caller names, several
+/// are for the inputs of their names.
 fn members(name: Option<&str>, arrays: Vec<(String, Tensor)>) -> Vec<Offer> {
     let asked = name.filter(|_| arrays.len() == 1);
     let offer = |(array, tensor): (String, Tensor)| Offer {
@@ -90,12 +94,12 @@ fn members(name: Option<&str>, arrays: Vec<(String, Tensor)>) -> Vec<Offer> {
     arrays.into_iter().map(offer).collect()
 }
 
-/// Pictures or sounds that follow each other for the same input, as one.
+/// Joins images or audio files that follow each other for the same input.
 pub(super) fn joined(offers: Vec<Offer>, inputs: usize) -> Vec<Offer> {
     let mut all: Vec<Offer> = Vec::new();
     for offer in offers {
         let last = all.iter_mut().rev().find(|last| last.name == offer.name);
-        // Files without a name are for an input each where there are several.
+        // Unnamed files are for one input each if there are several inputs.
         let last = last.filter(|last| last.name.is_some() || inputs == 1);
         match (last.map(|last| &mut last.given), offer.given) {
             (Some(Given::Pictures(all)), Given::Pictures(more)) => all.extend(more),

@@ -1,6 +1,6 @@
-//! [`Sample`]: what a run takes.
+//! [`Sample`]: inputs of a run.
 
 use npukit_numeric::Tensor;
 
-/// One sample: a tensor for each input, by name, in the order of the ports.
+/// One sample: a tensor for each input, by name, in the order of the inputs.
 pub(crate) type Sample = Vec<(String, Tensor)>;

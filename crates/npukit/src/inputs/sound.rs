@@ -1,4 +1,4 @@
-//! Sounds as samples: WAV files, their values from -1 to 1, their channels averaged.
+//! Audio as samples: WAV files, with values from -1 to 1 and channels averaged.
 
 use std::io::Cursor;
 
@@ -9,10 +9,10 @@ use super::media::Media;
 use super::wanted::Wanted;
 use crate::error::Error;
 
-/// A file that is read from its beginning.
+/// Reader of a WAV file in memory.
 type Wav<'a> = WavReader<Cursor<&'a [u8]>>;
 
-/// The sounds one after the other, each with the axes of a sample.
+/// Decodes the audio files into one tensor, each with the axes of a sample.
 pub(super) fn tensor(sounds: &[Media], wanted: &Wanted, notes: &mut Vec<String>) -> Result<Tensor, Error> {
     let none = || not_for_sounds(sounds, wanted);
     let length = length(&wanted.port.shape).ok_or_else(none)?;
@@ -25,18 +25,18 @@ pub(super) fn tensor(sounds: &[Media], wanted: &Wanted, notes: &mut Vec<String>)
             kinds.push(kind);
         }
     }
-    notes.push(format!("input `{}`: sounds of {}", wanted.port.name, kinds.join(" and of ")));
+    notes.push(format!("input `{}`: audio at {}", wanted.port.name, kinds.join(" and of ")));
     let mut shape = vec![sounds.len()];
     shape.extend(&wanted.port.shape);
     Tensor::from_f32(shape, values).map_err(|_| none())
 }
 
-/// Values of a sound, of each channel.
+/// Returns the number of values per channel.
 pub(super) fn frames(sound: &Media) -> Result<usize, Error> {
     Ok(open(sound)?.duration() as usize)
 }
 
-/// The one axis of a sample that is not of one element.
+/// Returns the size of the only axis of a sample that has more than one element.
 fn length(shape: &[usize]) -> Option<usize> {
     let mut sizes = shape.iter().copied().filter(|&size| size != 1);
     let length = sizes.next()?;
@@ -69,16 +69,19 @@ fn decode(sound: &Media, length: usize, wanted: &Wanted) -> Result<(WavSpec, Vec
     Ok((spec, values.chunks(channels).map(average).collect()))
 }
 
-/// A file with a channel or more.
+/// Opens a file, which must have at least one channel.
 fn open(sound: &Media) -> Result<Wav<'_>, Error> {
     let wav = WavReader::new(Cursor::new(&sound.bytes[..])).map_err(|error| broken(sound, &error))?;
     match wav.spec().channels {
-        0 => Err(Error::Media { path: sound.path.clone(), reason: "it has no channels".to_owned() }),
+        0 => Err(Error::Media {
+            path: sound.path.clone(),
+            reason: "it does not contain any channels".to_owned(),
+        }),
         _ => Ok(wav),
     }
 }
 
-/// What is to be said of a sound.
+/// Describes the sampling rate and channels of an audio file.
 fn kind(spec: WavSpec) -> String {
     let averaged = match spec.channels {
         1 => String::new(),
@@ -93,11 +96,11 @@ fn broken(sound: &Media, error: &hound::Error) -> Error {
 
 fn not_for_sounds(sounds: &[Media], wanted: &Wanted) -> Error {
     Error::NotForMedia {
-        // Default: there always is one.
+        // Default: there is always at least one file.
         path: sounds.first().map(|sound| sound.path.clone()).unwrap_or_default(),
         input: wanted.port.name.clone(),
         shape: wanted.port.shape.clone(),
-        legal: "a sound is for an input with one axis of more than one element; give an array of what is made of it",
+        legal: "an audio file needs an input with only one axis of more than one element; give an array of the preprocessed audio instead",
     }
 }
 
@@ -131,23 +134,23 @@ mod tests {
         let (tensor, said) = read(&[wav(1, &[-32768, 16384, 0]), wav(1, &[0, 0, 8192])], &[1, 1, 3]).unwrap();
         assert_eq!(tensor.shape(), [2, 1, 1, 3]);
         assert_eq!(tensor.as_f32().unwrap(), [-1.0, 0.5, 0.0, 0.0, 0.0, 0.25]);
-        assert_eq!(said, "input `x`: sounds of 16000 Hz");
+        assert_eq!(said, "input `x`: audio at 16000 Hz");
         let (tensor, said) = read(&[wav(2, &[16384, 0, -16384, 16384])], &[2]).unwrap();
         assert_eq!(tensor.as_f32().unwrap(), [0.25, 0.0]);
-        assert_eq!(said, "input `x`: sounds of 16000 Hz, 2 channels averaged");
+        assert_eq!(said, "input `x`: audio at 16000 Hz, 2 channels averaged");
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
         let refused = |shape: &[usize]| read(&[wav(1, &[0; 5])], shape).unwrap_err();
         assert!(refused(&[1, 4]).contains("5 values"), "{}", refused(&[1, 4]));
-        assert!(refused(&[1, 2, 3]).contains("takes no such file"), "{}", refused(&[1, 2, 3]));
+        assert!(refused(&[1, 2, 3]).contains("cannot be read from"), "{}", refused(&[1, 2, 3]));
         let whole = wav(1, &[1; 5]).bytes;
         for end in 0..whole.len() {
             let cut = Media { path: "s.wav".to_owned(), bytes: whole[..end].to_vec() };
             assert!(read(&[cut], &[1, 5]).is_err(), "{end}");
         }
-        // No channels, and no values for any.
+        // A file without channels, so without values.
         let mut none = whole;
         none[22] = 0;
         assert!(read(&[Media { path: "s.wav".to_owned(), bytes: none }], &[1, 5]).is_err());

@@ -1,4 +1,4 @@
-//! [`Wanted`]: an input with what the model says of it beside its shape.
+//! [`Wanted`]: an input, with the model's information about it.
 
 use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, ValueId};
@@ -7,28 +7,28 @@ use npukit_target::Port;
 
 use crate::model::Model;
 
-/// An input that files are read for.
+/// Input that files are read for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wanted {
-    /// Its name and the shape of a sample.
+    /// Name, and shape of a sample.
     pub port: Port,
-    /// Type of its elements; none when there is no model that says it.
+    /// Element type; `None` without a model.
     pub element: Option<ElementType>,
-    /// The axis of its shape that is its channels, as far as that can be told.
+    /// Channel axis, if known.
     pub channels: Option<usize>,
-    /// What it is when nothing is given for it, where the model says that.
+    /// Initial value if none is given, for inputs of a model that has one.
     pub initial: Option<Tensor>,
 }
 
 impl Wanted {
-    /// Whether its elements are real numbers, as those of a program without a model are.
+    /// Whether the elements are real numbers; true without a model.
     pub fn is_real(&self) -> bool {
         self.element.is_none_or(ElementType::is_float)
     }
 }
 
-/// The inputs of a program that is made from `model`, or of which only the ports are known; types are those of the model,
-/// else of the ports.
+/// Returns the inputs of a program compiled from `model`, or of a program for which only the ports
+/// are known. Types come from the model, otherwise from the ports.
 pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted> {
     let wanted = |port: Port| {
         let graph = model.map(|model| (&model.graph, &model.simplified));
@@ -48,19 +48,21 @@ pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted>
     ports.into_iter().map(wanted).collect()
 }
 
-/// The inputs of a model.
+/// Returns the inputs of a model.
 pub(crate) fn of_model(model: &Model) -> Vec<Wanted> {
     of_program(crate::model::ports(&model.graph), Some(model))
 }
 
-/// Values that are followed to an operator that tells channels; networks begin with theirs.
+/// Maximum number of values to follow to an operator that determines channels, which is usually
+/// among the first.
 const FOLLOWED: usize = 64;
 
-/// The axis that the first convolution or pooling takes for channels, which is the last of its operand's.
+/// Returns the channel axis according to the first convolution or pooling, whose channels are the
+/// last axis.
 fn channels_by_use(graph: &Graph, port: &Port) -> Option<usize> {
     let input = graph.inputs.iter().copied().find(|&id| graph.value(id).name == port.name)?;
     let consumers = graph.consumers();
-    // Values with the axis of the input that each of their axes is.
+    // Values, with the input's axis for each of their axes.
     let mut values = vec![(input, (0..port.shape.len()).collect::<Vec<usize>>())];
     let mut next = 0;
     while next < values.len().min(FOLLOWED) {
@@ -80,7 +82,8 @@ fn channels_by_use(graph: &Graph, port: &Port) -> Option<usize> {
     None
 }
 
-/// The result of an operator that keeps axes apart, with the axes it has.
+/// Returns the result of an operator that keeps axes separate, with the input's axis for each of
+/// its axes.
 fn followed(graph: &Graph, op: &Op, outputs: &[ValueId], axes: &[usize]) -> Option<(ValueId, Vec<usize>)> {
     let output = *outputs.first()?;
     if graph.value(output).info.shape.len() != axes.len() {
@@ -98,10 +101,11 @@ fn followed(graph: &Graph, op: &Op, outputs: &[ValueId], axes: &[usize]) -> Opti
     }
 }
 
-/// Sizes of an axis that is the channels of a picture.
+/// Possible numbers of channels of an image.
 const PICTURE: [usize; 3] = [1, 3, 4];
 
-/// The axis that is the channels by the sizes of the last three axes: the one that has few, or not that of a square.
+/// Returns the channel axis by the sizes of the last three axes: the one that is small, or that
+/// differs from two equal ones.
 pub(crate) fn channels_by_sizes(shape: &[usize]) -> Option<usize> {
     let rank = shape.len();
     let &[.., first, middle, last] = shape else { return None };
@@ -135,7 +139,7 @@ mod tests {
         assert_eq!((&input.port.shape[..], input.channels), (&[1, 2, 2, 2][..], Some(1)));
         assert_eq!(input.element, Some(ElementType::F32));
         assert_eq!(channels_by_sizes(&input.port.shape), None);
-        // A program of nobody knows what.
+        // A program without a model.
         let [unknown] = &of_program(vec![input.port.clone()], None)[..] else { panic!("one input") };
         assert_eq!((unknown.channels, unknown.element), (None, None));
     }

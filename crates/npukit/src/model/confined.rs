@@ -1,22 +1,23 @@
-//! [`Confined`]: the files of an artifact, which lie in the folder of its manifest: none is read through a link that leaves it.
+//! [`Confined`]: restricts an artifact to the folder of its manifest. Links that leave the folder
+//! are refused.
 
 use std::ops::Range;
 
 use npukit_target::{Part, ReadError, Reader, folder};
 
-/// Gives the files of the artifact whose manifest is at `manifest`.
+/// Reader for the files of the artifact whose manifest is at `manifest`.
 pub(crate) struct Confined<'a> {
-    /// All files.
+    /// Reader of all files.
     pub reader: &'a dyn Reader,
-    /// Where its manifest is.
+    /// Path of the manifest.
     pub manifest: &'a str,
 }
 
 impl Confined<'_> {
-    /// Refuses a file below the folder that leads out of it. What else is wrong with it, who reads it is told.
+    /// Refuses a file in the folder that leads out of it. Other errors are left to the actual read.
     fn check(&self, path: &str) -> Result<(), ReadError> {
         let Some(name) = path.strip_prefix(folder(self.manifest)) else { return Ok(()) };
-        // Who names the manifest says where it is.
+        // The caller chose the location of the manifest, so it is not checked.
         if path == self.manifest || name.is_empty() {
             return Ok(());
         }
@@ -52,7 +53,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// Files whose names begin with `link` lead elsewhere.
+    /// Reader for which paths that begin with `link` lead elsewhere.
     struct Linked;
 
     impl Reader for Linked {

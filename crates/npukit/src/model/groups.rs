@@ -1,8 +1,8 @@
-//! Problems by what is wrong: [`groups`], with consequences folded under their cause.
+//! Problems grouped by cause: [`groups`], with consequences below their cause.
 //!
-//! A node is refused for want of an operand when the node that makes the operand is refused. Which of two refusals is
-//! the other's consequence only the target knows, so it is asked again: with results of refused nodes given as inputs of
-//! the graph, consequences are gone ([`causes`]).
+//! A node may be refused only because the node that computes its operand is refused. Only the
+//! target knows whether a refusal is such a consequence, so it is asked again with the results of
+//! refused nodes as inputs of the graph. Consequences are gone then ([`causes`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,27 +11,27 @@ use npukit_numeric::ElementType;
 use npukit_target::Problem;
 use serde::Serialize;
 
-/// One thing that is wrong, and with which nodes.
+/// Problem, and the nodes that have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Group {
     /// Operator of the nodes.
     pub op: String,
-    /// Why they cannot be lowered.
+    /// Reason why the nodes cannot be lowered.
     pub reason: String,
-    /// What to change.
+    /// Advice on what to change.
     pub hint: String,
-    /// How many nodes there are.
+    /// Number of nodes with this problem.
     pub count: usize,
-    /// Their names.
+    /// Names of the nodes.
     pub nodes: Vec<String>,
-    /// Names of further nodes that are refused because these are, and for no reason of their own.
+    /// Names of further nodes that are refused only because of these nodes.
     pub consequences: Vec<String>,
 }
 
-/// The problems by operator, reason and hint, in their order. Those at places of `causes` are consequences of the
-/// problems at the places given there.
+/// Groups the problems by operator, reason and hint, in order. Keys of `causes` are places of
+/// consequences; values are places of their causes.
 pub(crate) fn groups(problems: &[Problem], causes: &BTreeMap<usize, usize>) -> Vec<Group> {
     let mut places = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
@@ -56,13 +56,13 @@ pub(crate) fn groups(problems: &[Problem], causes: &BTreeMap<usize, usize>) -> V
     groups
 }
 
-/// For each place of a problem that is a consequence, the place of its cause. `check` finds the problems of a graph, as
-/// it found `problems` of this one.
+/// Returns the place of the cause for each place of a problem that is a consequence. `check` finds
+/// the problems of a graph, as it found `problems` of this one.
 ///
-/// What comes after no other problem is a cause. With the results of all causes given, whatever comes after
-/// those alone is asked for again: it is a cause as well, or has gone with them. What is said of a cause is
-/// not asked for again elsewhere. Nodes after those asked for stay, since a target may take at a model's ends
-/// what it refuses between them.
+/// A problem that comes after no other problem is a cause. With the results of all causes given as
+/// inputs, the problems after them are checked again: they are causes too, or are gone. Problems
+/// with the same words as a known cause are not checked again. Nodes after the checked ones stay in
+/// the graph, because a target may accept at the end of a model what it refuses in between.
 pub(crate) fn causes(
     graph: &Graph,
     problems: &[Problem],
@@ -88,7 +88,7 @@ pub(crate) fn causes(
     search.causes
 }
 
-/// How often a target is asked at most; what is not settled then counts as a cause.
+/// Maximum number of checks; problems that are undecided then are treated as causes.
 const MAX_ROUNDS: usize = 64;
 
 /// Node and operator.
@@ -98,7 +98,7 @@ fn key(problem: &Problem) -> Key<'_> {
     (&problem.node, &problem.op)
 }
 
-/// What is known of the problems of a graph.
+/// State of the search for causes in a graph.
 struct Search<'a> {
     graph: &'a Graph,
     problems: &'a [Problem],
@@ -108,20 +108,20 @@ struct Search<'a> {
     of_input: BTreeMap<ValueId, usize>,
     /// Names of nodes and values.
     names: BTreeSet<&'a str>,
-    /// Places of causes.
+    /// Places of known causes.
     settled: BTreeSet<usize>,
-    /// What is said of causes: operator, reason and hint.
+    /// Operator, reason and hint of known causes.
     said: BTreeSet<(&'a str, &'a str, &'a str)>,
-    /// Places of consequences, with those of their causes.
+    /// Places of consequences, with the places of their causes.
     causes: BTreeMap<usize, usize>,
 }
 
-/// What stands before a value.
+/// Problems before a value.
 #[derive(Clone, Copy, Default)]
 struct Before {
-    /// The nearest cause.
+    /// Place of the nearest cause.
     cause: Option<usize>,
-    /// Whether there is a problem of which nothing is known yet.
+    /// Whether there is a problem that is still undecided.
     is_open: bool,
 }
 
@@ -148,7 +148,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Settles what needs no question; gives the places that do, with the cause before each.
+    /// Decides the problems that need no check; returns the places that do, with the cause before
+    /// each.
     fn advance(&mut self) -> Vec<(usize, usize)> {
         let (graph, mut asked) = (self.graph, Vec::new());
         let mut before: BTreeMap<ValueId, Before> = BTreeMap::new();
@@ -170,7 +171,7 @@ impl<'a> Search<'a> {
         asked
     }
 
-    /// What stands before the results of a node, by what stands before its operands.
+    /// Returns the problems before the results of a node, from the problems before its operands.
     fn after(&mut self, index: usize, operands: Before, asked: &mut Vec<(usize, usize)>) -> Before {
         let own = self.of_node.get(&index).copied().filter(|place| !self.causes.contains_key(place));
         let Some(place) = own else { return operands };
@@ -188,19 +189,20 @@ impl<'a> Search<'a> {
         (op, reason, hint)
     }
 
-    /// Notes a cause.
+    /// Records a cause.
     fn settle(&mut self, place: usize) {
         self.settled.insert(place);
         self.said.insert(self.words(place));
     }
 
-    /// Whether a problem is one of a node, an input or an output, or was there from the first: a graph that is
-    /// refused as a whole says nothing of its nodes.
+    /// Whether a problem belongs to a node, an input or an output, or was there from the start. A
+    /// graph that is refused as a whole says nothing about its nodes.
     fn is_known(&self, problem: &Problem) -> bool {
         self.names.contains(&*problem.node) || self.problems.iter().any(|known| key(known) == key(problem))
     }
 
-    /// The graph without the nodes that are causes; what they make are inputs of floats, as refused inputs become.
+    /// Returns the graph without the nodes that are causes; their results become float inputs, like
+    /// refused inputs.
     fn given(&self) -> Graph {
         let mut given = self.graph.clone();
         let is_cut =
@@ -210,7 +212,7 @@ impl<'a> Search<'a> {
         for &id in made.iter().chain(self.of_input.keys()) {
             given.values[id.0 as usize].info.element = ElementType::F32;
         }
-        // As outputs, too, so that no host lays them out as their readers want them.
+        // They are also outputs, so that no host lays them out for their readers.
         let further: Vec<ValueId> = made.iter().copied().filter(|id| !given.outputs.contains(id)).collect();
         given.outputs.extend(further);
         given.inputs.extend(made);
@@ -228,7 +230,7 @@ mod tests {
 
     use super::*;
 
-    /// A chain of nodes called by their places: `true` is a Sin, `false` a Relu.
+    /// Chain of nodes named by their position: `true` is a Sin, `false` a Relu.
     fn chain(sins: &[bool]) -> Graph {
         let mut graph = Graph::default();
         let mut last = graph.add_input("x", ValueInfo { shape: vec![2], element: ElementType::F32 });
@@ -240,14 +242,16 @@ mod tests {
         graph
     }
 
-    /// A machine that has no Sin, and refuses what comes of something refused.
+    /// Target that does not support Sin, and refuses nodes after a refused node.
     fn check(graph: &Graph) -> Vec<Problem> {
         let mut refused: BTreeSet<ValueId> = BTreeSet::new();
         let mut problems = Vec::new();
         for node in &graph.nodes {
             let reason = match &node.op {
                 npukit_graph::Op::Unary(_) => "no Sin",
-                _ if node.inputs.iter().any(|id| refused.contains(id)) => "nobody knows where its operand is",
+                _ if node.inputs.iter().any(|id| refused.contains(id)) => {
+                    "the location of its operand is unknown"
+                }
                 _ => continue,
             };
             refused.extend(&node.outputs);
@@ -278,7 +282,7 @@ mod tests {
         assert!(causes(&graph, &problems, |_| None).is_empty());
     }
 
-    /// A machine whose host computes what stands at the model's end.
+    /// Target whose host computes the last nodes of a model.
     fn but_the_last(graph: &Graph) -> Vec<Problem> {
         let mut problems = check(graph);
         let is_last = |problem: &Problem| {
@@ -291,13 +295,13 @@ mod tests {
 
     #[test]
     fn what_the_host_takes_at_the_end_is_refused_before_for_its_own_sake() {
-        // The first and the second Sin are refused, and the second not because of the first.
+        // The first and the second Sin are refused, the second one not because of the first.
         let graph = chain(&[true, true, false, true]);
         let problems: Vec<Problem> =
             but_the_last(&graph).into_iter().filter(|problem| problem.reason == "no Sin").collect();
         let kinds = |problems: &[Problem]| {
             let mut problems = problems.to_vec();
-            // As targets say what they cannot do node by node.
+            // Like targets that give a different reason for each node.
             problems.iter_mut().for_each(|problem| problem.reason += &problem.node);
             problems
         };
@@ -309,7 +313,7 @@ mod tests {
 
     #[test]
     fn what_the_host_takes_at_the_beginning_is_refused_behind_for_its_own_sake() {
-        // A machine whose host computes what alone reads an input.
+        // Target whose host computes nodes that read only an input.
         let but_the_first = |graph: &Graph| -> Vec<Problem> {
             let is_hosts = |id: &ValueId| graph.inputs.contains(id) && !graph.is_output(*id);
             let hosts = graph.nodes.iter().filter(|node| node.inputs.iter().all(is_hosts));
@@ -334,6 +338,6 @@ mod tests {
             Some(check(graph))
         };
         assert!(causes(&graph, &problems, counted).is_empty());
-        assert_eq!(asked.get(), 0, "all say what the first says");
+        assert_eq!(asked.get(), 0, "all have the reason of the first");
     }
 }

@@ -1,4 +1,4 @@
-//! [`Hashed`]: a reader that takes down the hashes of the files of a model or of an artifact.
+//! [`Hashed`]: a reader that records the hashes of the files of a model or artifact.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,42 +7,42 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use npukit_target::{Part, ReadError, Reader, folder, sha256, sha256_of_file};
 use npukit_verify::Files;
 
-/// Gives files, and takes down the SHA-256 of those that belong to one.
+/// Reader that records the SHA-256 of the files that belong to one root file.
 pub(crate) struct Hashed<'a> {
     reader: &'a dyn Reader,
-    /// The file that names the others.
+    /// Path of the root file, which names the others.
     root: &'a str,
-    /// Whether every file that is read belongs to it, or only those that it names.
+    /// Whether every file that is read belongs to the root, or only the files that it names.
     is_alone: bool,
     seen: Mutex<BTreeMap<String, Seen>>,
 }
 
-/// A file that belongs to another.
+/// File that belongs to the root.
 struct Seen {
-    /// From the folder of that.
+    /// Path relative to the root's folder.
     name: String,
-    /// None of one that was read in parts.
+    /// Hash as 64 hexadecimal digits; `None` for a file that was read in parts.
     sha256: Option<String>,
 }
 
 impl<'a> Hashed<'a> {
-    /// Takes down the model at `path` and what it names; other files are given, too.
+    /// Records the model at `path` and the files that it names; other files can be read, too.
     pub fn of_model(reader: &'a dyn Reader, path: &'a str) -> Self {
         Self { reader, root: path, is_alone: false, seen: Mutex::default() }
     }
 
-    /// Takes down everything that is read, for the artifact whose manifest is at `path`.
+    /// Records everything that is read, for the artifact whose manifest is at `path`.
     pub fn of_artifact(reader: &'a dyn Reader, path: &'a str) -> Self {
         Self { is_alone: true, ..Self::of_model(reader, path) }
     }
 
-    /// The files that were read, with the hashes of the bytes that were given.
+    /// Returns the recorded files, with the hashes of the bytes that were read.
     ///
-    /// Of a file that was read in parts it is that of the whole file as it is now.
+    /// For a file that was read in parts, the hash covers the whole file as it is now.
     ///
     /// # Errors
     ///
-    /// What stands against reading these once more.
+    /// Fails if a file that was read in parts cannot be read again.
     pub fn files(&self) -> Result<Files, ReadError> {
         let seen = self.seen();
         let entry = |(path, file): (&String, &Seen)| {
@@ -57,13 +57,13 @@ impl<'a> Hashed<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The name of the file at `path` from the folder of the root.
+    /// Returns the name of the file at `path` relative to the root's folder.
     fn name_of(&self, path: &str) -> String {
-        let name = path.strip_prefix(folder(self.root)).unwrap_or(path); // Default: it lies elsewhere.
+        let name = path.strip_prefix(folder(self.root)).unwrap_or(path); // Default: it is elsewhere.
         name.replace('\\', "/")
     }
 
-    /// Takes down that the file at `path` is read; whole, with its hash.
+    /// Records that the file at `path` was read; with its hash if it was read as a whole.
     fn note(&self, path: &str, hash: Option<impl FnOnce() -> String>) {
         let mut seen = self.seen();
         if !seen.contains_key(path) && (self.is_alone || path == self.root) {
@@ -92,7 +92,7 @@ impl Reader for Hashed<'_> {
 
     fn beside(&self, path: &str, location: &str) -> Result<String, ReadError> {
         let found = self.reader.beside(path, location)?;
-        // What an artifact reads is taken down when it is read.
+        // Files of an artifact are recorded when they are read.
         if path == self.root && !self.is_alone {
             let name = location.replace('\\', "/");
             self.seen().entry(found.clone()).or_insert(Seen { name, sha256: None });

@@ -25,36 +25,36 @@ use crate::report::check::Report;
 use crate::report::rescale::{Remaining, Report as RescaleReport};
 use crate::run::batch::machine;
 
-/// What a program was made from.
+/// Model, instance and options from which a program is compiled.
 pub(crate) struct Origin {
     pub instance: Arc<dyn Instance>,
-    /// Its `simplified` graph is the one compiled, rescaled where that was chosen.
+    /// Model; its `simplified` graph is compiled, after rescaling if that was chosen.
     pub model: Model,
     pub options: CompileOptions,
-    /// Of the compiled graph's values.
+    /// Exponents of the compiled graph's values.
     pub exponents: Exponents,
-    /// What came of the calibration, if there was one.
+    /// Result of the calibration, if there was one.
     pub rescaling: Option<RescaleReport>,
-    /// What came of the quantisation, for a target that asks for one.
+    /// Result of the quantization, for a target that needs one.
     pub quantisation: Option<quantise::Report>,
-    /// Whether its values have scales that the model itself states.
+    /// Whether the scales come from ranges in the model.
     pub is_scaled_as_stated: bool,
-    /// Whether nodes that the instance refuses may be left to the host, between segments.
+    /// Whether nodes that the instance refuses may run on the host, between segments.
     may_cut: bool,
 }
 
-/// A model whose numbers are chosen, as far as no program is needed for that.
+/// Model after quantization, as far as that needs no program.
 pub(crate) struct Quantized(pub Origin);
 
-/// A program, and what it was made from.
+/// Program, and the model it was compiled from.
 pub(crate) struct CompiledModel {
     pub origin: Origin,
     pub program: Box<dyn Compiled>,
 }
 
 impl Origin {
-    /// The model for its instance: as it is, or between real numbers where it passes through integers and the
-    /// instance chooses those.
+    /// Prepares a model for its instance. If the model converts to integers and the instance
+    /// chooses its own integers, those conversions are removed.
     pub(crate) fn new(
         instance: Box<dyn Instance>,
         mut model: Model,
@@ -78,14 +78,14 @@ impl Origin {
         })
     }
 
-    /// What there is to say of the model and of the instance, and of how numbers were chosen.
+    /// Returns notes and warnings on the model, the instance and the choice of number formats.
     pub(crate) fn remarks(&self) -> Remarks {
         let mut remarks = self.model.remarks.clone().with_instance(&*self.instance);
         remarks.warnings.extend(self.number_warnings());
         remarks
     }
 
-    /// What the calibration and the quantisation warn of.
+    /// Returns the warnings of calibration and quantization.
     pub(crate) fn number_warnings(&self) -> Vec<String> {
         let left = self.rescaling.iter().flat_map(|report| report.remaining.iter().map(Remaining::warning));
         left.chain(self.quantisation.iter().flat_map(|report| report.warnings.iter().cloned())).collect()
@@ -97,7 +97,7 @@ impl Origin {
         self.rescaling.is_some() || quantised
     }
 
-    /// The program; of a model that the instance does not take whole, in segments.
+    /// Compiles the program; in segments, if the instance does not support the whole model.
     pub(crate) fn compile(&mut self) -> Result<Box<dyn Compiled>, Error> {
         self.whole_or_cut(|origin| {
             let _phase = Phase::begin("compile");
@@ -105,7 +105,7 @@ impl Origin {
         })
     }
 
-    /// What the program would come to.
+    /// Estimates the size of the program.
     pub(crate) fn survey(&mut self) -> Result<Survey, Error> {
         self.whole_or_cut(|origin| {
             let _phase = Phase::begin("survey nodes");
@@ -113,12 +113,12 @@ impl Origin {
         })
     }
 
-    /// What the compiler has after `stage`, as text.
+    /// Returns the compiler's result after `stage`, as text.
     pub(crate) fn emit(&mut self, stage: &str) -> Result<String, Error> {
         self.whole_or_cut(|origin| origin.instance.emit(&origin.model.simplified, &origin.options, stage))
     }
 
-    /// What `lower` makes of the model, in segments when it is refused as a whole.
+    /// Lowers the model with `lower`; in segments, if it is refused as a whole.
     fn whole_or_cut<T>(&mut self, lower: impl Fn(&Self) -> Result<T, TargetError>) -> Result<T, Error> {
         let lowered = match lower(self) {
             Err(TargetError::Refused(problems)) => {
@@ -130,7 +130,8 @@ impl Origin {
         lowered.map_err(|error| self.explained(error))
     }
 
-    /// Refuses a model with nodes that the instance does not take, unless it takes others: then it is cut into segments.
+    /// Refuses a model with unsupported nodes, unless other nodes are supported: then it is cut
+    /// into segments.
     pub(crate) fn admit(&mut self) -> Result<(), Error> {
         let _phase = Phase::begin("check nodes");
         match self.instance.check(&self.model.simplified, &self.options)? {
@@ -139,11 +140,12 @@ impl Origin {
         }
     }
 
-    /// Makes the instance one that compiles what it takes of the model, and leaves the rest to the host.
+    /// Replaces the instance by one that compiles the supported nodes and leaves the rest to the
+    /// host.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] when there is nothing to be left to the machine, or it is not to be done.
+    /// Returns [`Error::Refused`] if nothing is left for the machine, or if segments are disabled.
     fn segment(&mut self, problems: Vec<Problem>) -> Result<(), Error> {
         let graph = &self.model.simplified;
         let plan = if self.may_cut {
@@ -156,8 +158,8 @@ impl Origin {
         Ok(())
     }
 
-    /// Leaves to the host what ends the model with results that the number format does not hold on these samples: as
-    /// outputs are what they are, no scale helps there. Says whether there is such an end.
+    /// Moves the last nodes to the host if their results exceed the number format on these samples.
+    /// Outputs cannot be scaled, so no exponent helps there. Returns whether there were such nodes.
     pub(crate) fn leave_unfit_ends(&mut self, samples: &[Sample]) -> Result<bool, Error> {
         let format = self.instance.info().number_format.filter(|format| format.step().is_some());
         let Some(largest) = format.map(|format| format.largest()).filter(|_| self.may_cut) else {
@@ -167,8 +169,8 @@ impl Origin {
         let ranges = quantise::observe(graph, samples, || Ranges::new(graph))?;
         let problem = |id| {
             let node = graph.node(id);
-            let reason = format!("its results are beyond {largest}, the largest number of the machine");
-            Problem::new(&node.name, node.op.name(), reason, "divide the model's outputs by a number")
+            let reason = format!("its results exceed {largest}, the largest number of the machine");
+            Problem::new(&node.name, node.op.name(), reason, "divide the model's outputs by a constant")
         };
         let problems: Vec<Problem> = unfit_ends(graph, &ranges, largest).into_iter().map(problem).collect();
         if problems.is_empty() {
@@ -180,8 +182,8 @@ impl Origin {
         Ok(true)
     }
 
-    /// The samples to scale by: those that the caller gives, and others where their values in float are beyond the
-    /// number format. The model's notes name the others.
+    /// Returns the samples for choosing scales: the caller's samples, or generated ones if their
+    /// values in float exceed the number format. A note reports generated ones.
     pub(crate) fn samples_to_scale(&mut self, typical: Typical) -> Result<Option<Vec<Sample>>, Error> {
         let Typical { samples, from, assumed } = typical;
         if from == quantise::SampleOrigin::Given && !samples.is_empty() {
@@ -199,13 +201,13 @@ impl Origin {
         match made_up {
             None => self.note_own(samples.len()),
             Some(ranges) => self.note(format!(
-                "scales were chosen by made-up inputs ({ranges}); --calibrate takes typical inputs"
+                "scales were chosen from generated inputs ({ranges}); give typical inputs with --calibrate"
             )),
         }
         Ok(Some(samples))
     }
 
-    /// Whether a value in float is larger on these samples than the machine's fixed-point numbers.
+    /// Whether a value in float exceeds the machine's fixed-point range on these samples.
     fn exceeds_format(&self, samples: &[Sample]) -> Result<bool, Error> {
         let format = self.instance.info().number_format.filter(|format| format.step().is_some());
         let Some(largest) = format.map(|format| format.largest()) else { return Ok(false) };
@@ -215,18 +217,18 @@ impl Origin {
         Ok(ids.into_iter().any(|id| f64::from(ranges.of(id)) > largest))
     }
 
-    /// The exponent with which an input is stored.
+    /// Returns the exponent with which an input is stored.
     pub(crate) fn input_exponent(&self, name: &str) -> i32 {
         rescale::exponent(&self.options.scales, name)
     }
 
-    /// Whether the model states the ranges of its values, and they can be the scales.
+    /// Whether the model contains ranges of its values that can serve as scales.
     pub(crate) fn states_ranges(&self) -> bool {
         let may_scale = self.instance.info().scaling.ports && self.exponents.is_empty();
         may_scale && Ranges::stated(&self.model.simplified).is_some()
     }
 
-    /// Gives the values of the model the scales that its ranges ask for, where that is legal.
+    /// Gives values of the model the scales from its ranges, if that is legal.
     pub(crate) fn scale_as_stated(&mut self) -> Result<(), Error> {
         let found = rescale::as_stated(&*self.instance, &self.model, &self.options)?;
         let Some(Rescaled { graph, exponents, scales }) = found else { return Ok(()) };
@@ -239,8 +241,8 @@ impl Origin {
         self.exponents = exponents.into_iter().collect();
         self.is_scaled_as_stated = true;
         let note = format!(
-            "the ranges that the model states are used: {} stored divided by powers of two (`--rescale never` for values as \
-             they are)",
+            "scales were chosen from the ranges in the model: {} stored divided by powers of two (`--rescale never` stores \
+             values unscaled)",
             match self.exponents.len() {
                 1 => "1 tensor is".to_owned(),
                 count => format!("{count} tensors are"),
@@ -255,7 +257,7 @@ impl Origin {
         self.may_cut = false;
     }
 
-    /// The graph that the instance lowers.
+    /// Returns the graph that the instance lowers.
     pub(crate) fn prepared(&self) -> Result<Graph, Error> {
         let graph = &self.model.simplified;
         if self.options.prepared {
@@ -265,7 +267,7 @@ impl Origin {
         lowered.map_err(|error| self.explained(error))
     }
 
-    /// The weights that the machine does not have as the model does.
+    /// Returns the weights whose values on the machine differ from the model.
     pub(crate) fn altered_weights(&self) -> Result<Vec<Weight>, Error> {
         let _phase = Phase::begin("compare weights");
         let (model, lowered) = (&self.model.graph, self.prepared()?);
@@ -274,8 +276,8 @@ impl Origin {
         Ok(altered)
     }
 
-    /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.
-    /// Without a method it is the one that is nearest to float on the samples.
+    /// Makes the tensors of the compiled graph integers, if the instance needs that. Without a
+    /// method, chooses the one that is closest to float on the samples.
     pub(crate) fn quantise(&mut self, method: Option<Method>, typical: &Typical) -> Result<(), Error> {
         let Some(scheme) = self.instance.info().quantisation.clone() else { return Ok(()) };
         self.model.simplified = self.prepared()?;
@@ -301,8 +303,8 @@ impl Origin {
         Ok(())
     }
 
-    /// The nodes of the prepared graph that the host computes in floats, between segments. (A driver's own steps are on
-    /// integers, whose scales must agree.)
+    /// Returns the nodes of the prepared graph that the host computes in float, between segments.
+    /// (A driver's own steps work on integers, whose scales must agree.)
     fn host_nodes(&self) -> Result<BTreeSet<NodeId>, Error> {
         let graph = &self.model.simplified;
         let steps = self.instance.nodes_of_host(graph)?;
@@ -310,15 +312,16 @@ impl Origin {
         for (id, node) in (0..).map(NodeId).zip(&graph.nodes).filter(|(_, node)| steps.contains(&node.name)) {
             named.entry(node.name.as_str()).or_default().push(id);
         }
-        // Of several nodes by one name it is not known which one is meant.
+        // A name shared by several nodes is ambiguous.
         Ok(named.into_values().filter(|ids| ids.len() == 1).flatten().collect())
     }
 
-    /// Notes that the run's own inputs chose the scales.
+    /// Notes that the run's own inputs determined the scales.
     fn note_own(&mut self, samples: usize) {
         let samples = counted(samples as u64, "sample");
-        let note =
-            format!("scales were chosen by the first {samples} of --input; --calibrate takes typical inputs");
+        let note = format!(
+            "scales were chosen from the first {samples} of --input; give typical inputs with --calibrate"
+        );
         self.note(note);
     }
 
@@ -326,19 +329,21 @@ impl Origin {
         self.model.remarks = std::mem::take(&mut self.model.remarks).with_notes(vec![note]);
     }
 
-    /// The range that values are taken to have, where nothing shows theirs: that of the machine's fixed-point numbers.
+    /// Describes the assumed range of values without samples: the range of the machine's
+    /// fixed-point numbers.
     pub(crate) fn assumed_range(&self) -> Option<String> {
         let format = self.instance.info().number_format.filter(|format| format.step().is_some())?;
         let is_known = self.rescaling.is_some() || self.quantisation.is_some() || !self.exponents.is_empty();
         let note = || {
             format!(
-                "values are taken to fit {format}: give typical inputs with --calibrate, or their range with --range"
+                "values are assumed to fit {format}: give typical inputs with --calibrate, or their range with --range"
             )
         };
         (!is_known).then(note)
     }
 
-    /// A target's error, with consequences under their cause where it refuses nodes.
+    /// Wraps an error of the target; refused nodes are grouped, with consequences below their
+    /// cause.
     pub(crate) fn explained(&self, error: TargetError) -> Error {
         let TargetError::Refused(mut problems) = error else { return error.into() };
         problems.iter_mut().filter(|problem| problem.op == "Loop").for_each(name_loop);
@@ -351,7 +356,8 @@ impl Origin {
     }
 }
 
-/// The outputs of a program by sample, in the order of the graph's; none where the program does not give them all.
+/// Returns the outputs of a program by sample, in the order of the graph's outputs; `None` if the
+/// program lacks one.
 fn outputs_by_sample(
     graph: &Graph,
     compiled: &dyn Compiled,
@@ -369,8 +375,8 @@ fn outputs_by_sample(
     Ok((0..samples.len()).map(of_sample).collect())
 }
 
-/// Takes a model between real numbers where it passes through integers, for an instance that has others, or none: that is
-/// said.
+/// Removes conversions through integers from a model, for an instance with its own integers or
+/// without integers. A note reports it.
 fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
     let passages = |model: &Model| {
         let is_one = |node: &&Node| matches!(node.op, Op::QuantizeLinear(_));
@@ -384,8 +390,8 @@ fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
     model.lift_saturating()?;
     let gone = before.saturating_sub(passages(model));
     let note = format!(
-        "{} of the model to integers of its own {} not done: the numbers that they stand for, cut off where they are, are held as {format}",
-        counted(gone, "passage"),
+        "{} of the model to its own integers {} skipped: values are stored as {format}, saturated to the same range",
+        counted(gone, "conversion"),
         if gone == 1 { "is" } else { "are" },
     );
     model.remarks =
@@ -393,15 +399,14 @@ fn lift(instance: &dyn Instance, model: &mut Model) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says of a loop that is left in a model why: no program goes back by a value that it computes.
+/// Explains why a remaining loop is refused: programs cannot branch on computed values.
 fn name_loop(problem: &mut Problem) {
-    let reason = "how often it repeats its body is known only when it runs, or is more than is unrolled";
-    let hint =
-        "fix the input that says how often (`--set NAME=NUMBER`), or end the model before it (`--outputs`)";
+    let reason = "its number of iterations is only known at run time, or too large to unroll";
+    let hint = "fix the input with the number of iterations (`--set NAME=NUMBER`), or end the model before it (`--outputs`)";
     *problem = Problem::new(&problem.node, "Loop", reason, hint);
 }
 
-/// Whether a model may be cut, by the option as it was given.
+/// Whether a model may be cut into segments, by the option as given.
 fn may_cut(instance: &dyn Instance, given: Option<(String, String)>) -> Result<bool, Error> {
     let given: BTreeMap<String, String> = given.into_iter().collect();
     let chosen = Chosen::new(&instance.info().name, &[SEGMENTS], Stage::Compile, &given);

@@ -1,19 +1,19 @@
-//! What a user should know of beside a result: [`Remarks`], of the model and of the instance.
+//! [`Remarks`]: notes and warnings on the model and the instance, reported with a result.
 
 use npukit_import::Remark;
 use npukit_target::Instance;
 
-/// What a user should know of beside a result.
+/// Notes and warnings that accompany a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Remarks {
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// What may not be as meant.
+    /// Warnings about likely mistakes.
     pub warnings: Vec<String>,
 }
 
 impl Remarks {
-    /// Of a model's import.
+    /// Collects the remarks of a model's import.
     pub fn of_model(remarks: &[Remark]) -> Self {
         let texts = |is_note: bool| {
             let wanted = remarks.iter().filter(move |remark| remark.is_note() == is_note);
@@ -22,7 +22,7 @@ impl Remarks {
         Self { notes: texts(true), warnings: texts(false) }
     }
 
-    /// These, and notes after them that are not there yet.
+    /// Appends the notes that are not in the list yet.
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
         for note in notes {
             if !self.notes.contains(&note) {
@@ -32,25 +32,25 @@ impl Remarks {
         self
     }
 
-    /// These, and those of an instance before them.
+    /// Prepends the remarks of an instance.
     pub fn with_instance(mut self, instance: &dyn Instance) -> Self {
         self.warnings.splice(0..0, instance.info().warnings.clone());
         self
     }
 }
 
-/// The option that decides what is remarked.
+/// Returns the advice for a remark: the option that changes the assumption.
 fn option(remark: &Remark) -> &'static str {
     match remark {
-        Remark::OpenBatch { .. } => "`--batch` gives another size",
-        Remark::UnusedBatch { .. } => "`--input-shape` gives an input of a fixed batch another one",
+        Remark::OpenBatch { .. } => "`--batch` sets another size",
+        Remark::UnusedBatch { .. } => "`--input-shape` changes a fixed batch",
         Remark::UnusedDimension { .. } => "leave `--dim` or `--input-shape` out",
         Remark::Coordinates { .. } => {
             "give `--resize half-pixel` for what TensorFlow's exporter meant, or `--resize asymmetric`"
         }
-        Remark::States { .. } => "`--stateful` hands them on from sample to sample",
-        Remark::Beginnings { .. } => "export states as inputs and outputs to hand them on",
-        Remark::Signatures { .. } => "save the file with the other one alone to read that",
+        Remark::States { .. } => "`--stateful` passes them from sample to sample",
+        Remark::Beginnings { .. } => "export the states as inputs and outputs to pass them on",
+        Remark::Signatures { .. } => "to read the other one, save a file that contains only that one",
         _ => "",
     }
 }

@@ -1,4 +1,4 @@
-//! [`Source`]: what to compile, run or time, and how it becomes a program.
+//! [`Source`]: the input of compiling, running or timing, and how it becomes a program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,87 +24,92 @@ use crate::run::batch::tensors;
 use crate::targets::{Artifact, instance_of, is_artifact, load, resolve, target, target_of_artifact};
 use crate::verbs::disasm::other_instance;
 
-/// What to compile, run or time: a model for a target, or an artifact.
+/// Input of compiling, running or timing: a model for a target, or an artifact.
 ///
-/// [`Source::model`] and [`Source::artifact`] make one; its other fields may then be set.
+/// Created by [`Source::model`] or [`Source::artifact`]; the other fields may be set afterwards.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
-    /// The `.onnx`, `.pb` or `.tflite` file, or the artifact's manifest.
+    /// Path of the `.onnx`, `.pb` or `.tflite` file, or of the artifact's manifest.
     pub path: String,
-    /// For a model: a target, or with `:` one of its instances.
+    /// Target of a model, or one of its instances after a `:`; `None` for an artifact.
     pub target: Option<String>,
-    /// For a model: the target's own options, by name.
+    /// Options of the target for compiling a model, by name.
     pub options: BTreeMap<String, String>,
-    /// For a model: how it is read.
+    /// Options for reading a model.
     pub model: ModelOptions,
-    /// For a model: samples by which its numeric range is chosen.
+    /// Samples for choosing the number formats of a model.
     pub calibration: Calibration,
 }
 
-/// What the file of a [`Source`] is.
+/// Kind of the file of a [`Source`].
 pub(crate) enum Input {
-    /// A model, which is compiled.
+    /// Model, which is compiled.
     Model,
-    /// The manifest of an artifact.
+    /// Manifest of an artifact.
     Artifact,
-    /// A program in text or words: the bytes of the file.
+    /// Assembly or binary program, with the bytes of the file.
     Assembly(Vec<u8>),
 }
 
-/// What a model takes and gives.
+/// Inputs and outputs of a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ports {
-    /// Its inputs.
+    /// Inputs of the model.
     pub inputs: Vec<Port>,
-    /// Its outputs.
+    /// Outputs of the model.
     pub outputs: Vec<Port>,
 }
 
 impl Source {
-    /// The model at `path` for `target`: a name, or with `:` one of its instances, looked up when the source is used.
+    /// Creates a source for the model at `path`. `target` is a name, optionally with `:` and an
+    /// instance; it is looked up when the source is used.
     pub fn model(path: impl Into<String>, target: impl Into<String>) -> Self {
         Self { path: path.into(), target: Some(target.into()), ..Self::default() }
     }
 
-    /// The artifact whose manifest is at `path`, which knows its target.
+    /// Creates a source for the artifact whose manifest is at `path`. The artifact contains its
+    /// target.
     pub fn artifact(path: impl Into<String>) -> Self {
         Self { path: path.into(), ..Self::default() }
     }
 
-    /// The program: the model compiled, or the artifact read.
+    /// Returns the program: compiles the model, or reads the artifact.
     ///
     /// # Errors
     ///
-    /// Those of [`compile`](crate::verbs::compile::compile) for a model, [`Error::Target`] for an artifact that
-    /// cannot be read; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for what is for models only.
+    /// Fails as [`compile`](crate::verbs::compile::compile) does for a model, and with
+    /// [`Error::Target`] for an artifact that cannot be read. Returns [`Error::NeedlessTarget`] or
+    /// [`Error::NeedlessOption`] for options that only apply to models.
     pub fn program(&self, context: Context<'_>) -> Result<Program, Error> {
         self.program_for(&[], context)
     }
 
-    /// The model as it was imported: what the float evaluator computes. No target is needed.
+    /// Returns the model as imported, which is what the float evaluator computes. Does not need a
+    /// target.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`].
+    /// Returns [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] or
+    /// [`Error::OpenDimensions`].
     pub fn graph(&self, context: Context<'_>) -> Result<Graph, Error> {
         Ok(self.read_model(&[], context)?.graph)
     }
 
-    /// What the model takes and gives. No target is needed.
+    /// Returns the inputs and outputs of the model. Does not need a target.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::graph`].
+    /// Fails as [`Self::graph`] does.
     pub fn ports(&self, context: Context<'_>) -> Result<Ports, Error> {
         let graph = self.graph(context)?;
         Ok(Ports { inputs: model::ports(&graph), outputs: model::output_ports(&graph) })
     }
 
-    /// The program: compiled, or loaded.
+    /// Returns the program, compiled or loaded.
     ///
-    /// What a model leaves open of its inputs' shapes is as in `inputs`, else as in the samples to calibrate by; this
-    /// holds for everything here.
+    /// Open sizes of a model's inputs are taken from `inputs`, otherwise from the calibration
+    /// samples. This applies to all methods here.
     pub(crate) fn program_for(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
         match self.input(context)? {
             Input::Model => {
@@ -116,7 +121,7 @@ impl Source {
         }
     }
 
-    /// The program that an artifact has, which knows everything itself.
+    /// Loads the program of an artifact, which needs no options.
     fn loaded(&self, context: Context<'_>) -> Result<Program, Error> {
         if self.target.is_some() {
             return Err(Error::NeedlessTarget { path: self.path.clone() });
@@ -142,18 +147,19 @@ impl Source {
         Ok(Program { compiled, origin: None, instance_warnings: Vec::new() })
     }
 
-    /// The program made from the model, stage by stage.
+    /// Compiles the model, stage by stage.
     pub(crate) fn compile(&self, inputs: &[InputFile], context: Context<'_>) -> Result<CompiledModel, Error> {
         let origin = self.on_instance(inputs, context)?;
         let quantized = self.quantize(origin, context)?;
         self.calibrate(quantized, context)
     }
 
-    /// The model with its tensors as integers, where the instance asks for it, or with the scales that it states.
+    /// Quantizes the model if the instance needs that, or applies the scales that the model
+    /// contains.
     pub(crate) fn quantize(&self, mut origin: Origin, context: Context<'_>) -> Result<Quantized, Error> {
         self.check_calibration(&*origin.instance)?;
         if origin.instance.info().quantisation.is_some() {
-            // Before samples are evaluated for nothing.
+            // Checked here, before samples are evaluated.
             origin.admit()?;
             let typical = self.typical(&mut origin.model, context)?;
             origin.quantise(self.calibration.method, &typical)?;
@@ -163,7 +169,7 @@ impl Source {
         Ok(Quantized(origin))
     }
 
-    /// The program: with powers of two between its layers, where samples ask for them.
+    /// Compiles the program, with powers of two between its layers if the samples require them.
     pub(crate) fn calibrate(
         &self,
         Quantized(mut origin): Quantized,
@@ -176,31 +182,31 @@ impl Source {
         Ok(CompiledModel { origin, program })
     }
 
-    /// Scales the model by the ranges that it states, where the instance can: unless samples say better, or it is not
-    /// to be done.
+    /// Scales the model by its own ranges, if the instance supports it, unless there are
+    /// calibration samples or scaling is disabled.
     pub(crate) fn scale_as_stated(&self, origin: &mut Origin) -> Result<(), Error> {
         let is_wanted = self.calibration.inputs.is_empty() && self.calibration.mode != Mode::Never;
         if !is_wanted || !origin.states_ranges() {
             return Ok(());
         }
-        // What the host computes has no scales.
+        // Values computed by the host have no scales.
         origin.admit()?;
         origin.scale_as_stated()
     }
 
-    /// The model for its instance.
+    /// Reads the model and its instance.
     pub(crate) fn on_instance(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
         let model = self.read_model(inputs, context).map_err(|error| of_import(&*instance, error))?;
         self.on(instance, model, context)
     }
 
-    /// A model that was read before, and its instance.
+    /// Prepares a model that was read before, with its instance.
     pub(crate) fn of_model(&self, model: Model, context: Context<'_>) -> Result<Origin, Error> {
         self.on(self.instance(context.reader)?, model, context)
     }
 
-    /// A model that was read before, for the instance of an artifact.
+    /// Prepares a model that was read before, for the instance of an artifact.
     pub(crate) fn beside(
         &self,
         artifact: &dyn Compiled,
@@ -212,18 +218,19 @@ impl Source {
 
     fn on(&self, instance: Box<dyn Instance>, model: Model, context: Context<'_>) -> Result<Origin, Error> {
         let mut origin = Origin::new(instance, model, self.options.clone())?;
-        // Default: without a cache nothing is kept.
+        // Default: without a cache, nothing is stored.
         origin.options.cache = context.cache.cloned().unwrap_or_default();
         Ok(origin)
     }
 
-    /// The model.
+    /// Reads the model.
     fn read_model(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Model, Error> {
         let samples = if inputs.is_empty() { &self.calibration.inputs } else { inputs };
         model::load(&self.path, &self.model, samples, context.reader)
     }
 
-    /// Inputs that choose scales: those given as typical, else the first of the run itself, else made-up ones.
+    /// Returns inputs for choosing scales: the given typical inputs, otherwise the first inputs of
+    /// the run itself, otherwise generated ones.
     fn typical(&self, model: &mut Model, context: Context<'_>) -> Result<Typical, Error> {
         let assumed = AssumedRanges::of(&model.graph, &self.calibration.ranges)?;
         let samples = self.samples(model, context)?;
@@ -238,8 +245,8 @@ impl Source {
         })
     }
 
-    /// The first samples of the run itself. `None` for inputs that are not complete samples of the model: the run refuses
-    /// them, or completes them with states that it hands on.
+    /// Returns the first samples of the run itself. `None` if the inputs are not complete samples
+    /// of the model: the run then refuses them, or completes them with states.
     fn own_samples(&self, model: &Model, context: Context<'_>) -> Option<Vec<Sample>> {
         let OwnInputs { files, preprocess } =
             self.calibration.own.as_ref().filter(|own| !own.files.is_empty())?;
@@ -249,7 +256,8 @@ impl Source {
         Some(samples)
     }
 
-    /// Gives the compiler typical inputs where it measures programs on them: those to calibrate by, or made-up ones.
+    /// Gives the compiler typical inputs if it measures programs on them: calibration samples, or
+    /// generated ones.
     fn lend_samples(&self, origin: &mut Origin, context: Context<'_>) -> Result<(), Error> {
         let measures = (origin.instance.info().measures)(&origin.options)?;
         if measures == Measures::Never {
@@ -269,7 +277,7 @@ impl Source {
         Ok(())
     }
 
-    /// Refuses what the instance has no use for.
+    /// Refuses calibration options that the instance does not use.
     pub(crate) fn check_calibration(&self, instance: &dyn Instance) -> Result<(), Error> {
         let Calibration { mode, method, .. } = &self.calibration;
         if self.calibration.prepares_nothing() {
@@ -283,7 +291,7 @@ impl Source {
         }
     }
 
-    /// The samples to calibrate by; the model takes down how they were understood.
+    /// Reads the calibration samples; notes on how they were read are added to the model.
     pub(crate) fn samples(&self, model: &mut Model, context: Context<'_>) -> Result<Vec<Sample>, Error> {
         let Calibration { inputs: files, preprocess, .. } = &self.calibration;
         if files.is_empty() {
@@ -295,7 +303,8 @@ impl Source {
         Ok(samples)
     }
 
-    /// The program that samples ask for, if there are any: rescaled, or with the end of the network left to the host.
+    /// Returns the program that the samples require, if there are any: rescaled, or with the last
+    /// nodes of the network on the host.
     fn rescaled(
         &self,
         origin: &mut Origin,
@@ -321,11 +330,12 @@ impl Source {
         Ok(compiled)
     }
 
-    /// What its file is: of a named target's one that is no model, and nothing else that we know, a person wrote it.
+    /// Returns the kind of the file. With a target, a file that is neither a model nor another
+    /// known kind is an assembly program.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] for a file without an ending that cannot be read.
+    /// Returns [`Error::Read`] for a file without extension that cannot be read.
     pub(crate) fn input(&self, context: Context<'_>) -> Result<Input, Error> {
         if self.is_artifact() {
             return Ok(Input::Artifact);
@@ -337,7 +347,7 @@ impl Source {
         Ok(if model::is_model(&self.path, &bytes) { Input::Model } else { Input::Assembly(bytes) })
     }
 
-    /// The program that a person wrote, as those of the compiler are.
+    /// Wraps an assembly program in the form of a compiled one.
     fn assembled(&self, bytes: &[u8], context: Context<'_>) -> Result<Program, Error> {
         let instance = self.instance(context.reader)?;
         let program = self.hand_program(&*instance, bytes, context)?;
@@ -345,7 +355,7 @@ impl Source {
         Ok(Program { compiled: program.compiled()?, origin: None, instance_warnings })
     }
 
-    /// The program that a person wrote, whose file holds `bytes`.
+    /// Reads the assembly program whose file holds `bytes`.
     pub(crate) fn hand_program(
         &self,
         instance: &dyn Instance,
@@ -359,12 +369,12 @@ impl Source {
         })
     }
 
-    /// Whether it is an artifact, and no model.
+    /// Whether it is an artifact rather than a model.
     pub(crate) fn is_artifact(&self) -> bool {
         is_artifact(&self.path)
     }
 
-    /// The accelerator it is for: that of the artifact, or the one named.
+    /// Returns the accelerator of the artifact, or the named one.
     pub(crate) fn accelerator(&self, context: Context<'_>) -> Result<&'static Target, Error> {
         if let Some(target) = target_of_artifact(&self.path, context.reader)? {
             return Ok(target);
@@ -372,7 +382,8 @@ impl Source {
         target(instance_of(self.named_target()?).0)
     }
 
-    /// The target that is named. Without one, a file that is none by its name either is what is to be told.
+    /// Returns the target that was named. If none was named and the file type is unknown, the error
+    /// reports the file type.
     fn named_target(&self) -> Result<&str, Error> {
         let has_ending = Path::new(&self.path).extension().is_some();
         self.target.as_deref().ok_or_else(|| {
@@ -389,7 +400,7 @@ impl Source {
     }
 }
 
-/// An error of a model's import: one for its nodes' sake is a refusal.
+/// Converts an error of a model's import: unsupported nodes become a refusal.
 fn of_import(instance: &dyn Instance, error: Error) -> Error {
     let Error::Import { source, path } = error else { return error };
     match *source {

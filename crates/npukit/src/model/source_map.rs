@@ -1,21 +1,21 @@
-//! [`Beside`]: the source map that lies beside words.
+//! [`Beside`]: the source map next to a binary program.
 
 use npukit_target::{ProgramText, ReadError, Reader, read_source_map};
 
-/// What ends the name of a map, behind the whole name of the words.
+/// Extension of a source map, appended to the full name of the program's file.
 pub const MAP: &str = ".map";
 
-/// What lies beside words.
+/// Result of looking for a source map.
 #[derive(Default)]
 pub(crate) struct Beside {
-    /// Where they come from, if a map of them says so.
+    /// Source text of the program, if there is a valid map.
     pub text: Option<ProgramText>,
-    /// Why a map that is there is of no use.
+    /// Reason why an existing map is not used.
     pub note: Option<String>,
 }
 
 impl Beside {
-    /// The map of `words`, which are the file at `path`. Standard input has no neighbours.
+    /// Reads the map of `words`, the contents of the file at `path`. Standard input has no map.
     pub fn of(path: &str, words: &[u8], files: &dyn Reader) -> Self {
         if path.starts_with('-') {
             return Self::default();

@@ -1,4 +1,4 @@
-//! Accuracy on labelled samples: [`Labels`] against the classes of an output, for `--labels`.
+//! Accuracy on labeled samples: compares [`Labels`] with the classes of an output, for `--labels`.
 
 use std::collections::BTreeMap;
 
@@ -13,106 +13,108 @@ use crate::numbers::classes::{class_axis, may_be_positions, positions, score_axi
 use crate::run::stack::Stack;
 use crate::targets::has_extension;
 
-/// How accuracy is asked for.
+/// Options of an accuracy measurement.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The labels: `.npy`, `.npz` or a text of one a line, for the output of its name or the only one.
+    /// File of labels: `.npy`, `.npz` or a text file with one per line, for the output of its name
+    /// or the only one.
     pub labels: InputFile,
-    /// Counts a label as found among this many of the largest scores, besides 1 and 5.
+    /// Number of largest scores among which the label is searched, in addition to 1 and 5.
     pub top: usize,
-    /// The least share of labels found that counts as a success, 0 to 1.
+    /// Minimum share of correct labels for success, 0 to 1; `None` for no minimum.
     pub minimum: Option<f64>,
-    /// How many of the worst samples are named.
+    /// Number of worst samples to list.
     pub worst: usize,
 }
 
 impl Options {
-    /// With the labels of a file, and nothing else asked.
+    /// Measures accuracy with the labels of a file, and default options.
     pub fn new(labels: InputFile) -> Self {
         Self { labels, top: TOP, minimum: None, worst: WORST }
     }
 }
 
-/// What is usual.
+/// Default of `top`.
 pub const TOP: usize = 5;
-/// What fits a screen.
+/// Default of `worst`, so that the list fits a screen.
 pub const WORST: usize = 5;
 
-/// How many of the labels were found.
+/// Accuracy of an output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// The output.
+    /// Name of the output.
     pub output: String,
-    /// Labels: one a sample, or one for each position of it.
+    /// Number of labels: one per sample, or one per position of it.
     pub labels: usize,
-    /// Classes of the output.
+    /// Number of classes of the output.
     pub classes: usize,
-    /// Share of the labels with the largest score, 0 to 1. Of equal scores the first is the largest.
+    /// Share of labels with the largest score, 0 to 1. Of equal scores, the first one is treated as
+    /// the largest.
     pub top1: f64,
-    /// Share of the labels among the five largest scores, 0 to 1; 1 where there are no more than five classes.
+    /// Share of labels among the five largest scores, 0 to 1; 1 if there are at most five classes.
     pub top5: f64,
-    /// How many scores were asked for.
+    /// Requested number of scores.
     pub top: usize,
-    /// Share of the labels among so many.
+    /// Share of labels among the `top` largest scores, 0 to 1.
     pub top_share: f64,
-    /// The same of float, for a model on a machine.
+    /// Accuracy of the float reference, for a model on a machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub float: Option<Beside>,
-    /// What was predicted for each label, none left out; the right ones, too.
+    /// Predictions for each label, including the correct ones.
     pub confusion: Vec<Confusion>,
-    /// Where the label's score is furthest below the largest of the others, the worst first.
+    /// Samples whose label's score is furthest below the largest other score, worst first.
     pub worst: Vec<Worst>,
 }
 
-/// Accuracy of float beside that of the machine.
+/// Accuracy of the float reference, compared with the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Beside {
-    /// As [`Report::top1`].
+    /// Share of labels with the largest score in float, 0 to 1.
     pub top1: f64,
-    /// As [`Report::top5`].
+    /// Share of labels among the five largest scores in float, 0 to 1.
     pub top5: f64,
-    /// Labels that only the machine found.
+    /// Number of labels that only the machine predicted correctly.
     pub only_machine: usize,
-    /// Labels that only float found.
+    /// Number of labels that only float predicted correctly.
     pub only_float: usize,
 }
 
-/// How often a class was predicted for a label.
+/// Number of predictions of a class for a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Confusion {
-    /// The label.
+    /// Correct class, from 0.
     pub label: usize,
-    /// The class with the largest score; none where scores are NaN.
+    /// Class with the largest score; `None` if scores are NaN.
     pub predicted: Option<usize>,
-    /// How often.
+    /// Number of such predictions.
     pub count: usize,
 }
 
-/// A label that was hardly found, or not at all.
+/// Label that was predicted wrongly, or with a small margin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Worst {
-    /// The sample, from 0.
+    /// Index of the sample, from 0.
     pub sample: usize,
-    /// The position in the sample, where it has several.
+    /// Position in the sample, from 0; 0 if there is only one.
     pub position: usize,
-    /// Its label.
+    /// Correct class, from 0.
     pub label: usize,
-    /// The class with the largest score; none where scores are NaN.
+    /// Class with the largest score; `None` if scores are NaN.
     pub predicted: Option<usize>,
-    /// The label's score less the largest of the others; none where scores are NaN.
+    /// Score of the label minus the largest other score; `None` if scores are NaN.
     pub margin: Option<f64>,
 }
 
-/// Labels as they are in a file.
+/// Labels as stored in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Labels {
     path: String,
@@ -125,14 +127,15 @@ impl Labels {
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, that is no array or has several, and lines that are no numbers.
+    /// Fails if the file cannot be read, does not hold exactly one array, or has lines that are not
+    /// numbers.
     pub fn read(file: &InputFile, reader: &dyn Reader) -> Result<Self, Error> {
         let InputFile { name, path, array } = file;
         if let Some(array) = array {
             return Ok(Self { path: path.clone(), output: name.clone(), values: array.reals() });
         }
         let bytes = reader.read(path)?;
-        // What standard input holds is told by its content.
+        // Standard input is recognized by its content.
         let values = if has_extension(path, "npy") || bytes.starts_with(b"\x93NUMPY") {
             read_npy(path, &bytes)?.reals()
         } else if has_extension(path, "npz") || bytes.starts_with(b"PK\x03\x04") {
@@ -147,8 +150,8 @@ impl Labels {
         Error::Labels { path: self.path.clone(), reason }
     }
 
-    /// What the labels are for: the output of the name, or the only one that looks like classes; if there is none, the only
-    /// one of wide integers.
+    /// Finds the output that the labels are for: the named one, or the only one that looks like
+    /// classes. Otherwise, the only output of wide integers.
     fn stack<'a>(&self, stacks: &'a [Stack]) -> Result<(&'a Stack, Answers), Error> {
         if let Some(Stack { name, shape, .. }) = stacks.iter().find(|stack| stack.is_rows) {
             return Err(Error::UnknownClasses { output: name.clone(), shape: shape.clone() });
@@ -156,8 +159,8 @@ impl Labels {
         let names = || stacks.iter().map(|stack| format!("`{}`", stack.name)).collect::<Vec<_>>().join(", ");
         if let Some(name) = &self.output {
             let stack = stacks.iter().find(|stack| stack.name == *name);
-            let stack =
-                stack.ok_or_else(|| self.wrong(format!("there is no output `{name}`, but {}", names())))?;
+            let stack = stack
+                .ok_or_else(|| self.wrong(format!("unknown output `{name}`; the outputs are {}", names())))?;
             let answers = self.wide(stack).or_else(|| score_axis(stack).map(Answers::Scores));
             let answers = answers.ok_or_else(|| {
                 self.wrong(format!("output `{name}` of shape {:?} does not look like classes", stack.shape))
@@ -171,7 +174,7 @@ impl Labels {
         }
         match classes[..] {
             [found] => Ok(found),
-            [] => Err(self.wrong(format!("none of the outputs {} looks like classes", names()))),
+            [] => Err(self.wrong(format!("no output looks like classes; the outputs are {}", names()))),
             _ => {
                 Err(self
                     .wrong(format!("several outputs look like classes; give NAME=FILE, NAME of {}", names())))
@@ -179,7 +182,8 @@ impl Labels {
         }
     }
 
-    /// What wide integers are: classes themselves where there is a label for each, else scores.
+    /// Interprets an output of wide integers: as classes if their number equals the number of
+    /// labels, otherwise as scores.
     fn wide(&self, stack: &Stack) -> Option<Answers> {
         let elements: usize = stack.samples.iter().map(|sample| sample.data().len()).sum();
         match may_be_positions(stack) {
@@ -189,14 +193,14 @@ impl Labels {
         }
     }
 
-    /// A label for each of `count` positions, of so many classes.
+    /// Returns a label for each of `count` positions, below `classes`.
     fn classes(&self, count: usize, classes: usize) -> Result<Vec<usize>, Error> {
         let values = &self.values;
         let label = |(place, &value): (usize, &f64)| {
             let is_class = value.fract() == 0.0 && value >= 0.0 && value < classes as f64;
             is_class.then_some(value as usize).ok_or_else(|| {
                 self.wrong(format!(
-                    "label {place} is {value}; classes are whole numbers from 0 to {}",
+                    "label {place} is {value}; classes are integers from 0 to {}",
                     classes - 1
                 ))
             })
@@ -216,23 +220,23 @@ impl Labels {
         rows.ok_or_else(|| {
             let found = values.len();
             self.wrong(format!(
-                "{found} labels for {count} results of {classes} classes; give one for each, or one-hot rows"
+                "{found} labels for {count} results of {classes} classes; give one label per result, or one-hot rows"
             ))
         })
     }
 
-    /// What share of the labels `ours` finds, and `float` beside it.
+    /// Measures the accuracy of `ours`, and of `float` for comparison.
     ///
     /// # Errors
     ///
-    /// [`Error::Labels`] where labels and outputs do not fit.
+    /// Returns [`Error::Labels`] if labels and outputs do not fit.
     pub fn judge(&self, options: &Options, ours: &[Stack], float: Option<&[Stack]>) -> Result<Report, Error> {
         let (stack, answers) = self.stack(ours)?;
         let Answers::Scores(axis) = answers else { return self.judge_classes(options, stack, float) };
         let scores = Scores::of(stack, axis);
         let labels = self.classes(scores.rows.len(), scores.classes)?;
         if labels.is_empty() {
-            return Err(self.wrong("there are no labels".to_owned()));
+            return Err(self.wrong("it contains no labels".to_owned()));
         }
         let ranks = scores.ranks(&labels);
         let beside = float.and_then(|float| float.iter().find(|other| other.name == stack.name));
@@ -252,17 +256,17 @@ impl Labels {
     }
 }
 
-/// What an output holds.
+/// Meaning of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answers {
-    /// Scores of classes along an axis.
+    /// Scores of classes along this axis.
     Scores(usize),
-    /// Classes, as an ArgMax gives them.
+    /// Classes, as returned by ArgMax.
     Classes,
 }
 
 impl Labels {
-    /// As [`Self::judge`], of an output that holds the classes themselves: there is no second guess.
+    /// Like [`Self::judge`], for an output that holds the classes themselves: top-5 equals top-1.
     fn judge_classes(
         &self,
         options: &Options,
@@ -271,7 +275,7 @@ impl Labels {
     ) -> Result<Report, Error> {
         let labels = self.classes(self.values.len(), usize::MAX)?;
         if labels.is_empty() {
-            return Err(self.wrong("there are no labels".to_owned()));
+            return Err(self.wrong("it contains no labels".to_owned()));
         }
         let found = predictions(stack);
         let ranks = hits(&found, &labels);
@@ -300,18 +304,18 @@ impl Labels {
     }
 }
 
-/// The classes that an output holds; none where an element cannot be one.
+/// Returns the classes in an output; `None` for an element that is not a class.
 fn predictions(stack: &Stack) -> Vec<Option<usize>> {
     let class = |value: f64| (value >= 0.0).then_some(value as usize);
     stack.samples.iter().flat_map(Tensor::reals).map(class).collect()
 }
 
-/// 0 for every label that was found, else none.
+/// Returns rank 0 for every correct label, and `None` for the others.
 fn hits(found: &[Option<usize>], labels: &[usize]) -> Vec<Option<usize>> {
     found.iter().zip(labels).map(|(found, label)| (*found == Some(*label)).then_some(0)).collect()
 }
 
-/// How often each class was predicted for each label.
+/// Counts the predictions of each class for each label.
 fn confusion(pairs: impl Iterator<Item = (usize, Option<usize>)>) -> Vec<Confusion> {
     let mut counts = BTreeMap::new();
     pairs.for_each(|pair| *counts.entry(pair).or_insert(0) += 1);
@@ -334,7 +338,7 @@ impl Beside {
 }
 
 impl Report {
-    /// Why the accuracy is not a success, if it is not.
+    /// Returns the reason why the accuracy is below the minimum, if it is.
     pub(crate) fn failure(&self, minimum: Option<f64>) -> Option<String> {
         let minimum = minimum.filter(|minimum| self.top1 < *minimum)?;
         let (found, least) = (self.top1 * 100.0, minimum * 100.0);
@@ -342,10 +346,10 @@ impl Report {
     }
 }
 
-/// The scores of an output at each position of each sample.
+/// Scores of an output at each position of each sample.
 struct Scores {
     rows: Vec<Vec<f64>>,
-    /// Positions of a sample.
+    /// Number of positions per sample.
     positions: usize,
     classes: usize,
 }
@@ -357,7 +361,7 @@ impl Scores {
         Self { rows, positions, classes: stack.shape[axis] }
     }
 
-    /// How many scores are larger than that of each label; none where one is NaN.
+    /// Returns the number of scores above the score of each label; `None` if one is NaN.
     fn ranks(&self, labels: &[usize]) -> Vec<Option<usize>> {
         self.rows.iter().zip(labels).map(|(row, &label)| rank(row, label)).collect()
     }
@@ -375,7 +379,7 @@ impl Scores {
             margin: margin(row, label),
         };
         let mut all: Vec<Worst> = self.rows.iter().zip(labels).enumerate().map(worst).collect();
-        // Scores that are NaN are worst of all.
+        // Samples with NaN scores are the worst.
         let key = |worst: &Worst| worst.margin.map_or(f64::NEG_INFINITY, |margin| margin);
         all.sort_by(|a, b| key(a).total_cmp(&key(b)));
         all.truncate(count);
@@ -383,7 +387,8 @@ impl Scores {
     }
 }
 
-/// How many scores come before that of `label`: larger ones, and equal ones before it. None where one is NaN.
+/// Returns the number of scores before that of `label`: larger ones, and equal ones before it.
+/// `None` if one is NaN.
 fn rank(row: &[f64], label: usize) -> Option<usize> {
     let own = *row.get(label)?;
     let before = |(class, score): &(usize, &f64)| **score > own || (**score == own && *class < label);
@@ -394,7 +399,7 @@ fn predicted(row: &[f64]) -> Option<usize> {
     (0..row.len()).find(|&class| rank(row, class) == Some(0))
 }
 
-/// The score of `label` less the largest of the others.
+/// Returns the score of `label` minus the largest other score.
 fn margin(row: &[f64], label: usize) -> Option<f64> {
     let own = *row.get(label)?;
     let others = row.iter().enumerate().filter(|(class, _)| *class != label).map(|(_, score)| *score);
@@ -402,7 +407,7 @@ fn margin(row: &[f64], label: usize) -> Option<f64> {
     (row.iter().all(|score| !score.is_nan()) && !margin.is_nan()).then_some(margin)
 }
 
-/// Share of the labels among so many of the largest scores.
+/// Returns the share of labels among the `top` largest scores.
 fn share(ranks: &[Option<usize>], top: usize) -> f64 {
     ranks.iter().filter(|rank| rank.is_some_and(|rank| rank < top)).count() as f64 / ranks.len() as f64
 }
@@ -419,7 +424,7 @@ fn only_array(path: &str, bytes: &[u8]) -> Result<Vec<f64>, Error> {
     }
 }
 
-/// A label a line; empty lines are left out.
+/// Reads one label per line; empty lines are skipped.
 fn lines(path: &str, bytes: &[u8]) -> Result<Vec<f64>, Error> {
     let wrong = |reason| Error::Labels { path: path.to_owned(), reason };
     let text = std::str::from_utf8(bytes)
@@ -427,7 +432,7 @@ fn lines(path: &str, bytes: &[u8]) -> Result<Vec<f64>, Error> {
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let lines = lines.map(|(place, line)| (place + 1, line.trim())).filter(|(_, line)| !line.is_empty());
     let label = |(place, line): (usize, &str)| {
-        line.parse().map_err(|_| wrong(format!("line {place}, `{line}`, is no number")))
+        line.parse().map_err(|_| wrong(format!("line {place}, `{line}`, is not a number")))
     };
     lines.map(label).collect()
 }
@@ -502,13 +507,15 @@ mod tests {
         let two = || [stack("y", &[[0.0; 3]; 2])];
         let text = |values: &[f64]| labels(values).judge(&options(5), &two(), None).unwrap_err().to_string();
         assert!(text(&[0.0]).contains("1 labels for 2 results of 3 classes"), "{}", text(&[0.0]));
-        assert!(text(&[0.0, 3.0]).contains("label 1 is 3; classes are whole numbers from 0 to 2"));
+        assert!(text(&[0.0, 3.0]).contains("label 1 is 3; classes are integers from 0 to 2"));
         assert!(text(&[-1.0, 0.0]).contains("label 0 is -1"));
         let several = [stack("y", &[[0.0; 3]]), stack("z", &[[0.0; 3]])];
         let error = labels(&[0.0]).judge(&options(5), &several, None).unwrap_err().to_string();
         assert!(error.contains("several outputs look like classes"), "{error}");
         let named = Labels { output: Some("q".to_owned()), ..labels(&[0.0]) };
-        assert!(named.judge(&options(5), &several, None).unwrap_err().to_string().contains("no output `q`"));
+        assert!(
+            named.judge(&options(5), &several, None).unwrap_err().to_string().contains("unknown output `q`")
+        );
         assert!(lines("y.txt", b"1\n\nx\n").unwrap_err().to_string().contains("line 3, `x`"));
         assert_eq!(lines("y.txt", b"\xef\xbb\xbf1\r\n2\n").unwrap(), [1.0, 2.0]);
     }

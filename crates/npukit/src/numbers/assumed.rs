@@ -1,7 +1,8 @@
-//! [`AssumedRanges`]: how large a model's inputs become where nobody gives typical ones.
+//! [`AssumedRanges`]: ranges of a model's inputs if no typical inputs are given.
 //!
-//! The caller declares a range ([`GivenRange`]), the element type has one, or the first operators show one: a picture
-//! divided by 255, values standardized by a mean and a deviation. Made-up inputs then span that range.
+//! The caller may declare a range ([`GivenRange`]). Otherwise it comes from the element type, or
+//! from the first operators: an image divided by 255, values standardized by a mean and a
+//! deviation. Generated inputs then span that range.
 
 mod normalization;
 
@@ -16,7 +17,7 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::inputs::made_up;
 
-/// A declared range of an input's elements.
+/// Declared range of an input's elements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenRange {
     /// Name of the input; every input of real numbers if `None`.
@@ -25,12 +26,12 @@ pub struct GivenRange {
     pub range: [f64; 2],
 }
 
-/// Elements of a picture.
+/// Range of pixel values.
 const IMAGE: [f64; 2] = [0.0, 255.0];
 
 impl GivenRange {
-    /// The range that `text` declares: `[NAME=]LOW..HIGH`, `[NAME=]LOW,HIGH` or `[NAME=]image`, which is 0 to 255. `None`
-    /// for other text, for bounds that are not finite, and for a range without elements.
+    /// Parses a range: `[NAME=]LOW..HIGH`, `[NAME=]LOW,HIGH` or `[NAME=]image`, which is 0 to 255.
+    /// Returns `None` for other text, for bounds that are not finite, and for an empty range.
     pub fn parse(text: &str) -> Option<Self> {
         let (input, bounds) = match text.rsplit_once('=') {
             Some((name, bounds)) => (Some(name.to_owned()), bounds),
@@ -46,7 +47,7 @@ impl GivenRange {
     }
 }
 
-/// A range of an input, and why it is taken.
+/// Range of an input, and the reason for it.
 #[derive(Clone, Debug, PartialEq)]
 struct Assumed {
     range: [f64; 2],
@@ -79,7 +80,8 @@ impl AssumedRanges {
         Ok(Self(graph.inputs.iter().filter_map(assumed).collect()))
     }
 
-    /// The ranges as a clause, as "input `x` from 0 to 255 (its values are divided by 255)"; `None` without any.
+    /// Describes the ranges, such as "input `x` from 0 to 255 (its values are divided by 255)";
+    /// `None` without ranges.
     pub fn described(&self) -> Option<String> {
         let one = |(name, Assumed { range: [low, high], reason }): (&String, &Assumed)| {
             format!("`{name}` from {} to {} ({reason})", rounded(*low), rounded(*high))
@@ -88,7 +90,7 @@ impl AssumedRanges {
         (!all.is_empty()).then(|| format!("input {}", all.join(", ")))
     }
 
-    /// The ranges as bounds of the inputs of `graph`.
+    /// Returns the ranges as bounds of the inputs of `graph`.
     pub fn of_graph(&self, graph: &Graph) -> Vec<(ValueId, [f32; 2])> {
         let one = |&id: &ValueId| {
             let [low, high] = self.0.get(&graph.value(id).name)?.range;
@@ -97,7 +99,8 @@ impl AssumedRanges {
         graph.inputs.iter().filter_map(one).collect()
     }
 
-    /// Made-up inputs of `graph` with these ranges, and of the usual size for other inputs; the same on every machine.
+    /// Generates inputs of `graph` with these ranges, and with the usual range for other inputs;
+    /// identical on every computer.
     pub fn made_up(&self, graph: &Graph, seed: u64) -> Sample {
         let one = |&id: &ValueId| {
             let value = graph.value(id);
@@ -114,9 +117,9 @@ impl AssumedRanges {
     }
 }
 
-/// The range of one input.
+/// Returns the range of one input.
 fn assumed(readers: &Readers<'_>, id: ValueId, value: &Value, given: &[GivenRange]) -> Option<Assumed> {
-    // A later declaration replaces an earlier one, and one with a name those without.
+    // A later declaration replaces an earlier one, and a named one replaces a general one.
     let named = given.iter().rev().find(|range| range.input.as_ref() == Some(&value.name));
     let declared = named.or_else(|| given.iter().rev().find(|range| range.input.is_none()));
     if let Some(declared) = declared.filter(|_| value.info.element != ElementType::Bool) {
@@ -125,14 +128,15 @@ fn assumed(readers: &Readers<'_>, id: ValueId, value: &Value, given: &[GivenRang
     if value.info.element.is_float() {
         return normalization::range(readers, id);
     }
-    // Only integers that become real numbers have a size; others are indices.
+    // Only integers that become real numbers have a range; others are indices.
     let (first, last) = value.info.element.integer_range().filter(|_| value.info.element.bits() == 8)?;
     let becomes_real = normalization::becomes_real(readers, id);
     let range = [first as f64, last as f64];
     becomes_real.then_some(Assumed { range, reason: "its element type" })
 }
 
-/// Noise in -1 to 1, whose deviation is 0.3, over a range: a few elements in a hundred reach its ends.
+/// Maps noise in -1 to 1 with deviation 0.3 to a range; a few percent of the elements reach its
+/// ends.
 pub(crate) fn spread(noise: &Tensor, [low, high]: [f64; 2], whole: bool) -> Option<Tensor> {
     const GAIN: f64 = 1.6;
     let one = |&x: &f32| {
@@ -143,7 +147,7 @@ pub(crate) fn spread(noise: &Tensor, [low, high]: [f64; 2], whole: bool) -> Opti
     Tensor::from_f32(noise.shape().to_vec(), noise.as_f32()?.iter().map(one).collect()).ok()
 }
 
-/// A bound as text, with at most three digits after the point.
+/// Rounds a bound to three digits after the point, for messages.
 fn rounded(bound: f64) -> f64 {
     (bound * 1000.0).round() / 1000.0
 }

@@ -1,11 +1,12 @@
-//! Classes: the largest element of an output at each position, where it looks like one.
+//! Classes: the largest element of an output at each position, if the output looks like class
+//! scores.
 
 use npukit_numeric::{ElementType, Tensor};
 
 use crate::run::stack::Stack;
 
-/// Positions whose largest class is the same in both, and all positions; none when the output does not look like
-/// classes. NaN agrees with nothing.
+/// Returns the number of positions with the same class in both, and of all positions; `None` if the
+/// output does not look like classes. NaN agrees with nothing.
 pub(crate) fn agreement(ours: &Stack, reference: &Stack) -> Option<(u64, u64)> {
     let axis = class_axis(reference)?;
     let pairs = ours.samples.iter().zip(&reference.samples);
@@ -18,11 +19,11 @@ pub(crate) fn agreement(ours: &Stack, reference: &Stack) -> Option<(u64, u64)> {
     Some((agree, positions))
 }
 
-/// Positions of a sample whose classes are told.
+/// Maximum number of positions per sample whose classes are reported.
 const TOLD: usize = 16;
 
-/// The place of the largest class at each position of each sample, none where one is NaN; nothing for an output that
-/// does not look like classes, or has more positions than are told.
+/// Returns the class at each position of each sample (`None` for NaN). Returns `None` for an output
+/// that does not look like classes, or that has too many positions.
 pub(crate) fn argmax(output: &Stack) -> Option<Vec<Option<usize>>> {
     let axis = class_axis(output)?;
     let positions: usize =
@@ -30,21 +31,21 @@ pub(crate) fn argmax(output: &Stack) -> Option<Vec<Option<usize>>> {
     (positions <= TOLD).then(|| output.samples.iter().flat_map(|sample| largest(sample, axis)).collect())
 }
 
-/// Channels of images, as which a map of so few is taken unless it holds probabilities.
+/// Number of channels up to which a map is treated as an image, unless it holds probabilities.
 const IMAGE_CHANNELS: usize = 4;
 
-/// The widest integers that scores are quantised to; wider ones are rather positions.
+/// Maximum number of bits of integers treated as scores; wider ones are likely indices.
 const WIDEST: usize = 16;
 
-/// The axis of an output along which classes lie, if it looks like classes: it holds real numbers or narrow integers, as
-/// scores are; see [`score_axis`] for the axis.
+/// Returns the class axis of an output that looks like class scores: real numbers or narrow
+/// integers. See [`score_axis`] for the axis.
 pub(crate) fn class_axis(output: &Stack) -> Option<usize> {
     let element = output.samples.first()?.element();
     let are_scores = element.is_float() || (is_integer(element) && element.bits() <= WIDEST);
     score_axis(output).filter(|_| are_scores)
 }
 
-/// Whether an output holds integers that may be positions: those of classes, of an ArgMax.
+/// Whether an output holds integers that may be indices, such as the classes of an ArgMax.
 pub(crate) fn may_be_positions(output: &Stack) -> bool {
     let element = output.samples.first().map(Tensor::element);
     !output.is_rows && element.is_some_and(|element| is_integer(element) && element.bits() > WIDEST)
@@ -54,8 +55,8 @@ fn is_integer(element: ElementType) -> bool {
     element.integer_range().is_some()
 }
 
-/// The axis along which classes lie if an output holds their scores: the last one of up to three axes, and of a map
-/// `[n, c, h, w]` or `[n, h, w, c]` the channels. Lanes that may be filling are no classes, nor are truth values.
+/// Returns the class axis if an output holds scores: the last of up to three axes, or the channels
+/// of a map `[n, c, h, w]` or `[n, h, w, c]`. Padding lanes and booleans are not classes.
 pub(crate) fn score_axis(output: &Stack) -> Option<usize> {
     let element = output.samples.first()?.element();
     if output.is_rows || element == ElementType::Bool {
@@ -79,7 +80,7 @@ fn last_or_channels(shape: &[usize]) -> Option<usize> {
     }
 }
 
-/// Whether the classes of each position sum to 1.
+/// Whether the scores of each position sum to 1.
 fn are_probabilities(output: &Stack, axis: usize) -> bool {
     const NEAR: f64 = 1e-2;
     let sums_to_one = |values: &Vec<f64>| {
@@ -88,7 +89,7 @@ fn are_probabilities(output: &Stack, axis: usize) -> bool {
     output.samples.iter().all(|sample| positions(sample, axis).iter().all(sums_to_one))
 }
 
-/// The place of the largest element of each position; the first of equals, none where one is NaN.
+/// Returns the place of the largest element at each position: the first of equals, `None` for NaN.
 fn largest(sample: &Tensor, axis: usize) -> Vec<Option<usize>> {
     let place = |values: &Vec<f64>| {
         let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
@@ -98,7 +99,7 @@ fn largest(sample: &Tensor, axis: usize) -> Vec<Option<usize>> {
     positions(sample, axis).iter().map(place).collect()
 }
 
-/// The elements along the axis, for each place on the other axes.
+/// Returns the elements along the axis, for each position on the other axes.
 pub(crate) fn positions(sample: &Tensor, axis: usize) -> Vec<Vec<f64>> {
     let (shape, values) = (sample.shape(), sample.reals());
     let Some(&classes) = shape.get(axis) else { return Vec::new() };
@@ -123,7 +124,7 @@ mod tests {
         Stack { name: "y".into(), shape: shape.to_vec(), samples, ..Stack::default() }
     }
 
-    /// A text of `[1, positions, classes]` with a class for each position.
+    /// Output of shape `[1, positions, classes]`, with a class for each position.
     fn text(letters: &[usize], classes: usize) -> Stack {
         let mut values = vec![0.0; letters.len() * classes];
         letters.iter().enumerate().for_each(|(place, letter)| values[place * classes + letter] = 1.0);

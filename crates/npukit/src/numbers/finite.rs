@@ -1,4 +1,5 @@
-//! [`NonFinite`]: NaN and infinity, which no comparison and no number format survives; [`check`] refuses them.
+//! [`NonFinite`]: counts of NaN and infinity, with which no comparison is meaningful. The function
+//! [`check`] refuses them.
 
 use npukit_numeric::Tensor;
 use serde::Serialize;
@@ -7,40 +8,40 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::run::stack::Stack;
 
-/// How many numbers are NaN or infinite.
+/// Counts of numbers that are NaN or infinite.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NonFinite {
-    /// Elements of the inputs.
+    /// Number of elements of the inputs.
     pub inputs: u64,
-    /// Elements of the outputs.
+    /// Number of elements of the outputs.
     pub outputs: u64,
-    /// Elements of the outputs of the float evaluator; 0 when there is nothing to compare with.
+    /// Number of elements of the float reference's outputs; 0 without a reference.
     pub float_outputs: u64,
-    /// Elements of constants of the model: those that are multiplied by, and NaN anywhere. Infinities that mask or
-    /// bound are legal.
+    /// Number of elements of constants of the model: infinite factors, and NaN anywhere. Infinities
+    /// used as masks or bounds are legal.
     pub constants: u64,
 }
 
 impl NonFinite {
-    /// What there is of them among inputs and outputs.
+    /// Counts them in inputs and outputs.
     pub(crate) fn of(samples: &[Sample], outputs: &[Stack]) -> Self {
         let inputs = samples.iter().flatten().map(|(_, tensor)| count(tensor)).sum();
         Self { inputs, outputs: of_outputs(outputs), ..Self::default() }
     }
 
-    /// The same, compared with float.
+    /// Adds the count for the float reference.
     pub(crate) fn beside(self, reference: &[Stack]) -> Self {
         Self { float_outputs: of_outputs(reference), ..self }
     }
 
-    /// Whether numbers that are none were compared.
+    /// Whether such numbers were part of a comparison.
     pub(crate) fn is_compared(&self) -> bool {
         self.inputs + self.outputs + self.float_outputs > 0
     }
 
-    /// A sentence for each kind.
+    /// Returns one sentence for each kind.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let kinds = [
             (self.inputs, "of the inputs"),
@@ -60,11 +61,11 @@ fn of_outputs(stacks: &[Stack]) -> u64 {
     stacks.iter().flat_map(|stack| &stack.samples).map(count).sum()
 }
 
-/// Refuses samples of inputs that hold NaN or infinity, for who has no use for them.
+/// Refuses samples with NaN or infinity.
 ///
 /// # Errors
 ///
-/// [`Error::NotFinite`] with the first number of them.
+/// Returns [`Error::NotFinite`] for the first such number.
 pub(crate) fn check(samples: &[Sample]) -> Result<(), Error> {
     let mut tensors = samples
         .iter()
@@ -79,7 +80,7 @@ pub(crate) fn check(samples: &[Sample]) -> Result<(), Error> {
 }
 
 fn count(tensor: &Tensor) -> u64 {
-    // Default: integers are all finite.
+    // Default: integers are always finite.
     tensor.as_f32().unwrap_or_default().iter().filter(|x| !x.is_finite()).count() as u64
 }
 

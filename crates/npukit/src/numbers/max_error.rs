@@ -1,18 +1,18 @@
-//! [`MaxError`]: the largest difference to float that counts as a success, `--max-error`.
+//! [`MaxError`]: the largest difference from float that is accepted, `--max-error`.
 
 use crate::report::comparison::Comparison;
 
-/// The largest difference to float that is allowed.
+/// Largest accepted difference from float.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MaxError {
-    /// As a number.
+    /// Absolute difference.
     Absolute(f64),
-    /// As a share of the float output's range, 0.05 being 5 %.
+    /// Share of the float output's range; 0.05 is 5 %.
     Relative(f64),
 }
 
 impl MaxError {
-    /// Reads `0.05` or `5%`; none of anything else.
+    /// Parses `0.05` or `5%`; returns `None` for other text.
     pub fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| text.trim().parse().ok().filter(|x: &f64| *x >= 0.0 && x.is_finite());
         match text.strip_suffix('%') {
@@ -21,20 +21,21 @@ impl MaxError {
         }
     }
 
-    /// What is not as allowed, a sentence each: a difference that is too large, and outputs that tell nothing.
+    /// Returns the violations, one sentence each: a difference above the limit, and outputs without
+    /// information.
     pub(crate) fn failures(self, found: &Comparison) -> Vec<String> {
         let difference = found.max_abs_error;
         let too_large = match self {
-            // NaN is within no limit.
+            // NaN is above any limit.
             Self::Absolute(limit) if difference <= limit => None,
-            Self::Absolute(limit) => {
-                Some(format!("the largest difference to float is {difference:.6}, {limit} is allowed"))
-            }
+            Self::Absolute(limit) => Some(format!(
+                "the largest difference to float is {difference:.6}, above the limit of {limit}"
+            )),
             Self::Relative(limit) => match found.relative_error {
                 Some(share) if share <= limit => None,
                 None if difference == 0.0 => None,
                 share => Some(format!(
-                    "the largest difference to float is {} of the output's range, {} % are allowed",
+                    "the largest difference to float is {} of the output's range, above the limit of {} %",
                     share.map_or_else(|| "no share".to_owned(), |share| format!("{:.3} %", share * 100.0)),
                     limit * 100.0
                 )),
@@ -45,8 +46,8 @@ impl MaxError {
     }
 }
 
-/// What is said of outputs that are as far from float as its own mean.
-pub(crate) const NO_INFORMATION: &str = "the outputs tell nothing of the network's: they differ from float by as much as float's own outputs do from their mean";
+/// Message for outputs that are as far from float as float's own mean.
+pub(crate) const NO_INFORMATION: &str = "the outputs carry no information: they differ from float as much as float's outputs differ from their own mean";
 
 #[cfg(test)]
 mod tests {

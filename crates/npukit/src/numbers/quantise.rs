@@ -1,7 +1,7 @@
-//! Integers for targets that take nothing else: `--calibrate` and `--quantise`.
+//! Quantization for integer-only targets: `--calibrate` and `--quantise`.
 //!
-//! A [`Job`] evaluates samples in float and chooses fraction lengths for the values of the graph that the
-//! instance lowers. Without samples it makes up some, and says so.
+//! A [`Job`] evaluates samples in float and chooses fraction lengths for the values of the graph
+//! that the instance lowers. Without samples, it generates some, and a warning reports it.
 
 mod choice;
 
@@ -26,7 +26,7 @@ pub use crate::report::quantise::{Candidate, QuantisedTensor, Report};
 use crate::run::batch::tensors;
 use choice::{Basis, Choice, METHODS, Machine, Search};
 
-/// What a method is called on the command line.
+/// Returns the name of a method on the command line.
 pub fn method_name(method: Method) -> String {
     match method {
         Method::MinMax => "min-max".to_owned(),
@@ -35,7 +35,7 @@ pub fn method_name(method: Method) -> String {
     }
 }
 
-/// The method called `name`; none when there is none.
+/// Parses the name of a method; returns `None` if it is unknown.
 pub fn method(name: &str) -> Option<Method> {
     match name.split_once('=') {
         None if name == "min-max" => Some(Method::MinMax),
@@ -47,59 +47,61 @@ pub fn method(name: &str) -> Option<Method> {
     }
 }
 
-/// What is to be quantised, and by which samples.
+/// Graph to quantize, with the samples to use.
 pub(crate) struct Job<'a> {
-    /// The graph that the instance lowers.
+    /// Graph that the instance lowers.
     pub graph: &'a Graph,
     pub scheme: &'a Scheme,
-    /// The nodes that the host computes in floats.
+    /// Nodes that the host computes in float.
     pub host: &'a BTreeSet<NodeId>,
-    /// How; by the outputs on the samples when nobody says it.
+    /// Method; `None` to choose by the error of the outputs on the samples.
     pub method: Option<Method>,
-    /// Typical inputs; without any, some are made up.
+    /// Typical inputs; if empty, some are generated.
     pub typical: &'a Typical,
-    /// The machine, to run candidates on.
+    /// Machine for running candidates.
     pub machine: Option<&'a Machine<'a>>,
 }
 
-/// Bits of integers that are so narrow that saturation on the way to a sum counts.
+/// Number of bits up to which intermediate saturation of a sum matters.
 const NARROW: u32 = 8;
 
-/// Inputs that choose scales.
+/// Inputs for choosing scales.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Typical {
-    /// The inputs.
+    /// Samples; may be empty.
     pub samples: Vec<Sample>,
-    /// Where they come from.
+    /// Source of the samples.
     pub from: SampleOrigin,
-    /// Ranges of inputs that are made up instead.
+    /// Ranges of inputs, for generating samples.
     pub assumed: AssumedRanges,
 }
 
 impl Typical {
-    /// Samples that the caller gives.
+    /// Samples given by the caller.
     pub fn given(samples: Vec<Sample>) -> Self {
         Self { samples, ..Self::default() }
     }
 }
 
-/// Where samples come from.
+/// Source of samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SampleOrigin {
-    /// The caller gives them as typical.
+    /// The caller gave them as typical inputs.
     #[default]
     Given,
-    /// They are the inputs of the run. A model does not need them if the machine has the scales that it states.
+    /// They are the inputs of the run. They are not needed if the machine uses the scales in the
+    /// model.
     Run,
 }
 
-/// Integers for a graph.
+/// Result of quantizing a graph.
 pub(crate) struct Quantised {
-    /// The graph, where it is not the job's own: it has other scales between the channels of its layers.
+    /// Quantized graph, if it differs from the job's: scales between the channels of its layers may
+    /// have changed.
     pub graph: Option<Graph>,
-    /// How its tensors are held.
+    /// Number format of each tensor.
     pub found: Quantisation,
-    /// What they lose.
+    /// Errors caused by quantization.
     pub report: Report,
 }
 
@@ -107,8 +109,8 @@ pub(crate) struct Quantised {
 type Fractions = BTreeMap<ValueId, i32>;
 
 impl Job<'_> {
-    /// Chooses fraction lengths, and says what each tensor loses. Those that the model states are kept where nothing shows
-    /// that others are better.
+    /// Chooses fraction lengths, and reports the error of each tensor. Fraction lengths in the
+    /// model are kept unless samples show better ones.
     pub(crate) fn run(&self) -> Result<Quantised, Error> {
         let Typical { samples, from, assumed } = self.typical;
         let is_needless = *from == SampleOrigin::Run && self.has_stated_scales();
@@ -119,13 +121,13 @@ impl Job<'_> {
         self.run_on(samples, made_up, &|| phase.advance())
     }
 
-    /// How often each sample is evaluated, at most.
+    /// Maximum number of evaluations of each sample.
     const fn evaluations(&self) -> usize {
         let tried = self.method.is_none() && !self.typical.samples.is_empty();
         if tried { 9 + 4 * METHODS.len() } else { 2 }
     }
 
-    /// Whether the integers of the machine stand for the numbers that those of the model do.
+    /// Whether the machine's integers use the scales in the model.
     fn has_stated_scales(&self) -> bool {
         let stated = stated_fractions(self.graph, self.scheme);
         let seen = Distributions::of(self.graph);
@@ -133,7 +135,7 @@ impl Job<'_> {
         is_settled(self.graph, &stated, self.host) && restated(self.graph, &found).is_empty()
     }
 
-    /// As [`Self::run`]; `count` is called after each evaluation of a sample.
+    /// Like [`Self::run`]; `count` is called after each evaluation of a sample.
     fn run_on(
         &self,
         samples: &[Sample],
@@ -142,7 +144,7 @@ impl Job<'_> {
     ) -> Result<Quantised, Error> {
         let seen = observe_counted(self.graph, samples, || Distributions::of(self.graph), count)?;
         let headroom = if made_up { headroom(self.scheme) } else { 0 };
-        // Default: without headroom no bounds limit it.
+        // Default: no bounds without headroom.
         let bounds =
             (headroom > 0).then(|| intervals(self.graph, &self.typical.assumed.of_graph(self.graph)));
         let seen = seen.with_headroom(headroom, &bounds.unwrap_or_default());
@@ -150,7 +152,7 @@ impl Job<'_> {
         let own = Basis { graph: Cow::Borrowed(self.graph), seen, name: None };
         let Choice { graph, method, found, reason, candidates } = match self.method {
             Some(method) => Choice::given(method, self.by(&own, method, &stated)),
-            // Outputs for made-up inputs tell nothing.
+            // Outputs for generated inputs are not meaningful.
             None if made_up => Choice::given(Method::MinMax, self.by(&own, Method::MinMax, &stated)),
             None => self.nearest(samples, &own, stated.clone(), count)?,
         };
@@ -181,8 +183,9 @@ impl Job<'_> {
         Ok(Quantised { graph, found, report })
     }
 
-    /// The scales with the outputs nearest to float: those that the model states, and those of each method for the graph as
-    /// it is and with other scales between its layers. On a machine of narrow integers the best of them are run.
+    /// Returns the scales whose outputs are closest to float: among the scales in the model, and
+    /// the scales of each method for the graph as it is and with other scales between layers. On a
+    /// machine with narrow integers, the best of them are run.
     fn nearest(
         &self,
         samples: &[Sample],
@@ -220,7 +223,7 @@ impl Job<'_> {
             others.extend(even.as_ref().map(|even| self.filled(even, samples, count)).transpose()?.flatten());
             others.extend(even);
         }
-        // Stated scales do not hold for values and weights that were multiplied.
+        // Scales in the model are invalid for values and weights that were multiplied.
         let same = |a: &Value, b: &Value| a.name == b.name && a.constant == b.constant;
         let kept = |basis: &Basis<'_>| -> Fractions {
             let is_kept = |id: ValueId| same(basis.graph.value(id), self.graph.value(id));
@@ -239,7 +242,8 @@ impl Job<'_> {
         Ok(search.best().unwrap_or_else(|| Choice::given(Method::MinMax, found)))
     }
 
-    /// The graph of a basis with values between layers that fill their integers; none where they do.
+    /// Returns the graph with values between layers scaled to fill their integers; `None` if they
+    /// already do.
     fn filled(
         &self,
         basis: &Basis<'_>,
@@ -251,7 +255,7 @@ impl Job<'_> {
         graph.map(|graph| self.basis(graph, name, samples, count)).transpose()
     }
 
-    /// The graph with channels of neighboring layers alike in size; none where they are.
+    /// Returns the graph with equalized channels of adjacent layers; `None` if they already are.
     fn equalised(
         &self,
         samples: &[Sample],
@@ -276,13 +280,13 @@ impl Job<'_> {
         Error::Simplify { path: self.graph.name.clone(), source: source.into() }
     }
 
-    /// The fraction lengths that a method gives.
+    /// Returns the fraction lengths by a method.
     fn by(&self, basis: &Basis<'_>, method: Method, stated: &Fractions) -> Quantisation {
         quantise_without(&basis.graph, self.host, &basis.seen, self.scheme, method, stated)
     }
 }
 
-/// What the report says of a value.
+/// Returns the report's entry for a value.
 fn tensor(graph: &Graph, found: &Quantisation, losses: &Losses, id: ValueId) -> Option<QuantisedTensor> {
     let loss = losses.get(id)?;
     Some(QuantisedTensor {
@@ -304,8 +308,8 @@ fn tensor(graph: &Graph, found: &Quantisation, losses: &Losses, id: ValueId) -> 
     })
 }
 
-/// Evaluates the samples over the host's cores, and gathers what they tell of each value. What it gives does not
-/// depend on how many cores there are.
+/// Evaluates the samples on all cores, and collects statistics of each value. The result does not
+/// depend on the number of cores.
 pub(crate) fn observe<S: Statistic + Send + Sync>(
     graph: &Graph,
     samples: &[Sample],
@@ -314,7 +318,7 @@ pub(crate) fn observe<S: Statistic + Send + Sync>(
     observe_counted(graph, samples, empty, &|| ())
 }
 
-/// As [`observe`]; `done` is called after each sample.
+/// Like [`observe`]; `done` is called after each sample.
 fn observe_counted<S: Statistic + Send + Sync>(
     graph: &Graph,
     samples: &[Sample],
@@ -329,8 +333,9 @@ fn observe_counted<S: Statistic + Send + Sync>(
         Ok(found)
     };
     let mut all = empty();
-    // One at a time for each core, so that memory does not grow with the samples; and in their order, so that sums
-    // do not depend on the number of cores.
+    // Each core evaluates one sample at a time, so that memory does not grow with the number of
+    // samples. Results are merged in sample order, so that sums do not depend on the number of
+    // cores.
     for batch in samples.chunks(rayon::current_num_threads().max(1)) {
         let seen = batch.par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
         all = seen.iter().fold(all, Observations::merge);
@@ -338,22 +343,22 @@ fn observe_counted<S: Statistic + Send + Sync>(
     Ok(all)
 }
 
-/// Operations of a network from which on one made-up sample has to do.
+/// Number of operations of a network from which one generated sample is enough.
 const LARGE: u64 = 1 << 29;
-/// Made-up samples of a smaller one.
+/// Number of generated samples for smaller networks.
 const STAND_INS: u64 = 8;
 
-/// Made-up inputs, the same on every machine.
+/// Generates inputs that are identical on every computer.
 pub(crate) fn stand_ins(graph: &Graph, assumed: &AssumedRanges) -> Vec<Sample> {
     let count = if Work::of(graph).operations < LARGE { STAND_INS } else { 1 };
     (1..=count).map(|seed| assumed.made_up(graph, seed)).collect()
 }
 
-/// Bits with which values are still exact to a thousandth; what is wider gives the rest to values beyond made-up
-/// inputs.
+/// Number of bits with which values are exact to a thousandth. Wider formats reserve the rest for
+/// values beyond the generated inputs.
 const ENOUGH: u32 = 12;
 
-/// Bits left free where nobody knows how large values become.
+/// Number of bits reserved if the range of values is unknown.
 fn headroom(scheme: &Scheme) -> u32 {
     scheme.activations.saturating_sub(ENOUGH)
 }
@@ -364,7 +369,7 @@ fn made_up_warning(samples: usize, headroom: u32, assumed: &AssumedRanges) -> St
     let ranges = assumed.described().map(|ranges| format!(", {ranges},")).unwrap_or_default();
     let room = match headroom {
         0 => String::new(),
-        bits => format!(" with room for values {} times as large", 1u64 << bits),
+        bits => format!(" with headroom for values {} times as large", 1u64 << bits),
     };
     format!(
         "the network was quantised by {inputs}{ranges}{room}: times are right, accuracy is not; give typical inputs with \

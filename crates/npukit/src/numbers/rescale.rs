@@ -1,14 +1,14 @@
-//! Powers of two between layers, chosen on samples: `--calibrate` and `--rescale`.
+//! Scaling by powers of two between layers, chosen on samples: `--calibrate` and `--rescale`.
 //!
-//! [`choose`] compiles the model with and without them, runs both on the samples, and keeps the program that
-//! saturates less and is not further from float, or is a good deal nearer. What to try follows from ranges in
-//! float; at most [`MAX_TRIED`] programs are compiled and run, so that a calibration takes no more than ten
-//! times as long as a run.
+//! The function [`choose`] compiles the model with and without scales, and runs both on the
+//! samples. It keeps the program that saturates less without a larger error, or whose error is much
+//! smaller. Ranges in float determine what is tried. At most [`MAX_TRIED`] programs are compiled
+//! and run, so that a calibration takes at most ten times as long as a run.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
 //! | `remaining` | where the chosen program still saturates, and why |
-//! | `stated` | scales by the ranges that a model states, without samples |
+//! | `stated` | scales from the ranges in a model, without samples |
 
 mod remaining;
 mod stated;
@@ -32,92 +32,93 @@ use crate::run::batch::{float, machine};
 use crate::run::stack::Stack;
 pub(crate) use stated::as_stated;
 
-/// Whether to rescale.
+/// When to rescale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Where it removes saturation on the samples and brings the outputs no further from float, or brings them a good
-    /// deal nearer.
+    /// If it removes saturation on the samples without a larger error, or makes the error much
+    /// smaller.
     #[default]
     Auto,
-    /// Wherever a value or constant does not fit.
+    /// If any value or constant does not fit.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
-/// Samples from which ranges are taken, and what to do with them.
+/// Samples from which ranges are taken, and how to use them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// Typical inputs. Without them the scales come from the model's own ranges, else from [`Self::own`], else from
-    /// made-up inputs.
+    /// Typical inputs. Without them, scales come from the ranges in the model, otherwise from
+    /// [`Self::own`], otherwise from generated inputs.
     pub inputs: Vec<InputFile>,
-    /// Inputs of the run itself, for a model that neither `inputs` nor ranges of its own scale.
+    /// Inputs of the run itself, used if there are neither `inputs` nor ranges in the model.
     pub own: Option<OwnInputs>,
-    /// Ranges of the model's inputs, for made-up inputs.
+    /// Ranges of the model's inputs, for generated inputs.
     pub ranges: Vec<GivenRange>,
-    /// What is done to their values.
+    /// Preprocessing of the samples' values.
     pub preprocess: Preprocess,
-    /// Whether to rescale.
+    /// When to rescale.
     pub mode: Mode,
-    /// How to quantise, for targets that take integers only; the nearest to float on the samples when not given.
+    /// Quantization method for integer-only targets; `None` to choose by the error on the samples.
     pub method: Option<Method>,
 }
 
-/// Inputs of a run, of which the first 32 samples choose scales where nothing else does.
+/// Inputs of a run. Its first 32 samples choose scales if nothing better is available.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnInputs {
-    /// The files.
+    /// Files of the inputs.
     pub files: Vec<InputFile>,
     /// Preprocessing of their values.
     pub preprocess: Preprocess,
 }
 
-/// Samples of a run that choose scales, at most.
+/// Maximum number of samples of a run that choose scales.
 pub const OWN_SAMPLES: usize = 32;
 
 impl Calibration {
-    /// Whether the caller asks for anything: inputs of the run itself are no request.
+    /// Whether the caller requested nothing; inputs of the run itself are not a request.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self { own: self.own.clone(), ..Self::default() }
     }
 
-    /// Whether values are to be changed, and there are none.
+    /// Whether preprocessing was requested without any samples.
     pub(crate) fn prepares_nothing(&self) -> bool {
         self.inputs.is_empty() && !self.preprocess.is_nothing()
     }
 }
 
-/// How many times the ranges seen are to fit, one after the other: a quarter more, for inputs that go further than the
-/// samples; then more and more while something saturates or it gets better: sums may be larger on their way than at
-/// their end, and larger exponents leave more bits to the weights that follow.
+/// Factors by which the observed ranges must fit, tried in order. The first is a quarter larger,
+/// for inputs beyond the samples. Larger ones are tried while something saturates or the result
+/// improves: intermediate sums may exceed their results, and larger exponents leave more bits to
+/// the following weights.
 const MARGINS: [f64; 5] = [1.25, 2.5, 5.0, 20.0, 80.0];
-/// Up to here each margin is twice the one before.
+/// Up to this margin, each one is twice the previous one.
 const FINE: f64 = 5.0;
-/// The next margin for a filled program that saturates.
+/// Factor to the next margin for a filled program that saturates.
 const WIDER: f64 = 4.0;
-/// Programs in which what is small takes more bits, weights take bits of their operands, or channels are made alike.
+/// Maximum number of programs with filled formats, balanced weights or equalized channels.
 const MAX_FILLED: usize = 5;
-/// Programs that are tried at most: one for each margin, and those that fill the format.
+/// Maximum number of programs tried: one per margin, plus the filled ones.
 const MAX_TRIED: usize = MARGINS.len() + MAX_FILLED;
-/// Exponents of values by name; 0 where there is none.
+/// Exponents of values by name; 0 if missing.
 pub(crate) type Exponents = BTreeMap<String, i32>;
 
-/// The exponent of a value.
+/// Returns the exponent of a value.
 pub(crate) fn exponent(exponents: &Exponents, name: &str) -> i32 {
-    // Default: a value without an exponent is stored as it is.
+    // Default: a value without an exponent is stored unscaled.
     exponents.get(name).copied().unwrap_or(0)
 }
 
-/// A program for a rescaled graph.
+/// Program for a rescaled graph.
 pub(crate) struct Chosen {
     pub graph: Graph,
     pub exponents: Exponents,
-    /// Those of inputs and outputs.
+    /// Exponents of inputs and outputs.
     pub scales: Scales,
     pub compiled: Box<dyn Compiled>,
 }
 
-/// A model on an instance, and samples to judge by.
+/// Model on an instance, and samples to judge by.
 pub(crate) struct Trial<'a> {
     pub instance: &'a dyn Instance,
     pub model: &'a Model,
@@ -125,7 +126,7 @@ pub(crate) struct Trial<'a> {
     pub samples: &'a [Sample],
 }
 
-/// Tries rescalings of the model, whose program without one is `plain`.
+/// Tries rescalings of the model, whose program without rescaling is `plain`.
 pub(crate) fn choose(
     trial: &Trial<'_>,
     plain: &dyn Compiled,
@@ -163,9 +164,9 @@ pub(crate) fn choose(
     };
     let gains = best.outcome.measured.is_gain_over(&before.measured);
     (report.applied, report.reason) = match (mode, gains) {
-        (Mode::Always, _) => (true, "it was asked for".to_owned()),
+        (Mode::Always, _) => (true, "it was requested".to_owned()),
         (_, true) => (true, gain(&best.outcome.measured, &before.measured).to_owned()),
-        (_, false) => (false, "it does not saturate less, or is further from float".to_owned()),
+        (_, false) => (false, "nothing improved: saturation is not lower, or the error is larger".to_owned()),
     };
     let Plan { margin, equalised, balance, .. } = best.plan;
     (report.margin, report.after) = (Some(margin), Some(best.outcome.measured));
@@ -186,55 +187,55 @@ pub(crate) fn choose(
 
 fn gain(new: &Measured, before: &Measured) -> &'static str {
     if new.unfit() < before.unfit() {
-        "it saturates less, and is no further from float"
+        "saturation is lower, and the error is not larger"
     } else {
-        "what was rounded away takes more bits, and it is nearer to float"
+        "small values get more bits, and the error is smaller"
     }
 }
 
-/// What is tried.
+/// Rescaling to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Plan {
     margin: f64,
-    /// Whether what is small takes more bits, too.
+    /// Whether to scale small values up to fill the format.
     fill: bool,
     /// Whether operands of products lend bits to the weights.
     balance: bool,
-    /// Whether channels are made alike first.
+    /// Whether to equalize channels first.
     equalised: bool,
 }
 
 impl Plan {
-    /// Scales of this margin, and nothing else.
+    /// Plan with scales for this margin, and nothing else.
     const fn plain(margin: f64) -> Self {
         Self { margin, fill: false, balance: false, equalised: false }
     }
 }
 
-/// How a program did, and where it saturates.
+/// Errors of a program, and where it saturates.
 struct Outcome {
     measured: Measured,
     saturations: Saturations,
 }
 
-/// A rescaled program and how it did.
+/// Rescaled program and its errors.
 struct Candidate {
     chosen: Chosen,
     plan: Plan,
     outcome: Outcome,
 }
 
-/// A graph and how large its values become.
+/// Graph and the ranges of its values.
 struct Ranged {
     graph: Graph,
     ranges: Ranges,
 }
 
-/// A trial under way.
+/// Search for the best rescaling.
 struct Search<'a> {
     trial: &'a Trial<'a>,
     reference: Vec<Stack>,
-    /// The model's options, with what the compiler chose once.
+    /// Options of the model, with the choices of the first compilation.
     options: CompileOptions,
     ranged: Ranged,
 }
@@ -251,7 +252,7 @@ impl<'a> Search<'a> {
         Ok(Self { trial, reference, options, ranged })
     }
 
-    /// Runs a program on the samples.
+    /// Runs a program on the samples and measures its errors.
     fn measure(&self, compiled: &dyn Compiled) -> Result<Outcome, Error> {
         let (stacks, saturations) = machine(compiled, self.trial.samples)?;
         let measured = Measured {
@@ -265,7 +266,7 @@ impl<'a> Search<'a> {
         Ok(Outcome { measured, saturations })
     }
 
-    /// Puts the best program into `best`; gives the reason when there is none.
+    /// Stores the best program in `best`, or returns the reason why no program was stored.
     fn best(
         &self,
         before: &Measured,
@@ -275,7 +276,7 @@ impl<'a> Search<'a> {
     ) -> Result<String, Error> {
         let format = self.trial.instance.info().number_format;
         let Some((largest, step)) = format.and_then(|format| Some((format.largest(), format.step()?))) else {
-            return Ok("the target's numbers have no fixed range".to_owned());
+            return Ok("the target's number format has no fixed range".to_owned());
         };
         let functions = self.trial.instance.info().scaling.functions;
         let addends = self.trial.instance.info().scaling.addends_of_means;
@@ -284,7 +285,7 @@ impl<'a> Search<'a> {
             let Plan { margin, fill, balance, .. } = plan;
             Limits { largest, step, margin, fill, functions, balance, ports, addends }
         };
-        let mut reason = "no scale of its layers makes more of the network fit".to_owned();
+        let mut reason = "no scale of the layers makes more values fit".to_owned();
         let mut last = None;
         let mut attempt = |plan: Plan, ranged: &Ranged, best: &mut Option<Candidate>| -> Result<(), Error> {
             if *tried == MAX_TRIED {
@@ -312,14 +313,14 @@ impl<'a> Search<'a> {
         for (place, &margin) in MARGINS.iter().enumerate() {
             let last = place.checked_sub(1).map(|place| MARGINS[place]);
             let got_better = best.as_ref().is_some_and(|best| Some(best.plan.margin) == last);
-            // What is still poor wants more bits, not room.
+            // A result that is still poor needs more bits, not more headroom.
             let go_on = got_better && !(mode == Mode::Auto && poor(best));
             if unfit(best) == 0 && !go_on && (best.is_some() || mode == Mode::Auto) {
                 break;
             }
             attempt(Plan::plain(margin), &self.ranged, best)?;
         }
-        // Margins far apart: half of one may do, too.
+        // Large margins are far apart: half of one may be enough.
         if let Some(margin) = best.as_ref().map(|best| best.plan.margin).filter(|margin| *margin > FINE) {
             attempt(Plan::plain(margin / 2.0), &self.ranged, best)?;
         }
@@ -327,7 +328,7 @@ impl<'a> Search<'a> {
             let margin = best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
             let mut filled = Plan { fill: true, ..Plan::plain(margin) };
             attempt(filled, &self.ranged, best)?;
-            // Where nothing was good, the least saturation says little of how much room there should be.
+            // If nothing was good, the least saturation does not determine the headroom.
             if margin > MARGINS[0] && poor(best) {
                 let narrow = Plan { margin: MARGINS[0], ..filled };
                 attempt(narrow, &self.ranged, best)?;
@@ -358,8 +359,8 @@ impl<'a> Search<'a> {
         Ok(reason)
     }
 
-    /// The program for a plan; none when nothing needs a scale or it is that of `last`, a reason when it does not
-    /// compile.
+    /// Returns the program for a plan. `None` if nothing needs a scale, or if it equals `last`; a
+    /// reason if it does not compile.
     fn candidate(
         &self,
         plan: Plan,
@@ -381,7 +382,7 @@ impl<'a> Search<'a> {
         Ok(Ok(Some(Candidate { chosen, plan, outcome })))
     }
 
-    /// The graph with scales within these limits.
+    /// Returns the graph with scales within these limits.
     fn rescaled(&self, ranged: &Ranged, limits: &Limits) -> Result<Option<Rescaled>, Error> {
         let Ranged { graph, ranges } = ranged;
         let of_host = self.trial.instance.nodes_of_host(graph)?;
@@ -389,7 +390,7 @@ impl<'a> Search<'a> {
         rescale_beside(graph, ranges, limits, &is_host).map_err(|error| self.failed(error))
     }
 
-    /// The program of a rescaled graph, with what the compiler chose for the model where that does.
+    /// Compiles a rescaled graph, with the choices of the first compilation if they still work.
     fn program(&self, graph: &Graph, scales: &Scales, draft: bool) -> Result<Box<dyn Compiled>, TargetError> {
         let _phase = Phase::begin("compile");
         let compile = |options: &CompileOptions| {
@@ -403,7 +404,7 @@ impl<'a> Search<'a> {
         Error::Simplify { path: self.trial.model.file_name.clone(), source: source.into() }
     }
 
-    /// Where a program of a graph saturates, and why.
+    /// Returns where a program of a graph saturates, and why.
     fn remaining(
         &self,
         saturations: &Saturations,
@@ -428,7 +429,7 @@ impl Ranged {
     }
 }
 
-/// Layers with an exponent other than 0.
+/// Returns the layers with a nonzero exponent.
 fn layer_exponents(compiled: &dyn Compiled, exponents: &Exponents) -> Vec<LayerExponent> {
     let exponent = |layer: &npukit_target::Layer| {
         let found = layer.results.iter().find_map(|name| exponents.get(name));

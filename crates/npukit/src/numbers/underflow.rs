@@ -1,8 +1,9 @@
-//! Underflow: what a fixed-point format rounds to zero, and how many of its bits tensors use.
+//! Underflow: values that a fixed-point format rounds to zero, and the number of bits that tensors
+//! use.
 //!
-//! A number format with steps takes whatever is smaller than half a step for zero. What was found is counted where the
-//! float evaluator goes anyway, on constants and on the tensors that layers leave in memory: the machine's own loops
-//! are not touched.
+//! A number format with a fixed step rounds values below half a step to zero. They are counted
+//! while the float evaluator runs, on constants and on the tensors that layers store in memory. The
+//! loops of the machine are not affected.
 
 use std::collections::HashMap;
 
@@ -14,23 +15,24 @@ use serde::Serialize;
 
 use crate::numbers::rescale::{Exponents, exponent};
 
-/// A tensor in a fixed-point format.
+/// Use of a fixed-point format by a tensor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Used {
-    /// The layer that leaves it in memory, or the constant.
+    /// Name of the layer that stores the tensor, or of the constant.
     pub name: String,
-    /// Elements over all samples.
+    /// Number of elements over all samples.
     pub elements: u64,
-    /// Elements that are not 0 in float and are rounded to 0.
+    /// Number of elements that are nonzero in float but rounded to 0.
     pub underflows: u64,
-    /// Bits that the largest magnitude takes, the sign's with it; 0 when all are rounded to 0.
+    /// Number of bits for the largest magnitude, including the sign; 0 if all elements are rounded
+    /// to 0.
     pub bits_used: u32,
-    /// The largest magnitude.
+    /// Largest magnitude.
     #[serde(skip)]
     pub largest: f32,
-    /// The step between two numbers of the format, at the tensor's scale.
+    /// Step between adjacent numbers of the format, at the tensor's scale.
     #[serde(skip)]
     pub step: f64,
 }
@@ -40,29 +42,29 @@ pub struct Used {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// Bits of the number format.
+    /// Width of the number format in bits.
     pub bits: u32,
-    /// Elements of inputs rounded to 0, over all samples.
+    /// Number of elements of inputs rounded to 0, over all samples.
     pub input_elements: u64,
-    /// By input, those with none left out unless they use few bits.
+    /// Inputs with such elements, and inputs that use few bits.
     pub inputs: Vec<Used>,
-    /// Results rounded to 0, over all samples.
+    /// Number of results rounded to 0, over all samples.
     pub results: u64,
-    /// By layer, those with none left out unless they use few bits.
+    /// Layers with such results, and layers that use few bits.
     pub layers: Vec<Used>,
-    /// Elements of constants rounded to 0.
+    /// Number of elements of constants rounded to 0.
     pub constants: u64,
-    /// By constant, those with none left out unless they are weights that use few bits.
+    /// Constants with such elements, and weights that use few bits.
     pub weights: Vec<Used>,
 }
 
-/// Bits with which a tensor tells hardly more than signs: 8 magnitudes and the sign.
+/// Number of bits below which a tensor holds little more than signs: 8 magnitudes and the sign.
 const FEW: u32 = 4;
 
-/// What is known of a tensor in a format with steps.
+/// Statistics of a tensor in a format with a fixed step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Usage {
-    /// The step times the power of two by which the tensor is stored divided.
+    /// Step of the format times the power of two by which the stored tensor is divided.
     step: f64,
     elements: u64,
     underflows: u64,
@@ -74,7 +76,7 @@ impl Usage {
         Self { step: step * f64::from(exponent).exp2(), elements: 0, underflows: 0, largest: 0.0 }
     }
 
-    /// Of values that are stored as they are.
+    /// Statistics of values that are stored unscaled.
     pub(crate) fn of(values: &[f32], step: f64) -> Self {
         let mut usage = Self::new(step, 0);
         usage.note_values(values);
@@ -82,7 +84,7 @@ impl Usage {
     }
 
     fn note_values(&mut self, values: &[f32]) {
-        // Half a step is rounded to the even number, 0.
+        // Half a step is rounded to the even number, which is 0.
         let half = (self.step / 2.0) as f32;
         self.elements += values.len() as u64;
         self.underflows += values.iter().filter(|x| **x != 0.0 && x.abs() <= half).count() as u64;
@@ -111,19 +113,19 @@ impl Statistic for Usage {
     }
 }
 
-/// What to look at while the float evaluator runs.
+/// Values to observe while the float evaluator runs.
 pub(crate) struct Watch {
     format: Format,
-    /// The inputs of the evaluated graph that are no integers.
+    /// Inputs of the evaluated graph that are not integers.
     inputs: Vec<(ValueId, String)>,
-    /// The values of the evaluated graph that layers end in, with the layer's name.
+    /// Results of layers in the evaluated graph, with the layer's name.
     layers: Vec<(ValueId, String)>,
-    /// Whether a layer ends in the value, by number.
+    /// Whether a value is the result of a layer, by index.
     is_watched: Vec<bool>,
     empty: Observations<Usage>,
 }
 
-/// A number format with steps.
+/// Number format with a fixed step.
 #[derive(Clone, Copy, Debug)]
 struct Format {
     bits: u32,
@@ -140,7 +142,8 @@ impl Format {
 }
 
 impl Watch {
-    /// Of the layers' results that `graph` has by the same name; none for a format without steps.
+    /// Observes results of layers that `graph` has under the same name. Returns `None` for a format
+    /// without a fixed step.
     pub fn new(
         graph: &Graph,
         layers: &[Layer],
@@ -168,19 +171,19 @@ impl Watch {
         Some(Self { format, inputs, layers: watched, is_watched, empty })
     }
 
-    /// Nothing seen yet.
+    /// Returns empty statistics.
     pub fn empty(&self) -> Observations<Usage> {
         self.empty.clone()
     }
 
-    /// Notes a value if it is an input, or a layer ends in it.
+    /// Observes a value if it is an input or the result of a layer.
     pub fn note(&self, seen: &mut Observations<Usage>, id: ValueId, tensor: &Tensor) {
         if self.is_watched.get(id.0 as usize) == Some(&true) {
             seen.note(id, tensor);
         }
     }
 
-    /// The report, with the constants of the compiled graph.
+    /// Creates the report, including the constants of the compiled graph.
     pub fn report(&self, seen: &Observations<Usage>, compiled: &Graph) -> Report {
         let used = |(id, name): &(ValueId, String)| seen.get(*id).map(|usage| usage.used(name));
         let [inputs, layers] =
@@ -201,18 +204,18 @@ impl Watch {
 }
 
 impl Used {
-    /// Whether it has elements that are not 0, and all of them become 0.
+    /// Whether it has nonzero elements, all of which become 0.
     pub fn vanishes(&self) -> bool {
         self.bits_used == 0 && self.underflows > 0
     }
 
-    /// Whether it tells hardly more than signs.
+    /// Whether it holds little more than signs.
     pub fn is_poor(&self) -> bool {
         self.bits_used <= FEW && (self.bits_used > 0 || self.underflows > 0)
     }
 }
 
-/// Elements of constants rounded to 0, and the constants worth telling of.
+/// Returns the number of elements of constants rounded to 0, and the constants worth reporting.
 fn constants(graph: &Graph, step: f64) -> (u64, Vec<Used>) {
     let mut seen = vec![false; graph.values.len()];
     let (mut total, mut named) = (0, Vec::new());
@@ -237,7 +240,7 @@ fn constants(graph: &Graph, step: f64) -> (u64, Vec<Used>) {
 }
 
 impl Report {
-    /// What its user should know of: tensors that vanish, or nearly.
+    /// Returns a warning about tensors that vanish, entirely or nearly.
     pub fn warning(&self) -> Option<String> {
         let poor = |all: &[Used]| all.iter().filter(|used| used.is_poor()).count() as u64;
         let kinds = [(&self.inputs, "input"), (&self.layers, "layer"), (&self.weights, "constant")];
@@ -255,7 +258,7 @@ impl Report {
             )
         });
         Some(format!(
-            "{} {verb} no more than {FEW} of {} bits, the first of them `{}`: small values vanish in rounding{vanished}",
+            "{} {verb} at most {FEW} of {} bits, the first of them `{}`: small values are rounded to 0{vanished}",
             counts.join(", "),
             self.bits,
             first.name

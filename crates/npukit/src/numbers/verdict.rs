@@ -1,4 +1,4 @@
-//! How a [`Verdict`] comes to the time of a program, and to the risk of its numbers.
+//! Computes the time and the saturation risk for a [`Verdict`].
 
 use npukit_base::{counted, plural};
 use npukit_target::{Compiled, Saturation, Saturations, TargetError, TimeOptions};
@@ -10,7 +10,8 @@ use crate::run::speed::{Speed, batch, timed};
 use crate::targets::cost_model_name;
 
 impl Verdict {
-    /// With the time of its program, whose batch may be stated, and why that is not known where it is not.
+    /// Adds the time of the program, whose batch may be `stated`. Also returns the reason if the
+    /// time is unknown.
     pub(crate) fn timed(self, compiled: &dyn Compiled, stated: Option<usize>) -> (Self, Option<String>) {
         match timed(compiled, &TimeOptions::default()) {
             Ok(time) => {
@@ -20,13 +21,14 @@ impl Verdict {
                 (Self { cycles, speed, cost_model, ..self }, None)
             }
             Err(TargetError::Unsupported { .. }) => (self, None),
-            Err(error) => (self, Some(format!("no time is known of the program: {error}"))),
+            Err(error) => (self, Some(format!("the program's time is unknown: {error}"))),
         }
     }
 }
 
 impl SaturationRisk {
-    /// By the weights, with the constants that saturated when a program was made, and by what saturated on so many samples.
+    /// Judges the risk by the weights, by the constants that saturated during compilation, and by
+    /// the values that saturated on the samples.
     pub(crate) fn of(
         origin: &Origin,
         weights: &[Weight],
@@ -35,7 +37,7 @@ impl SaturationRisk {
         found: Option<&Saturations>,
     ) -> Self {
         let of_model: u64 = weights.iter().map(|weight| weight.saturated).sum();
-        // A program may have biases in a format that its weights do not tell.
+        // A program may have biases in another format than its weights.
         let (saturated_weights, what) = match constants {
             Some(constants @ 1..) if of_model == 0 => (constants, "constant"),
             _ => (of_model, "weight"),
@@ -50,7 +52,7 @@ impl SaturationRisk {
             _ => Risk::High,
         };
         let reason = match risk {
-            Risk::None => "its numbers are floats, which do not saturate".to_owned(),
+            Risk::None => "the machine computes in floating point, which does not saturate".to_owned(),
             _ => {
                 format!("{}; {}", of_weights(saturated_weights, no_numbers, what), of_values(samples, found))
             }
@@ -59,7 +61,7 @@ impl SaturationRisk {
     }
 }
 
-/// `what` is a constant or a weight.
+/// Describes the weights; `what` is "constant" or "weight".
 fn of_weights(saturated: u64, no_numbers: u64, what: &str) -> String {
     let verb = |count, one: &str, more: &str| if count == 1 { one.to_owned() } else { more.to_owned() };
     let saturate = format!("{} {}", counted(saturated, what), verb(saturated, "saturates", "saturate"));

@@ -1,7 +1,7 @@
-//! Weights that the machine does not have as the model does: [`Weight`].
+//! Weights whose values on the machine differ from the model: [`Weight`].
 //!
-//! NaN and infinity are looked for in the model as its author wrote it; what saturates or vanishes, in the graph that
-//! is compiled, where batch normalisations are folded and scales chosen.
+//! NaN and infinity are searched in the original model. Saturation and underflow are searched in
+//! the compiled graph, after batch normalizations are folded and scales are chosen.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,30 +12,32 @@ use serde::Serialize;
 use crate::numbers::quantise::{self, QuantisedTensor};
 use crate::numbers::underflow::Usage;
 
-/// A constant operand of a node.
+/// Constant operand of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Weight {
-    /// Name of the node, the first of those that read it.
+    /// Name of the first node that reads it.
     pub node: String,
     /// Name of the tensor.
     pub tensor: String,
-    /// Its elements.
+    /// Number of elements.
     pub elements: u64,
-    /// Elements that are NaN, or infinite where they are multiplied by.
+    /// Number of elements that are NaN, or infinite factors.
     pub non_finite: u64,
-    /// Elements beyond the target's numbers.
+    /// Number of elements outside the target's range.
     pub saturated: u64,
-    /// Elements that are not 0 and are rounded to 0.
+    /// Number of nonzero elements that are rounded to 0.
     pub underflows: u64,
-    /// Bits that the largest magnitude takes, the sign's with it; none in a format without steps.
+    /// Number of bits for the largest magnitude, including the sign; `None` in a format without a
+    /// fixed step.
     pub bits_used: Option<u32>,
-    /// Whether it tells hardly more than signs, or most of it vanishes.
+    /// Whether it holds little more than signs, or most of its elements are rounded to 0.
     pub is_poor: bool,
 }
 
-/// Those that are not as the model says: NaN and infinity of `model`; what numbers of `format` make of `compiled`.
+/// Returns the weights that differ from the model: NaN and infinity in `model`, and rounding of
+/// `compiled` to `format`.
 pub(crate) fn altered(model: &Graph, compiled: &Graph, format: Option<NumberFormat>) -> Vec<Weight> {
     let mut all = bad_constants(model);
     let format = format.and_then(|format| Some((format.largest(), format.step()?)));
@@ -51,11 +53,11 @@ pub(crate) fn altered(model: &Graph, compiled: &Graph, format: Option<NumberForm
     all
 }
 
-/// What a format makes of an operand that is a constant of floats.
+/// Rounds a constant float operand to a format.
 fn rounded(graph: &Graph, node: &Node, place: usize, id: ValueId, largest: f64, step: f64) -> Option<Weight> {
     let values = graph.constant(id)?.as_f32()?;
     let is_factor = is_factor(node, place);
-    // What is far below everything masks.
+    // Very large negative values are masks.
     let saturates =
         |x: &&f32| x.is_finite() && f64::from(x.abs()) > largest + step / 2.0 && (is_factor || **x > 0.0);
     let used = Usage::of(values, step).used(&graph.value(id).name);
@@ -73,7 +75,7 @@ fn rounded(graph: &Graph, node: &Node, place: usize, id: ValueId, largest: f64, 
     })
 }
 
-/// What integers make of the weights and biases of a graph.
+/// Returns the effect of quantization on the weights and biases of a graph.
 pub(crate) fn quantised(graph: &Graph, report: &quantise::Report) -> Vec<Weight> {
     let by_name: HashMap<&str, &QuantisedTensor> =
         report.tensors.iter().map(|tensor| (tensor.name.as_str(), tensor)).collect();
@@ -103,7 +105,7 @@ fn as_integers(node: &Node, value: &Value, tensor: &QuantisedTensor) -> Weight {
     }
 }
 
-/// Share of weights that may vanish before it is worth a warning.
+/// Share of weights that may become 0 without a warning.
 const MAX_VANISHED: f64 = 0.5;
 
 impl Weight {
@@ -112,20 +114,20 @@ impl Weight {
     }
 }
 
-/// Tensors that a sentence names.
+/// Number of tensors that a sentence names.
 const NAMED: usize = 3;
 
-/// A sentence for each kind of harm.
+/// Returns one sentence for each kind of damage.
 pub(crate) fn warnings(weights: &[Weight]) -> Vec<String> {
     let vanished = |weight: &Weight| if weight.is_poor { weight.underflows.max(1) } else { 0 };
     let sentences = [
         sentence(
             weights,
             |weight| weight.non_finite,
-            "are NaN or infinite, and so is what is computed with them",
+            "are NaN or infinite, and so are results computed from them",
         ),
-        sentence(weights, |weight| weight.saturated, "are beyond the target's numbers and saturate"),
-        sentence(weights, vanished, "vanish or nearly vanish in rounding"),
+        sentence(weights, |weight| weight.saturated, "are outside the target's range and saturate"),
+        sentence(weights, vanished, "are rounded to 0 or nearly so"),
     ];
     sentences.into_iter().flatten().collect()
 }
@@ -142,7 +144,8 @@ fn sentence(weights: &[Weight], count: impl Fn(&Weight) -> u64, what: &str) -> O
     (!found.is_empty()).then(|| format!("weights {what}: {}{more}", names.join(", ")))
 }
 
-/// Constants that no result survives: how many elements, and a sentence for each constant.
+/// Counts elements of constants that make all results invalid, and returns a sentence for each
+/// constant.
 pub(crate) fn non_finite_constants(graph: &Graph) -> (u64, Vec<String>) {
     let found = bad_constants(graph);
     let sentence = |Weight { node, tensor, non_finite, .. }: &Weight| {
@@ -152,7 +155,7 @@ pub(crate) fn non_finite_constants(graph: &Graph) -> (u64, Vec<String>) {
     (found.iter().map(|weight| weight.non_finite).sum(), found.iter().map(sentence).collect())
 }
 
-/// Constants that no result survives.
+/// Returns constants that make all results invalid.
 fn bad_constants(graph: &Graph) -> Vec<Weight> {
     let mut seen = vec![false; graph.values.len()];
     let mut found = Vec::new();
@@ -200,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    /// `x w + mask`.
+    /// Graph of `x w + mask`.
     fn graph(weights: [f32; 4]) -> Graph {
         let mut graph = Graph::default();
         let x = graph.add_input("x", ValueInfo { shape: vec![1, 2], element: ElementType::F32 });
@@ -226,7 +229,7 @@ mod tests {
         let [one] = &sentences([1.0, -200.0, 300.0, 0.5])[..] else { panic!("one sentence") };
         assert!(one.contains("2 of 4 in `w` of node `first`") && one.contains("saturate"), "{one}");
         let [one] = &sentences([1e-5, 2e-5, 0.0, 1e-3])[..] else { panic!("one sentence") };
-        assert!(one.contains("3 of 4 in `w` of node `first`") && one.contains("vanish"), "{one}");
+        assert!(one.contains("3 of 4 in `w` of node `first`") && one.contains("rounded to 0"), "{one}");
     }
 
     #[test]

@@ -1,82 +1,84 @@
-//! [`Report`]: what is known of errors and saturation, for all inputs of their ranges.
+//! [`Report`]: guaranteed bounds of errors and saturation, for all inputs within their ranges.
 
 use serde::Serialize;
 
-/// What is known of errors.
+/// Bounds of errors and saturation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// What inputs may be, in words.
+    /// Description of the inputs' ranges.
     pub inputs: String,
-    /// Boxes of inputs that the program was run on.
+    /// Number of boxes of inputs for which bounds were computed.
     pub boxes: usize,
-    /// Whether errors are against the model's constants; if not, against those that the machine has.
+    /// Whether errors are relative to the model's constants, rather than to the machine's rounded
+    /// constants.
     pub against_model: bool,
-    /// By output.
+    /// Bounds by output.
     pub outputs: Vec<OutputReport>,
-    /// Inputs that were run on the machine and in floats: samples, those drawn from the ranges, and for each range those that
-    /// its bounds point to.
+    /// Number of inputs that were run on the machine and in float: samples, random inputs within
+    /// the ranges, and for each range the inputs at which its bounds are reached.
     pub observed_inputs: usize,
-    /// Whether no error that was observed is above its bound; null when none was observed.
+    /// Whether every observed error is within its bound; null if none was observed.
     pub holds: Option<bool>,
-    /// Whether no result can saturate, for any input of the ranges.
+    /// Whether no result can saturate, for any input within the ranges.
     pub cannot_saturate: bool,
     /// Results that may saturate, in the order of the instructions.
     pub saturations: Vec<SaturationReport>,
-    /// Boxes for all inputs of which the first output has its largest element in the same place, in real arithmetic and on
-    /// the machine.
+    /// Number of boxes for which the argmax of the first output is the same for all inputs, in real
+    /// arithmetic and on the machine.
     pub decided: usize,
-    /// The same, whichever way each result is rounded; null where it was not asked for.
+    /// Number of such boxes for any direction of rounding; null if not requested.
     pub decided_any_rounding: Option<usize>,
 }
 
-/// What is known of an output.
+/// Bounds of an output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputReport {
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// No element is further from real arithmetic, for any input of the ranges; null where nothing is known.
+    /// Upper bound of the error of an element relative to real arithmetic, for any input within the
+    /// ranges; null if unknown.
     pub certified: Option<f64>,
-    /// The same, whichever way each result is rounded; null where nothing is known, or it was not asked for.
+    /// Upper bound of the error for any direction of rounding; null if unknown or not requested.
     pub certified_any_rounding: Option<f64>,
-    /// The largest error of the inputs that were run; null where none was.
+    /// Largest error among the inputs that were run; null if there were none.
     pub observed: Option<f64>,
-    /// How many times the observed error the certified one is.
+    /// Ratio of the certified to the observed error.
     pub slack: Option<f64>,
-    /// The least number that real arithmetic may have; null where nothing is known.
+    /// Lower bound of the output in real arithmetic; null if unknown.
     pub least: Option<f64>,
-    /// The largest.
+    /// Upper bound of the output in real arithmetic; null if unknown.
     pub largest: Option<f64>,
 }
 
-/// A result that may saturate.
+/// Result that may saturate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SaturationReport {
-    /// The instruction; null for inputs.
+    /// Index of the instruction; null for inputs.
     pub instruction: Option<usize>,
-    /// Its layer, where that is known.
+    /// Layer of the instruction; null if unknown.
     pub layer: Option<String>,
-    /// The lane.
+    /// Index of the lane, from 0.
     pub lane: usize,
-    /// How far below the smallest number it may be; null where nothing is known.
+    /// Largest distance below the smallest number; null if unknown.
     pub below: Option<f64>,
-    /// How far above the largest.
+    /// Largest distance above the largest number; null if unknown.
     pub above: Option<f64>,
 }
 
 impl Report {
-    /// For each layer with results that may saturate a sentence with the most that they may be beyond the range.
+    /// Returns a sentence for each layer with results that may saturate, with the largest excess.
     pub fn layers(&self) -> Vec<String> {
         let mut layers: Vec<(&str, f64, f64)> = Vec::new();
         for saturation in &self.saturations {
-            // Default: inputs and programs without layers have no name.
+            // Default: inputs, and programs without layers, have no name.
             let name = saturation.layer.as_deref().unwrap_or("");
-            // Default: what nobody knows is without end.
+            // Default: an unknown excess is unbounded.
             let [below, above] =
                 [saturation.below, saturation.above].map(|beyond| beyond.unwrap_or(f64::INFINITY));
             match layers.iter_mut().find(|(other, ..)| *other == name) {
@@ -85,11 +87,8 @@ impl Report {
             }
         }
         let sentence = |(name, below, above): (&str, f64, f64)| {
-            let name = if name.is_empty() {
-                "inputs, or a layer without a name".to_owned()
-            } else {
-                format!("`{name}`")
-            };
+            let name =
+                if name.is_empty() { "inputs, or an unnamed layer".to_owned() } else { format!("`{name}`") };
             format!("{name}, {above:.4} above the largest number, {below:.4} below the smallest")
         };
         layers.into_iter().map(sentence).collect()

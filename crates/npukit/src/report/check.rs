@@ -1,4 +1,4 @@
-//! [`Report`]: whether a model can be compiled, and what stands in the way.
+//! [`Report`]: whether a model can be compiled, and the problems that prevent it.
 
 use std::collections::BTreeMap;
 
@@ -12,43 +12,43 @@ use super::verdict::Verdict;
 use super::{quantise, rescale};
 use crate::model::groups::{Group, groups};
 
-/// Whether a model can be compiled, and what stands in the way.
+/// Whether a model can be compiled, and the problems that prevent it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// Whether it compiles as it is.
+    /// Whether the model compiles unchanged.
     pub supported: bool,
-    /// The same, and what it would do on the chip.
+    /// Summary: whether the model fits, and its expected performance on the accelerator.
     pub verdict: Verdict,
-    /// Whether its program was compiled, by which cycles and all memories are known.
+    /// Whether the program was compiled, so that cycles and the use of all memories are known.
     pub is_compiled: bool,
-    /// Everything that stands in the way.
+    /// All problems that prevent compilation.
     pub problems: Vec<Problem>,
-    /// The same by what is wrong, consequences under their cause.
+    /// Problems grouped by reason, with consequences below their cause.
     pub groups: Vec<Group>,
-    /// The problems again, in the form of all errors.
+    /// Problems in the form of all errors.
     pub diagnostics: Vec<Diagnostic>,
-    /// How much of the model the chip would do.
+    /// Share of the model that the accelerator would compute.
     #[serde(flatten)]
     pub on_chip: OnChip,
-    /// Steps that would be left to the host.
+    /// Steps that would run on the host.
     pub host_steps: Vec<HostStepReport>,
-    /// What came of the calibration, if there was one.
+    /// Result of the calibration, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescaling: Option<rescale::Report>,
-    /// What came of the quantisation, for a target that takes integers only.
+    /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
 impl Report {
-    /// Of a model with problems; those at places of `causes` are consequences. `graph` is the model as it entered the
-    /// target, if it got so far.
+    /// Creates the report of a model with problems; those at places in `causes` are consequences.
+    /// `graph` is the model as passed to the target, if it got that far.
     pub(crate) fn refused(
         graph: Option<&Graph>,
         problems: Vec<Problem>,

@@ -1,4 +1,4 @@
-//! [`Diagnostic`]: one thing that is wrong, for programs.
+//! [`Diagnostic`]: one error or warning, as data for programs.
 
 use std::error::Error as StdError;
 use std::iter::successors;
@@ -8,44 +8,44 @@ use npukit_import::onnx::NodeProblem;
 use npukit_target::{Finding, Place, Problem, Severity};
 use serde::Serialize;
 
-/// One thing that is wrong, and where.
+/// Error or warning, and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// What it is: a word that stays the same, of `docs/errors.md` or, for findings in programs, of `npu lint`.
+    /// Stable code, as listed in `docs/errors.md` or, for lint findings, by `npu lint`.
     pub code: String,
-    /// How bad it is.
+    /// Severity of the diagnostic.
     pub severity: Severity,
-    /// What is wrong, with the numbers.
+    /// Description of the problem, with the values that were found.
     pub message: String,
-    /// What to do about it.
+    /// Advice on what to do, if any.
     pub help: Option<String>,
-    /// Where it is, as far as that is known.
+    /// Location, as far as it is known.
     #[serde(flatten)]
     pub place: Place,
 }
 
 impl Diagnostic {
-    /// An error somewhere.
+    /// Creates an error without a location.
     pub fn error(code: &str, message: impl Into<String>) -> Self {
         let (code, message) = (code.to_owned(), message.into());
         Self { code, severity: Severity::Error, message, help: None, place: Place::default() }
     }
 
-    /// All that is to say of an error that is one thing.
+    /// Creates a diagnostic from an error that has a single fault.
     pub fn of(code: &str, error: &(dyn miette::Diagnostic + 'static)) -> Self {
         let help = error.help().map(|help| help.to_string());
         Self::error(code, chain(error)).with_help(help)
     }
 
-    /// The same with what to do about it.
+    /// Adds advice.
     #[must_use]
     pub fn with_help(self, help: Option<String>) -> Self {
         Self { help, ..self }
     }
 
-    /// The same at a place.
+    /// Adds a location.
     #[must_use]
     pub fn at(self, place: Place) -> Self {
         Self { place, ..self }
@@ -69,17 +69,17 @@ impl From<&Finding> for Diagnostic {
     }
 }
 
-/// The code of a node that cannot be compiled, too.
+/// Code of a node that cannot be imported, also used for nodes that cannot be compiled.
 const NODE: &str = <NodeProblem as Coded>::CODES[0].name;
 
-/// An error and its causes.
+/// Returns an error and its causes, outermost first.
 pub(crate) fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     successors(Some(error), |error| (*error).source())
 }
 
-/// An error and its causes as a sentence.
+/// Formats an error and its causes as a sentence.
 pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut texts: Vec<String> = causes(error).map(ToString::to_string).collect();
     texts.dedup();

@@ -1,36 +1,38 @@
-//! [`OnChip`]: how much of a model its chip does.
+//! [`OnChip`]: the share of a model that the accelerator computes.
 
 use npukit_target::Survey;
 use serde::Serialize;
 
-/// How much of a model its chip does, and in how many programs.
+/// Share of a model that the accelerator computes, and the number of its programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OnChip {
-    /// Share of the model's multiply-accumulates that the chip does, 0 to 1; of a model that is refused, those of nodes that
-    /// it takes. None where the model has none, and of an artifact that does not say.
+    /// Share of the model's multiply-accumulates that the accelerator computes, 0 to 1. For a
+    /// refused model, it covers the supported nodes. `None` if the model has no
+    /// multiply-accumulates, or if an artifact does not record it.
     pub macs_on_chip: Option<f64>,
-    /// Programs that the chip runs one after the other, with steps of the host between them; 0 of a model that is refused.
+    /// Number of programs that run one after the other, with host steps in between; 0 for a refused
+    /// model.
     pub segments: usize,
 }
 
-/// Below this the chip is of little use to a model.
+/// Share below which a warning is given.
 const HALF: f64 = 0.5;
 
 impl OnChip {
-    /// That of a program, or of one that there would be.
+    /// Returns the share for a program or a survey.
     pub(crate) fn of(survey: &Survey) -> Self {
         let all = survey.macs.filter(|&macs| macs > 0);
         let share = |all: u64| all.saturating_sub(survey.host_macs) as f64 / all as f64;
         Self { macs_on_chip: all.map(share), segments: survey.segments }
     }
 
-    /// The warning of a model of which the chip does less than half.
+    /// Returns a warning if the accelerator computes less than half of the model.
     pub(crate) fn warning(&self) -> Option<String> {
         let share = self.macs_on_chip.filter(|&share| share < HALF)?;
         Some(format!(
-            "less than half of the model is on the chip: {:.1} % of its multiply-accumulates, the host does the others",
+            "less than half of the model runs on the accelerator: {:.1} % of its multiply-accumulates; the host computes the rest",
             share * 100.0
         ))
     }

@@ -1,41 +1,41 @@
-//! [`Report`]: what came of a quantisation.
+//! [`Report`]: the result of a quantization.
 
 use serde::Serialize;
 
-/// How a tensor is held, and what it loses by that over the samples.
+/// Number format of a tensor, and its errors over the samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct QuantisedTensor {
-    /// The value of the compiled graph.
+    /// Name of the value in the compiled graph.
     pub name: String,
-    /// `activation`, `weights` or `bias`.
+    /// Kind: `activation`, `weights` or `bias`.
     pub kind: &'static str,
-    /// Bits of its integers.
+    /// Width of its integers in bits.
     pub bits: u32,
-    /// Integers stand for `integer * 2^-fraction`.
+    /// Number of fraction bits: an integer represents `integer * 2^-fraction`.
     pub fraction: i32,
-    /// Smallest element.
+    /// Smallest element in float.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f32>"))]
     pub minimum: f32,
-    /// Largest element.
+    /// Largest element in float.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f32>"))]
     pub maximum: f32,
-    /// Share of elements beyond the integers, 0 to 1.
+    /// Share of elements outside the range of the integers, 0 to 1.
     pub saturated: f64,
-    /// Share of elements that are not 0, but whose integer is, 0 to 1.
+    /// Share of nonzero elements that are rounded to 0, 0 to 1.
     pub underflowed: f64,
-    /// Bits that its integers take, the sign's with it.
+    /// Number of bits that its integers use, including the sign.
     pub bits_used: u32,
-    /// Root of the mean squared error by that of the mean squared element.
+    /// Root mean square of the error, relative to that of the elements.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub relative_rms_error: f64,
-    /// The same as a signal-to-noise ratio; none without errors.
+    /// Signal-to-noise ratio in decibels; `None` without errors.
     pub signal_to_noise_db: Option<f64>,
 }
 
 impl QuantisedTensor {
-    /// What its user should know of: nothing is left of a tensor that is not zero.
+    /// Returns a warning if a nonzero tensor is rounded to 0 entirely.
     pub(crate) fn warning(&self) -> Option<String> {
         let vanishes = self.bits_used == 0 && self.underflowed > 0.0;
         vanishes.then(|| {
@@ -50,44 +50,44 @@ impl QuantisedTensor {
     }
 }
 
-/// What came of a quantisation.
+/// Result of a quantization.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// How fraction lengths were chosen, as on the command line.
+    /// Method of choosing fraction lengths, as on the command line.
     pub method: String,
-    /// Why that method.
+    /// Reason for the method.
     pub reason: String,
-    /// The methods that were tried, when nobody named one.
+    /// Methods that were tried, if none was named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Candidate>,
-    /// Whether values between layers have other scales than in the model, by its weights: they fill their integers, or the
-    /// weights of neighboring channels are alike in size.
+    /// Whether values between layers have other scales than in the model: they fill their integers,
+    /// or the weights of adjacent channels are equalized.
     pub rescaled: bool,
-    /// Samples looked at.
+    /// Number of samples used.
     pub samples: usize,
-    /// Whether the samples were made up, because none were given.
+    /// Whether the samples were generated, because none were given.
     pub made_up: bool,
     /// Whether the samples are inputs of the run itself, because no others were given.
     pub own: bool,
-    /// Tensors in the order of the graph, each where it is read or made first.
+    /// Tensors in the order of the graph, where they are first read or computed.
     pub tensors: Vec<QuantisedTensor>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// A method that was tried.
+/// Method that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Candidate {
-    /// As on the command line. Behind it `, filled` where values between layers fill their integers, and `, equalised`
-    /// where weights of channels are alike in size.
+    /// Name as on the command line. The suffix `, filled` means that values between layers fill
+    /// their integers; `, equalised` means that the weights of channels have similar magnitudes.
     pub method: String,
-    /// Root of the mean squared error of the outputs by that of their mean squared elements, over the samples;
-    /// the mean of the squares of all outputs. The network is simulated with its tensors
-    /// rounded, or run on the machine, where its integers are narrow and that does not take long.
+    /// Root mean square of the outputs' error, relative to that of the outputs, over the samples
+    /// and all outputs. The network is simulated with rounded tensors. If the machine has narrow
+    /// integers and it does not take long, the network is run on the machine instead.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub output_error: f64,
 }

@@ -1,47 +1,47 @@
-//! [`Report`]: what came of a calibration.
+//! [`Report`]: the result of a calibration.
 
 use npukit_base::counted;
 use serde::Serialize;
 
 use super::comparison::Comparison;
 
-/// How a program did on the samples.
+/// Errors of a program on the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Measured {
-    /// Results that did not fit the number format.
+    /// Number of results that saturated.
     pub saturations: u64,
-    /// Elements of inputs that did not.
+    /// Number of elements of inputs that saturated.
     pub saturated_inputs: u64,
-    /// Constants that did not; none when the target does not say.
+    /// Number of constants that saturated; `None` if the target does not report it.
     pub saturated_constants: Option<u64>,
-    /// Against the float evaluator.
+    /// Difference from the float reference.
     #[serde(flatten)]
     pub comparison: Comparison,
 }
 
 impl Measured {
-    /// Everything inside the network that did not fit.
+    /// Returns the number of values inside the network that saturated.
     pub(crate) fn unfit(&self) -> u64 {
-        // Default: a target that counts none has no constants that saturate.
+        // Default: a target that does not report constants has none that saturate.
         self.saturations + self.saturated_inputs + self.saturated_constants.unwrap_or(0)
     }
 
-    /// Whether it is worth its program: less is lost at the ends of the range and no more elsewhere, or the outputs
-    /// are a good deal nearer to float.
+    /// Whether it is worth using: less saturates and errors are not larger, or errors are much
+    /// smaller.
     pub(crate) fn is_gain_over(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.comparison.rms_error, other.comparison.rms_error);
         match self.unfit().cmp(&other.unfit()) {
             std::cmp::Ordering::Less => ours <= theirs,
             std::cmp::Ordering::Equal => ours < GOOD_DEAL * theirs,
-            // What saturates on a few samples saturates further on others.
+            // Values that saturate on a few samples saturate further on others.
             std::cmp::Ordering::Greater => ours < MUCH * theirs,
         }
     }
 
-    /// Whether it is to be preferred among rescaled programs: the one that is a good deal nearer to float, else the
-    /// one that saturates less.
+    /// Whether it is better among rescaled programs: its errors are much smaller, or else it
+    /// saturates less.
     pub(crate) fn is_better_than(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.comparison.rms_error, other.comparison.rms_error);
         if ours < GOOD_DEAL * theirs || theirs < GOOD_DEAL * ours {
@@ -50,7 +50,7 @@ impl Measured {
         self.unfit() < other.unfit() || (self.unfit() == other.unfit() && ours < theirs)
     }
 
-    /// Whether the outputs leave something to be wished for that more bits could give.
+    /// Whether the outputs are so inaccurate that more bits could help.
     pub(crate) fn is_poor(&self) -> bool {
         let Comparison { relative_error, signal_to_noise_db, informative, .. } = self.comparison;
         !informative
@@ -59,52 +59,53 @@ impl Measured {
     }
 }
 
-/// Parts of the RMS difference that are worth another program, and one that saturates more.
+/// Ratios of RMS errors below which another program is worth it, and below which more saturation is
+/// acceptable.
 const GOOD_DEAL: f64 = 0.75;
 
 const MUCH: f64 = 0.25;
 
-/// Outputs with a largest difference of no more than this share of their range, and this number of decibels
-/// above the differences, are left as they are.
+/// Outputs are accurate enough if the largest difference is at most this share of their range, and
+/// the signal-to-noise ratio is at least this number of decibels.
 const GOOD_SHARE: f64 = 0.02;
 
 const GOOD_DB: f64 = 30.0;
 
-/// A layer whose results are stored divided by a power of two.
+/// Layer whose results are stored divided by a power of two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LayerExponent {
-    /// The layer.
+    /// Name of the layer.
     pub layer: String,
-    /// What it holds is `value / 2^exponent`.
+    /// Exponent: stored values are `value / 2^exponent`.
     pub exponent: i32,
 }
 
-/// What came of a calibration.
+/// Result of a calibration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// Whether the program is a rescaled one.
+    /// Whether the program is rescaled.
     pub applied: bool,
-    /// Why, in a sentence.
+    /// Reason, in a sentence.
     pub reason: String,
-    /// Samples looked at.
+    /// Number of samples used.
     pub samples: usize,
-    /// How many times the ranges seen were made to fit; none when nothing was tried.
+    /// Factor by which the observed ranges were made to fit; `None` if nothing was tried.
     pub margin: Option<f64>,
-    /// Layers whose exponent is not 0.
+    /// Layers with a nonzero exponent.
     pub layers: Vec<LayerExponent>,
-    /// The program without rescaling, on the samples.
+    /// Errors of the program without rescaling.
     pub before: Measured,
-    /// The best one with it; none when there is none.
+    /// Errors of the best rescaled program, if one was found.
     pub after: Option<Measured>,
-    /// Whether that one has the channels of neighbouring layers made alike.
+    /// Whether the best rescaled program has equalized channels of adjacent layers.
     pub equalised: bool,
-    /// Whether in that one operands of products lend bits to the weights.
+    /// Whether operands of products lend bits to the weights in the best rescaled program.
     pub balanced: bool,
-    /// Programs compiled and run to find it.
+    /// Number of programs compiled and run to find it.
     pub tried: usize,
     /// Where the chosen program saturates on the samples, and why.
     pub remaining: Vec<Remaining>,
@@ -115,22 +116,22 @@ pub struct Report {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Remaining {
-    /// The layer, or the input.
+    /// Name of the layer, or of the input.
     pub layer: String,
     /// Whether it is an input.
     pub is_input: bool,
-    /// Results that saturate, over all samples; of inputs, those of all.
+    /// Number of results that saturate, over all samples; for an input, the number for all inputs.
     pub count: u64,
-    /// The values of the compiled graph that the layer ends in.
+    /// Names in the compiled graph of the values that the layer computes.
     pub values: Vec<String>,
-    /// The largest magnitude of them in float, as it would be stored; none when it is not known.
+    /// Largest magnitude of these values in float, as it would be stored; `None` if unknown.
     pub magnitude: Option<f64>,
-    /// Why, in a sentence.
+    /// Reason, in a sentence.
     pub reason: String,
 }
 
 impl Remaining {
-    /// The same as a sentence.
+    /// Returns a warning as a sentence.
     pub(crate) fn warning(&self) -> String {
         let Self { layer, count, reason, .. } = self;
         let verb = if *count == 1 { "saturates" } else { "saturate" };

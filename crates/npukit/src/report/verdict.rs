@@ -1,4 +1,4 @@
-//! [`Verdict`]: whether a model fits a chip, how well, and what it would do there.
+//! [`Verdict`]: whether a model fits an accelerator, and its expected performance.
 
 use std::collections::BTreeSet;
 
@@ -8,97 +8,101 @@ use serde::Serialize;
 
 use crate::run::speed::Speed;
 
-/// Whether a model fits, and what it would do on the chip. Cycles, and some of the memories, are known of a program that
-/// was compiled for this; of a model that does not fit there is only the share of its nodes that the chip would take.
+/// Whether a model fits, and its expected performance on the accelerator. Cycles and the use of
+/// some memories are only known for a compiled program. For a model that does not fit, only the
+/// share of supported nodes is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Verdict {
-    /// Whether the chip takes it as it is: that a program fits every memory is known when there is one.
+    /// Whether the model runs unchanged. Whether the program fits every memory is only known after
+    /// compilation.
     pub fits: bool,
-    /// Whether nothing runs on the chip, and the host does all of it.
+    /// Whether the host computes everything and the accelerator nothing.
     pub is_idle: bool,
-    /// Multiply-accumulates of the model; none of one that could not be read to its end.
+    /// Multiply-accumulates of the model; `None` if the model could not be read completely.
     pub macs: Option<u64>,
-    /// Those that the chip does; of a model that does not fit, those of nodes that it takes. None where that is not a
-    /// matter of nodes.
+    /// Multiply-accumulates that the accelerator computes; for a model that does not fit, those of
+    /// supported nodes. `None` if problems are not about single nodes.
     pub macs_on_chip: Option<u64>,
-    /// The same as a share, 0 to 1; none of a model without any.
+    /// Share of the multiply-accumulates on the accelerator, 0 to 1; `None` for a model without
+    /// any.
     pub share_of_macs_on_chip: Option<f64>,
-    /// The chip's memories, as full as they get.
+    /// Peak use of each memory.
     pub memories: Vec<MemoryFill>,
-    /// Of a sample, by `cost_model`.
+    /// Cycles of a sample, by `cost_model`.
     pub cycles: Option<u64>,
-    /// The cost model that `npu time` leads with, as it calls it.
+    /// Name of the cost model that `npu time` uses first.
     pub cost_model: Option<String>,
-    /// Of a sample, at the board's clock.
+    /// Time of a sample at the board's clock.
     #[serde(flatten)]
     pub speed: Speed,
-    /// Whether values may leave the range of the chip's numbers; none of a model that does not fit.
+    /// Risk that values saturate; `None` for a model that does not fit.
     pub saturation: Option<SaturationRisk>,
-    /// Steps that would be left to the host.
+    /// Number of steps that would run on the host.
     pub host_steps: usize,
 }
 
-/// How full a memory gets.
+/// Use of a memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MemoryFill {
-    /// Its name.
+    /// Name of the memory.
     pub name: String,
-    /// Most in use at once.
+    /// Peak use, in `unit`.
     pub used: u64,
-    /// Its size.
+    /// Size, in `unit`.
     pub of: u64,
-    /// What is counted.
+    /// Unit of `used` and `of`.
     pub unit: String,
-    /// Used of its size, 0 to 1; none of a memory without a size.
+    /// Share of the size in use, 0 to 1; `None` for a memory without a size.
     pub share: Option<f64>,
 }
 
-/// How likely values leave the range of the chip's numbers.
+/// Level of the risk that values saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Risk {
-    /// Numbers of the chip do not saturate.
+    /// The accelerator's numbers do not saturate.
     None,
     /// Nothing saturated on the samples.
     Low,
     /// Weights or values saturate.
     High,
-    /// Weights fit, and nobody gave samples.
+    /// Weights fit, but no samples were given.
     Unknown,
 }
 
-/// Whether values may leave the range of the chip's numbers.
+/// Risk that values saturate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SaturationRisk {
-    /// How likely.
+    /// Level of the risk.
     pub risk: Risk,
-    /// Why, in a sentence.
+    /// Reason, in a sentence.
     pub reason: String,
-    /// Elements of weights, or else constants of the program, that are beyond the chip's numbers.
+    /// Number of elements of weights, or otherwise constants of the program, that saturate.
     pub saturated_weights: u64,
-    /// Samples that were run to find out.
+    /// Number of samples that were run.
     pub samples: usize,
-    /// Inputs and results that saturated on them; none when there were no samples.
+    /// Number of inputs and results that saturated on them; `None` without samples.
     pub saturated_values: Option<u64>,
 }
 
 impl Verdict {
-    /// Of a model that does not fit; `graph` is the model as it entered the target, if it got so far.
+    /// Verdict for a model that does not fit. `graph` is the model as passed to the target, if it
+    /// got that far.
     pub(crate) fn refused(graph: Option<&Graph>, problems: &[Problem]) -> Self {
         let macs = graph.map(Graph::macs);
         let on_chip = graph.and_then(|graph| taken(graph, problems));
         Self { macs, ..Self::default() }.on_chip(on_chip)
     }
 
-    /// Of a model that fits.
+    /// Verdict for a model that fits.
     pub(crate) fn of(survey: &Survey, saturation: SaturationRisk) -> Self {
         let verdict = Self {
             fits: true,
@@ -119,7 +123,8 @@ impl Verdict {
     }
 }
 
-/// Multiply-accumulates of the nodes that are no problem; none when a problem is of no node, input or output.
+/// Returns the multiply-accumulates of nodes without problems; `None` if a problem is not about a
+/// node, input or output.
 fn taken(graph: &Graph, problems: &[Problem]) -> Option<u64> {
     let refused: BTreeSet<&str> = problems.iter().map(|problem| &*problem.node).collect();
     let names = graph.nodes.iter().map(|node| &*node.name);
@@ -146,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// Two products: `first` of 2 x 3, `second` of 3 x 4.
+    /// Graph of two products: `first` of 2 x 3, `second` of 3 x 4.
     fn graph() -> Graph {
         let mut graph = Graph::default();
         let x = graph.add_input("x", ValueInfo { shape: vec![1, 2], element: ElementType::F32 });

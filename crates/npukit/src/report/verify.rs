@@ -1,11 +1,11 @@
-//! [`Report`]: what is known of a program and its model.
+//! [`Report`]: the result of verifying a program against its model.
 
 use npukit_verify::{Agreement, Counterexample as Found, ValuePlace};
 use serde::Serialize;
 
 use super::bounds;
 
-/// What is known of a program.
+/// Result of verifying a program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -14,116 +14,117 @@ pub struct Report {
     pub name: String,
     /// Target and instance.
     pub target: String,
-    /// Whether every output was compared, and is the same for all inputs.
+    /// Whether every output was compared, and equals the model for all inputs.
     pub proved: bool,
-    /// Outputs of the model, in its order.
+    /// Outputs of the model, in order.
     pub outputs: Vec<OutputReport>,
-    /// What was not compared, and why.
+    /// Parts that were not compared, and why.
     pub uncovered: Vec<Uncovered>,
-    /// What the proof takes for granted.
+    /// Assumptions of the proof.
     pub assumptions: Vec<String>,
-    /// Where the program is first another polynomial than the model; null where it nowhere is.
+    /// First place where the program computes another polynomial than the model; null if there is
+    /// none.
     pub counterexample: Option<Counterexample>,
-    /// An input on which machine and model differ by more than roundings explain: only then is the program refuted. Null
-    /// where none was found.
+    /// Input for which machine and model differ by more than rounding explains; only this refutes
+    /// the program. Null if none was found.
     pub witness: Option<Witness>,
-    /// What the program was compared with, where its compiler has several orders.
+    /// Order of operations used for the comparison, if the compiler supports several.
     pub order: String,
-    /// The field: its number of elements.
+    /// Number of elements of the field, in decimal.
     pub field: String,
-    /// What the inputs of each run were made of.
+    /// Random seeds of the inputs, one per run.
     pub seeds: Vec<u64>,
-    /// The model as it was imported beside what was compiled, in floats.
+    /// Difference in float between the imported model and the compiled graph.
     pub preparation: Preparation,
-    /// Errors and saturation for all inputs of their ranges, where they were asked for and the program is proved.
+    /// Bounds of errors and saturation for all inputs within their ranges, if requested and proved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<bounds::Report>,
-    /// The certificate that was checked or made, if any was.
+    /// Certificate that was checked or created, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<CertificateReport>,
-    /// What was taken for granted of the model.
+    /// Assumptions about the model.
     pub notes: Vec<String>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Of the whole, compilation included.
+    /// Total time in seconds, including compilation.
     pub seconds: f64,
 }
 
-/// An output of the model.
+/// Result for an output of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputReport {
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// Its elements.
+    /// Number of elements.
     pub elements: usize,
-    /// Elements that differ; null when the output was not compared.
+    /// Number of elements that differ; null if the output was not compared.
     pub different: Option<usize>,
-    /// Whether all of them were compared, and are the same.
+    /// Whether all elements were compared, and are equal.
     pub proved: bool,
 }
 
-/// A part of the model that was not compared.
+/// Part of the model that was not compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Uncovered {
-    /// The node it begins with.
+    /// Name of its first node.
     pub node: String,
-    /// Its operator.
+    /// Operator of that node.
     pub op: String,
-    /// Why.
+    /// Reason why it was not compared.
     pub reason: String,
 }
 
-/// An element of a tensor of the model.
+/// Element of a tensor of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ElementReport {
-    /// The tensor.
+    /// Name of the tensor.
     pub tensor: String,
-    /// Index along each of its axes.
+    /// Index along each axis, from 0.
     pub index: Vec<usize>,
 }
 
-/// Where the program does something else than the model.
+/// Place where the program differs from the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Counterexample {
-    /// The first element of an output that differs.
+    /// First element of an output that differs.
     pub output: ElementReport,
-    /// The value of the model that the program has there instead; null when it is none.
+    /// Value of the model that the program returns instead; null if it is not a value of the model.
     pub instead: Option<ElementReport>,
-    /// The segment of the instruction, from 0; null in a program of one, and for a step of the host.
+    /// Index of the segment, from 0; null for a program of one segment, and for a host step.
     pub segment: Option<usize>,
-    /// The instruction that wrote the first wrong value; null where it is not known.
+    /// Index of the instruction that wrote the first wrong value; null if unknown.
     pub instruction: Option<usize>,
-    /// Its layer, or the step of the host.
+    /// Layer of the instruction, or name of the host step.
     pub layer: Option<String>,
-    /// The memory it wrote to.
+    /// Memory that the instruction wrote to.
     pub memory: Option<String>,
-    /// The address there, in the memory's own unit.
+    /// Address in the memory, in its own unit.
     pub address: Option<u64>,
-    /// The place in what lies at the address.
+    /// Index of the lane at the address.
     pub lane: Option<u64>,
-    /// The value of the model that it wrote there; null when it is none.
+    /// Value of the model that the instruction wrote; null if it is not a value of the model.
     pub wrote: Option<ElementReport>,
 }
 
-/// How far the passes before the compiler, which change constants, are from the model.
+/// Difference in float between the model and the graph after the passes that change constants.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Preparation {
-    /// Samples of numbers from -1 to 1 that both computed.
+    /// Number of samples, with values from -1 to 1, that both computed.
     pub samples: usize,
-    /// Largest difference of two outputs.
+    /// Largest difference between outputs.
     pub largest_difference: f64,
-    /// The same as a share of the largest output.
+    /// Largest difference as a share of the largest output.
     pub share: f64,
-    /// Whether it is no more than rounding floats makes.
+    /// Whether the difference is within float rounding.
     pub is_rounding: bool,
 }
 
@@ -161,50 +162,50 @@ impl From<Found> for Counterexample {
     }
 }
 
-/// A certificate, as reports tell of it.
+/// Certificate, as shown in a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CertificateReport {
-    /// Its file; null of one that is not written yet.
+    /// Path of the file; null if it is not written yet.
     pub file: Option<String>,
-    /// What became of it.
+    /// Result for the certificate.
     pub status: CertificateStatus,
-    /// Its digest.
+    /// Digest of the certificate.
     pub digest: String,
-    /// Version of npukit that made it.
+    /// Version of npukit that created it.
     pub npukit: String,
-    /// Its seeds.
+    /// Random seeds of the proof.
     pub seeds: Vec<u64>,
 }
 
-/// What became of a certificate.
+/// Result of creating or checking a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum CertificateStatus {
-    /// It was made of this proof.
+    /// It was created from this proof.
     Made,
-    /// It is of these files, and the proof with its seeds shows what it says.
+    /// It belongs to these files, and repeating the proof with its seeds confirms it.
     Holds,
-    /// It is of these files, and the proof with its seeds, and those that were added, fails.
+    /// It belongs to these files, but the proof with its seeds and additional ones fails.
     Refuted,
 }
 
-/// An element of an output on the machine and in the model.
+/// Element of an output on the machine and in the model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Witness {
-    /// What the inputs are, in words.
+    /// Description of the inputs.
     pub inputs: String,
-    /// The element that is off by most beyond its bound.
+    /// Element that exceeds its bound the most.
     pub element: ElementReport,
-    /// On the machine.
+    /// Value on the machine.
     pub machine: f64,
-    /// In the model, in floats.
+    /// Value in the model, in float.
     pub model: f64,
-    /// The largest difference that roundings explain.
+    /// Largest difference that rounding explains.
     pub bound: f64,
 }

@@ -1,4 +1,4 @@
-//! All samples of a run: on the machine ([`machine`]) or in float ([`float`]), over the host's cores.
+//! Runs all samples on the machine ([`machine`]) or in float ([`float`]), on all cores of the host.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::inputs::Sample;
 use crate::run::stack::Stack;
 use crate::run::stateful::States;
 
-/// All samples on the machine, over the host's cores.
+/// Runs all samples on the machine, on all cores.
 pub(crate) fn machine(
     compiled: &dyn Compiled,
     samples: &[Sample],
@@ -22,7 +22,7 @@ pub(crate) fn machine(
     machine_by(compiled, samples, |_, sample| compiled.run_with(sample, &RunOptions::default()))
 }
 
-/// The same, each sample by `run`, which has its place.
+/// Like [`machine`], but `run` computes each sample; it also gets the sample's index.
 pub(crate) fn machine_by(
     compiled: &dyn Compiled,
     samples: &[Sample],
@@ -35,7 +35,7 @@ pub(crate) fn machine_by(
         result
     };
     let results: Vec<RunResult> = match samples {
-        // On this thread, whose phases within are seen.
+        // Runs on this thread, so that phases within are visible.
         [sample] => vec![one((0, sample))?],
         _ => samples.par_iter().enumerate().map(one).collect::<Result<_, _>>()?,
     };
@@ -44,7 +44,8 @@ pub(crate) fn machine_by(
     Ok((stacks(compiled, results), saturations))
 }
 
-/// As [`machine_by`], one sample after the other, each with the state that the one before left, which it then has.
+/// Like [`machine_by`], one sample after the other. Each sample gets the state left by the previous
+/// one, and is updated with it.
 pub(crate) fn machine_calls(
     compiled: &dyn Compiled,
     samples: &mut [Sample],
@@ -66,7 +67,7 @@ pub(crate) fn machine_calls(
     Ok((stacks(compiled, results), saturations))
 }
 
-/// The outputs of all samples, an output after the other.
+/// Collects the outputs of all samples, by output.
 pub(crate) fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<Stack> {
     let mut stacks: Vec<Stack> = compiled.outputs().into_iter().map(Stack::of).collect();
     for result in results {
@@ -78,7 +79,7 @@ pub(crate) fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<St
     stacks
 }
 
-/// Samples that may be rows of vectors, in the model's shapes.
+/// Converts samples that may be rows of vectors to the model's shapes.
 pub(crate) fn in_model_shape(compiled: &dyn Compiled, samples: &[Sample]) -> Vec<Sample> {
     let tensor = |(name, tensor): &(String, Tensor)| {
         (name.clone(), compiled.to_model(name, tensor).unwrap_or_else(|| tensor.clone()))
@@ -86,19 +87,20 @@ pub(crate) fn in_model_shape(compiled: &dyn Compiled, samples: &[Sample]) -> Vec
     samples.iter().map(|sample| sample.iter().map(tensor).collect()).collect()
 }
 
-/// The tensors of a sample in the order of the graph's inputs, with elements of their types.
+/// Returns the tensors of a sample in the order of the graph's inputs, converted to their types.
 ///
 /// # Errors
 ///
-/// Those of [`to_element`].
+/// Fails as [`to_element`] does.
 pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Result<Vec<Tensor>, PortError> {
-    // The first of a name counts.
+    // The first tensor of a name takes precedence.
     let tensors: HashMap<&str, &Tensor> =
         sample.iter().rev().map(|(name, tensor)| (name.as_str(), tensor)).collect();
     let by_name = |&id| {
         let value = graph.value(id);
         let (tensor, element) = (tensors.get(value.name.as_str())?, value.info.element);
-        // A sample has the model's types; the graph that is compiled may have real numbers in place of integers.
+        // A sample has the model's types; the compiled graph may use real numbers instead of
+        // integers.
         let are_reals = element.is_float() && !tensor.element().is_float();
         Some(if are_reals {
             Ok(as_element(tensor, element))
@@ -109,7 +111,7 @@ pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Result<Vec<Tensor>, Por
     graph.inputs.iter().filter_map(by_name).collect()
 }
 
-/// All samples through the float evaluator, over the host's cores.
+/// Evaluates all samples in float, on all cores.
 pub(crate) fn float(graph: &Graph, samples: &[Sample]) -> Result<Vec<Stack>, Error> {
     let phase = Phase::counting("evaluate in float", samples.len());
     let one = |sample: &Sample| {
@@ -121,7 +123,7 @@ pub(crate) fn float(graph: &Graph, samples: &[Sample]) -> Result<Vec<Stack>, Err
     Ok(float_stacks(graph, &results))
 }
 
-/// As [`float`], one sample after the other, each with the state that the one before left.
+/// Like [`float`], one sample after the other. Each sample gets the state left by the previous one.
 pub(crate) fn float_calls(graph: &Graph, samples: &[Sample], states: &States) -> Result<Vec<Stack>, Error> {
     let phase = Phase::counting("evaluate in float", samples.len());
     let mut results: Vec<Vec<Tensor>> = Vec::with_capacity(samples.len());
@@ -136,7 +138,7 @@ pub(crate) fn float_calls(graph: &Graph, samples: &[Sample], states: &States) ->
     Ok(float_stacks(graph, &results))
 }
 
-/// The outputs of all samples, an output after the other.
+/// Collects the outputs of all samples, by output.
 pub(crate) fn float_stacks(graph: &Graph, results: &[Vec<Tensor>]) -> Vec<Stack> {
     let stack = |(i, &id): (usize, &npukit_graph::ValueId)| {
         let value = graph.value(id);

@@ -1,25 +1,26 @@
-//! [`check`]: whether evaluating a model is in proportion to the model and its inputs. [`check_constants`]: whether its
-//! constants are.
+//! Limits of evaluation: [`check`] refuses models whose evaluation is out of proportion to their
+//! size. [`check_constants`] does the same for their constants.
 
 use npukit_graph::{Graph, Work, bytes_of_constants};
 
 use crate::error::Error;
 
-/// Operations of any evaluation: some seconds on one core.
+/// Number of operations that any evaluation may take: a few seconds on one core.
 const OPERATIONS: u64 = 1 << 36;
-/// Operations for each element of the model and its inputs. Convolutions over large images, which
-/// use each weight most often, take some thousands.
+/// Number of operations per element of the model and its inputs. Convolutions over large images use
+/// each weight most often; they need a few thousand.
 const OPERATIONS_PER_ELEMENT: u64 = 1 << 16;
-/// Bytes that the results of any evaluation may take at a time.
+/// Peak size in bytes of the results that any evaluation may have.
 const BYTES: u64 = 1 << 30;
-/// Bytes for each element of the model and its inputs.
+/// Bytes per element of the model and its inputs.
 const BYTES_PER_ELEMENT: u64 = 1 << 10;
 
 /// Refuses a graph, called `model`, whose evaluation is out of proportion.
 ///
 /// # Errors
 ///
-/// [`Error::Operations`] or [`Error::Memory`] with what it takes, the limit and the costliest node.
+/// Returns [`Error::Operations`] or [`Error::Memory`] with the cost, the limit and the most
+/// expensive node.
 pub(crate) fn check(model: &str, graph: &Graph) -> Result<(), Error> {
     let (work, held) = (Work::of(graph), held(graph));
     let limit = |least: u64, each: u64| least.saturating_add(each.saturating_mul(held));
@@ -35,27 +36,29 @@ pub(crate) fn check(model: &str, graph: &Graph) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes that the results of operators on constants may take: what masks and positions of a network take.
+/// Size in bytes that computed constants may always have: enough for masks and positions of a
+/// network.
 const CONSTANT_BYTES: u64 = 1 << 25;
-/// Bytes of them for each byte of the file: weights of half a byte that are unpacked, cast and turned.
+/// Bytes of computed constants per byte of the file: half-byte weights that are unpacked, cast and
+/// transposed.
 const CONSTANT_BYTES_PER_BYTE: u64 = 1 << 6;
 
-/// Refuses a graph, called `model`, whose operators make constants out of proportion to its files of `file_bytes`: looked at
-/// before any is made.
+/// Refuses a graph, called `model`, whose computed constants are out of proportion to its files of
+/// `file_bytes`. Checked before any constant is computed.
 ///
 /// # Errors
 ///
-/// [`Error::Constants`] with what they take, the limit and the node that makes most of them.
+/// Returns [`Error::Constants`] with the size, the limit and the node with the largest constant.
 pub(crate) fn check_constants(model: &str, graph: &Graph, file_bytes: u64) -> Result<(), Error> {
     let (bytes, largest) = bytes_of_constants(graph);
     let limit = CONSTANT_BYTES.saturating_add(CONSTANT_BYTES_PER_BYTE.saturating_mul(file_bytes));
-    tracing::debug!(bytes, limit, "constants that operators make");
+    tracing::debug!(bytes, limit, "computed constants");
     let Some(largest) = largest.filter(|_| bytes > limit) else { return Ok(()) };
     let largest = graph.node(largest).name.clone();
     Err(Error::Constants { model: model.to_owned(), bytes, limit, largest })
 }
 
-/// Elements of the constants and inputs.
+/// Returns the number of elements of constants and inputs.
 fn held(graph: &Graph) -> u64 {
     let constants = graph.values.iter().filter(|value| value.constant.is_some());
     let inputs = graph.inputs.iter().map(|&id| graph.value(id));
@@ -72,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// `[1, 1]` repeated to `[size, size]`, and its square.
+    /// Graph that repeats `[1, 1]` to `[size, size]` and squares it.
     fn squared(size: usize) -> Graph {
         let mut graph = Graph::default();
         let info = ValueInfo { shape: vec![1, 1], element: ElementType::F32 };
@@ -90,7 +93,7 @@ mod tests {
         assert!(check("m", &squared(1 << 11)).is_ok());
         let error = check("m", &squared(1 << 13)).unwrap_err();
         let Error::Operations { operations, costliest, .. } = error else { panic!("{error}") };
-        // Each product, the operands and the result; the repetition with its operand and result.
+        // The MACs, plus operands and result; the repetition with its operand and result.
         assert_eq!(operations, (1 << 39) + 3 * (1 << 26) + (1 << 26) + 1);
         assert_eq!(costliest, "square");
     }
@@ -127,6 +130,6 @@ mod tests {
         }
         assert!(matches!(check("m", &graph), Err(Error::Memory { bytes, .. }) if bytes == 6 << 30));
         graph.outputs.clear();
-        assert!(check("m", &graph).is_ok(), "results that nobody uses go at once");
+        assert!(check("m", &graph).is_ok(), "unused results are freed at once");
     }
 }

@@ -1,5 +1,6 @@
-//! Programs that a person wrote: their memories, filled and read. [`Memories`] finds them by name, [`values`] reads files of
-//! numbers and [`written`] writes them, [`Held`] is what a range of addresses holds.
+//! Assembly programs: filling and reading their memories. [`Memories`] finds memories by name,
+//! [`values`] reads files of numbers and [`written`] writes them. [`Held`] holds the contents of an
+//! address range.
 
 mod error;
 mod held;

@@ -1,4 +1,4 @@
-//! Outputs of several samples: reported, written.
+//! Outputs of several samples: reporting and writing them.
 
 use npukit_numeric::npy::{NpyArray, member_names, write_npz};
 use npukit_numeric::{Tensor, TensorData};
@@ -9,53 +9,53 @@ use crate::numbers::classes;
 use crate::run::stack::Stack;
 use crate::run::summary::Summary;
 
-/// Elements of a sample that are shown one by one.
+/// Maximum number of elements of a sample that are shown one by one.
 const SHORT: usize = 16;
-/// Samples whose elements are.
+/// Number of samples whose elements are shown.
 const SHOWN: usize = 8;
 
-/// An output over all samples, as `--json` shows it.
+/// Output over all samples, as `--json` shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputReport {
     /// Name in the model.
     pub name: String,
-    /// Name in the `.npz`, where that is another: see [`member_names`].
+    /// Name in the `.npz` file, if it differs: see [`member_names`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// Shape of all samples, which follow each other along the first axis.
+    /// Shape of all samples, joined along the first axis.
     pub shape: Vec<usize>,
-    /// For each sample, and in it for each of at most 16 positions, the place of the largest class; none where one is
-    /// NaN. Not for outputs that do not look like classes.
+    /// Argmax for each sample and for each of at most 16 positions; `None` for NaN. Missing for
+    /// outputs that do not look like classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argmax: Option<Vec<Option<usize>>>,
-    /// What the elements are.
+    /// Statistics of the elements.
     #[serde(flatten)]
     pub summary: Summary,
-    /// All elements of the first eight samples, row-major; not for outputs of more than 16 elements a sample. What is not finite is `null` in
-    /// JSON.
+    /// Elements of the first eight samples, row-major. Missing for outputs with more than 16
+    /// elements per sample. Numbers that are not finite are `null` in JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schemas", schemars(with = "Option<Vec<Vec<Option<f64>>>>"))]
     pub values: Option<Vec<Vec<f64>>>,
 }
 
-/// A tensor of `--dump` over all samples, as `--json` shows it.
+/// Tensor of `--dump` over all samples, as `--json` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DumpedTensor {
-    /// `machine/`, `float/` or `layer/`, and the name in the model.
+    /// Name in the model, after `machine/`, `float/` or `layer/`.
     pub name: String,
-    /// Name in the `.npz`, where that is another: see [`member_names`].
+    /// Name in the `.npz` file, if it differs: see [`member_names`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// Shape of all samples, which follow each other along the first axis.
+    /// Shape of all samples, joined along the first axis.
     pub shape: Vec<usize>,
 }
 
 impl Stack {
-    /// For the report.
+    /// Creates the report's entry.
     fn report(&self) -> OutputReport {
         OutputReport {
             name: self.name.clone(),
@@ -67,14 +67,14 @@ impl Stack {
         }
     }
 
-    /// The elements of the first samples, where they are few.
+    /// Returns the elements of the first samples, if there are few.
     fn first_values(&self) -> Option<Vec<Vec<f64>>> {
         let elements: usize = self.shape.iter().product();
         (elements <= SHORT).then(|| self.samples.iter().take(SHOWN).map(Tensor::reals).collect())
     }
 }
 
-/// For the report: all outputs, with their names in the `.npz`.
+/// Creates the report's entries for all outputs, with their names in the `.npz` file.
 pub(crate) fn reports(stacks: &[Stack]) -> Vec<OutputReport> {
     let named = |(stack, member): (&Stack, String)| {
         let member = Some(member).filter(|member| *member != stack.name);
@@ -87,11 +87,11 @@ fn members(stacks: &[Stack]) -> Vec<String> {
     member_names(stacks.iter().map(|stack| stack.name.as_str()))
 }
 
-/// The place of the largest value; the first of equals, 0 of none.
+/// Returns the index of the largest value: the first of equals, 0 without values.
 pub(crate) fn argmax(tensor: &Tensor) -> usize {
     fn largest<T: PartialOrd>(values: &[T]) -> usize {
         let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
-        // Default: of none the first place, as the document above says.
+        // Default: 0 for an empty tensor, as documented.
         (0..values.len()).reduce(better).unwrap_or(0)
     }
     match tensor.data() {
@@ -102,43 +102,44 @@ pub(crate) fn argmax(tensor: &Tensor) -> usize {
     }
 }
 
-/// The outputs of all samples.
+/// Outputs of all samples.
 pub struct Outputs {
     pub(crate) stacks: Vec<Stack>,
-    /// `.npz` of every tensor, as in [`Files`](crate::verbs::run::Files); none where nobody asks.
+    /// Contents of an `.npz` file with every tensor, as in [`Files`](crate::verbs::run::Files);
+    /// `None` if not requested.
     pub dump: Option<Vec<u8>>,
 }
 
 impl Outputs {
-    /// Each output by its name, the samples along the first axis.
+    /// Returns each output by name, with the samples joined along the first axis.
     ///
     /// # Errors
     ///
-    /// [`Error::Output`] for values that do not have their shape.
+    /// Returns [`Error::Output`] if the values do not match their shape.
     pub fn tensors(&self) -> Result<Vec<(String, Tensor)>, Error> {
         self.stacks.iter().map(|stack| Ok((stack.name.clone(), stack.stacked()?))).collect()
     }
 
-    /// The same as the machine's integers.
+    /// Returns each output by name as the machine's integers.
     ///
     /// # Errors
     ///
-    /// [`Error::Output`] for an output that the host makes.
+    /// Returns [`Error::Output`] for an output that the host computes.
     pub fn integers(&self) -> Result<Vec<(String, Tensor)>, Error> {
         self.stacks.iter().map(|stack| Ok((stack.name.clone(), stack.stacked_integers()?))).collect()
     }
 
-    /// All of them as an `.npz`: values, or the machine's integers.
+    /// Returns an `.npz` file of all outputs: values, or the machine's integers if `raw`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::tensors`] and [`Self::integers`].
+    /// Fails as [`Self::tensors`] and [`Self::integers`] do.
     pub fn npz(&self, raw: bool) -> Result<Vec<u8>, Error> {
         npz(&self.stacks, raw)
     }
 }
 
-/// An `.npz` of all outputs: values, or the machine's integers.
+/// Returns an `.npz` file of all outputs: values, or the machine's integers if `raw`.
 fn npz(stacks: &[Stack], raw: bool) -> Result<Vec<u8>, Error> {
     let tensor = if raw { Stack::stacked_integers } else { Stack::stacked };
     let tensors = stacks.iter().map(tensor).collect::<Result<Vec<_>, _>>()?;

@@ -1,27 +1,28 @@
-//! [`Speed`]: what cycles are at the board's clock.
+//! [`Speed`]: converts cycles to time at the board's clock.
 
 use npukit_target::{Compiled, Phase, Port, TargetError, TimeOptions, TimeReport};
 use serde::Serialize;
 
-/// The time of a run at the board's clock; empty where no clock is known.
+/// Time of a run at the board's clock; empty if the clock is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Speed {
-    /// Of a run, by the cost model that the time report leads with.
+    /// Time of a run in milliseconds, by the cost model that the time report uses first.
     pub latency_ms: Option<f64>,
-    /// Samples a second, one run after the other; runs a second where `batch` is not known.
+    /// Samples per second, one run after the other; runs per second if `batch` is unknown.
     pub frames_per_second: Option<f64>,
-    /// Samples that a run takes: the batch of the program. None where inputs may have one that nobody stated.
+    /// Number of samples per run: the batch of the program. `None` if inputs may have an
+    /// unspecified batch.
     pub batch: Option<usize>,
-    /// The board's clock.
+    /// Clock of the board in MHz.
     pub clock_mhz: Option<f64>,
-    /// Where the clock is from.
+    /// Source of the clock figure.
     pub clock_source: Option<String>,
 }
 
 impl Speed {
-    /// That of a program with a batch, as far as it is known.
+    /// Returns the speed of a program with a batch, as far as it is known.
     pub(crate) fn of(time: &TimeReport, batch: Option<usize>) -> Self {
         Self {
             latency_ms: time.milliseconds,
@@ -33,7 +34,7 @@ impl Speed {
     }
 }
 
-/// The time of a program.
+/// Computes the time of a program.
 pub(crate) fn timed(compiled: &dyn Compiled, options: &TimeOptions) -> Result<TimeReport, TargetError> {
     let _phase = Phase::begin("clock");
     let time = compiled.time(options)?;
@@ -41,20 +42,21 @@ pub(crate) fn timed(compiled: &dyn Compiled, options: &TimeOptions) -> Result<Ti
     Ok(time)
 }
 
-/// The batch of a program with these inputs: the one that is `stated`; 1 where no input begins with another size. Of
-/// other programs nobody knows: the first axis of an input may be a sequence.
+/// Returns the batch of a program with these inputs: the `stated` one, or 1 if no input begins with
+/// another size. Otherwise it is unknown, because the first axis may be a sequence.
 pub(crate) fn batch(inputs: &[Port], stated: Option<usize>) -> Option<usize> {
     let is_one = |port: &Port| port.shape.len() < 2 || port.shape.first() == Some(&1);
     stated.or_else(|| inputs.iter().all(is_one).then_some(1))
 }
 
-/// Samples a second at so many milliseconds a run, which takes a batch of them.
+/// Returns samples per second for runs of `latency_ms` milliseconds and `batch` samples.
 pub(crate) fn samples_per_second(latency_ms: Option<f64>, batch: Option<usize>) -> Option<f64> {
-    // Default: of what has no batch that is known, a run is counted as one.
+    // Default: if the batch is unknown, a run is treated as one sample.
     frames_per_second(latency_ms).map(|runs| runs * batch.unwrap_or(1) as f64)
 }
 
-/// Runs a second at so many milliseconds each; none of a program that takes no time.
+/// Returns runs per second for `latency_ms` milliseconds per run; `None` for a program that takes
+/// no time.
 pub(crate) fn frames_per_second(latency_ms: Option<f64>) -> Option<f64> {
     latency_ms.filter(|&ms| ms > 0.0).map(|ms| 1e3 / ms)
 }

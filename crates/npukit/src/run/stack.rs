@@ -1,26 +1,26 @@
-//! [`Stack`]: an output, sample after sample.
+//! [`Stack`]: the values of an output for all samples.
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::Port;
 
 use crate::error::Error;
 
-/// An output, sample after sample.
+/// Values of an output for all samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stack {
     pub name: String,
-    /// Of one sample.
+    /// Shape of one sample.
     pub shape: Vec<usize>,
-    /// By sample.
+    /// Values by sample.
     pub samples: Vec<Tensor>,
-    /// The machine's integers, where there is a machine.
+    /// The machine's integers by sample; empty without a machine.
     pub raw: Vec<Vec<i32>>,
-    /// Whether samples are rows of vectors, of which nobody knows how many lanes are the model's.
+    /// Whether samples are rows of vectors with an unknown number of padding lanes.
     pub is_rows: bool,
 }
 
 impl Stack {
-    /// That of an output, without samples.
+    /// Creates an empty stack for an output.
     pub(crate) fn of(port: Port) -> Self {
         let is_rows = port.only_vectors().is_some();
         Self { name: port.name, shape: port.shape, is_rows, ..Self::default() }
@@ -36,21 +36,22 @@ impl Stack {
         shape
     }
 
-    /// All samples in one tensor.
+    /// Joins all samples in one tensor.
     pub(crate) fn stacked(&self) -> Result<Tensor, Error> {
         let shape = self.stacked_shape();
         let tensor = Tensor::new(shape.clone(), joined(&self.samples));
         let tensor = tensor.map_err(|data| self.misfit(data.len(), &shape))?;
-        // The samples are of the type already, so that nothing can be refused.
+        // Conversion cannot fail: the samples already have this type.
         let element = self.samples.first().map_or(tensor.element(), Tensor::element);
         tensor.with_element(element).map_err(|error| self.failed(error.to_string()))
     }
 
-    /// All samples as the machine's integers.
+    /// Joins the machine's integers of all samples in one tensor.
     pub(crate) fn stacked_integers(&self) -> Result<Tensor, Error> {
         let (shape, raw) = (self.stacked_shape(), self.raw.concat());
         if raw.is_empty() && !shape.contains(&0) {
-            let told = "the host makes it after the last segment, from which there are no integers; leave `--raw` out";
+            let told =
+                "the host computes it after the last segment, so it has no integers; leave out `--raw`";
             return Err(self.failed(told.to_owned()));
         }
         Tensor::new(shape.clone(), TensorData::I32(raw)).map_err(|data| self.misfit(data.len(), &shape))
@@ -65,7 +66,7 @@ impl Stack {
     }
 }
 
-/// The elements of tensors of one type, one tensor after the other.
+/// Joins the elements of tensors of one type.
 fn joined(samples: &[Tensor]) -> TensorData {
     let mut samples = samples.iter().map(Tensor::data);
     let mut all = samples.next().cloned().unwrap_or(TensorData::F32(Vec::new()));

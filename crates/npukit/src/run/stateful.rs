@@ -1,7 +1,8 @@
-//! State that a network hands from one call to the next: inputs that are fed from outputs of the call before ([`States`]).
+//! State between calls of a network: inputs that are fed from outputs of the previous call
+//! ([`States`]).
 //!
-//! Samples are successive calls then, in the order in which they are given. The first call begins with what is given for
-//! such an input, or with zeros.
+//! Samples are successive calls then, in the given order. The first call starts with the given
+//! values of such an input, or with zeros.
 
 use npukit_import::State;
 use npukit_numeric::Tensor;
@@ -10,17 +11,17 @@ use npukit_target::{Port, PortError, as_element};
 use crate::error::Error;
 use crate::inputs::Sample;
 
-/// What the caller says of state.
+/// Options for state, as given by the caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stateful {
-    /// Whether samples are calls that follow each other.
+    /// Whether samples are successive calls.
     pub enabled: bool,
-    /// Inputs, each with the output that feeds it; those found by names and shapes when none is said.
+    /// Inputs, each with the output that feeds it; if empty, pairs are found by names and shapes.
     pub pairs: Vec<(String, String)>,
 }
 
 impl Stateful {
-    /// The same with the pairs that a model states, where the caller names none.
+    /// Adds the pairs that the model declares, if the caller gives none.
     pub(crate) fn with_states(&self, states: &[State]) -> Self {
         let mut stateful = self.clone();
         if stateful.pairs.is_empty() {
@@ -31,7 +32,7 @@ impl Stateful {
     }
 }
 
-/// Inputs, and the outputs of the call before that feed them: indices of both.
+/// Indices of inputs, and of the outputs of the previous call that feed them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct States {
     pairs: Vec<Pair>,
@@ -42,16 +43,16 @@ struct Pair {
     input: String,
     shape: Vec<usize>,
     output: String,
-    /// Which output it is.
+    /// Index of the output.
     place: usize,
 }
 
 impl States {
-    /// The state that the caller asks for; none when samples are apart.
+    /// Returns the requested state, or `None` if samples are independent.
     ///
     /// # Errors
     ///
-    /// [`Error::State`] for a pair that cannot be, and where no pair is found.
+    /// Returns [`Error::State`] for an invalid pair, and if no pair is found.
     pub(crate) fn of(stateful: &Stateful, inputs: &[Port], outputs: &[Port]) -> Result<Option<Self>, Error> {
         if !stateful.enabled {
             return Ok(None);
@@ -62,7 +63,7 @@ impl States {
             let feeds = outputs.iter().position(|port| port.name == *output);
             let (Some(fed), Some(place)) = (fed, feeds) else {
                 return Err(refused(
-                    format!("`{input}={output}` names no input and output"),
+                    format!("`{input}={output}` does not name an input and an output"),
                     inputs,
                     outputs,
                 ));
@@ -78,28 +79,24 @@ impl States {
             pairs = found(inputs, outputs);
         }
         if pairs.is_empty() {
-            return Err(refused(
-                "no output feeds an input by its name and shape".to_owned(),
-                inputs,
-                outputs,
-            ));
+            return Err(refused("no output matches an input by name and shape".to_owned(), inputs, outputs));
         }
         Ok(Some(Self { pairs }))
     }
 
-    /// Whether the input is one that an output feeds.
+    /// Whether an output feeds the input.
     pub(crate) fn feeds(&self, input: &str) -> bool {
         self.pairs.iter().any(|pair| pair.input == input)
     }
 
-    /// What was understood.
+    /// Describes the pairs, for notes.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         self.pairs.iter().map(|Pair { input, output, .. }| {
-            format!("samples are successive calls: `{input}` is `{output}` of the call before")
+            format!("samples are successive calls: `{input}` is `{output}` of the previous call")
         })
     }
 
-    /// Puts the outputs of a call in place of a sample's state.
+    /// Replaces a sample's state by the outputs of the previous call.
     pub(crate) fn feed<'a>(
         &self,
         sample: &mut Sample,
@@ -121,8 +118,8 @@ fn pair(input: &Port, outputs: &[Port], place: usize) -> Pair {
     Pair { input, shape, output: outputs[place].name.clone(), place }
 }
 
-/// Pairs of one shape whose names say the same; without any, the only input and output that have a shape for
-/// themselves, beside another input.
+/// Pairs inputs and outputs with equal shapes and name stems. Otherwise pairs the only input and
+/// output with a unique shape, if there is another input.
 fn found(inputs: &[Port], outputs: &[Port]) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for input in inputs {
@@ -150,13 +147,13 @@ fn found(inputs: &[Port], outputs: &[Port]) -> Vec<Pair> {
     }
 }
 
-/// Words of names that say whether a state goes in or comes out, not which it is.
+/// Words of names that mark the direction of a state, not its identity.
 const WAYS: &[&str] = &[
     "in", "out", "input", "output", "past", "present", "prev", "previous", "next", "new", "old", "initial",
     "init", "last", "final", "updated", "n", "0", "y", "values",
 ];
 
-/// What a name says of a state: its words without those of [`WAYS`]. `hn` and `h0` are `h`, `stateN` is `state`.
+/// Returns the words of a name that are not in [`WAYS`]: `h` for `hn` and `h0`, `state` for `stateN`.
 fn stem(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = None;
@@ -183,7 +180,7 @@ fn stem(name: &str) -> Vec<String> {
     plain.into_iter().map(short).collect()
 }
 
-/// Letters, digits, or what separates them.
+/// Kind of a character: letter, digit or separator.
 fn kind(c: char) -> u8 {
     if c.is_alphabetic() { 0 } else { 1 + u8::from(c.is_numeric()) }
 }
@@ -241,7 +238,7 @@ mod tests {
         let alone = pairs(&[("x", wide), ("memory", state)], &[("p", &[1, 1]), ("carry", state)]);
         assert_eq!(alone, [("memory".to_owned(), "carry".to_owned())]);
         assert_eq!(pairs(&[("x", wide), ("a", state), ("b", state)], &[("p", state), ("q", state)]), []);
-        // The only input is what the network is for.
+        // The only input is not a state.
         assert_eq!(pairs(&[("x", wide)], &[("p", wide)]), []);
     }
 
@@ -254,7 +251,7 @@ mod tests {
         };
         assert!(of(&[("s", "t")]).unwrap().unwrap().feeds("s"));
         assert!(of(&[("s", "y")]).unwrap_err().to_string().contains("[2], but `y` has [1]"));
-        assert!(of(&[("s", "z")]).unwrap_err().to_string().contains("names no input and output"));
+        assert!(of(&[("s", "z")]).unwrap_err().to_string().contains("does not name an input and an output"));
         assert_eq!(States::of(&Stateful::default(), &inputs, &outputs).unwrap(), None);
     }
 }

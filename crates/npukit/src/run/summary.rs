@@ -1,44 +1,45 @@
-//! [`Summary`]: what the elements of an output are, over all samples.
+//! [`Summary`]: statistics of the elements of an output, over all samples.
 
 use npukit_numeric::Tensor;
 use serde::Serialize;
 
-/// What the elements of an output are, over all samples. What is not finite is counted apart.
+/// Statistics of the elements of an output, over all samples. Elements that are not finite are only
+/// counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Summary {
-    /// The smallest; none when no element is finite.
+    /// Smallest finite element; `None` if no element is finite.
     pub min: Option<f64>,
-    /// The largest.
+    /// Largest finite element; `None` if no element is finite.
     pub max: Option<f64>,
-    /// Their mean.
+    /// Mean of the finite elements; `None` if no element is finite.
     pub mean: Option<f64>,
-    /// Elements that are no number.
+    /// Number of NaN elements.
     pub nan: u64,
-    /// Elements that are infinite.
+    /// Number of infinite elements.
     pub infinite: u64,
-    /// How many of them are how large.
+    /// Distribution of the finite elements.
     pub histogram: Histogram,
 }
 
-/// Elements by size: `counts[i]` of them are from `edges[i]` up to `edges[i + 1]`, where the next ones begin; the last
-/// ones reach their end. Empty when no element is finite.
+/// Histogram of finite elements: `counts[i]` of them are at least `edges[i]` and below `edges[i +
+/// 1]`. The last bin includes its upper edge. Empty if no element is finite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Histogram {
-    /// One more than there are counts, in order.
+    /// Edges of the bins in ascending order, one more than bins.
     pub edges: Vec<f64>,
-    /// Elements.
+    /// Number of elements in each bin.
     pub counts: Vec<u64>,
 }
 
-/// Counts of a histogram whose elements are not all the same.
+/// Number of bins of a histogram, unless all elements are equal.
 const BINS: usize = 10;
 
 impl Summary {
-    /// That of the elements of these tensors.
+    /// Summarizes the elements of these tensors.
     pub(crate) fn of(samples: &[Tensor]) -> Self {
         let mut summary = Self::default();
         let (mut sum, mut finite) = (0.0, 0_u64);
@@ -62,13 +63,14 @@ impl Summary {
 }
 
 impl Histogram {
-    /// Of the finite elements, which reach from `min` to `max`.
+    /// Counts the finite elements, which are in `min` to `max`.
     fn of(samples: &[Tensor], min: f64, max: f64) -> Self {
         let bins = if max > min { BINS } else { 1 };
         let width = (max - min) / bins as f64;
         let mut counts = vec![0; bins];
         for value in samples.iter().flat_map(Tensor::reals).filter(|value| value.is_finite()) {
-            // The largest element is at the end of the last bin; where all are the same there is one bin.
+            // The largest element is at the upper edge of the last bin. If all elements are equal,
+            // there is only one bin.
             let bin = if width > 0.0 { ((value - min) / width) as usize } else { 0 };
             counts[bin.min(bins - 1)] += 1;
         }
@@ -111,7 +113,7 @@ mod tests {
     fn equal_elements_have_one_place() {
         let found = summary(&[4.0; 3]);
         assert_eq!((found.histogram.edges, found.histogram.counts), (vec![4.0, 4.0], vec![3]));
-        // The difference of these is too small to be divided.
+        // The difference of these values is too small to be divided.
         let tiny = summary(&[0.0, f32::from_bits(1), 0.0]);
         assert_eq!(tiny.histogram.counts.iter().sum::<u64>(), 3);
     }

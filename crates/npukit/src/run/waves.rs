@@ -1,4 +1,4 @@
-//! [`Waves`]: what each unit does when, as waveforms.
+//! [`Waves`]: the activity of each unit over time, as waveforms.
 
 use npukit_target::{Compiled, Meaning, Phase, TimeOptions, record};
 use npukit_trace::Fst;
@@ -6,24 +6,25 @@ use npukit_trace::Fst;
 use crate::error::Error;
 use crate::run::speed::timed;
 
-/// Waveforms, and how viewers are to show them.
+/// Waveforms, and settings to display them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waves {
-    /// The waveforms, `.fst`.
+    /// Waveforms in FST format, `.fst`.
     pub fst: Vec<u8>,
-    /// Save file of GTKWave, `.gtkw`.
+    /// GTKWave save file, `.gtkw`.
     pub gtkwave: Vec<u8>,
-    /// Command file of Surfer, `.sucl`.
+    /// Surfer command file, `.sucl`.
     pub surfer: Vec<u8>,
 }
 
 impl Waves {
-    /// Those of a program. `path` is where the waveforms will be, for the save file.
+    /// Records the waveforms of a program. `path` is the future path of the waveforms, for the save
+    /// file.
     ///
     /// # Errors
     ///
-    /// Those of the program's clock and of its trace.
+    /// Fails if the program's clock or its trace fails.
     pub(crate) fn of(compiled: &dyn Compiled, meaning: Meaning, path: &str) -> Result<Self, Error> {
         let options = TimeOptions { meaning, ..TimeOptions::default() };
         let time = timed(compiled, &options)?;

@@ -1,8 +1,8 @@
-//! The list of accelerators.
+//! List of all accelerators.
 
 use npukit_target::Target;
 
-/// All accelerators, a line for each.
+/// All accelerators, one per line.
 #[rustfmt::skip]
 static TARGETS: &[&Target] = &[
     &npukit_tcu::TCU,
@@ -11,12 +11,12 @@ static TARGETS: &[&Target] = &[
     &npukit_drra::DRRA,
 ];
 
-/// All accelerators.
+/// Returns all accelerators.
 pub fn targets() -> &'static [&'static Target] {
     TARGETS
 }
 
-/// The target a name stands for when none is given.
+/// Returns the target that is used in examples when none is given.
 pub fn default_target() -> &'static Target {
     targets()[0]
 }

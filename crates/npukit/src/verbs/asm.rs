@@ -1,4 +1,4 @@
-//! `npu asm` and `npu format`: text to words, and text laid out.
+//! `npu asm` and `npu format`: assembling and formatting program text.
 
 use npukit_base::is_utf16;
 use npukit_target::{Assembled, write_source_map};
@@ -8,44 +8,45 @@ use crate::Context;
 use crate::error::Error;
 use crate::targets::resolve;
 
-/// What was assembled.
+/// Report of an assembly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AsmReport {
     /// Target and instance.
     pub target: String,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: usize,
-    /// What hardware would not do as written, with the place of each.
+    /// Hazards: what the hardware would execute differently, with locations.
     pub warnings: Vec<String>,
-    /// What the author of the instance should know of.
+    /// Warnings for the author of the instance.
     pub target_warnings: Vec<String>,
 }
 
-/// A text laid out.
+/// Report of formatting a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FormatReport {
     /// Target and instance.
     pub target: String,
-    /// The text.
+    /// Formatted text.
     pub text: String,
-    /// Whether the file is laid out like this.
+    /// Whether the file is already formatted like this.
     pub unchanged: bool,
-    /// What the author of the instance should know of.
+    /// Warnings for the author of the instance.
     pub warnings: Vec<String>,
 }
 
-/// Assembles the file at `path`; also gives the words.
+/// Assembles the file at `path`; also returns the words.
 ///
 /// # Errors
 ///
-/// Those of [`resolve`]; [`Error::Read`], [`Error::Utf16`] and [`Error::NotText`] for a file that cannot be read as
-/// UTF-8 text; [`Error::Target`] with every wrong line of the file and of those that it includes.
+/// Fails as [`resolve`] does. Returns [`Error::Read`], [`Error::Utf16`] or [`Error::NotText`] for a
+/// file that cannot be read as UTF-8 text, and [`Error::Target`] with every invalid line of the
+/// file and of included files.
 pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let text = read_text(path, context)?;
@@ -55,24 +56,24 @@ pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport,
     Ok((report, bytes))
 }
 
-/// The file at `path` with what each line of it becomes.
+/// Returns the listing of the file at `path`, with the words of each line.
 ///
 /// # Errors
 ///
-/// Those of [`asm`].
+/// Fails as [`asm`] does.
 pub fn list(path: &str, target: &str, context: Context<'_>) -> Result<String, Error> {
     let instance = resolve(target, context.reader)?;
     let text = read_text(path, context)?;
     Ok(instance.list(path, &text, context.reader)?)
 }
 
-/// The source map of `words`, which [`asm`] made of the file at `path`: what `npu run`, `npu lint` and `npu disasm` of the
-/// words tell lines by, when it lies beside them under their name and `.map`. None for a text whose instructions have no
-/// lines, and for words that do not run.
+/// Returns the source map of `words`, which [`asm`] made from the file at `path`. Stored next to
+/// the words under their name and `.map`, it gives `npu run`, `npu lint` and `npu disasm` the lines
+/// of instructions. Returns `None` if instructions have no lines, and for words that do not run.
 ///
 /// # Errors
 ///
-/// Those of [`asm`], but for what is wrong with the text.
+/// Fails as [`asm`] does, except for errors in the text.
 pub fn source_map(
     path: &str,
     target: &str,
@@ -85,11 +86,11 @@ pub fn source_map(
     Ok(program.ok().and_then(|program| write_source_map(&instance.info().name, words, program.text())))
 }
 
-/// Lays out the program text at `path`.
+/// Formats the program text at `path`.
 ///
 /// # Errors
 ///
-/// Those of [`asm`].
+/// Fails as [`asm`] does.
 pub fn format(path: &str, target: &str, context: Context<'_>) -> Result<FormatReport, Error> {
     let instance = resolve(target, context.reader)?;
     let before = read_text(path, context)?;

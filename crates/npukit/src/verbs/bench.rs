@@ -1,9 +1,8 @@
-//! `npu bench`: programs and the simulator beside published figures and the bars we set ourselves.
+//! `npu bench`: compares programs and the simulator with published figures and with our own goals.
 //!
-//! A target says what was published of it ([`npukit_target::Benchmark`]); networks come from the zoo, language models
-//! from `decoders`.
-//! `programs` asks compiled programs for their time, `speed` takes the host's time for running them and `compile` for
-//! making them.
+//! A target declares its published figures ([`npukit_target::Benchmark`]). Networks come from the
+//! zoo, language models from `decoders`. The module `programs` measures compiled programs, `speed`
+//! the host's time to run them, and `compile` the host's time to compile them.
 
 pub mod accuracy;
 mod compile;
@@ -21,30 +20,30 @@ use crate::error::Error;
 use crate::targets::targets;
 pub use compile::{Taken, Task};
 
-/// A part of the figures.
+/// Table of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Table {
-    /// How good compiled programs are.
+    /// Quality of compiled programs.
     Programs,
-    /// How fast the simulator is.
+    /// Speed of the simulator.
     Speed,
-    /// How fast the compiler is, and how much memory it takes.
+    /// Speed and memory of the compiler.
     Compile,
 }
 
-/// What to measure.
+/// Figures to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// One table, or all.
+    /// Table to measure; `None` for all.
     pub table: Option<Table>,
-    /// Networks and instances wanted; empty for all.
+    /// Networks and instances to measure; empty for all.
     pub only: Vec<String>,
-    /// How often the host's time is taken; the median counts.
+    /// Number of repetitions for the host's time; the median is reported.
     pub runs: usize,
-    /// What weights and inputs follow from.
+    /// Random seed of weights and inputs.
     pub seed: u64,
 }
 
@@ -54,104 +53,105 @@ impl Default for Request {
     }
 }
 
-/// A figure, found.
+/// Measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Row {
-    /// Which table it is of.
+    /// Table that the figure belongs to.
     pub table: Table,
-    /// The network, or the part of the simulator.
+    /// Network, or part of the simulator.
     pub network: String,
-    /// Target and instance; empty for what has none.
+    /// Target and instance; empty if it has none.
     pub instance: String,
-    /// What it is.
+    /// Description of the figure.
     pub what: String,
     /// Unit of the numbers below.
     pub unit: &'static str,
-    /// What others reached.
+    /// Published figure of others.
     pub published: Option<f64>,
-    /// Who says so.
+    /// Source of the published figure.
     pub source: Option<String>,
-    /// How good ours is to be; none for figures that depend on the host.
+    /// Our goal; `None` for figures that depend on the host.
     pub bar: Option<f64>,
-    /// Whether the bar asks for more, not for less.
+    /// Whether a larger figure is better.
     pub more_is_better: bool,
-    /// Ours.
+    /// Our figure.
     pub found: f64,
-    /// Whether it reaches the bar, if there is one.
+    /// Whether the goal is met; `None` without a goal.
     pub met: Option<bool>,
-    /// Of what the host does: the median of its time, where that is in seconds.
+    /// Median time in seconds, for figures of the host's speed.
     pub seconds: Option<f64>,
-    /// Of what the host does: most bytes that the process had resident at a time; none where the system does not tell.
+    /// Peak resident memory of the process in bytes, for figures of the host; `None` if the system
+    /// does not report it.
     pub peak_bytes: Option<u64>,
-    /// For programs: time of a sample at the clock; none when the clock is not known.
+    /// Time of a sample in milliseconds, for programs; `None` if the clock is unknown.
     pub latency_ms: Option<f64>,
-    /// For programs: samples a second at the clock, one after the other; none when the clock is not known.
+    /// Samples per second, one after the other, for programs; `None` if the clock is unknown.
     pub frames_per_second: Option<f64>,
-    /// For programs: cycles as a multiple of the roofline, and which side of it that is.
+    /// Cycles as a multiple of the roofline, and the side of the roofline, for programs.
     pub above_bound: Option<(f64, &'static str)>,
-    /// For programs: of compiling, reading left out.
+    /// Time to compile in seconds without reading the model, for programs.
     pub compile_seconds: Option<f64>,
-    /// Layer by layer; empty where nobody published that.
+    /// Figures by layer; empty if none are published.
     pub layers: Vec<LayerRow>,
 }
 
-/// A layer's cycles.
+/// Cycles of a layer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LayerRow {
     /// Names of the nodes.
     pub name: String,
-    /// What others reached.
+    /// Published figure of others.
     pub published: f64,
-    /// Ours.
+    /// Our figure.
     pub found: f64,
 }
 
-/// All figures.
+/// All measured figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// The figures, programs first.
+    /// Figures, programs first.
     pub rows: Vec<Row>,
-    /// What went wrong, with the network and instance; their figures are missing.
+    /// Errors, with network and instance; their figures are missing.
     pub failures: Vec<String>,
-    /// Bars reached.
+    /// Number of goals met.
     pub met: usize,
-    /// How often the host's time was taken.
+    /// Number of repetitions for the host's time.
     pub runs: usize,
-    /// Whether this is a build for debugging, whose simulator is slow.
+    /// Whether this is a debug build, whose simulator is slow.
     pub debug_build: bool,
-    /// Of everything.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// Measures what is asked for; what the host's compiler takes, in this process, in which nobody knows the memory of a
-/// single task.
+/// Measures the requested figures. The compiler runs in this process, so the memory of a single
+/// task is unknown.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownName`] for a name in `only` that no table has. A network that cannot be compiled is a
-/// failure in the report.
+/// Returns [`Error::UnknownName`] for a name in `only` that is in no table. A network that cannot
+/// be compiled is a failure in the report.
 pub fn bench(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     bench_with(request, context, |task| {
         task.run(request.runs, request.seed).map_err(|error| with_causes(&error))
     })
 }
 
-/// The task of that name, if it is among those asked for.
+/// Returns the task of that name, if it is among the requested ones.
 pub fn task(request: &Request, name: &str) -> Option<Task> {
     compile::tasks(request).into_iter().find(|task| task.name() == name)
 }
 
-/// As [`bench()`]; `take` has each task of the compiler done, `runs` times, or says why it cannot be done.
+/// Like [`bench()`], but `take` runs each task of the compiler `runs` times, or returns an error.
 ///
 /// # Errors
 ///
-/// Those of [`bench()`].
+/// Fails as [`bench()`] does.
 pub fn bench_with(
     request: &Request,
     context: Context<'_>,
@@ -162,7 +162,7 @@ pub fn bench_with(
     let tasks = compile::tasks(request);
     let asked = benchmarks().filter(|(_, benchmark)| is_asked(request, benchmark));
     let is_compiled = |figure: &Figure| table_of(figure) == Table::Compile;
-    // What the compiler takes are tasks.
+    // Figures of the compiler are measured as tasks.
     let asked: Vec<_> = asked.filter(|(_, benchmark)| !benchmark.figures.iter().all(is_compiled)).collect();
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     let phase = Phase::counting("measure", asked.len() + tasks.len());
@@ -189,12 +189,12 @@ pub fn bench_with(
     Ok(Report { rows, failures, met, runs, debug_build, seconds })
 }
 
-/// Every target's benchmarks, with the target's name.
+/// Returns every target's benchmarks, with the target's name.
 fn benchmarks() -> impl Iterator<Item = (&'static str, &'static Benchmark)> {
     targets().iter().flat_map(|target| target.benchmarks().iter().map(|benchmark| (target.name, benchmark)))
 }
 
-/// Names may be networks, presets, or the array kernel.
+/// Checks names, which may be networks, built-in instances, or the array kernel.
 fn check_names(names: &[String]) -> Result<(), Error> {
     let mut known: Vec<&str> = Vec::new();
     for (_, benchmark) in benchmarks() {
@@ -220,7 +220,8 @@ fn is_asked(request: &Request, benchmark: &Benchmark) -> bool {
         && benchmark.figures.iter().any(|figure| is_of_table(request, figure))
 }
 
-/// What a benchmark is chosen by: its network, its instance, and the instance in whatever system.
+/// Returns the names that select a benchmark: its network, its instance, and the instance without
+/// the system.
 fn names_of(benchmark: &Benchmark) -> [&'static str; 3] {
     let (instance, _) = split_system(benchmark.preset);
     [benchmark.network, benchmark.preset, instance]
@@ -252,7 +253,7 @@ fn with_causes(error: &Error) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Whether more is better.
+/// Whether a larger figure is better.
 fn is_more_better(bar: Bar) -> bool {
     matches!(bar, Bar::AtLeast(_))
 }
@@ -272,7 +273,7 @@ mod tests {
         assert!(names(&["resnet20v2", "resnet21"]).unwrap_err().is_usage());
     }
 
-    /// The figures of a target are of networks that there are.
+    /// Figures of a target refer to networks that exist.
     #[test]
     fn every_network_is_there() {
         for (_, benchmark) in benchmarks() {

@@ -1,4 +1,4 @@
-//! `npu check`: whether a model fits a target, and every node that stands in the way.
+//! `npu check`: whether a model fits a target, and every unsupported node.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use crate::report::on_chip::OnChip;
 use crate::report::verdict::{SaturationRisk, Verdict};
 use crate::run::batch::machine;
 
-/// Checks a model without making its program, unless there are samples to judge numbers by. What stands in its way is a
-/// report, not an error.
+/// Checks a model without compiling it, unless there are samples to judge number formats. Problems
+/// are part of the report, not errors.
 ///
 /// # Errors
 ///
-/// Those of [`check_program`].
+/// Fails as [`check_program`] does.
 pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     if source.calibration.inputs.is_empty() {
         checked(source, context, surveyed)
@@ -30,17 +30,18 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     }
 }
 
-/// Checks a model and its program: how full memories get, and how long it takes.
+/// Checks a model and its program, including memory use and time.
 ///
 /// # Errors
 ///
-/// Those of [`compile`](super::compile::compile), and of the machine on samples to calibrate by; but for [`Error::Refused`] and programs that do not fit the
-/// instance, which the report says.
+/// Fails as [`compile`](super::compile::compile) does, and as the machine does on calibration
+/// samples. [`Error::Refused`] and programs that do not fit the instance are part of the report
+/// instead.
 pub fn check_program(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     checked(source, context, compiled)
 }
 
-/// What `judge` says of the model, or why it is refused.
+/// Returns the report of `judge`, or the reasons why the model is refused.
 fn checked(
     source: &Source,
     context: Context<'_>,
@@ -71,14 +72,14 @@ fn supported(
     Ok(Report { notes, warnings, ..report })
 }
 
-/// By what the instance tells of the model.
+/// Judges the model by the instance's survey.
 fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Result<Report, Error> {
     source.check_calibration(&*origin.instance)?;
     source.scale_as_stated(&mut origin)?;
     let survey = origin.survey()?;
     let notes = origin.remarks().notes;
     let weights = match origin.instance.info().quantisation {
-        // Their integers are chosen by samples.
+        // Integers are chosen from samples.
         Some(_) => Vec::new(),
         None => origin.altered_weights()?,
     };
@@ -87,15 +88,15 @@ fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Resul
     Ok(Report { is_compiled: false, ..report })
 }
 
-/// By the program; with samples to calibrate by, its values are measured on them.
+/// Judges the compiled program; its values are measured on calibration samples, if there are any.
 fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result<Report, Error> {
-    // Quantizing looks at the nodes itself.
+    // Quantization checks the nodes itself.
     if origin.instance.info().quantisation.is_none() {
         origin.admit()?;
     }
     let quantized = source.quantize(origin, context)?;
     let CompiledModel { mut origin, program: compiled } = source.calibrate(quantized, context)?;
-    // Before the samples are read again, and what they were understood as is taken down again.
+    // Copied before the samples are read again, which would repeat the notes.
     let notes = origin.remarks().notes;
     let samples = source.samples(&mut origin.model, context)?;
     let measured = (!samples.is_empty()).then(|| machine(&*compiled, &samples)).transpose()?;
@@ -106,7 +107,7 @@ fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result
     Ok(of_compiled(&origin, &*compiled, risk, &weights, notes))
 }
 
-/// Of a program and what it was compiled from.
+/// Judges a program and the model it was compiled from.
 pub(crate) fn of_compiled(
     origin: &Origin,
     compiled: &dyn Compiled,
@@ -121,7 +122,7 @@ pub(crate) fn of_compiled(
     report
 }
 
-/// Of a model that fits.
+/// Creates the report of a model that fits.
 fn fitting(
     origin: &Origin,
     survey: &Survey,
@@ -147,7 +148,7 @@ fn fitting(
     }
 }
 
-/// A problem of no node in particular: a memory that is too small.
+/// Returns a problem that is not about a single node, such as a memory that is too small.
 fn whole_model(name: &str, error: &(dyn std::error::Error + 'static)) -> Problem {
     Problem {
         node: name.to_owned(),

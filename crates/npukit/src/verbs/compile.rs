@@ -1,4 +1,4 @@
-//! `npu compile`: a model to the files a driver loads.
+//! `npu compile`: compiles a model to the files that a driver loads.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,20 +25,20 @@ use crate::report::rescale::Report as RescalingReport;
 use crate::run::speed::{Speed, batch, timed};
 use crate::verbs::verify::{self, Certificate, Certified, certified};
 
-/// What to compile, and what to write beside it.
+/// Parameters of a compilation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The model.
+    /// Model to compile.
     pub source: Source,
-    /// Writes test vectors: of these samples, of one that is made up where there are none.
+    /// Samples for test vectors: `None` for no test vectors, empty to generate a sample.
     pub test_vectors: Option<Vec<InputFile>>,
-    /// What is done to the values of these samples.
+    /// Preprocessing of these samples.
     pub preprocess: Preprocess,
-    /// Proves the program, and writes a certificate beside it.
+    /// Whether to prove the program, and write a certificate next to it.
     pub verify: bool,
 }
 
-/// What was compiled.
+/// Report of a compilation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -49,47 +49,47 @@ pub struct Report {
     pub target: String,
     /// Files written.
     pub artifacts: Vec<String>,
-    /// Test vectors written, when asked for.
+    /// Test vectors written, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub test_vectors: Vec<String>,
-    /// The proof of the program, when asked for; its certificate is the last of the artifacts.
+    /// Proof of the program, if requested; its certificate is the last artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<verify::Report>,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// By cost model.
+    /// Cycles of a run, by cost model.
     pub cycles: BTreeMap<String, u64>,
-    /// Of a run, at the board's clock.
+    /// Time of a run at the board's clock.
     #[serde(flatten)]
     pub speed: Speed,
-    /// Multiply-accumulates of the model, padding left out.
+    /// Multiply-accumulates of the model, without padding.
     pub macs: Option<u64>,
-    /// By memory, in the memory's own unit.
+    /// Use of each memory, in the memory's own unit.
     pub memory: BTreeMap<String, MemoryReport>,
-    /// How much of the model the chip does.
+    /// Share of the model that the accelerator computes.
     #[serde(flatten)]
     pub on_chip: OnChip,
-    /// Steps left to the host.
+    /// Steps that run on the host.
     pub host_steps: Vec<HostStepReport>,
-    /// Layers.
+    /// Number of layers.
     pub layers: usize,
-    /// What the compiler chose.
+    /// Choices of the compiler, by option.
     pub choices: BTreeMap<String, String>,
-    /// Constants that did not fit the number format.
+    /// Number of constants that saturated; `None` if the target does not report it.
     pub saturated_constants: Option<u64>,
-    /// Weights that the machine does not have as the model does.
+    /// Weights whose values on the machine differ from the model.
     pub weights: Vec<Weight>,
-    /// What came of the calibration, if there was one.
+    /// Result of the calibration, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescaling: Option<RescalingReport>,
-    /// What came of the quantisation, for a target that takes integers only.
+    /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Of the whole compilation, reading included.
+    /// Total time in seconds, including reading the model.
     pub seconds: f64,
 }
 
@@ -97,48 +97,52 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// Those of [`compile_with`].
+/// Fails as [`compile_with`] does.
 pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
     compile_with(&Request { source: source.clone(), ..Request::default() }, context)
 }
 
-/// Compiles; the caller writes the files and puts their paths into the report's `artifacts` and `test_vectors`. Test
-/// vectors are the last of the files.
+/// Compiles a model. The caller writes the files and puts their paths into the report's `artifacts`
+/// and `test_vectors`. Test vectors are the last of the files.
 ///
 /// # Errors
 ///
-/// Those of [`resolve`](crate::targets::resolve), [`Error::NoTarget`]; [`Error::Read`],
-/// [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model; [`Error::Refused`]
-/// with every node that the target does not take; [`Error::Target`] for options it does not have and programs
-/// that do not fit; what the inputs to calibrate by or to test with lack; and [`Error::NotProved`] for a program that is
-/// to be proved and is not.
+/// Fails as [`resolve`](crate::targets::resolve) does, and returns:
+///
+/// - [`Error::NoTarget`] without a target,
+/// - [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] or [`Error::OpenDimensions`] for
+///   the model,
+/// - [`Error::Refused`] with every unsupported node,
+/// - [`Error::Target`] for unknown options and programs that do not fit,
+/// - errors of calibration and test inputs,
+/// - [`Error::NotProved`] if a requested proof fails.
 pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let Made { report, files, .. } = compile_program(request, context)?;
     Ok((report, files))
 }
 
-/// A program with all that there is to say of it.
+/// Compiled program with its report.
 #[non_exhaustive]
 pub struct Made {
-    /// What was compiled.
+    /// Report of the compilation.
     pub report: Report,
-    /// The files of the program, then the test vectors.
+    /// Files of the program, then the test vectors.
     pub files: Vec<ArtifactFile>,
-    /// The program itself, to run and to time.
+    /// Program, to run and to time.
     pub program: Program,
 }
 
-/// As [`compile_with`], with the program.
+/// Like [`compile_with`], and also returns the program.
 ///
 /// # Errors
 ///
-/// Those of [`compile_with`].
+/// Fails as [`compile_with`] does.
 pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, Error> {
-    // Default: without samples to test with, a model's open shapes are as without them.
+    // Default: without test samples, open shapes of the model are handled as without them.
     compile_for(request, request.test_vectors.as_deref().unwrap_or_default(), context)
 }
 
-/// As [`compile_program`]; what the model leaves open of its inputs is as in `inputs`.
+/// Like [`compile_program`]; open sizes of the model's inputs come from `inputs`.
 pub(crate) fn compile_for(
     request: &Request,
     inputs: &[InputFile],
@@ -149,7 +153,7 @@ pub(crate) fn compile_for(
     let context = if request.verify { Context { reader: &hashed, ..context } } else { context };
     let CompiledModel { origin, program: compiled } = request.source.compile(inputs, context)?;
     let (program, clocked) = (compiled.report(), || timed(&*compiled, &TimeOptions::default()));
-    // The one takes about as long as the other.
+    // Both tasks take about the same time, so they run in parallel.
     let (time, files, weights) = std::thread::scope(|scope| {
         let others = scope.spawn(|| (encoded(&*compiled), origin.altered_weights()));
         let time = clocked();
@@ -209,13 +213,13 @@ pub(crate) fn compile_for(
     Ok(Made { report, files, program })
 }
 
-/// The files of a program.
+/// Encodes the files of a program.
 fn encoded(compiled: &dyn Compiled) -> Result<Vec<ArtifactFile>, Error> {
     let _phase = Phase::begin("encode");
     Ok(compiled.files()?)
 }
 
-/// The certificate of the program called `name`, beside its files.
+/// Returns the certificate of the program called `name`, as a file next to the program's files.
 fn certificate_file(name: &str, certificate: &Certificate) -> ArtifactFile {
     ArtifactFile { name: format!("{name}.certificate.json"), bytes: certificate.to_json().into_bytes() }
 }
@@ -224,7 +228,8 @@ fn names(files: &[ArtifactFile]) -> Vec<String> {
     files.iter().map(|file| file.name.clone()).collect()
 }
 
-/// Names that stay on their line in any text made of the graph: in a model they may be any characters.
+/// Escapes names so that they stay on one line in texts generated from the graph: names in a model
+/// may contain any character.
 fn print_on_a_line(graph: &mut Graph) {
     let values = graph.values.iter_mut().map(|value| &mut value.name);
     let nodes = graph.nodes.iter_mut().map(|node| &mut node.name);
@@ -235,11 +240,12 @@ fn print_on_a_line(graph: &mut Graph) {
     }
 }
 
-/// What the compiler has after `stage`, as text; `graph` is the model as it enters the target.
+/// Returns the compiler's result after `stage`, as text; `graph` is the model as it enters the
+/// target.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownName`] for a stage that the target does not have; otherwise those of [`compile`].
+/// Returns [`Error::UnknownName`] for an unknown stage; otherwise fails as [`compile`] does.
 pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String, Error> {
     let instance = source.instance(context.reader)?;
     let stages = std::iter::once("graph").chain(instance.info().stages.iter().copied());

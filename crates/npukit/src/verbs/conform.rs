@@ -1,4 +1,4 @@
-//! `npu conform`: golden vectors against a target.
+//! `npu conform`: checks a target with golden vectors.
 
 pub use npukit_target::conform::{Failure, FileReport, Report, Skip};
 
@@ -6,12 +6,12 @@ use crate::Context;
 use crate::error::Error;
 use crate::targets::target;
 
-/// Checks every golden vector below `paths` against the target called `name`.
+/// Checks the target called `name` with every golden vector below `paths`.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTarget`] for `name`; [`Error::Read`] when one of `paths` cannot be read. Vectors that fail
-/// are in the report.
+/// Returns [`Error::UnknownTarget`] for `name`, and [`Error::Read`] if one of `paths` cannot be
+/// read. Failed vectors are in the report.
 pub fn conform(name: &str, paths: &[String], context: Context<'_>) -> Result<Report, Error> {
     Ok(npukit_target::conform::run(target(name)?, paths, context.reader)?)
 }

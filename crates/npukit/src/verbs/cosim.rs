@@ -1,4 +1,5 @@
-//! `npu cosim`: a program on the circuit of its machine, in a simulator, beside the machine and its clock.
+//! `npu cosim`: runs a program on the circuit in a simulator, and compares it with the machine and
+//! its clock.
 
 mod by_hand;
 mod own;
@@ -24,30 +25,30 @@ use crate::verbs::rtl::defects;
 
 pub use simulator::{Simulated, Simulator, SimulatorError};
 
-/// What to run, and how.
+/// Parameters of a co-simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The program.
+    /// Program to run.
     pub source: Source,
-    /// Its inputs; a sample is made up where there are none.
+    /// Inputs of the program; if empty, a sample is generated.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the inputs.
     pub preprocess: Preprocess,
-    /// Takes the circuit with the defects of the released one, and the machine too.
+    /// Whether circuit and machine have the defects of the released circuit.
     pub is_released: bool,
-    /// Cycles from the address of a read to its data; those of the board when not given.
+    /// Latency of a read in cycles, from address to data; `None` for the board's latency.
     pub latency: Option<u64>,
-    /// Cycles from written data to the response; as for reads when not given.
+    /// Latency of a write response in cycles; `None` for the latency of a read.
     pub response_latency: Option<u64>,
-    /// Seed of random waits of memory and streams.
+    /// Random seed for wait states of memory and streams; `None` for none.
     pub stalls: Option<u64>,
-    /// Folder of a person's own circuit, as `npu rtl` writes it.
+    /// Folder of a modified circuit, in the form that `npu rtl` writes.
     pub rtl: Option<String>,
-    /// Gives waveforms around the first difference, or of the beginning where there is none.
+    /// Whether to record waveforms around the first difference, or from the start without one.
     pub waves: bool,
 }
 
-/// A circuit beside machine and clock.
+/// Comparison of a circuit with machine and clock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -56,51 +57,56 @@ pub struct Report {
     pub name: String,
     /// Target and instance.
     pub target: String,
-    /// The circuit, in a line.
+    /// One-line description of the circuit.
     pub circuit: String,
-    /// What simulates it.
+    /// Name of the simulator.
     pub simulator: String,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Samples run: all, or those up to the first that differs.
+    /// Number of samples run: all, or up to the first that differs.
     pub samples: usize,
-    /// Programs that the model is in, each of which was compared: one, or one for each segment.
+    /// Number of programs compared: one, or one per segment of the model.
     pub segments: usize,
-    /// Whether all that was compared is equal, over all samples.
+    /// Whether everything that was compared is equal, over all samples.
     pub equal: bool,
-    /// Of the last sample that was run, all its segments together.
+    /// Cycles of the last sample, added up over all segments.
     pub cycles: CosimCycles,
-    /// The first difference; null when all is equal.
+    /// First difference; null if everything is equal.
     pub difference: Option<CosimDifference>,
-    /// What was compared of the last sample that was run, in all its segments.
+    /// Parts that were compared for the last sample, over all segments.
     pub compared: Vec<CosimPart>,
-    /// Cycles that were simulated for this, those of waveforms left out.
+    /// Number of simulated cycles, without those for waveforms.
     pub simulated_cycles: u64,
-    /// What that took, in seconds, without building the simulator.
+    /// Simulation time in seconds, without building the simulator.
     pub seconds: f64,
-    /// Cycles simulated in a second.
+    /// Simulated cycles per second.
     pub cycles_per_second: f64,
-    /// What was taken for granted, and what was not compared.
+    /// Assumptions, and parts that were not compared.
     pub notes: Vec<String>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Runs all samples on the circuit, up to the first that differs; also gives the waveforms that were asked for (FST).
+/// Runs all samples on the circuit, up to the first that differs. Also returns the waveforms (FST),
+/// if requested.
 ///
 /// # Errors
 ///
-/// Those of [`run`](super::run::run) for program and inputs, or of [`run_by_hand`](super::run::run_by_hand) for a program
-/// that a person wrote, but for its expectations; [`Error::Target`] for a target without a circuit, an instance of which there is none, and programs that cannot be
-/// compared; [`Error::Simulator`] when there is no simulator, and for what goes wrong in it; [`Error::OwnCircuit`] and
-/// [`Error::Read`] for a folder that is no circuit.
+/// Fails as [`run`](super::run::run) does for program and inputs, or as
+/// [`run_by_hand`](super::run::run_by_hand) for an assembly program, whose expectations are not
+/// checked. Returns:
+///
+/// - [`Error::Target`] for a target or an instance without a circuit, and for programs that cannot
+///   be compared,
+/// - [`Error::Simulator`] if the simulator is missing or fails,
+/// - [`Error::OwnCircuit`] or [`Error::Read`] for a folder that is not a circuit.
 pub fn cosim(
     request: &Request,
     simulator: &dyn Simulator,
     context: Context<'_>,
 ) -> Result<(Report, Option<Vec<u8>>), Error> {
     let own = request.rtl.as_deref().map(|folder| own::files(folder, context.reader)).transpose()?;
-    // Default: the circuit is ours.
+    // Default: npukit's own circuit.
     let own = own.unwrap_or_default();
     let mut done = Done::new(request, &own, simulator);
     if let Input::Assembly(_) = request.source.input(context)? {
@@ -122,13 +128,13 @@ pub fn cosim(
     Ok((report, done.waves))
 }
 
-/// The samples that were run.
+/// Samples that were run.
 struct Done<'r> {
     request: &'r Request,
     own: &'r [npukit_target::rtl::File],
     simulator: &'r dyn Simulator,
     samples: usize,
-    /// Of the last sample, a judgement for each segment.
+    /// Judgements of the last sample, one per segment.
     judgements: Vec<CosimJudgement>,
     simulated: u64,
     circuit: String,
@@ -152,7 +158,7 @@ impl<'r> Done<'r> {
         }
     }
 
-    /// How programs are to be run.
+    /// Returns the options for running programs.
     fn options(&self) -> CosimOptions {
         CosimOptions {
             defects: defects(self.request.is_released),
@@ -162,13 +168,13 @@ impl<'r> Done<'r> {
         }
     }
 
-    /// All segments on a sample, up to the first that differs.
+    /// Runs all segments for a sample, up to the first that differs.
     fn run(&mut self, compiled: &dyn Compiled, sample: &Sample) -> Result<(), Error> {
         let options = self.options();
         self.samples += 1;
         self.judgements.clear();
         let mut failed = None;
-        // Ending is this function's own: it has what there is to be seen.
+        // The closure stops the run at a difference, so that error is expected.
         let _ended = compiled.cosim(sample, &options, &mut |cosim| match self.judge(cosim) {
             Ok(()) if self.difference().is_none() => ControlFlow::Continue(()),
             Ok(()) => ControlFlow::Break(()),
@@ -200,7 +206,7 @@ impl<'r> Done<'r> {
         Ok(())
     }
 
-    /// Says which of the segments differs, where there are several.
+    /// Names the segment that differs, if there are several.
     fn name_segment(&mut self, segments: usize) {
         let last = self.judgements.len().saturating_sub(1);
         let difference = self.judgements.last_mut().and_then(|judgement| judgement.difference.as_mut());
@@ -214,7 +220,7 @@ impl<'r> Done<'r> {
         self.judgements.last()?.difference.as_ref()
     }
 
-    /// Cycles of all segments.
+    /// Adds up the cycles of all segments.
     fn cycles(&self) -> CosimCycles {
         let none = CosimCycles { rtl: 0, model: 0, compared: !self.judgements.is_empty() };
         self.judgements.iter().fold(none, |sum, CosimJudgement { cycles, .. }| CosimCycles {
@@ -224,7 +230,7 @@ impl<'r> Done<'r> {
         })
     }
 
-    /// What was compared in any of the segments.
+    /// Returns the parts that were compared in any of the segments.
     fn compared(&self) -> Vec<CosimPart> {
         let mut compared: Vec<CosimPart> = Vec::new();
         for part in self.judgements.iter().flat_map(|judgement| &judgement.compared) {
@@ -268,17 +274,18 @@ impl<'r> Done<'r> {
     }
 }
 
-/// Cycles of waveforms before and after the one that is asked for.
+/// Number of cycles of waveforms before and after the requested cycle.
 const AROUND: u64 = 512;
 
-/// Waveforms around a cycle, or of the beginning: the same run again, in a simulator that writes them.
+/// Records waveforms around a cycle, or from the start: repeats the run in a simulator that writes
+/// them.
 fn waves(
     cosim: &CosimRun<'_>,
     own: &[npukit_target::rtl::File],
     around: Option<u64>,
     simulator: &dyn Simulator,
 ) -> Result<Vec<u8>, Error> {
-    // Default: of the beginning.
+    // Default: record from the start.
     let from = around.unwrap_or(0).saturating_sub(AROUND);
     let mut run: Run = cosim.run.clone();
     run.option("waves", WAVES);

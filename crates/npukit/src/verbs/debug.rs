@@ -1,4 +1,4 @@
-//! `npu debug`: a program on its machine before its first step, for a debugger.
+//! `npu debug`: opens a program on its machine before its first step, for a debugger.
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Compiled, Machine, MachineOptions, Meaning, ProgramText};
@@ -16,24 +16,25 @@ use crate::model::origin::Quantized;
 use crate::model::source::{Input, Source};
 use crate::run::hand::MemFile;
 
-/// What to debug, on what.
+/// Parameters of a debug session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The program: text, words, an artifact, or a model to compile.
+    /// Program: assembly text, words, an artifact, or a model to compile.
     pub source: Source,
-    /// Of an artifact: the model that it was compiled from. What it computes in float stands beside the machine's numbers.
+    /// Model that an artifact was compiled from. Its values in float are shown next to the
+    /// machine's numbers.
     pub model: Option<String>,
-    /// Its inputs, of which the first sample counts; zeros when none are given.
+    /// Inputs of the program, of which the first sample is used; zeros if empty.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the inputs.
     pub preprocess: Preprocess,
-    /// Of text and words: what fills memories before the run.
+    /// Files that fill memories before the run, for an assembly program.
     pub mem: Vec<MemFile>,
-    /// What counts where hardware computes something else than the instructions say.
+    /// How hazards are handled: as the hardware does, or sequentially.
     pub meaning: Meaning,
 }
 
-/// What came of a script of commands.
+/// Result of a script of commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -42,20 +43,20 @@ pub struct Report {
     pub name: String,
     /// Target and instance.
     pub target: String,
-    /// Steps that it has.
+    /// Number of steps of the program.
     pub steps: usize,
-    /// What the commands have printed.
+    /// Output of the commands.
     pub printed: String,
-    /// Expectations that hold.
+    /// Number of expectations that hold.
     pub passed: usize,
-    /// What is not as expected, or could not be done, a sentence each.
+    /// Expectations that failed and commands that could not be executed, one sentence each.
     pub failures: Vec<String>,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// Of the program that `machine` has.
+    /// Creates the report for the program of `machine`.
     pub fn new(
         machine: &dyn Machine,
         (printed, passed, failures): (String, usize, Vec<String>),
@@ -66,13 +67,13 @@ impl Report {
     }
 }
 
-/// A program before its first step.
+/// Program before its first step.
 pub struct Opened {
-    /// The machine.
+    /// Machine with the program loaded.
     pub machine: Box<dyn Machine>,
-    /// Where its instructions stand; empty for what no person wrote.
+    /// Source lines of its instructions; empty unless it is an assembly program.
     pub text: ProgramText,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
 }
 
@@ -80,8 +81,8 @@ pub struct Opened {
 ///
 /// # Errors
 ///
-/// Those of [`run`](super::run::run) before anything runs; [`Error::Target`] for a program of a target whose programs of
-/// this kind have no debugger.
+/// Fails as [`run`](super::run::run) does before it runs anything, and with [`Error::Target`] if
+/// the target has no debugger for this kind of program.
 pub fn open(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     let path = || request.source.path.clone();
     match (request.source.input(context)?, &request.model) {
@@ -93,7 +94,7 @@ pub fn open(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     }
 }
 
-/// A program that a person wrote.
+/// Opens an assembly program.
 fn by_hand(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     if request.model.is_some() {
         return Err(Error::NeedlessLike { path: request.source.path.clone() });
@@ -111,7 +112,7 @@ fn by_hand(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     Ok(Opened { machine, text, notes })
 }
 
-/// A model, or an artifact alone.
+/// Opens a model, or an artifact alone.
 fn compiled(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     let program = request.source.program_for(&request.inputs, context)?;
     let mut notes = program.notes();
@@ -123,7 +124,7 @@ fn compiled(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     Ok(Opened { machine, text: ProgramText::default(), notes })
 }
 
-/// An artifact beside its model, whose names and shapes inputs have.
+/// Opens an artifact with its model, which gives inputs their names and shapes.
 fn beside(request: &Request, path: &str, context: Context<'_>) -> Result<Opened, Error> {
     let artifact = Source::artifact(&request.source.path).program(context)?;
     let compiled = &*artifact.compiled;
@@ -138,7 +139,7 @@ fn beside(request: &Request, path: &str, context: Context<'_>) -> Result<Opened,
     Ok(Opened { machine, text: ProgramText::default(), notes })
 }
 
-/// The first sample; zeros where none is given.
+/// Returns the first sample; zeros if none is given.
 fn sample(
     request: &Request,
     compiled: &dyn Compiled,
@@ -147,7 +148,7 @@ fn sample(
     context: Context<'_>,
 ) -> Result<Sample, Error> {
     if request.inputs.is_empty() {
-        notes.push("no inputs are given: they are zeros".to_owned());
+        notes.push("no inputs were given: they are zero".to_owned());
         return wanted.iter().map(zeros).collect();
     }
     let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
@@ -158,12 +159,12 @@ fn sample(
     Ok(first.unwrap_or_default()) // Default: a program without inputs has an empty sample.
 }
 
-/// An input of zeros.
+/// Returns an input of zeros.
 fn zeros(Wanted { port, element, .. }: &Wanted) -> Result<(String, Tensor), Error> {
-    // Default: a program that says nothing else takes real numbers.
+    // Default: a program that does not specify its type takes real numbers.
     let zeros = made_up::zeros(&port.shape, element.unwrap_or(ElementType::F32));
     let zeros = zeros.ok_or_else(|| {
-        let reason = format!("no zeros of shape {:?} fit into memory", port.shape);
+        let reason = format!("zeros of shape {:?} do not fit in memory", port.shape);
         Error::Output { name: port.name.clone(), reason }
     })?;
     Ok((port.name.clone(), zeros))

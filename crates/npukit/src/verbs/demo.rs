@@ -1,4 +1,4 @@
-//! `npu demo`: the embedded network over its held-out images, in float and on the machine.
+//! `npu demo`: runs the embedded network over its held-out images, in float and on the machine.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -24,18 +24,18 @@ use crate::run::speed::{Speed, timed};
 use crate::run::stack::Stack;
 use crate::targets::{default_target, resolve};
 
-/// The networks, of which a target is shown the first that it takes; `assets/README.md` tells their origin, and
-/// that of the images their training never saw and of their classes.
+/// Embedded networks; the first one that a target supports is used. `assets/README.md` describes
+/// their origin, the held-out images, and the classes.
 const MODELS: [(&str, &[u8]); 2] = [
     ("digits.onnx", include_bytes!("../../assets/digits.onnx")),
     ("digits_mlp.onnx", include_bytes!("../../assets/digits_mlp.onnx")),
 ];
 const IMAGES: &[u8] = include_bytes!("../../assets/digits_images.npy");
 const LABELS: &[u8] = include_bytes!("../../assets/digits_labels.npy");
-/// Images of its training, to quantise by.
+/// Training images for calibration.
 const CALIBRATION: &[u8] = include_bytes!("../../assets/digits_calibration.npy");
 
-/// What the demonstration found.
+/// Result of the demonstration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -44,70 +44,71 @@ pub struct Report {
     pub model: String,
     /// Target and instance.
     pub target: String,
-    /// Images run.
+    /// Number of images run.
     pub images: usize,
-    /// Share of images classified as labelled, in float.
+    /// Share of images classified correctly in float, 0 to 1.
     pub accuracy_float: f64,
-    /// The same on the machine.
+    /// Share of images classified correctly on the machine, 0 to 1.
     pub accuracy: f64,
-    /// The machine against float.
+    /// Difference between machine and float.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Values that did not fit the number format, over all images.
+    /// Number of values that saturated, over all images.
     pub saturations: u64,
-    /// Those of them that are results, by layer.
+    /// Number of results that saturated, by layer.
     pub saturations_by_layer: Vec<Saturation>,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Multiply-accumulates of the model, padding left out.
+    /// Multiply-accumulates of the model, without padding.
     pub macs: Option<u64>,
-    /// What the compiler chose.
+    /// Choices of the compiler, by option.
     pub choices: BTreeMap<String, String>,
-    /// Cycles of an image by cost model.
+    /// Cycles per image, by cost model.
     pub cycles: BTreeMap<String, u64>,
-    /// Time of an image at the board's clock.
+    /// Time of an image in milliseconds at the board's clock.
     pub milliseconds: Option<f64>,
-    /// The same by its present name, and samples a second.
+    /// Time under its current name, and images per second.
     #[serde(flatten)]
     pub speed: Speed,
-    /// Share of the array's multipliers that did the model's work.
+    /// Share of the array's multipliers that did the model's work, 0 to 1.
     pub utilisation: Option<f64>,
-    /// Where the cycles go.
+    /// Time of each layer.
     pub layers: Vec<LayerTime>,
-    /// What came of the quantisation, for a target that takes integers only.
+    /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// A language model, on a target that takes one.
+    /// Result of a language model, on a target that supports one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
-    /// Of compiling.
+    /// Time to compile in seconds.
     pub compile_seconds: f64,
-    /// Of everything.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// What the demonstration found of the embedded language model.
+/// Result of the embedded language model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Language {
-    /// A text that it continued.
+    /// Text that it continued.
     pub text: generate::Report,
-    /// Held-out texts.
+    /// Accuracy on held-out texts.
     pub accuracy: generate::Accuracy,
 }
 
-/// What the language model is asked.
+/// Prompt for the language model.
 const PROMPT: &str = "123+456=";
 
-/// Compiles the embedded network for `target` (the default when none) and runs all held-out images.
+/// Compiles the embedded network for `target` (`None` for the default) and runs all held-out
+/// images.
 ///
 /// # Errors
 ///
-/// Those of [`resolve`]; [`Error::Refused`] or [`Error::Target`] when the instance takes none of the embedded
-/// networks, or has no room for them.
+/// Fails as [`resolve`] does, and with [`Error::Refused`] or [`Error::Target`] if the instance does
+/// not support any embedded network, or is too small.
 pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let target = target.unwrap_or(default_target().name);
@@ -151,7 +152,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     })
 }
 
-/// The embedded language model on `target`; none where there is no generator.
+/// Runs the embedded language model on `target`; returns `None` if the target has no generator.
 fn language(target: &str, context: Context<'_>) -> Result<Option<Language>, Error> {
     let request = generate::Request { target: Some(target.to_owned()), ..generate::Request::default() };
     let text = match generate::generate(&request, PROMPT, &mut |_| (), context) {
@@ -161,7 +162,7 @@ fn language(target: &str, context: Context<'_>) -> Result<Option<Language>, Erro
     Ok(Some(Language { text, accuracy: generate::accuracy(&request, None, context)? }))
 }
 
-/// The network that `instance` takes; the first when it takes none.
+/// Returns the network that `instance` supports, or the first one if it supports none.
 fn network(instance: &dyn Instance, context: Context<'_>) -> Result<Model, Error> {
     let parse = |(name, bytes)| model::parse(name, bytes, &ModelOptions::default(), context.reader);
     let [first, others @ ..] = MODELS;
@@ -178,14 +179,14 @@ fn network(instance: &dyn Instance, context: Context<'_>) -> Result<Model, Error
     Ok(others.into_iter().find(takes).unwrap_or(first))
 }
 
-/// The held-out images and their classes.
+/// Returns the held-out images and their classes.
 fn held_out(model: &Model) -> Result<(Vec<Sample>, Vec<i64>), Error> {
     let images = read_npy("digits_images.npy", IMAGES)?;
     let labels = read_npy("digits_labels.npy", LABELS)?;
     Ok((samples(model, &images)?, labels.as_i64().expect("the embedded labels are integers").to_vec()))
 }
 
-/// The images one by one.
+/// Splits the images into samples.
 fn samples(model: &Model, images: &Tensor) -> Result<Vec<Sample>, Error> {
     let ports = model::ports(&model.graph);
     let [port] = &ports[..] else {
@@ -196,7 +197,7 @@ fn samples(model: &Model, images: &Tensor) -> Result<Vec<Sample>, Error> {
     Ok(samples.collect())
 }
 
-/// Share of samples whose largest value is at the label's place.
+/// Returns the share of samples whose argmax is the label.
 fn accuracy(outputs: &[Stack], labels: &[i64]) -> f64 {
     let samples = &outputs[0].samples;
     let right = samples.iter().zip(labels).filter(|(sample, label)| argmax(sample) as i64 == **label).count();

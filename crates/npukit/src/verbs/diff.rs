@@ -1,4 +1,4 @@
-//! `npu diff`: two reports of one command, figure by figure; or [`values`], tensor by tensor.
+//! `npu diff`: compares two reports of one verb figure by figure, or tensors ([`values`]).
 
 pub mod values;
 
@@ -10,70 +10,72 @@ use serde_json::Value;
 use crate::Context;
 use crate::error::Error;
 
-/// What differs between two reports.
+/// Differences between two reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Path of the first report.
     pub before: String,
-    /// Path of the second.
+    /// Path of the second report.
     pub after: String,
-    /// What reports of their kind are called, as `npukit.time/1`.
+    /// Schema of both reports, such as `npukit.time/1`.
     pub of: String,
     /// Numbers that differ, in the order of the first report.
     pub figures: Vec<Figure>,
-    /// Texts and truth values that differ, and numbers that are `null` in one of the reports.
+    /// Texts and booleans that differ, and numbers that are `null` in one of the reports.
     pub texts: Vec<TextChange>,
-    /// Places of numbers and texts that the first report has alone.
+    /// JSON paths of numbers and texts that only the first report has.
     pub only_before: Vec<String>,
-    /// Those that the second has alone.
+    /// JSON paths of numbers and texts that only the second report has.
     pub only_after: Vec<String>,
-    /// Numbers that are the same.
+    /// Number of equal numbers.
     pub same: usize,
-    /// Places of what became worse: figures by more than the threshold, figures that are judged and are no more, what
-    /// no longer holds, and failures that are new.
+    /// JSON paths of regressions: figures worse than the threshold, judged figures that
+    /// disappeared, checks that no longer hold, and new failures.
     pub failures: Vec<String>,
 }
 
-/// A number that differs.
+/// Number that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Figure {
-    /// Where it stands, as `layers[conv_1].cycles`.
+    /// JSON path, such as `layers[conv_1].cycles`.
     pub place: String,
-    /// The first report's.
+    /// Value in the first report.
     pub before: f64,
-    /// The second report's.
+    /// Value in the second report.
     pub after: f64,
-    /// `(after - before) / |before|`; none where the first is 0.
+    /// Relative change, `(after - before) / |before|`; `None` if the first value is 0.
     pub change: Option<f64>,
-    /// Whether that is for the better; none where neither is better.
+    /// Whether the change is an improvement; `None` if neither direction is better.
     pub is_better: Option<bool>,
 }
 
-/// A text, a truth value or a `null` that differs.
+/// Text, boolean or `null` that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TextChange {
-    /// Where it stands.
+    /// JSON path of the value.
     pub place: String,
-    /// The first report's.
+    /// Value in the first report.
     pub before: String,
-    /// The second report's.
+    /// Value in the second report.
     pub after: String,
 }
 
-/// Keys whose text says which element of a list another is compared with, the first of them that an element has.
+/// Keys whose text identifies an element of a list, in order of preference.
 const NAMES: [&str; 10] =
     ["name", "kind", "unit", "flag", "tensor", "node", "network", "instance", "file", "on"];
 
-/// Keys whose numbers together say that of elements without a text: of the worst samples, and of confusions.
+/// Pairs of numeric keys that identify an element without a name: of the worst samples, and of
+/// confusions.
 const NUMBERS: [[&str; 2]; 2] = [["sample", "position"], ["label", "predicted"]];
 
-/// What is left out: the host's time, which differs from run to run, and parts of a whole that is compared itself.
+/// Keys to ignore: the host's time, which differs between runs, and shares of totals that are
+/// compared themselves.
 const IGNORED: [&str; 3] = ["seconds", "compile_seconds", "share"];
 
-/// Keys of which fewer is better, also for all that stands below them.
+/// Keys for which less is better, also for everything below them.
 const FEWER: [&str; 22] = [
     "cycles",
     "latency_ms",
@@ -99,7 +101,7 @@ const FEWER: [&str; 22] = [
     "infinite",
 ];
 
-/// Keys of which more is better; what stands below them is not judged.
+/// Keys for which more is better; values below them are not judged.
 const MORE: [&str; 14] = [
     "frames_per_second",
     "accuracy",
@@ -117,10 +119,10 @@ const MORE: [&str; 14] = [
     "chain_signal_to_noise_db",
 ];
 
-/// Keys that are to be true.
+/// Keys that must be true.
 const TRUE: [&str; 3] = ["fits", "supported", "informative"];
 
-/// Keys under which figures may be missing for the better: there is nothing to count, or no noise.
+/// Keys of figures that may be missing in a good case: nothing to count, or no noise.
 const OPTIONAL: [&str; 13] = [
     "kinds",
     "units",
@@ -137,10 +139,10 @@ const OPTIONAL: [&str; 13] = [
     "chain_signal_to_noise_db",
 ];
 
-/// The list of why a command was no success.
+/// Key of the list of failures of a verb.
 const FAILURES: &str = "failures";
 
-/// What stands at a place of a report.
+/// Value at a JSON path.
 #[derive(Clone, Debug, PartialEq)]
 enum Leaf {
     Number(f64),
@@ -149,7 +151,7 @@ enum Leaf {
     Nothing,
 }
 
-/// A leaf with its place, and the keys on the way to it.
+/// Value with its JSON path, and the keys of that path.
 #[derive(Clone, Debug)]
 struct Entry<'a> {
     place: String,
@@ -157,13 +159,13 @@ struct Entry<'a> {
     leaf: Leaf,
 }
 
-/// Compares what a command has printed with `--json`, now and before. With a `threshold`, in percent of the first, what
-/// became worse is in [`Report::failures`].
+/// Compares two JSON reports of a verb. With a `threshold`, in percent of the first value,
+/// regressions are in [`Report::failures`].
 ///
 /// # Errors
 ///
-/// [`Error::Read`] for a file that cannot be read, [`Error::NotReport`] for one that is not a report or tells of an
-/// error, [`Error::OtherReport`] for reports of different commands.
+/// Returns [`Error::Read`] for a file that cannot be read, [`Error::NotReport`] for one that is not
+/// a report or reports an error, and [`Error::OtherReport`] for reports of different verbs.
 pub fn diff(
     before: &str,
     after: &str,
@@ -197,7 +199,7 @@ pub fn diff(
 }
 
 impl Report {
-    /// Takes in what stands at one place of both.
+    /// Adds the values at one path of both reports.
     fn add(&mut self, entry: &Entry<'_>, after: &Leaf) {
         match (&entry.leaf, after) {
             (Leaf::Number(x), Leaf::Number(y)) if x == y => self.same += 1,
@@ -211,7 +213,7 @@ impl Report {
     }
 }
 
-/// The places of what became worse, by more than a share of what it was where that can be said.
+/// Returns the JSON paths of values that got worse, by more than `share` for numbers.
 fn failures(before: &[Entry<'_>], after: &[Entry<'_>], share: f64) -> Vec<String> {
     let (earlier, later) = (by_place(before), by_place(after));
     let worse = before.iter().filter(|entry| {
@@ -225,7 +227,7 @@ fn failures(before: &[Entry<'_>], after: &[Entry<'_>], share: f64) -> Vec<String
 }
 
 impl Entry<'_> {
-    /// Whether what stands here is worse later, by more than a share of what it was.
+    /// Whether the value got worse, by more than `share` for a number.
     fn is_worse(&self, later: &Leaf, share: f64) -> bool {
         match (&self.leaf, later) {
             (Leaf::Number(x), Leaf::Number(y)) => x != y && Figure::of(self, *x, *y).is_worse_by(share),
@@ -240,7 +242,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether more is better, by the last of its keys that says; none where none does.
+    /// Whether more is better, by the last key that determines it; `None` if no key does.
     fn more_is_better(&self) -> Option<bool> {
         if self.keys.last().is_some_and(|key| MORE.contains(key)) {
             return Some(true);
@@ -256,13 +258,13 @@ impl Figure {
         Self { place: entry.place.clone(), before, after, change, is_better }
     }
 
-    /// Whether it became worse by more than a share of what it was.
+    /// Whether it got worse by more than `share` of the first value.
     fn is_worse_by(&self, share: f64) -> bool {
         self.is_better == Some(false) && self.change.is_none_or(|change| change.abs() > share)
     }
 }
 
-/// The report at `path`, and what it is a report of.
+/// Reads the report at `path`; also returns its schema.
 fn read(path: &str, context: Context<'_>) -> Result<(String, Value), Error> {
     let not_report = |reason: String| Error::NotReport { path: path.to_owned(), reason };
     let bytes = context.reader.read(path)?;
@@ -270,17 +272,17 @@ fn read(path: &str, context: Context<'_>) -> Result<(String, Value), Error> {
     let schema = value.as_object_mut().and_then(|fields| fields.remove("schema"));
     match schema {
         Some(Value::String(schema)) if schema.starts_with(ERROR) => {
-            Err(not_report(format!("it tells of an error (`{schema}`), which has no figures")))
+            Err(not_report(format!("it reports an error (`{schema}`), which has no figures")))
         }
         Some(Value::String(schema)) => Ok((schema, value)),
-        _ => Err(not_report("it has no text `schema`".to_owned())),
+        _ => Err(not_report("it has no string `schema`".to_owned())),
     }
 }
 
-/// What the schema of an error begins with.
+/// Prefix of the schema of errors.
 const ERROR: &str = "npukit.error/";
 
-/// All that stands in a report, in its order.
+/// Returns all values of a report, in order.
 fn entries(report: &Value) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     collect(report, String::new(), &[], &mut entries);
@@ -304,25 +306,25 @@ fn collect<'a>(value: &'a Value, place: String, keys: &[&'a str], entries: &mut 
         }
         Value::Null => Leaf::Nothing,
         Value::Bool(truth) => Leaf::Truth(*truth),
-        // Default: a number that is too large to be one counts as none.
+        // Default: a number too large for a float is ignored.
         Value::Number(number) => number.as_f64().map_or(Leaf::Nothing, Leaf::Number),
         Value::String(text) => Leaf::Text(text.clone()),
     };
     entries.push(Entry { place, keys: keys.to_vec(), leaf });
 }
 
-/// The elements of a list with what they are called, with a number where several are called the same.
+/// Returns the elements of a list with their names, numbered if several have the same name.
 fn named(elements: &[Value]) -> impl Iterator<Item = (String, &Value)> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     elements.iter().enumerate().map(move |(i, element)| {
-        // Default: what nothing tells apart is known by its place in the list, from 0.
+        // Default: an element without a name is identified by its index, from 0.
         let name = name(element).unwrap_or_else(|| i.to_string());
         let count = seen.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
         (if *count == 1 { name } else { format!("{name} #{count}") }, element)
     })
 }
 
-/// What an element of a list is called: a text of its own, or its numbers that tell it apart.
+/// Returns the name of an element of a list: its text, or the numbers that identify it.
 fn name(element: &Value) -> Option<String> {
     let text = NAMES.iter().find_map(|key| element.get(key)?.as_str());
     text.map(str::to_owned).or_else(|| {
@@ -337,7 +339,7 @@ fn by_place<'a>(entries: &'a [Entry<'a>]) -> BTreeMap<&'a str, &'a Entry<'a>> {
     entries.iter().map(|entry| (entry.place.as_str(), entry)).collect()
 }
 
-/// The places of `entries` that `others` do not have; a `null` is not missed.
+/// Returns the paths in `entries` that are missing in `others`; a `null` is not missed.
 fn absent(entries: &[Entry<'_>], others: &[Entry<'_>]) -> Vec<String> {
     let others = by_place(others);
     let alone = entries

@@ -1,4 +1,5 @@
-//! `npu disasm`: words to text that assembles to the same words, of a file of words or of an artifact.
+//! `npu disasm`: converts words, or the words of an artifact, to text that assembles to the same
+//! words.
 
 use std::fmt::Write as _;
 
@@ -13,55 +14,60 @@ use crate::model;
 use crate::model::source_map::Beside;
 use crate::targets::{Artifact, instance_of, load, resolve, target};
 
-/// What to disassemble, and how.
+/// Parameters of a disassembly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The words, or the artifact's manifest.
+    /// Path of the words, or of the artifact's manifest.
     pub path: String,
-    /// For words: a target, or with `:` one of its instances. An artifact knows its own.
+    /// Target or instance of the words; `None` for an artifact, which contains it.
     pub target: Option<String>,
-    /// One of the target's forms of listings, its own when none is named.
+    /// Form of the listing; `None` for the target's first form.
     pub form: Option<String>,
-    /// Leaves out what stands in comments: addresses, words, layers and lines of the source.
+    /// Whether to omit comments: addresses, words, layers and lines of the source.
     pub plain: bool,
 }
 
-/// What was disassembled.
+/// Result of a disassembly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DisasmReport {
     /// Target and instance.
     pub target: String,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// The listing.
+    /// Text of the listing.
     pub text: String,
-    /// Words without meaning and the like, each with its place; the first 100.
+    /// Problems such as invalid words, with locations; the first 100.
     pub problems: Vec<String>,
-    /// How many more there are.
+    /// Number of further problems.
     pub more_problems: usize,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// What the author of the instance should know of.
+    /// Warnings for the author of the instance.
     pub warnings: Vec<String>,
 }
 
-/// Problems that are told one by one.
+/// Maximum number of problems reported one by one.
 const TOLD: usize = 100;
-/// Of this many instructions one may be without meaning in a program that is damaged, not another instance's.
+/// Minimum number of instructions per invalid one, for a program to be considered damaged rather
+/// than another instance's.
 const DAMAGED: usize = 10;
-/// Columns of instructions before the comments behind them, at most.
+/// Maximum width of instructions in columns, before their comments.
 const WIDEST: usize = 56;
 
-/// Disassembles words or an artifact.
+/// Disassembles words or an artifact. Invalid words are part of the report.
 ///
 /// # Errors
 ///
-/// Those of [`resolve`]; [`Error::UnknownName`] for a form that the target does not have; [`Error::NotWords`] for a model
-/// and for program text; [`Error::OtherInstance`] for words that another instance of the target reads;
-/// [`Error::NeedlessTarget`] for an artifact of another target than the one named; [`Error::Read`] for the file;
-/// [`Error::Target`] when its bytes are not whole instructions. Words without meaning are in the report.
+/// Fails as [`resolve`] does. Returns:
+///
+/// - [`Error::UnknownName`] for an unknown form,
+/// - [`Error::NotWords`] for a model and for program text,
+/// - [`Error::OtherInstance`] for words of another instance of the target,
+/// - [`Error::NeedlessTarget`] for an artifact of another target than the one named,
+/// - [`Error::Read`] for the file,
+/// - [`Error::Target`] if its bytes are not whole instructions.
 pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, Error> {
     let path = &request.path;
     if let Some(Artifact { target: own, compiled }) = load(path, context.reader)? {
@@ -85,11 +91,11 @@ pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, E
     listed(request, &ProgramWords { instance, parts }, &beside)
 }
 
-/// Refuses a model, whose bytes would be taken for words.
+/// Refuses a model, whose bytes could be mistaken for words.
 ///
 /// # Errors
 ///
-/// [`Error::NotWords`].
+/// Returns [`Error::NotWords`].
 pub(super) fn no_model(path: &str, bytes: &[u8]) -> Result<(), Error> {
     if model::is_known(path) || model::is_model(path, bytes) {
         return Err(Error::NotWords { path: path.to_owned(), what: "a model", todo: COMPILE });
@@ -97,13 +103,13 @@ pub(super) fn no_model(path: &str, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-const COMPILE: &str = "`npu compile` makes an artifact of it, which this command takes";
-const ASSEMBLE: &str = "`npu asm` makes words of it, and `npu asm --listing` shows them beside its lines";
+const COMPILE: &str = "compile it with `npu compile`, and give the artifact";
+const ASSEMBLE: &str = "assemble it with `npu asm`; `npu asm --listing` shows the words next to its lines";
 
-/// The form that is asked for.
+/// Returns the requested form.
 fn form<'a>(instance: &dyn Instance, request: &'a Request) -> Result<&'a str, Error> {
     let forms = instance.info().listings;
-    // Default: a target without listings has no form of any name, which is refused.
+    // Default: a target without listings has no forms, so every name is refused.
     let form = request.form.as_deref().or_else(|| forms.first().copied()).unwrap_or_default();
     if !forms.contains(&form) {
         let known = forms.iter().map(|&form| form.to_owned()).collect();
@@ -112,8 +118,8 @@ fn form<'a>(instance: &dyn Instance, request: &'a Request) -> Result<&'a str, Er
     Ok(form)
 }
 
-/// That the words are another instance's; none when no preset of the target reads all of them. `wrong` are those that
-/// have no meaning on this one.
+/// Returns an error if the words belong to another instance; `None` if no built-in instance of the
+/// target reads all of them. `wrong` are the words that are invalid on this instance.
 pub(crate) fn other_instance(
     path: &str,
     instance: &dyn Instance,
@@ -125,9 +131,10 @@ pub(crate) fn other_instance(
     (!fits.is_empty()).then(|| Error::OtherInstance { path: path.to_owned(), wrong, target: own, fits })
 }
 
-/// Why words are none of the instance: they are text, or another instance of the target reads them all.
+/// Returns the reason why words are invalid on the instance: they are text, or belong to another
+/// instance of the target.
 fn misfit(request: &Request, instance: &dyn Instance, bytes: &[u8]) -> Result<Option<Error>, Error> {
-    let form = instance.info().listings.first().copied().unwrap_or_default(); // Default: refused before.
+    let form = instance.info().listings.first().copied().unwrap_or_default(); // Default: unreachable, refused before.
     let wrong = match instance.disassemble(bytes, form) {
         Ok(Disassembled { problems, instructions, .. }) => {
             if problems.len().saturating_mul(DAMAGED) <= instructions {
@@ -145,12 +152,12 @@ fn misfit(request: &Request, instance: &dyn Instance, bytes: &[u8]) -> Result<Op
     Ok(is_text.then(error))
 }
 
-/// Whether hardly anything has a meaning.
+/// Whether hardly any word is valid.
 fn is_hopeless(listing: Disassembled) -> bool {
     listing.instructions > 0 && listing.problems.len().saturating_mul(2) >= listing.instructions
 }
 
-/// The presets of a target that read all of the words.
+/// Returns the built-in instances of a target that read all of the words.
 fn fitting(target: &Target, but: &str, bytes: &[u8]) -> Vec<String> {
     let reads = |instance: &dyn Instance| {
         // Default: a target without listings reads nothing.
@@ -165,7 +172,7 @@ fn fitting(target: &Target, but: &str, bytes: &[u8]) -> Vec<String> {
     instances.collect()
 }
 
-/// The listing of all programs, one after the other.
+/// Lists all programs, one after the other.
 fn listed(request: &Request, words: &ProgramWords, beside: &Beside) -> Result<DisasmReport, Error> {
     let ProgramWords { instance, parts } = words;
     let form = form(&**instance, request)?;
@@ -195,17 +202,17 @@ fn listed(request: &Request, words: &ProgramWords, beside: &Beside) -> Result<Di
     Ok(report)
 }
 
-/// A line that is a comment, in every target's assembly.
+/// Formats a comment line, in the syntax that every target's assembly has.
 fn comment(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control(), " ");
     format!("# {text}\n")
 }
 
-/// The lines, each with address and word behind it and, where that is known, the line of the source; layers above their
-/// first instructions.
+/// Formats the lines, each followed by its address, word and, if known, source line; layers are
+/// above their first instructions.
 fn annotated(lines: &[ListingLine], layers: &[(usize, String)], source: Option<&ProgramText>) -> String {
     let widths = lines.iter().filter(|line| line.word.is_some()).map(|line| line.text.chars().count());
-    let width = widths.filter(|&width| width <= WIDEST).max().unwrap_or(0); // Default: nothing to align.
+    let width = widths.filter(|&width| width <= WIDEST).max().unwrap_or(0); // Default: 0 without instructions.
     let (mut text, mut index, mut layers) = (String::new(), 0, layers.iter().peekable());
     for ListingLine { text: code, word } in lines {
         let Some(word) = word else {
@@ -219,7 +226,7 @@ fn annotated(lines: &[ListingLine], layers: &[(usize, String)], source: Option<&
             let (file, line, _) = source.sources.position_of(*source.places.get(index)?);
             Some(format!("  {}:{line}", file.replace(|c: char| c.is_control(), " ")))
         });
-        // Default: words without a map have no lines. Writing to a string does not fail.
+        // Default: words without a map have no lines. Writing to a string cannot fail.
         let line = line.unwrap_or_default();
         let _written = writeln!(text, "{code:width$}  # {} {}{line}", word.address, word.bits);
         index += 1;

@@ -1,4 +1,4 @@
-//! `npu eval`: a model through the float evaluator alone.
+//! `npu eval`: runs a model through the float evaluator only.
 
 use std::time::Instant;
 
@@ -17,69 +17,72 @@ use crate::run::eval_limits;
 use crate::run::samples::{OutputReport, Outputs, reports};
 use crate::run::stateful::{Stateful, States};
 
-/// What to evaluate, on what.
+/// Parameters of an evaluation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The `.onnx`, `.pb` or `.tflite` file.
+    /// Path of the `.onnx`, `.pb` or `.tflite` file.
     pub path: String,
-    /// How it is read.
+    /// Options for reading the model.
     pub model: ModelOptions,
-    /// Its inputs.
+    /// Inputs of the model.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the inputs.
     pub preprocess: Preprocess,
-    /// Whether samples are calls that hand on a state.
+    /// Whether samples are calls with a state.
     pub stateful: Stateful,
-    /// Evaluates a model that takes far more time or memory than its size suggests, too.
+    /// Whether to evaluate a model that takes far more time or memory than its size suggests.
     pub unlimited: bool,
-    /// Measures accuracy.
+    /// Accuracy to measure, if any.
     pub accuracy: Option<accuracy::Options>,
 }
 
-/// What was evaluated.
+/// Report of an evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the model.
     pub name: String,
-    /// Samples evaluated.
+    /// Number of samples evaluated.
     pub samples: usize,
     /// Outputs over all samples.
     pub outputs: Vec<OutputReport>,
-    /// Labels found, when there are labels.
+    /// Accuracy, if labels were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<accuracy::Report>,
-    /// NaN and infinity.
+    /// Counts of NaN and infinity.
     pub non_finite: NonFinite,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Why the evaluation is not a success, a sentence each.
+    /// Reasons why the evaluation failed, one sentence each.
     pub failures: Vec<String>,
-    /// Of everything.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// Evaluates all samples; also gives the `.npz` of the outputs.
+/// Evaluates all samples; also returns the `.npz` file of the outputs.
 ///
 /// # Errors
 ///
-/// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model;
-/// [`Error::Operations`] and [`Error::Memory`] when it takes more than fits its size;
-/// [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and [`Error::Port`] for inputs;
-/// [`Error::State`] for calls that hand on nothing; [`Error::Eval`] when an operator fails.
+/// - [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for
+///   the model,
+/// - [`Error::Operations`] and [`Error::Memory`] if it takes more than the limit for its size,
+/// - [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and
+///   [`Error::Port`] for inputs,
+/// - [`Error::State`] if no output can feed an input,
+/// - [`Error::Eval`] if an operator fails.
 pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let (report, outputs) = eval_outputs(request, context)?;
     Ok((report, outputs.npz(false)?))
 }
 
-/// As [`eval`], with the outputs as they are.
+/// Like [`eval`], but returns the outputs as tensors.
 ///
 /// # Errors
 ///
-/// Those of [`eval`].
+/// Fails as [`eval`] does.
 pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, Outputs), Error> {
     let start = Instant::now();
     let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;
@@ -122,7 +125,8 @@ pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, 
     Ok((report, Outputs { stacks, dump: None }))
 }
 
-/// The model with the operators between integers that it has, or has in parts: computed on the integers.
+/// Returns the model with its quantized operators(also those given as several nodes)
+/// evaluated on integers.
 fn with_integers(model: &Model) -> Graph {
     let mut graph = model.graph.clone();
     integer_forms(&mut graph);

@@ -1,5 +1,5 @@
-//! `npu generate`: a language model continues a text, in float or on a machine; [`accuracy`] asks it about texts
-//! that are held out.
+//! `npu generate`: a language model continues a text, in float or on a machine. The function
+//! [`accuracy`] evaluates it on held-out texts.
 
 mod language;
 
@@ -16,22 +16,22 @@ use crate::Context;
 use crate::error::Error;
 use language::{HeldOut, Language};
 
-/// Which model, and where it runs.
+/// Model to use, and where it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The model's description, a TOML file; the embedded adder when none.
+    /// Path of the model's description, a TOML file; `None` for the embedded adder.
     pub model: Option<String>,
-    /// A target, or with `:` one of its instances; the float evaluator when none.
+    /// Target or instance; `None` for the float evaluator.
     pub target: Option<String>,
-    /// The target's own options, by name.
+    /// Options of the target, by name.
     pub options: BTreeMap<String, String>,
-    /// Most tokens to generate, as far as the model has room; 256 when none.
+    /// Maximum number of tokens to generate, limited by the model; `None` for 256.
     pub tokens: Option<usize>,
-    /// Whether the files of the last step's program are wanted.
+    /// Whether to return the files of the last step's program.
     pub files: bool,
 }
 
-/// What was generated.
+/// Report of a generated text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -40,34 +40,35 @@ pub struct Report {
     pub model: String,
     /// Target and instance, or `float`.
     pub target: String,
-    /// The prompt as the model reads it.
+    /// Prompt as the model reads it.
     pub prompt: String,
-    /// What it generated, without what ended it.
+    /// Generated text, without the stop token.
     pub answer: String,
-    /// Whether the model ended it.
+    /// Whether the model ended the text with a stop token.
     pub ended: bool,
-    /// Tokens of the prompt.
+    /// Number of tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Tokens generated, what ended it too.
+    /// Number of generated tokens, including the stop token.
     pub tokens: usize,
-    /// Cycles of the machine for the prompt, up to the first token generated.
+    /// Cycles of the machine for the prompt, up to the first generated token.
     pub prompt_cycles: Option<u64>,
-    /// Cycles of the machine for the tokens after it.
+    /// Cycles of the machine for the tokens after the first one.
     pub cycles: Option<u64>,
-    /// The machine's clock.
+    /// Clock of the machine in MHz.
     pub clock_mhz: Option<f64>,
-    /// Tokens in a second at that clock, the prompt and its first token left out.
+    /// Generated tokens per second at that clock, without the prompt and the first token.
     pub tokens_per_second: Option<f64>,
-    /// Where the time of the last step goes: that of one token, where more than one was generated.
+    /// Time report of the last step, which computes one token if more than one was generated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<time::Report>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Of everything, here.
+    /// Total time on the host in seconds.
     pub seconds: f64,
 }
 
-/// A model on a machine, and the bytes of its description, for a host that gives tokens itself.
+/// Returns a model on a machine, and the bytes of its description, for a host that supplies tokens
+/// itself.
 pub(super) fn machine(
     request: &Request,
     tokens: usize,
@@ -79,47 +80,49 @@ pub(super) fn machine(
     Ok((generator, Language::description(request.model.as_deref(), context.reader)?))
 }
 
-/// How often a model answered rightly.
+/// Accuracy of a language model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Accuracy {
     /// Name of the model.
     pub model: String,
-    /// Target and instance, when there is one.
+    /// Target and instance; `None` without a machine.
     pub target: Option<String>,
-    /// Texts it was asked about.
+    /// Number of texts.
     pub texts: usize,
-    /// Share of them answered exactly rightly in float.
+    /// Share of texts answered exactly in float, 0 to 1.
     pub exact_float: f64,
-    /// The same on the machine.
+    /// Share of texts answered exactly on the machine, 0 to 1.
     pub exact: Option<f64>,
-    /// Share of them answered alike in float and on the machine.
+    /// Share of texts with the same answer in float and on the machine, 0 to 1.
     pub alike: Option<f64>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Of everything, here.
+    /// Total time on the host in seconds.
     pub seconds: f64,
 }
 
-/// The tokens that were generated, and what they took.
+/// Generated tokens, and their cost.
 struct Generated {
     tokens: Vec<usize>,
     ended: bool,
     prompt_cycles: Option<u64>,
     cycles: Option<u64>,
-    /// Makes the program that took the last tokens.
+    /// Function that creates the program of the last step.
     program: Option<MakeProgram>,
 }
 
-/// Lets the model continue `prompt`; `show` is called with the prompt as the model reads it, then each token as it comes.
-/// Also gives the files of the last step's program, where a machine ran one and they are wanted.
+/// Lets the model continue `prompt`. `show` is called with the prompt as the model reads it, then
+/// with each token. Also returns the files of the last step's program, if a machine ran it and they
+/// are requested.
 ///
 /// # Errors
 ///
-/// [`Error::Read`] and [`Error::Description`] for the model; [`Error::NoText`] and [`Error::Prompt`] when it
-/// cannot encode the prompt; those of [`resolve`](crate::targets::resolve), and [`Error::Target`] when the
-/// target does not take decoders, lacks room or faults.
+/// Returns [`Error::Read`] or [`Error::Description`] for the model, and [`Error::NoText`] or
+/// [`Error::Prompt`] if it cannot encode the prompt. Fails as [`resolve`](crate::targets::resolve)
+/// does, and with [`Error::Target`] if the target does not support decoders, is too small, or
+/// faults.
 pub fn generate(
     request: &Request,
     prompt: &str,
@@ -142,7 +145,7 @@ pub fn generate(
         None => None,
     };
     let wanted = program.filter(|_| request.files);
-    // Default: without a program, in float, there are no files.
+    // Default: no files without a program, in float.
     let files = wanted.map(|program| program.files()).transpose()?.unwrap_or_default();
     let report = Report {
         model: language.model.config().name.clone(),
@@ -167,7 +170,7 @@ pub fn generate(
     Ok((report, files))
 }
 
-/// Generates at most `most` tokens, each the likeliest, until one of them is `stop`.
+/// Generates at most `most` tokens, always the most likely one, until one of them is `stop`.
 fn answer(
     generator: &mut Generator,
     prompt: &[usize],
@@ -184,7 +187,7 @@ fn answer(
             return Ok(Generated { tokens, ended: true, prompt_cycles, cycles, program });
         }
         show_token(token);
-        // The last token need not be taken: nobody asks what follows it.
+        // The last token need not be processed: nothing follows it.
         if tokens.len() < most {
             let step = generator.take(&[token])?;
             (logits, program) = (step.logits, step.program);
@@ -194,18 +197,18 @@ fn answer(
     Ok(Generated { tokens, ended: false, prompt_cycles, cycles, program })
 }
 
-/// The tokens but the one that ended them.
+/// Returns the tokens without the stop token.
 fn without_end(generated: &Generated) -> &[usize] {
     &generated.tokens[..generated.tokens.len() - usize::from(generated.ended)]
 }
 
-/// Asks the model about held-out texts, lines of a prompt, a tab and the answer: those of the file
-/// `held_out`, or those that the embedded model comes with.
+/// Evaluates the model on held-out texts, with a prompt, a tab and the answer per line. They come
+/// from the file `held_out`, or from the embedded model.
 ///
 /// # Errors
 ///
-/// Those of [`generate`]; [`Error::NoHeldOut`], [`Error::HeldOut`] and [`Error::HeldOutPrompt`] for the
-/// held-out texts.
+/// Fails as [`generate`] does, and with [`Error::NoHeldOut`], [`Error::HeldOut`] or
+/// [`Error::HeldOutPrompt`] for the held-out texts.
 pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>) -> Result<Accuracy, Error> {
     let start = Instant::now();
     let language = Language::load(request.model.as_deref(), context.reader)?;
@@ -233,7 +236,7 @@ pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>)
     })
 }
 
-/// What the model answers to each prompt, over all cores.
+/// Returns the model's answer to each prompt, computed on all cores.
 fn answers(
     language: &Language,
     request: &Request,
@@ -242,7 +245,7 @@ fn answers(
 ) -> Result<Vec<String>, Error> {
     let texts = &held_out.texts;
     let phase = Phase::counting("generate", texts.len());
-    // Default: without texts no prompt wants room.
+    // Default: 0 without texts.
     let longest = texts.iter().map(|(prompt, _)| prompt.len()).max().unwrap_or(0);
     let size = texts.len().div_ceil(rayon::current_num_threads()).max(1);
     let of_part = |(number, part): (usize, &[(Vec<usize>, String)])| -> Result<Vec<String>, Error> {

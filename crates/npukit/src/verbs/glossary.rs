@@ -1,4 +1,4 @@
-//! `npu glossary`: words of the field, of npukit and of its targets.
+//! `npu glossary`: terms of the field, of npukit and of its targets.
 
 use npukit_base::closest;
 use npukit_target::Term;
@@ -8,28 +8,28 @@ use crate::error::Error;
 use crate::glossary::TERMS;
 use crate::targets::targets;
 
-/// A word explained.
+/// Explanation of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Entry {
-    /// The target whose word it is; none of the field's and npukit's own.
+    /// Target that the term belongs to; `None` for general terms.
     pub target: Option<&'static str>,
-    /// The word.
+    /// Term with its explanation.
     #[serde(flatten)]
     pub term: Term,
 }
 
-/// Words explained.
+/// Explanations of terms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// By the alphabet; of a word, its general meaning before those it has for targets.
+    /// Terms in alphabetical order; for each term, the general meaning first.
     pub terms: Vec<Entry>,
 }
 
-/// Every word with the target it belongs to, by the alphabet.
+/// Returns every term with the target it belongs to, in alphabetical order.
 pub fn terms() -> impl Iterator<Item = (Option<&'static str>, &'static Term)> {
     let own = TERMS.iter().map(|term| (None, term));
     let of_targets =
@@ -39,11 +39,11 @@ pub fn terms() -> impl Iterator<Item = (Option<&'static str>, &'static Term)> {
     all.into_iter()
 }
 
-/// What `word` means, or every word that there is.
+/// Returns the meanings of `word`, or all terms.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTerm`] for a word that nothing is called.
+/// Returns [`Error::UnknownTerm`] for an unknown word.
 pub fn glossary(word: Option<&str>) -> Result<Report, Error> {
     let is_meant = |term: &Term| word.is_none_or(|word| term.is_called(word));
     let found = terms().filter(|(_, term)| is_meant(term));
@@ -91,7 +91,7 @@ mod tests {
         assert!(matches!(glossary(Some("hovercraft")), Err(Error::UnknownTerm { meant: None, .. })));
     }
 
-    /// `docs/glossary.md`: every word. `NPUKIT_BLESS=1` writes it.
+    /// Checks `docs/glossary.md`, which contains every term. `NPUKIT_BLESS=1` writes it.
     #[test]
     fn every_word_is_documented() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/glossary.md");
@@ -110,7 +110,7 @@ mod tests {
     const HEAD: &str = "\
 # Glossary
 
-Words of the field, of npukit and of its targets, as `npu glossary` has them; `npu glossary WORD` explains one.
+Terms of the field, of npukit and of its targets. `npu glossary` prints them all, `npu glossary WORD` explains one.
 ";
 
     fn section(name: &str, terms: &[Term]) -> String {
@@ -119,7 +119,7 @@ Words of the field, of npukit and of its targets, as `npu glossary` has them; `n
         format!("\n## {name}\n\n| word | also | means |\n|---|---|---|\n{rows}")
     }
 
-    /// Each list is sorted, no word is said twice in it, and every meaning is a sentence.
+    /// Each list is sorted and has no duplicates, and every explanation is a sentence.
     #[test]
     fn the_tables_are_in_order() {
         let lists = targets().iter().map(|target| target.terms).chain([TERMS]);

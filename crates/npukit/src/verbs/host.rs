@@ -1,4 +1,5 @@
-//! `npu host`: what software on the host writes and reads beside a program's instructions.
+//! `npu host`: the registers, commands and status words that host software uses besides a program's
+//! instructions.
 
 use npukit_target::{HostAccess, HostCompletion, HostPlace, TargetError};
 use npukit_target::{
@@ -11,86 +12,88 @@ use crate::Context;
 use crate::error::Error;
 use crate::targets::resolve;
 
-/// What is asked of the host's side.
+/// Question about the host's interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Question {
-    /// Registers, and the bits of words.
+    /// Lists the registers, and the bits of words.
     Map,
-    /// A stream of commands, in text or words.
+    /// Decodes or encodes a stream of commands, in text or words.
     Commands {
-        /// Its file.
+        /// Path of the file.
         path: String,
     },
-    /// A stream of words of status.
+    /// Decodes a stream of status words.
     Statuses {
-        /// Its file.
+        /// Path of the file.
         path: String,
     },
-    /// What a driver writes and reads to run a program that a person wrote.
+    /// Lists the accesses of a driver that runs an assembly program.
     Accesses {
-        /// Its file.
+        /// Path of the program.
         path: String,
-        /// First byte of the driver's memory, as the bus has it.
+        /// Bus address of the driver's memory.
         base: u64,
     },
-    /// What the device answers to a stream of commands, in text or words.
+    /// Computes the device's answers to a stream of commands, in text or words.
     Answers {
-        /// Its file.
+        /// Path of the file.
         path: String,
-        /// The description of the language model that the device keeps; the embedded one when none.
+        /// Path of the description of the language model on the device; `None` for the embedded
+        /// one.
         model: Option<String>,
     },
 }
 
-/// What the host's side says: what was asked for, and nothing else.
+/// Answer about the host's interface; only the requested parts are filled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Target and instance.
     pub target: String,
-    /// First address of the accelerator's registers.
+    /// Base address of the accelerator's registers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<u64>,
     /// Registers, by address.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub registers: Vec<HostRegister>,
-    /// Parts of the words that go through them.
+    /// Fields of the words that are transferred through the registers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bits: Vec<HostBits>,
     /// Words of a stream.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<HostWord>,
-    /// Words without meaning, each with its place.
+    /// Invalid words, each with its location.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
     /// Host memory that a driver allocates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<HostPlace>,
-    /// What a driver writes and reads, in order.
+    /// Accesses of a driver, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accesses: Vec<HostAccess>,
-    /// When each instruction is complete, and how the host knows.
+    /// Time when each instruction is complete, and how the host detects it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub completions: Vec<HostCompletion>,
     /// Clock cycles of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<u64>,
-    /// What the device answers, command by command.
+    /// Answers of the device, command by command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<HostAnswer>,
-    /// What the author of the instance should know of.
+    /// Warnings for the author of the instance.
     pub warnings: Vec<String>,
 }
 
-/// Asks the host's side of a target; also gives what there is to write: the words of a text, the text of words, or the
-/// words of answers.
+/// Answers a question about a target's host interface. Also returns the contents to write: the
+/// words of a text, the text of words, or the words of answers.
 ///
 /// # Errors
 ///
-/// Those of [`resolve`]; [`Error::Target`] for a target without a host's side, and for files that are wrong;
-/// [`Error::Read`] for files that cannot be read; those of [`generate::generate`] for a model.
+/// Fails as [`resolve`] does. Returns [`Error::Target`] for a target without a host interface and
+/// for invalid files, and [`Error::Read`] for unreadable ones. Fails as [`generate::generate`] does
+/// for a model.
 pub fn host(target: &str, question: &Question, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let side = instance.host().ok_or_else(|| none(&*instance))?;
@@ -125,7 +128,7 @@ pub fn host(target: &str, question: &Question, context: Context<'_>) -> Result<(
             let stream = (side.commands)(path, &context.reader.read(path)?, context.reader)?;
             let answers = answers(&side, target, &stream, model.as_ref(), context)?;
             let words = answers.iter().filter_map(|answer| {
-                u64::from_str_radix(answer.status.trim_start_matches("0x"), 16).ok() // Default: a status is a word.
+                u64::from_str_radix(answer.status.trim_start_matches("0x"), 16).ok() // Default: unreachable, a status is a word.
             });
             let words = words.flat_map(u64::to_le_bytes).collect();
             Ok((Report { answers, ..report }, words))

@@ -1,4 +1,4 @@
-//! `npu isa`: the reference page of an instruction set.
+//! `npu isa`: prints the reference page of an instruction set.
 
 use serde_json::Value;
 
@@ -6,26 +6,26 @@ use crate::Context;
 use crate::error::Error;
 use crate::targets::resolve;
 
-/// A reference page in every form.
+/// Reference page in every format.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Page {
-    /// For a terminal.
+    /// Plain text for a terminal.
     pub text: String,
-    /// For a book.
+    /// Markdown for the book.
     pub markdown: String,
-    /// For programs.
+    /// JSON for programs.
     pub json: Value,
-    /// What the author of the instance should know of.
+    /// Warnings for the author of the instance.
     pub warnings: Vec<String>,
 }
 
-/// The page of a target's instructions, or of the one called `instruction`.
+/// Returns the page of a target's instructions, or of the one called `instruction`.
 ///
 /// # Errors
 ///
-/// Those of [`resolve`]; [`Error::Target`] for a target without an instruction set; [`Error::UnknownName`]
-/// for an instruction it does not have.
+/// Fails as [`resolve`] does. Returns [`Error::Target`] for a target without an instruction set,
+/// and [`Error::UnknownName`] for an unknown instruction.
 pub fn isa(target: &str, instruction: Option<&str>, context: Context<'_>) -> Result<Page, Error> {
     let instance = resolve(target, context.reader)?;
     let spec = instance.isa()?;

@@ -1,4 +1,5 @@
-//! `npu lint`: what is wrong with a program, before anything runs it. What the kinds of findings mean is in [`explain()`].
+//! `npu lint`: finds errors in a program without running it. The kinds of findings are explained by
+//! [`explain()`].
 
 mod explain;
 
@@ -15,22 +16,22 @@ use crate::verbs::disasm::no_model;
 
 pub use explain::{Explained, Explanations, explain, lints};
 
-/// What is wrong with a program.
+/// Report of a lint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Target and instance.
     pub target: String,
-    /// In the order of the program's instructions.
+    /// Findings, in the order of the program's instructions.
     pub findings: Vec<Finding>,
-    /// The findings again, in the form of all errors.
+    /// Findings in the form of all errors.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the author of the instance should know of.
+    /// Warnings for the author of the instance.
     pub warnings: Vec<String>,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// Of each finding, its message below the line of the text that it is about, where that is known.
+    /// For each finding, its message below the source line, if the line is known.
     #[serde(skip)]
     pub excerpts: Vec<Option<String>>,
 }
@@ -46,7 +47,7 @@ impl Report {
         Self { target, findings, diagnostics, warnings, notes: Vec::new(), excerpts }
     }
 
-    /// Of a text: each finding with its line, and an excerpt.
+    /// Creates the report of a text: each finding with its line, and an excerpt.
     fn of_text(path: &str, target: String, linted: Linted, warnings: Vec<String>) -> Self {
         let Linted { text, findings, places, .. } = linted;
         let mut report = Self::new(path, target, findings, warnings);
@@ -63,19 +64,19 @@ impl Report {
         report
     }
 
-    /// Whether hardware does what the program says.
+    /// Whether the hardware executes the program as written.
     pub fn is_clean(&self) -> bool {
         !self.findings.iter().any(Finding::is_error)
     }
 }
 
-/// Lints the artifact, the words or the assembly text at `path`. An artifact knows its target; given one anyway,
-/// it must be the artifact's own.
+/// Lints the artifact, the words or the assembly text at `path`. An artifact contains its target;
+/// if `target` is given as well, it must be the same.
 ///
 /// # Errors
 ///
-/// [`Error::Read`] for files that cannot be read; [`Error::NotWords`] for a model; [`Error::Target`] with all of the text or words that are
-/// not of the instruction set.
+/// Returns [`Error::Read`] for files that cannot be read, [`Error::NotWords`] for a model, and
+/// [`Error::Target`] with all invalid lines or words.
 pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     if let Some(Artifact { target: own, compiled }) = load(path, context.reader)? {
         let (found, given) = (compiled.report().target, target.unwrap_or(own.name));
@@ -90,7 +91,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
     let linted = match program_text(&bytes) {
         Some(text) => match instance.lint_text(path, text, context.reader) {
             Ok(linted) => Some(linted),
-            // A target's words may be text, too.
+            // A target's words may also be text.
             Err(_) if are_words(&*instance, &bytes) => None,
             Err(error) => return Err(error.into()),
         },
@@ -109,11 +110,11 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
     Ok(Report { notes: note.into_iter().collect(), ..report })
 }
 
-/// Lints a program that is there already.
+/// Lints a program.
 ///
 /// # Errors
 ///
-/// [`Error::Target`] for a target without a lint.
+/// Returns [`Error::Target`] for a target without a lint.
 pub fn lint_program(program: &Program) -> Result<Report, Error> {
     let (target, findings) = (program.report().target, program.lint()?);
     let diagnostics = findings.iter().map(Diagnostic::from).collect();
@@ -121,9 +122,9 @@ pub fn lint_program(program: &Program) -> Result<Report, Error> {
     Ok(Report { target, findings, diagnostics, warnings: program.warnings(), notes: Vec::new(), excerpts })
 }
 
-/// Whether all of it is instructions.
+/// Whether all bytes are instructions.
 fn are_words(instance: &dyn Instance, bytes: &[u8]) -> bool {
-    // Default: a target without listings takes no form, and so has no words.
+    // Default: a target without listings has no form, so it has no words.
     let form = instance.info().listings.first().copied().unwrap_or_default();
     instance.disassemble(bytes, form).is_ok_and(|listing| listing.problems.is_empty())
 }

@@ -1,5 +1,7 @@
-//! `npu targets`: the accelerators, the instances that come with npukit, and what may be set of one.
+//! `npu targets`: lists the accelerators, the built-in instances, and the parameters of an
+//! instance.
 
+use npukit_report::figure;
 use npukit_target::{OptionSpec, Preset, Target, parameters, with_system};
 use serde::Serialize;
 
@@ -7,21 +9,22 @@ use crate::Context;
 use crate::error::Error;
 use crate::targets::{resolve, target, targets};
 
-/// An accelerator.
+/// Description of an accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TargetReport {
     /// Name, as in `--target NAME`.
     pub name: String,
-    /// What it is.
+    /// One-line description.
     pub summary: String,
-    /// Its instances, as in `--target NAME:PRESET`.
+    /// Built-in instances, as in `--target NAME:PRESET`.
     pub presets: Vec<Preset>,
 }
 
 impl TargetReport {
-    /// Its instances as in `--target`, each with those of its systems behind it, and what there is to know of it.
+    /// Returns the names of its instances as in `--target`, each followed by those with a system,
+    /// and their descriptions.
     pub fn instances(&self) -> impl Iterator<Item = (String, &str)> {
         self.presets.iter().flat_map(|preset| {
             let name = format!("{}:{}", self.name, preset.name);
@@ -35,48 +38,60 @@ impl TargetReport {
     }
 }
 
-/// All accelerators.
+/// Lists all accelerators.
 pub fn list() -> Vec<TargetReport> {
     targets().iter().map(|target| report(target)).collect()
 }
 
-/// The accelerator called `name`.
+/// Describes the accelerator called `name`.
 ///
 /// # Errors
 ///
-/// None is called so.
+/// Returns [`Error::UnknownTarget`] if no accelerator has this name.
 pub fn list_one(name: &str) -> Result<TargetReport, Error> {
     Ok(report(target(name)?))
 }
 
-/// The options of the accelerator called `name`.
+/// Returns the options of the accelerator called `name`.
 ///
 /// # Errors
 ///
-/// None is called so.
+/// Returns [`Error::UnknownTarget`] if no accelerator has this name.
 pub fn options(name: &str) -> Result<&'static [OptionSpec], Error> {
     Ok(target(name)?.options)
 }
 
-/// A parameter of an instance.
+/// Parameter of an instance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Parameter {
-    /// Its full name; what follows its last dot is enough where that is no other one's.
+    /// Full name; the part after its last dot is enough if it is unique.
     pub name: String,
-    /// What it is; null where it has no value.
+    /// Value of the parameter; null if it has none.
     pub value: serde_json::Value,
 }
 
-/// The parameters of the instance `spec`, which may be set behind its name.
+/// Returns the parameters of the instance `spec`, which may be set after its name.
 ///
 /// # Errors
 ///
-/// Those of [`resolve`].
+/// Fails as [`resolve`] does.
 pub fn parameters_of(spec: &str, context: Context<'_>) -> Result<Vec<Parameter>, Error> {
     let tree = resolve(spec, context.reader)?.info().parameters.clone();
     let leaves = parameters::leaves(&tree);
     Ok(leaves.into_iter().map(|(name, value)| Parameter { name, value: value.clone() }).collect())
+}
+
+/// Block diagram of the instance `spec` as SVG: its units, memories and data paths, with their sizes.
+///
+/// # Errors
+///
+/// Errors of [`resolve`]; a target that provides no diagram.
+pub fn drawing(spec: &str, context: Context<'_>) -> Result<String, Error> {
+    let instance = resolve(spec, context.reader)?;
+    let info = instance.info();
+    let drawing = figure::diagram(&info.diagram, &format!("block diagram of {}", info.name));
+    drawing.ok_or_else(|| info.unsupported("targets --svg").into())
 }
 
 fn report(target: &Target) -> TargetReport {

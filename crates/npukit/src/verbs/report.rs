@@ -1,4 +1,4 @@
-//! `npu report`: all that is known of a program, as one page for a browser.
+//! `npu report`: a page for a browser with everything known about a program.
 
 mod network;
 
@@ -20,41 +20,41 @@ use crate::model::program::Program;
 use crate::model::source::{Input, Source};
 use crate::report::verdict::SaturationRisk;
 
-/// What to report of.
+/// Parameters of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The model or the artifact.
+    /// Model or artifact.
     pub source: Source,
-    /// Samples to run: without them nothing is said of values.
+    /// Samples to run; without them, the report has no values.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the samples.
     pub preprocess: Preprocess,
-    /// Options of timing, beside those of the source.
+    /// Options of timing, in addition to the source's options.
     pub time: time::Request,
-    /// A page, or what `npu report --json` has printed, to stand beside this one.
+    /// Page, or output of `npu report --json`, to compare with.
     pub against: Option<String>,
 }
 
-/// What is known of a run, and whether it is a success.
+/// Report, and whether it was successful.
 pub struct Reported {
-    /// What the page shows.
+    /// Contents of the page.
     pub report: Report,
-    /// Figures for papers: file name and SVG.
+    /// Figures for papers, as file name and SVG text.
     pub figures: Vec<(&'static str, String)>,
-    /// What its user should know of, and what a model lacks that the target does not take.
+    /// Warnings for the user, and problems of an unsupported model.
     pub warnings: Vec<String>,
-    /// Whether there is a program.
+    /// Whether a program was compiled.
     pub success: bool,
 }
 
-/// Compiles, times and, with samples, runs.
-///
-/// A model that the target does not take has a report of why.
+/// Compiles, times and, if there are samples, runs the model. For a refused model, the report lists
+/// the reasons.
 ///
 /// # Errors
 ///
-/// Those of [`compile`](super::compile::compile), [`time`](super::time::time) and [`run`](super::run::run); but for
-/// [`Error::Refused`]. [`Error::NotReport`] for another file to be held against.
+/// Fails as [`compile`](super::compile::compile), [`time`](super::time::time) and
+/// [`run`](super::run::run) do, except for [`Error::Refused`]. Returns [`Error::NotReport`] if the
+/// other file is not a report.
 pub fn report(request: &Request, context: Context<'_>) -> Result<Reported, Error> {
     match program(request, context) {
         Err(Error::Refused { report }) => {
@@ -68,11 +68,12 @@ pub fn report(request: &Request, context: Context<'_>) -> Result<Reported, Error
     }
 }
 
-/// As [`report`], of the program that `request.source` has become; `compiled` is what its compilation reported, as JSON.
+/// Like [`report`], for the program that `request.source` was compiled to. `compiled` is the report
+/// of its compilation, as JSON.
 ///
 /// # Errors
 ///
-/// Those of [`report`], but for what has become of the source.
+/// Fails as [`report`] does, except for errors of the source.
 pub fn report_program(
     program: &Program,
     compiled: Option<Value>,
@@ -93,11 +94,11 @@ pub fn report_program(
 }
 
 impl Reported {
-    /// A run, beside the other one if there is one.
+    /// Creates the report of a run, next to the other one if there is one.
     fn new(mut run: Run, other: Option<Value>) -> Self {
         let mut title = format!("{} on {}", run.model, run.target);
         if let Some(label) = other.as_ref().and_then(|other| other.get("label")).and_then(Value::as_str) {
-            title += &format!(", beside {label}");
+            title += &format!(", next to {label}");
             if label == run.label {
                 run.label += ", new";
             }
@@ -108,22 +109,22 @@ impl Reported {
     }
 }
 
-/// The run of a report that was made before, to be held against.
+/// Reads the run of the report to compare with.
 fn other(request: &Request, context: Context<'_>) -> Result<Option<Value>, Error> {
     let Some(path) = &request.against else { return Ok(None) };
     let no_report = |reason: &str| Error::NotReport { path: path.clone(), reason: reason.to_owned() };
     let bytes = context.reader.read(path)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| no_report("it is no text"))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| no_report("it is not text"))?;
     let document = document_of(text).ok_or_else(|| {
         no_report("it is neither a page of `npu report` nor what `npu report --json` prints")
     })?;
     let run = document.get("runs").and_then(|runs| runs.get(0)).cloned();
-    run.map(Some).ok_or_else(|| no_report("it is of an exploration, which has no run"))
+    run.map(Some).ok_or_else(|| no_report("it belongs to an exploration, which has no run"))
 }
 
-/// What a verb would print, but for how long it took: a page of the same is the same.
+/// Returns the JSON of a verb without its run time, so that equal runs give equal pages.
 pub(super) fn json(report: &impl Serialize) -> Value {
-    // Reports are maps of strings to numbers, texts and lists: they always serialise.
+    // Reports are maps of strings to numbers, texts and lists, so they always serialize.
     let mut json = serde_json::to_value(report).unwrap_or_else(|error| {
         debug_assert!(false, "{error}");
         Value::Null
@@ -132,7 +133,7 @@ pub(super) fn json(report: &impl Serialize) -> Value {
     json
 }
 
-/// What every run says of itself.
+/// Returns the part of the report that every run has.
 fn about(request: &Request, instance: Option<&dyn Instance>, target: String) -> Run {
     let format = instance.and_then(|instance| instance.info().number_format);
     let format = format.map(|format| Format {
@@ -145,7 +146,7 @@ fn about(request: &Request, instance: Option<&dyn Instance>, target: String) -> 
         model: request.source.path.clone(),
         target,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        // Default: the instance of an artifact is not at hand.
+        // Default: the instance of an artifact is not available.
         parameters: instance.map(|instance| instance.info().parameters.clone()).unwrap_or_default(),
         area: instance.and_then(|instance| instance.info().area.clone()),
         format,
@@ -153,15 +154,15 @@ fn about(request: &Request, instance: Option<&dyn Instance>, target: String) -> 
     }
 }
 
-/// Of a model that the target does not take.
+/// Creates the run of a refused model.
 fn refused(request: &Request, report: &check::Report, context: Context<'_>) -> Result<Run, Error> {
     let instance = request.source.instance(context.reader)?;
     let run = about(request, Some(&*instance), instance.info().name.clone());
-    let timeline_missing = Some("the target does not take the model: there is no program".to_owned());
+    let timeline_missing = Some("the target does not support the model, so there is no program".to_owned());
     Ok(Run { check: Some(json(report)), timeline_missing, ..run })
 }
 
-/// What is known of a program beside its timeline.
+/// Creates the run of a program, without its timeline.
 fn found(
     program: &Program,
     time: &time::Report,
@@ -182,13 +183,13 @@ fn found(
         run: ran.map(json),
         time: Some(json(time)),
         memories,
-        // Default: of an artifact the network is not known.
+        // Default: the network of an artifact is unknown.
         graph: graph.unwrap_or_default(),
         ..about(request, instance, time.target.clone())
     })
 }
 
-/// The program, and what its compilation says when it is compiled here.
+/// Returns the program, and the report of its compilation if it is compiled here.
 fn program(request: &Request, context: Context<'_>) -> Result<(Program, Option<compile::Report>), Error> {
     let Request { source, inputs, .. } = request;
     if !matches!(source.input(context)?, Input::Model) {
@@ -199,7 +200,7 @@ fn program(request: &Request, context: Context<'_>) -> Result<(Program, Option<c
     Ok((program, Some(report)))
 }
 
-/// What the samples give, each layer beside float where there is a model.
+/// Runs the samples; compares each layer with float if there is a model.
 fn ran(program: &Program, request: &Request, context: Context<'_>) -> Result<run::Report, Error> {
     let request = run::Request {
         source: request.source.clone(),
@@ -218,7 +219,7 @@ fn checked(origin: &Origin, program: &Program) -> Result<check::Report, Error> {
     Ok(check::of_compiled(origin, program.compiled(), risk, &weights, origin.remarks().notes))
 }
 
-/// What each unit does when, or why that is not known.
+/// Returns the activity of each unit over time, or the reason why it is unknown.
 fn gathered(
     program: &Program,
     request: &Request,
@@ -244,7 +245,7 @@ fn figures(time: &TimeReport, units: Option<&Timeline>, name: &str) -> Vec<(&'st
     all.into_iter().filter_map(|(file, svg)| Some((file, svg?))).collect()
 }
 
-/// How large the results of each layer are that is in memory as it is.
+/// Returns the distribution of each layer's results that are in memory unchanged.
 fn distributions(layers: &layer_compare::Report, instance: Option<&dyn Instance>) -> Vec<Distribution> {
     let format = instance.and_then(|instance| instance.info().number_format);
     let one = |(layer, found): (usize, &layer_compare::LayerError)| {

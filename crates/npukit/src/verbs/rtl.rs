@@ -1,4 +1,4 @@
-//! `npu rtl`: an accelerator as a circuit, in files for tools.
+//! `npu rtl`: writes an accelerator as a circuit, in files for tools.
 
 use npukit_target::rtl::{Defects, File};
 use serde::Serialize;
@@ -7,31 +7,32 @@ use crate::Context;
 use crate::error::Error;
 use crate::targets::resolve;
 
-/// What is written of a circuit.
+/// Report of writing a circuit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// Target and instance.
     pub target: String,
-    /// What it is, in a line.
+    /// One-line description of the circuit.
     pub summary: String,
-    /// Name of the module whose parameters are those of the instance.
+    /// Name of the module that has the instance's parameters.
     pub top: String,
-    /// The FPGA that scripts are for; null where the board is not known.
+    /// FPGA that the scripts are for; null if the board is unknown.
     pub part: Option<String>,
-    /// Files written, the top first.
+    /// Files written, the top module first.
     pub files: Vec<String>,
-    /// What the author of the instance should know of.
+    /// Warnings for the author of the instance.
     pub warnings: Vec<String>,
 }
 
-/// The files of a target's circuit; the caller writes them and puts their paths into the report.
+/// Returns the files of a target's circuit; the caller writes them and puts their paths into the
+/// report.
 ///
 /// # Errors
 ///
-/// Those of [`resolve`]; [`Error::Target`] for a target without a circuit, and with every parameter that its circuit
-/// cannot have.
+/// Fails as [`resolve`] does. Returns [`Error::Target`] for a target without a circuit, and with
+/// every parameter that its circuit does not support.
 pub fn rtl(target: &str, is_released: bool, context: Context<'_>) -> Result<(Report, Vec<File>), Error> {
     let instance = resolve(target, context.reader)?;
     let circuit = instance.circuit(defects(is_released))?;
@@ -47,7 +48,7 @@ pub fn rtl(target: &str, is_released: bool, context: Context<'_>) -> Result<(Rep
     Ok((report, files))
 }
 
-/// Those of the released circuit, or none.
+/// Returns the defects of the released circuit, or no defects.
 pub(crate) const fn defects(is_released: bool) -> Defects {
     if is_released { Defects::Released } else { Defects::Mended }
 }

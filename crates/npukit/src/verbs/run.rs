@@ -1,4 +1,4 @@
-//! `npu run`: a program over samples, bit-exactly; a model is also compared with float.
+//! `npu run`: runs a program over samples, bit-exactly; a model is also compared with float.
 
 mod by_hand;
 mod float_reference;
@@ -46,45 +46,46 @@ use float_reference::FloatReference;
 pub(crate) use by_hand::filled_by_hand;
 pub use by_hand::{Expectations, FailedExpectation, Hand, HandFiles, HandReport, run_by_hand};
 
-/// What to run, on what.
+/// Parameters of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The program.
+    /// Program to run.
     pub source: Source,
-    /// Its inputs.
+    /// Inputs of the program.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the inputs.
     pub preprocess: Preprocess,
-    /// Whether samples are calls that hand on a state.
+    /// Whether samples are calls with a state.
     pub stateful: Stateful,
-    /// For an artifact: the model that it was compiled from, whose names and shapes its inputs and outputs take.
+    /// Model that an artifact was compiled from; its names and shapes are used for inputs and
+    /// outputs.
     pub like: Option<String>,
-    /// Gives the machine's integers instead of real values.
+    /// Whether to return the machine's integers instead of real values.
     pub raw: bool,
-    /// Compares every layer with float.
+    /// Whether to compare every layer with float.
     pub compare: bool,
-    /// `[NAME=]FILE`: outputs that a driver read from a board, to compare with bit for bit.
+    /// Outputs that a driver read from a board, `[NAME=]FILE`, to compare bit for bit.
     pub board: Option<String>,
-    /// Gives every tensor.
+    /// Whether to return every tensor.
     pub dump: bool,
-    /// What counts where hardware computes something else than the instructions say.
+    /// How hazards are handled: as the hardware does, or sequentially.
     pub meaning: Meaning,
-    /// The largest difference to float that counts as a success.
+    /// Largest accepted difference from float.
     pub max_error: Option<MaxError>,
-    /// Makes a run fail whose outputs are not to be relied on: inputs saturate, or they are too far from float.
+    /// Whether unreliable outputs make the run fail: inputs saturate, or the error is too large.
     pub strict: bool,
-    /// Makes reading memory that nobody has written a fault.
+    /// Whether reading unwritten memory is a fault.
     pub check: bool,
-    /// Measures accuracy.
+    /// Accuracy to measure, if any.
     pub accuracy: Option<accuracy::Options>,
-    /// Where waveforms of what each unit does when will be, when they are asked for.
+    /// Future path of the waveforms, if requested.
     pub waves: Option<String>,
-    /// What is for programs that a person wrote.
+    /// Options for assembly programs.
     pub hand: Hand,
 }
 
 impl Request {
-    /// Refuses what needs a model, or an artifact.
+    /// Refuses options that need a model or an artifact.
     fn check(&self) -> Result<(), Error> {
         if self.hand != Hand::default() {
             return Err(Error::OnlyByHand { path: self.source.path.clone() });
@@ -105,7 +106,7 @@ impl Request {
         Ok(())
     }
 
-    /// Waveforms of the program, when they are asked for.
+    /// Records the waveforms of the program, if requested.
     fn waves(&self, compiled: &dyn Compiled) -> Result<Option<Waves>, Error> {
         self.waves.as_deref().map(|path| Waves::of(compiled, self.meaning, path)).transpose()
     }
@@ -114,8 +115,9 @@ impl Request {
         Requested { compare: self.compare, dump: self.dump }
     }
 
-    /// Runs a sample: of an artifact on memory that holds anything, as a board's does, the first sample twice in a row and
-    /// where nobody may read what is not written. A program that does so is told of in `unwritten`, and then runs.
+    /// Runs a sample. An artifact runs on memory with random contents, like on a board; its first
+    /// sample runs twice in a row, and first with unwritten reads as faults. A program with such
+    /// reads is reported in `unwritten`, and then runs anyway.
     fn run_sample(
         &self,
         compiled: &dyn Compiled,
@@ -140,11 +142,11 @@ impl Request {
     }
 }
 
-/// Seed of what lies in memory before an artifact runs.
+/// Seed of the memory contents before an artifact runs.
 const GARBAGE: u64 = 0x6E70_756B;
 const TWICE: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
-/// What was run.
+/// Report of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -153,57 +155,58 @@ pub struct Report {
     pub name: String,
     /// Target and instance.
     pub target: String,
-    /// What the compiler chose; empty for artifacts.
+    /// Choices of the compiler; empty for artifacts.
     pub choices: BTreeMap<String, String>,
-    /// Samples run.
+    /// Number of samples run.
     pub samples: usize,
-    /// Of a run on the machine, at the board's clock.
+    /// Time of a run on the machine, at the board's clock.
     #[serde(flatten)]
     pub speed: Speed,
     /// Outputs over all samples.
     pub outputs: Vec<OutputReport>,
-    /// Against the float evaluator; for models only.
+    /// Difference from the float reference; only for models.
     #[serde(flatten)]
     pub comparison: Option<Comparison>,
-    /// Labels found, when there are labels.
+    /// Accuracy, if labels were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<accuracy::Report>,
-    /// Values that did not fit the number format, over all samples: inputs and results.
+    /// Number of inputs and results that saturated, over all samples.
     pub saturations: u64,
-    /// Those of them that are inputs.
+    /// Number of inputs that saturated.
     pub saturated_inputs: u64,
-    /// Those of them that are results, by layer.
+    /// Number of results that saturated, by layer.
     pub saturations_by_layer: Vec<Saturation>,
-    /// NaN and infinity.
+    /// Counts of NaN and infinity.
     pub non_finite: NonFinite,
-    /// What the number format rounds to zero; for models on targets with a fixed-point format.
+    /// Values that the number format rounds to zero; only for models on targets with a fixed-point
+    /// format.
     pub underflow: Option<underflow::Report>,
-    /// What came of the calibration, if there was one.
+    /// Result of the calibration, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescaling: Option<RescalingReport>,
-    /// What came of the quantisation, for a target that takes integers only.
+    /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
-    /// Every layer beside float, when asked for.
-    // The key that programs which read the JSON know.
+    /// Comparison of every layer with float, if requested.
+    // JSON key that existing programs rely on.
     #[serde(rename = "truth", skip_serializing_if = "Option::is_none")]
     pub layer_compare: Option<layer_compare::Report>,
-    /// The tensors of the dump, when asked for.
+    /// Tensors in the dump, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dump: Vec<DumpedTensor>,
-    /// How much of the model the chip does.
+    /// Share of the model that the accelerator computes.
     #[serde(flatten)]
     pub on_chip: OnChip,
-    /// Steps done by the host.
+    /// Steps that the host runs.
     pub host_steps: Vec<HostStepReport>,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Why the run is not a success, a sentence each: what is not as allowed, and comparisons with values
-    /// that are not numbers.
+    /// Reasons why the run failed, one sentence each: exceeded limits, and comparisons with NaN or
+    /// infinity.
     pub failures: Vec<String>,
-    /// Of everything.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
@@ -211,24 +214,29 @@ pub struct Report {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Files {
-    /// `.npz` of the outputs.
+    /// Contents of the `.npz` file of the outputs.
     pub outputs: Vec<u8>,
-    /// `.npz` of every tensor, when asked for. `machine/NAME` is the value `NAME` of the compiled graph as the
-    /// machine has it; with a comparison, `float/NAME` is that of the whole network in float, and
-    /// `layer/NAME` that of its layer in float on the machine's operands. All in the model's scale.
+    /// Contents of the `.npz` file of every tensor, if requested. `machine/NAME` is the value
+    /// `NAME` of the compiled graph on the machine. With a comparison, `float/NAME` is the value in
+    /// the whole network in float, and `layer/NAME` the result of its layer in float on the
+    /// machine's operands. All are in the model's scale.
     pub dump: Option<Vec<u8>>,
-    /// Waveforms, when asked for.
+    /// Waveforms, if requested.
     pub waves: Option<Waves>,
 }
 
-/// Runs all samples; also gives the files.
+/// Runs all samples; also returns the files.
 ///
 /// # Errors
 ///
-/// Those of [`compile`](super::compile::compile) for a model, [`Error::Target`] for an artifact that cannot
-/// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
-/// [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and [`Error::Port`] for inputs;
-/// [`Error::State`] for calls that hand on nothing; [`Error::Target`] when the machine faults; [`Error::Eval`] when the evaluator beside it does.
+/// Fails as [`compile`](super::compile::compile) does for a model. Returns:
+///
+/// - [`Error::Target`] for an artifact that cannot be loaded, and if the machine faults,
+/// - [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that only apply to models,
+/// - [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and
+///   [`Error::Port`] for inputs,
+/// - [`Error::State`] if no output can feed an input,
+/// - [`Error::Eval`] if the float evaluator fails.
 pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), Error> {
     let start = Instant::now();
     request.check()?;
@@ -241,11 +249,11 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     Ok((report, Files { outputs: outputs.npz(request.raw)?, dump: outputs.dump, waves }))
 }
 
-/// As [`run`], of the program that `request.source` has become.
+/// Like [`run`], for the program that `request.source` was compiled to.
 ///
 /// # Errors
 ///
-/// Those of [`run`], but for what has become of the source.
+/// Fails as [`run`] does, except for errors of the source.
 pub fn run_program(
     program: &Program,
     request: &Request,
@@ -266,7 +274,7 @@ fn ran(
     let start = Instant::now();
     let outcome = Outcome::of(request, &**compiled, origin.as_ref(), context)?;
     let of_board = |file: &String| device_dump::compare(file, &outcome.stacks, context.reader);
-    // Default: without a board nothing is found.
+    // Default: nothing to compare without a dump of a board.
     let board = request.board.as_ref().map(of_board).transpose()?.unwrap_or_default();
     let mut reference = match origin {
         Some(origin) => outcome.reference(origin)?,
@@ -284,26 +292,26 @@ fn ran(
     Ok((report, Outputs { stacks, dump }))
 }
 
-/// The warning of a program that stops where nobody may read what is not written, and runs else.
+/// Returns the warning for a program that faults only if reading unwritten memory is a fault.
 fn told_of_unwritten(error: &TargetError) -> String {
     let chain = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     let mut told: Vec<String> = chain.map(ToString::to_string).collect();
-    // A transparent error says what its cause says.
+    // A transparent error repeats the message of its cause.
     told.dedup();
     let error = told.join(": ");
     format!(
-        "memory that nobody has written is read, which on a board holds anything: {error}; `--check` stops there"
+        "the program reads memory that was never written, and that has arbitrary contents on a board: {error}; `--check` stops there"
     )
 }
 
-/// What the machine made of all samples.
+/// Results of all samples on the machine.
 struct Outcome<'a> {
     request: &'a Request,
     compiled: &'a dyn Compiled,
     samples: Vec<Sample>,
-    /// How the inputs were understood.
+    /// Notes on how the inputs were read.
     notes: Vec<String>,
-    /// That the program reads memory that nobody has written.
+    /// Warning if the program reads unwritten memory.
     unwritten: Option<String>,
     stacks: Vec<Stack>,
     saturations: Saturations,
@@ -350,7 +358,7 @@ impl<'a> Outcome<'a> {
         Ok(Self { request, compiled, samples, notes, unwritten, stacks, saturations })
     }
 
-    /// The model in float beside it, and what of its layers is requested.
+    /// Compares with the model in float, including the requested details of its layers.
     fn reference(&self, origin: &Origin) -> Result<FloatReference, Error> {
         let (compiled, mut reference) = (self.compiled, FloatReference::of(&self.samples, &self.stacks));
         let model_samples = in_model_shape(compiled, &self.samples);
@@ -371,13 +379,14 @@ impl<'a> Outcome<'a> {
         Ok(reference)
     }
 
-    /// The time of a run, or why there is none; neither for a target without a clock.
+    /// Returns the time of a run, or the reason why it is unknown; neither for a target without a
+    /// clock.
     fn speed(&self, stated: Option<usize>) -> (Speed, Option<String>) {
         let options = TimeOptions { meaning: self.request.meaning, ..TimeOptions::default() };
         match timed(self.compiled, &options) {
             Ok(time) => (Speed::of(&time, batch(&self.compiled.inputs(), stated)), None),
             Err(TargetError::Unsupported { .. }) => (Speed::default(), None),
-            Err(error) => (Speed::default(), Some(format!("no time is known of the program: {error}"))),
+            Err(error) => (Speed::default(), Some(format!("the program's time is unknown: {error}"))),
         }
     }
 
@@ -390,12 +399,12 @@ impl<'a> Outcome<'a> {
     ) -> (Report, Vec<Stack>) {
         let program = self.compiled.report();
         let (speed, untimed) = self.speed(origin.and_then(|origin| origin.model.batch));
-        // Default: an artifact, which has no model beside it, has no remarks.
+        // Default: an artifact without a model has no remarks.
         let remarks = origin.map(Origin::remarks).unwrap_or_default();
         let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
         let on_chip = OnChip::of(&Survey::of(self.compiled));
         warnings.extend(on_chip.warning());
-        // Of an artifact its compilation has told.
+        // Warnings of an artifact were reported when it was compiled.
         warnings.extend(origin.iter().flat_map(|_| program.warnings.iter().cloned()));
         warnings.extend(untimed);
         warnings.extend(self.unwritten);
@@ -412,7 +421,7 @@ impl<'a> Outcome<'a> {
             warnings.extend(doubt);
         }
         let found = origin.map(|origin| (origin.rescaling.clone(), origin.quantisation.clone()));
-        // Default: an artifact was rescaled and quantised, if at all, when it was compiled.
+        // Default: an artifact was rescaled and quantized, if at all, when it was compiled.
         let (rescaling, quantisation) = found.unwrap_or_default();
         let report = Report {
             name: program.name,
@@ -431,7 +440,7 @@ impl<'a> Outcome<'a> {
             rescaling,
             quantisation,
             layer_compare: reference.layer_compare,
-            // Default: a dump that nobody asked for has no tensors.
+            // Default: no tensors if no dump was requested.
             dump: reference.dump.map(|dump| dump.tensors).unwrap_or_default(),
             on_chip,
             host_steps: program.host_steps,

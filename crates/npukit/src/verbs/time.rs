@@ -1,4 +1,4 @@
-//! `npu time`: how long a program takes, and where the time goes.
+//! `npu time`: how long a program takes, and where the time is spent.
 
 mod layers;
 
@@ -21,39 +21,40 @@ use crate::report::on_chip::OnChip;
 use crate::run::speed::{Speed, batch, timed};
 use crate::targets::cost_model_name;
 
-/// What to time, and how.
+/// Parameters of a time report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The program. Options of timing may stand among its own.
+    /// Program to time; its options may include options of timing.
     pub source: Source,
-    /// The target's own options of timing, by name.
+    /// Options of the target for timing, by name.
     pub options: BTreeMap<String, String>,
-    /// A file of what the hardware's sampling unit gave, to report instead of what we compute.
+    /// File of samples from the hardware's sampling unit, to report instead of a simulation.
     pub from_samples: Option<String>,
-    /// What counts where hardware computes something else than the instructions say.
+    /// How hazards are handled: as the hardware does, or sequentially.
     pub meaning: Meaning,
-    /// File name extension of the trace, without the dot: that of Perfetto's protobuf, or of a format of the
-    /// target's own tools; otherwise it is JSON.
+    /// File name extension of the trace, without the dot: of Perfetto's protobuf, or of a format of
+    /// the target's own tools. `None` or any other extension for JSON.
     pub trace_extension: Option<String>,
-    /// The layers of which the trace tells: a name, a pattern with `*`, or the first and the last one as `A..B`. None
-    /// for the whole program.
+    /// Layers in the trace: a name, a pattern with `*`, or the first and the last one as `A..B`.
+    /// `None` for the whole program.
     pub trace_range: Option<String>,
 }
 
-/// Where to write what is too long for a report.
+/// Destinations of data that is too long for a report.
 #[derive(Default)]
 pub struct Sinks<'a> {
-    /// Takes what each unit does when: JSON, or what [`Request::trace_extension`] names.
+    /// Receives the activity of each unit over time, as JSON or in the format that
+    /// [`Request::trace_extension`] names.
     pub trace: Option<&'a mut dyn Write>,
-    /// Takes what every part of the machine does in each cycle, as text.
+    /// Receives the activity of every part of the machine in each cycle, as text.
     pub cycles: Option<&'a mut dyn Write>,
-    /// Takes what the hardware's sampling unit would give.
+    /// Receives the output of a simulated sampling unit.
     pub samples: Option<&'a mut dyn Write>,
-    /// Takes the cycles of each instruction, as CSV.
+    /// Receives the cycles of each instruction, as CSV.
     pub instructions: Option<&'a mut dyn Write>,
 }
 
-/// How long a program takes.
+/// Time report of a program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -62,63 +63,66 @@ pub struct Report {
     pub name: String,
     /// Target and instance.
     pub target: String,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Multiply-accumulates of the model; none when the artifact does not say.
+    /// Multiply-accumulates of the model; `None` if the artifact does not record them.
     pub macs: Option<u64>,
-    /// Time of a run at the board's clock; none when the clock is not known.
+    /// Time of a run in milliseconds at the board's clock; `None` if the clock is unknown.
     pub latency_ms: Option<f64>,
-    /// Samples a second, one run after the other; none when the clock is not known. Runs a second where `batch` is not
-    /// known.
+    /// Samples per second, one run after the other; runs per second if `batch` is unknown. `None`
+    /// if the clock is unknown.
     pub frames_per_second: Option<f64>,
-    /// Samples that a run takes: the batch of the program. None where inputs may have one that nobody stated.
+    /// Number of samples per run: the batch of the program. `None` if inputs may have an
+    /// unspecified batch.
     pub batch: Option<usize>,
-    /// What its user should know of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// How much of the model the chip does.
+    /// Share of the model that the accelerator computes.
     #[serde(flatten)]
     pub on_chip: OnChip,
-    /// Steps left to the host, which are not timed.
+    /// Steps that run on the host, which are not timed.
     pub host_steps: Vec<HostStepReport>,
-    /// What people call the cost model whose key among the cycles is `model`.
+    /// Display name of the cost model whose key is `model`.
     pub cost_model: String,
     /// Cycles, time and layers.
     #[serde(flatten)]
     pub time: TimeReport,
-    /// What was written of the trace, if one was asked for in a format that all targets have.
+    /// Contents of the trace, if one was requested in a format that all targets support.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceReport>,
 }
 
-/// Times a program, on its board and by the hardware's cycles.
+/// Times a program at its board's clock, by the cycle-accurate cost model if there is one.
 ///
 /// # Errors
 ///
-/// Those of [`time_with`].
+/// Fails as [`time_with`] does.
 pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     let request = Request { source: source.clone(), ..Request::default() };
     time_with(&request, Sinks::default(), context)
 }
 
-/// Times a program as asked, and fills what is to be filled.
+/// Times a program with options, and writes the requested data to `sinks`.
 ///
 /// # Errors
 ///
-/// Those of [`compile`](super::compile::compile) for a model, [`Error::UnknownName`] and [`Error::TraceRange`] for
-/// layers that the program does not have, [`Error::Target`] for an artifact that cannot
-/// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
-/// [`Error::Target`] for options or sinks that the target does not have; [`Error::Write`] when a sink does
-/// not take what is written.
+/// Fails as [`compile`](super::compile::compile) does for a model. Returns:
+///
+/// - [`Error::UnknownName`] and [`Error::TraceRange`] for unknown layers,
+/// - [`Error::Target`] for an artifact that cannot be loaded, and for options or sinks that the
+///   target does not support,
+/// - [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that only apply to models,
+/// - [`Error::Write`] if writing to a sink fails.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
     let (source, options) = options_of(request, &sinks, context)?;
     report(&source.program(context)?, options, request, sinks, context)
 }
 
-/// As [`time_with`], of the program that `request.source` has become.
+/// Like [`time_with`], for the program that `request.source` was compiled to.
 ///
 /// # Errors
 ///
-/// Those of [`time_with`], but for what has become of the source.
+/// Fails as [`time_with`] does, except for errors of the source.
 pub fn time_program(
     program: &Program,
     request: &Request,
@@ -129,7 +133,7 @@ pub fn time_program(
     report(program, options, request, sinks, context)
 }
 
-/// The source with the options of its compilation, and those of timing.
+/// Separates the options of compilation and of timing.
 fn options_of(
     request: &Request,
     sinks: &Sinks<'_>,
@@ -168,14 +172,14 @@ fn report(
     let batch = batch(&program.inputs(), program.origin.as_ref().and_then(|origin| origin.model.batch));
     let Remarks { notes, mut warnings } = program.remarks();
     if program.origin.is_none() {
-        // What its files lack, and its compilation warned of.
+        // Warnings about missing data in its files, and of its compilation.
         warnings.extend(compiled.report().warnings);
     }
     time.notes.splice(0..0, notes);
     Ok(Report { warnings, trace, ..Report::new(compiled, batch, time) })
 }
 
-/// Writes the trace; what it has is none in a format of the target's own tools.
+/// Writes the trace; returns `None` as its description for a format of the target's own tools.
 fn trace(
     request: &Request,
     compiled: &dyn Compiled,
@@ -190,7 +194,7 @@ fn trace(
     let mut own = forms.filter_map(|form| if let TimeForm::Trace(own) = form { Some(own) } else { None });
     if let Some(extension) = own.find(|own| Some(*own) == extension) {
         if let Some(range) = range {
-            let reason = format!("a trace whose name ends in .{extension} has no layers to choose from");
+            let reason = format!("a trace with the extension .{extension} cannot be limited to layers");
             return Err(Error::TraceRange { range: range.to_owned(), reason });
         }
         compiled.write_time(TimeForm::Trace(extension), options, out)?;
@@ -202,12 +206,12 @@ fn trace(
 }
 
 impl Report {
-    /// The time of a run at the board's clock, with where that is from.
+    /// Returns the time of a run at the board's clock, and the source of the clock figure.
     pub fn speed(&self) -> Speed {
         Speed::of(&self.time, self.batch)
     }
 
-    /// Of a program and its time.
+    /// Creates the report of a program and its time.
     pub(crate) fn new(compiled: &dyn Compiled, batch: Option<usize>, time: TimeReport) -> Self {
         let ProgramReport { name, target, instructions, macs, host_steps, .. } = compiled.report();
         let Speed { latency_ms, frames_per_second, .. } = Speed::of(&time, batch);
@@ -230,7 +234,7 @@ impl Report {
     }
 }
 
-/// A line for each instruction: its index, layer, kind and cycles.
+/// Writes one line per instruction: its index, layer, kind and cycles.
 fn write_instructions(time: &TimeReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "instruction,layer,kind,cycles")?;
     for (index, &InstructionTime { layer, kind, cycles }) in time.instructions.iter().enumerate() {
@@ -241,7 +245,7 @@ fn write_instructions(time: &TimeReport, out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// A field of a CSV file, in quotes where it needs them (RFC 4180).
+/// Formats a field of a CSV file, in quotes if necessary (RFC 4180).
 pub(crate) fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,4 +1,5 @@
-//! `npu trace`: every tensor of a run as arrays by name, of a model in float or of a program on the machine.
+//! `npu trace`: writes every tensor of a run as arrays by name, of a model in float or of a program
+//! on the machine.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
@@ -16,73 +17,76 @@ use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
 use crate::model::source::Source;
 
-/// What to trace, on what.
+/// Parameters of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// A model, in float where no target is named, or an artifact.
+    /// Model or artifact; a model without a target is evaluated in float.
     pub source: Source,
-    /// Of an artifact: the model that it was compiled from, which says what its layers end in.
+    /// Model that an artifact was compiled from, which provides the results of its layers.
     pub model: Option<String>,
-    /// Its inputs.
+    /// Inputs of the program.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the inputs.
     pub preprocess: Preprocess,
-    /// Evaluates a model that takes far more time or memory than its size suggests, too.
+    /// Whether to evaluate a model that takes far more time or memory than its size suggests.
     pub unlimited: bool,
 }
 
-/// What was traced.
+/// Report of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// The model, or the artifact.
+    /// Path of the model or artifact.
     pub source: String,
-    /// Target and instance; none in float.
+    /// Target and instance; `None` in float.
     pub target: Option<String>,
-    /// Samples that the arrays have along their first axis.
+    /// Number of samples, the size of the arrays' first axis.
     pub samples: usize,
-    /// The arrays, in the order of layers.
+    /// Arrays, in the order of layers.
     pub tensors: Vec<TracedTensor>,
-    /// How often all samples were computed, so that no more values are held at a time than fit into 256 MiB.
+    /// Number of times that all samples were computed, so that the values held at once fit in 256
+    /// MiB.
     pub passes: usize,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// Of everything.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// An array of a trace.
+/// Array of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TracedTensor {
     /// Name in the model.
     pub name: String,
-    /// Name in the `.npz`, where that is another: no path leaves the folder that the archive is unpacked in.
+    /// Name in the `.npz` file, if it differs: names must not leave the folder in which the archive
+    /// is unpacked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// Shape of all samples, which follow each other along the first axis.
+    /// Shape of all samples, joined along the first axis.
     pub shape: Vec<usize>,
-    /// The layer of the program that ends in it.
+    /// Layer of the program that computes it, if any.
     pub layer: Option<String>,
-    /// What it is to the network.
+    /// Role in the network.
     pub kind: TensorKind,
 }
 
-/// Most bytes of values that are held at a time, but for those of a single sample on each core.
+/// Maximum size in bytes of values held at once, apart from a single sample on each core.
 const HELD: usize = 256 << 20;
 
-/// Writes an `.npz` of every tensor to `out`, real values in the model's scale.
+/// Writes an `.npz` file of every tensor to `out`, as real values in the model's scale.
 ///
 /// # Errors
 ///
-/// Those of [`run`](super::run::run) for a program and of [`eval`](super::eval::eval) for a model in float;
-/// [`Error::NotLike`] for a model from which the artifact does not come; [`Error::Write`] for what `out` refuses.
+/// Fails as [`run`](super::run::run) does for a program, and as [`eval`](super::eval::eval) does
+/// for a model in float. Returns [`Error::NotLike`] if the artifact was not compiled from the
+/// model, and [`Error::Write`] if writing to `out` fails.
 pub fn trace(request: &Request, out: &mut dyn Write, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let (side, notes) = opened(request, context)?;
-    // Default: what computes nothing has no samples.
+    // Default: stored arrays have no samples.
     let samples = side.samples().unwrap_or_default();
     let members = member_names(side.lines().iter().map(|line| line.name.as_str()));
     let mut archive = NpzWriter::new(out);
@@ -116,7 +120,7 @@ pub fn trace(request: &Request, out: &mut dyn Write, context: Context<'_>) -> Re
     })
 }
 
-/// What has the values.
+/// Opens the source of the values.
 fn opened(request: &Request, context: Context<'_>) -> Result<(Side, Vec<String>), Error> {
     let given = Given { inputs: &request.inputs, preprocess: &request.preprocess };
     let source = &request.source;
@@ -140,7 +144,8 @@ fn opened(request: &Request, context: Context<'_>) -> Result<(Side, Vec<String>)
     Ok((Side::Machine(machine), notes))
 }
 
-/// How many tensors in their order are held at a time: as many as fit, or one.
+/// Returns the sizes of groups of consecutive tensors that are held at once: as many as fit in
+/// memory, or one.
 fn groups(lines: &[Line], samples: usize) -> Vec<usize> {
     let mut groups: Vec<usize> = Vec::new();
     let mut left = 0;
@@ -160,7 +165,7 @@ fn groups(lines: &[Line], samples: usize) -> Vec<usize> {
     groups
 }
 
-/// Computes all samples and writes these tensors of them; of a single one each sample as it comes.
+/// Computes all samples and writes these tensors. A single tensor is written sample by sample.
 fn write_group(
     side: &Side,
     lines: &[Line],
@@ -235,7 +240,7 @@ fn not_written(name: &str, reason: String) -> Error {
     Error::Output { name: name.to_owned(), reason }
 }
 
-/// The shape of so many samples along the first axis.
+/// Returns the shape of samples joined along the first axis.
 fn over_samples(shape: &[usize], samples: usize) -> Vec<usize> {
     let mut shape = shape.to_vec();
     match shape.first_mut() {

@@ -1,4 +1,4 @@
-//! `npu verify`: a program shown to compute its network, for all inputs.
+//! `npu verify`: proves that a program computes its network, for all inputs.
 
 pub mod bounds;
 mod certified;
@@ -28,34 +28,37 @@ pub(crate) use certified::{Certified, certified};
 pub use npukit_verify::Certificate;
 use pair::Pair;
 
-/// What to verify.
+/// Parameters of a verification.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The model, and the target where no artifact knows it.
+    /// Model, and its target unless an artifact contains it.
     pub source: Source,
-    /// The manifest of an artifact of the model; the model is compiled when none.
+    /// Manifest of an artifact of the model; `None` to compile the model.
     pub artifact: Option<String>,
-    /// What the inputs of the runs are made of, one for each run; [`SEEDS`] when empty. A certificate has its own, to
-    /// which these are added.
+    /// Random seeds of the inputs, one per run; [`SEEDS`] if empty. A certificate has its own
+    /// seeds, to which these are added.
     pub seeds: Vec<u64>,
-    /// Bounds errors, too, of a program that is proved.
+    /// Bounds of errors to compute for a proved program, if any.
     pub bounds: Option<bounds::Request>,
-    /// A certificate to check: of these files, and of the proof that is made with its seeds.
+    /// Certificate to check against these files, and against a proof with its seeds.
     pub certificate: Option<String>,
 }
 
-/// Two runs: a program that differs passes each with a probability of the polynomials' degree over 2^61.
+/// Seeds of two runs: a program that differs passes each with a probability of the polynomials'
+/// degree divided by 2^61.
 pub const SEEDS: [u64; 2] = [1, 2];
 
-/// Compiles a model, or reads an artifact of it, and compares the program with the model; a certificate of the two is
-/// checked.
+/// Compiles a model, or reads an artifact of it, and compares the program with the model. Checks
+/// the certificate, if one is given.
 ///
 /// # Errors
 ///
-/// Those of [`compile`](crate::verbs::compile::compile) for a model; [`Error::Target`] for an artifact that cannot be
-/// read, for a target whose machine computes with numbers only, and for a program that cannot run;
-/// [`Error::UnfitArtifact`] for an artifact of another model; [`Error::Certificate`] for a certificate that is none, or
-/// of something else.
+/// Fails as [`compile`](crate::verbs::compile::compile) does for a model. Returns:
+///
+/// - [`Error::Target`] for an artifact that cannot be read, for a target whose machine only
+///   supports numbers, and for a program that cannot run,
+/// - [`Error::UnfitArtifact`] for an artifact of another model,
+/// - [`Error::Certificate`] for an invalid certificate, or one for other files.
 pub fn verify(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let report = match &request.certificate {
@@ -65,11 +68,12 @@ pub fn verify(request: &Request, context: Context<'_>) -> Result<Report, Error> 
     Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })
 }
 
-/// As [`verify`], of a program that was made before; one that was read knows no model, and has no proof.
+/// Like [`verify`], for a program that was compiled before. Returns `None` for a program that was
+/// read from an artifact, because its model is unknown.
 ///
 /// # Errors
 ///
-/// Those of [`verify`].
+/// Fails as [`verify`] does.
 pub fn verify_program(program: &Program, seeds: &[u64]) -> Result<Option<Report>, Error> {
     let start = Instant::now();
     let Some(origin) = &program.origin else { return Ok(None) };
@@ -77,7 +81,7 @@ pub fn verify_program(program: &Program, seeds: &[u64]) -> Result<Option<Report>
     Ok(Some(Report { seconds: start.elapsed().as_secs_f64(), ..report }))
 }
 
-/// What the comparison of a program with its model shows; `program` is what is known of it.
+/// Compares a program with its model; `program` is its description.
 fn proved(
     origin: &Origin,
     compiled: &dyn Compiled,
@@ -100,7 +104,8 @@ fn proved(
     Ok(report)
 }
 
-/// The proof, how far the passes before the compiler are from the model, and what the machine's proofs take for granted.
+/// Returns the proof, the difference between the model and the graph after the passes before the
+/// compiler, and the assumptions of the machine's proofs.
 fn verified(
     imported: &Graph,
     simplified: &Graph,
@@ -155,24 +160,24 @@ fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agre
     }
 }
 
-/// What is not shown, in sentences.
+/// Lists what is not proved, in sentences.
 fn assumptions(host: &[npukit_target::HostStepReport], saturated: Option<u64>) -> Vec<String> {
     let mut told = vec![
         "rounding and saturation are left out on both sides: the program computes what the model does in exact \
          arithmetic, with the model's constants rounded to the machine's numbers"
             .to_owned(),
-        "the passes before the compiler, which change constants, are compared with the model on samples in floats"
+        "the passes before the compiler change constants; they are compared with the model on samples in float"
             .to_owned(),
         "comparisons and functions of one element are the same functions of the same elements, and the largest of \
          several is taken in the same order"
             .to_owned(),
     ];
     if let Some(count) = saturated.filter(|&count| count > 0) {
-        told.push(format!("{count} constants saturate, and are taken as the machine has them"));
+        told.push(format!("{count} constants saturate; the proof uses the saturated values"));
     }
     if !host.is_empty() {
         told.push(format!(
-            "the host computes what its {} are",
+            "the results of the host's {} are assumed to be right",
             npukit_base::counted(host.len() as u64, "step")
         ));
     }

@@ -1,4 +1,4 @@
-//! `npu --version --verbose`: what the command is built of, and what it finds on this machine.
+//! `npu --version --verbose`: how the command was built, and the computer it runs on.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -7,54 +7,55 @@ use serde::Serialize;
 
 use crate::targets::targets;
 
-/// What is known of a build when it is made.
+/// Information from build time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Build {
     /// Version of npukit.
     pub version: &'static str,
-    /// Commit it was built from, none outside of a checkout.
+    /// Commit it was built from; `None` outside of a checkout.
     pub commit: Option<&'static str>,
-    /// Day of that commit, as `YYYY-MM-DD`.
+    /// Date of that commit, as `YYYY-MM-DD`.
     pub commit_date: Option<&'static str>,
-    /// The compiler, none where it does not tell.
+    /// Version of the Rust compiler; `None` if it does not report it.
     pub rustc: Option<&'static str>,
-    /// The machine that it was built on, as a triple of the compiler.
+    /// Target triple of the host that built it.
     pub built_on: &'static str,
-    /// The machine that it was built for.
+    /// Target triple that it was built for.
     pub built_for: &'static str,
-    /// `debug` or `release`.
+    /// Build profile: `debug` or `release`.
     pub profile: &'static str,
 }
 
-/// What a build is made of, and the machine it runs on.
+/// Build, and the computer it runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// The build.
+    /// Build information.
     #[serde(flatten)]
     pub build: Build,
-    /// The accelerators.
+    /// Accelerators that are included.
     pub targets: Vec<Accelerator>,
     /// Features of this processor that npukit has code for.
     pub cpu_features: Vec<&'static str>,
-    /// Threads that this process may run at once; none where the system does not tell.
+    /// Number of threads that this process may run at once; `None` if the system does not report
+    /// it.
     pub cores: Option<usize>,
 }
 
-/// An accelerator.
+/// Accelerator that is included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Accelerator {
-    /// Its name.
+    /// Name of the target.
     pub name: &'static str,
-    /// How many instances of it come with npukit.
+    /// Number of built-in instances.
     pub presets: usize,
 }
 
-/// What there is to say of `build`, here.
+/// Returns the report for `build` on this computer.
 pub fn version(build: Build) -> Report {
     let accelerator = |name, presets| Accelerator { name, presets };
     Report {
@@ -65,7 +66,7 @@ pub fn version(build: Build) -> Report {
     }
 }
 
-/// Features that the array product has code for, as far as this processor has them.
+/// Returns the features that the array product has code for and that this processor supports.
 #[cfg(target_arch = "x86_64")]
 fn cpu_features() -> Vec<&'static str> {
     use std::arch::is_x86_feature_detected as has;
@@ -81,13 +82,13 @@ fn cpu_features() -> Vec<&'static str> {
     all.into_iter().filter(|(_, has)| *has).map(|(name, _)| name).collect()
 }
 
-/// The compiler uses NEON by itself.
+/// The compiler uses NEON automatically.
 #[cfg(target_arch = "aarch64")]
 fn cpu_features() -> Vec<&'static str> {
     if std::arch::is_aarch64_feature_detected!("neon") { vec!["neon"] } else { Vec::new() }
 }
 
-/// There is portable code alone.
+/// Other processors use portable code.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn cpu_features() -> Vec<&'static str> {
     Vec::new()

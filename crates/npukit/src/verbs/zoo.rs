@@ -1,56 +1,56 @@
-//! `npu zoo`: the reference networks, as a list and as files.
+//! `npu zoo`: lists the reference networks, and writes them as files.
 
 use npukit_models::zoo::{Counts, Network, networks};
 use serde::Serialize;
 
 use crate::error::Error;
 
-/// A reference network.
+/// Reference network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Entry {
-    /// Its name.
+    /// Name of the network.
     pub name: String,
-    /// What it is, in a line.
+    /// One-line description.
     pub summary: String,
     /// Shape of its input.
     pub input: Vec<usize>,
-    /// Numbers that training finds.
+    /// Number of trainable parameters.
     pub parameters: u64,
-    /// Multiply-accumulates, padding left out.
+    /// Number of multiply-accumulates, without padding.
     pub macs: u64,
-    /// Convolutions and matrix products.
+    /// Number of convolutions and matrix products.
     pub layers: u64,
 }
 
-/// A network's file.
+/// Report of writing a network's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// The network.
+    /// Description of the network.
     #[serde(flatten)]
     pub entry: Entry,
-    /// What its weights follow from.
+    /// Random seed of its weights.
     pub seed: u64,
-    /// File written.
+    /// Path of the file.
     pub artifact: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
-/// All networks.
+/// Lists all networks.
 pub fn list() -> Vec<Entry> {
     networks().iter().map(entry).collect()
 }
 
-/// The ONNX file of the network called `name`, with weights for `seed`; the caller writes it and puts
-/// its path into the report.
+/// Returns the ONNX file of the network called `name`, with weights for `seed`. The caller writes
+/// it and puts its path into the report.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownName`] for a network that is not in the list.
+/// Returns [`Error::UnknownName`] for an unknown network.
 pub fn zoo(name: &str, seed: u64) -> Result<(Report, Vec<u8>), Error> {
     let network = network(name)?;
     let bytes = network.onnx(seed);
@@ -58,7 +58,7 @@ pub fn zoo(name: &str, seed: u64) -> Result<(Report, Vec<u8>), Error> {
     Ok((report, bytes))
 }
 
-/// The network called `name`.
+/// Returns the network called `name`.
 pub(crate) fn network(name: &str) -> Result<&'static Network, Error> {
     npukit_models::zoo::network(name).ok_or_else(|| Error::UnknownName {
         what: "network",

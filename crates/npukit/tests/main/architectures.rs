@@ -1,4 +1,4 @@
-//! Odd architectures: refused by name, or something compiles and runs for them; never a panic.
+//! Unusual architectures: they are refused with a reason, or compile and run; never a panic.
 
 use std::sync::LazyLock;
 

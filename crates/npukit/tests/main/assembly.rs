@@ -7,13 +7,13 @@ use npukit::{Context, Source, resolve};
 
 const PAGE: &str = include_str!("../../../../docs/assembly.md");
 
-/// What follows the fence of each example, and its text.
+/// Returns the info string of each example's fence, and its text.
 fn examples() -> Vec<(&'static str, &'static str)> {
     let blocks = PAGE.split("\n```asm ").skip(1).filter_map(|rest| rest.split_once("\n```"));
     blocks.filter_map(|(block, _)| block.split_once('\n')).collect()
 }
 
-/// What a program expects of a run of it is so.
+/// Runs a program and checks its expectations.
 fn holds(target: &str, text: &str) {
     let files = BTreeMap::from([("p.s".to_owned(), text.as_bytes().to_vec())]);
     let request = Request { source: Source::model("p.s", target), ..Request::default() };

@@ -1,4 +1,5 @@
-//! Bounds of errors, judged by the bit-exact machine and the float evaluator on inputs of the ranges.
+//! Bounds of errors, checked with the bit-exact machine and the float evaluator on inputs within
+//! the ranges.
 
 use npukit::verbs::verify::bounds::{Radius, Report, Request as Bounds};
 use npukit::verbs::verify::{Request, verify};
@@ -9,7 +10,7 @@ use npukit_target::TargetError;
 
 use crate::memory::Memory;
 
-/// Inputs to draw for each question; the environment may ask for more.
+/// Number of random inputs per request; the environment may ask for more.
 fn random() -> usize {
     std::env::var("NPUKIT_BOUNDS").map_or(100, |count| count.parse().expect("NPUKIT_BOUNDS is a number"))
 }
@@ -23,7 +24,7 @@ fn digits() -> Memory {
     files
 }
 
-/// The first pictures to calibrate by.
+/// Returns the first images as calibration samples.
 fn samples(count: usize) -> Vec<InputFile> {
     let all = read_npy("digits_calibration.npy", &digits().0["digits_calibration.npy"]).unwrap();
     let numbers = all.as_f32().unwrap()[..count * 64].to_vec();
@@ -38,7 +39,7 @@ fn bounds(files: &Memory, model: &str, target: &str, bounds: Bounds) -> Result<R
     Ok(report.bounds.unwrap())
 }
 
-/// No error is above what is said of all inputs, whichever way the inputs are told.
+/// No error exceeds its bound, however the ranges of inputs are given.
 #[test]
 fn no_error_is_above_its_bound() {
     let files = digits();
@@ -64,8 +65,8 @@ fn no_error_is_above_its_bound() {
     }
 }
 
-/// Of samples, and of inputs that the machine has as the same numbers, the bound is of the size of what is observed: the
-/// bar is 20 times that. Whichever way each product is rounded, most classes are decided, too.
+/// For samples, and for inputs that round to the same numbers, the bound is close to the observed
+/// error: at most 20 times as large. Most classes are decided, even for any direction of rounding.
 #[test]
 fn a_bound_about_samples_is_of_use() {
     let inputs = samples(16);
@@ -83,7 +84,7 @@ fn a_bound_about_samples_is_of_use() {
     }
 }
 
-/// Samples are ranges of their own unless one range is to hold them all.
+/// Each sample has its own range, unless a single range must contain them all.
 #[test]
 fn the_hull_of_samples_is_one_range() {
     let inputs = samples(4);
@@ -96,7 +97,7 @@ fn the_hull_of_samples_is_one_range() {
     assert!(together.outputs[0].certified > apart.outputs[0].certified);
 }
 
-/// Inputs that are too large for the format saturate, and it is told where.
+/// Inputs that are too large for the format saturate, and the report says where.
 #[test]
 fn saturation_is_told_where_it_may_be() {
     let files = digits();
@@ -109,7 +110,7 @@ fn saturation_is_told_where_it_may_be() {
     assert!(report.saturations.iter().any(|place| place.layer.is_some()));
 }
 
-/// What rounds by another rule is refused, and not called bounded.
+/// Programs with another rounding rule are refused instead of bounded.
 #[test]
 fn floats_are_refused() {
     let asked = Bounds { range: Some((0.0, 1.0)), ..Bounds::default() };
@@ -119,7 +120,7 @@ fn floats_are_refused() {
     }
 }
 
-/// A sample that is not finite is refused with its place, however wide the box about it.
+/// A sample that is not finite is refused with its location, however wide its box is.
 #[test]
 fn samples_that_are_not_finite_are_refused() {
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {

@@ -1,4 +1,4 @@
-//! Certificates of proofs: they hold of what they were made of, and of nothing else, whoever changes them.
+//! Certificates of proofs: valid for the files they were created from, and invalid for any others.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn of_artifact() -> Request {
     Request { source, artifact: Some(MANIFEST.to_owned()), ..Request::default() }
 }
 
-/// What the check of a certificate gives.
+/// Checks a certificate.
 fn checked(certificate: &Certificate, request: Request, files: &Memory) -> Result<Report, Error> {
     let mut files = files.clone();
     files.0.insert("c.json".to_owned(), certificate.to_json().into_bytes());
@@ -38,7 +38,7 @@ fn made(request: &Request, files: &Memory) -> Certificate {
     certificate.unwrap()
 }
 
-/// The same certificate as somebody makes it who wants it to be of other files: all hashes are right.
+/// Returns the certificate that a forger would create for other files: all hashes are right.
 fn forged(certificate: &Certificate, files: &Memory) -> Certificate {
     let mut subject = certificate.subject.clone();
     for Files { sha256: hashes, .. } in [&mut subject.model, &mut subject.artifact] {
@@ -49,7 +49,7 @@ fn forged(certificate: &Certificate, files: &Memory) -> Certificate {
     Certificate::new(&certificate.npukit, subject, certificate.claim.clone())
 }
 
-/// Where the model's file has the largest weight of its first matrix.
+/// Returns the position in the model's file of the largest weight of its first matrix.
 fn weight(graph: &Graph, model: &[u8]) -> usize {
     let constants = graph.values.iter().filter_map(|value| value.constant.as_ref()?.as_f32());
     let weights = constants.max_by_key(|numbers| numbers.len()).unwrap();
@@ -59,7 +59,7 @@ fn weight(graph: &Graph, model: &[u8]) -> usize {
     start + 4 * largest
 }
 
-/// The model with one weight of another sign.
+/// Returns the model with the sign of one weight changed.
 fn with_other_weight(files: &Memory) -> Memory {
     let mut files = files.clone();
     let graph = digits("tcu").graph(files.context()).unwrap();
@@ -80,7 +80,7 @@ fn difference(result: Result<Report, Error>) -> String {
 fn it_holds_of_what_it_was_made_of() {
     let files = Memory::with_digits();
     let of_program = made(&of_target(), &files);
-    // The program that is compiled is the one that was written.
+    // The compiled program equals the one in the artifact.
     assert_eq!(of_program, made(&of_artifact(), &files));
     for request in [of_target(), of_artifact()] {
         let report = checked(&of_program, request, &files).unwrap();
@@ -127,14 +127,14 @@ fn an_artifact_with_another_byte_is_refused() {
     }
 }
 
-/// Files that do not know each other by hashes, as those of other tools.
+/// Files without hashes of each other, as other tools write them.
 #[test]
 fn an_artifact_without_hashes_is_known_by_the_certificate() {
     let mut files = Memory::with_digits();
     assert!(files.0.remove(SIDECAR).is_some());
     let certificate = made(&of_artifact(), &files);
     let mut other = files.clone();
-    // The highest byte of a weight: its sign.
+    // The highest byte of a weight contains its sign.
     let weights = other.0.get_mut(WEIGHTS).unwrap();
     let at = (1..weights.len()).step_by(2).find(|&i| weights[i] != 0 && weights[i] != 0xff).unwrap();
     weights[at] ^= 0x80;
@@ -155,7 +155,7 @@ fn how_the_model_is_read_belongs_to_it() {
     let certificate = made(&request, &files);
     assert_eq!(certificate.subject.reading, ["--batch 1"]);
     checked(&certificate, request, &files).unwrap();
-    assert_eq!(difference(checked(&certificate, of_target(), &files)), "how the model is read");
+    assert_eq!(difference(checked(&certificate, of_target(), &files)), "the reading of the model");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn what_is_no_certificate_is_refused() {
     let mut files = Memory::with_digits();
     let text = made(&of_artifact(), &files).to_json();
     for (told, text) in [
-        ("it is no certificate", "{".to_owned()),
+        ("not a certificate", "{".to_owned()),
         ("key `schema`", text.replace("certificate/1", "certificate/9")),
         ("changed after it was written", text.replace("bias first", "bias last")),
         ("unknown field", text.replacen("\"npukit\"", "\"more\": 1, \"npukit\"", 1)),
@@ -226,7 +226,7 @@ fn what_is_no_certificate_is_refused() {
     }
 }
 
-/// The program is one of the model as samples scale it: who checks it has them, too.
+/// The program was compiled from the calibrated model, so checking it needs the samples too.
 #[test]
 fn a_model_that_samples_scale_needs_them() {
     let mut files = Memory::with_digits();
@@ -242,7 +242,7 @@ fn a_model_that_samples_scale_needs_them() {
     files.0.extend(written.into_iter().map(|file| (file.name, file.bytes)));
     assert_eq!(certificate.subject.reading, ["--calibrate"]);
     checked(&certificate, request.clone(), &files).unwrap();
-    assert_eq!(difference(checked(&certificate, of_artifact(), &files)), "how the model is read");
+    assert_eq!(difference(checked(&certificate, of_artifact(), &files)), "the reading of the model");
     let mut beside = of_artifact();
     beside.source.calibration = request.source.calibration;
     let report = checked(&certificate, beside, &files).unwrap();

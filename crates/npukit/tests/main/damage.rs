@@ -1,6 +1,7 @@
-//! Changed bytes of manifests and of what a cache keeps: refused or without effect, never other results.
+//! Changed bytes of manifests and of cached files are refused or have no effect; they never change
+//! results.
 //!
-//! Some are tried every day, as many as `NPUKIT_DAMAGE` says of each kind of file otherwise.
+//! A few changes per kind of file are tried by default, or `NPUKIT_DAMAGE` changes.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use crate::memory::Memory;
 use crate::segments;
 
-/// Changes of each kind of file: those of every day, or `NPUKIT_DAMAGE`.
+/// Number of changes per kind of file: the default, or `NPUKIT_DAMAGE`.
 fn changes() -> usize {
     std::env::var("NPUKIT_DAMAGE").map_or(100, |count| count.parse().unwrap())
 }
@@ -32,7 +33,7 @@ impl Random {
     }
 }
 
-/// A change of a byte: a bit, any other value, another digit, one more or less.
+/// Changes one byte: flips a bit, sets a random value or another digit, adds or subtracts one.
 fn changed(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let place = random.below(bytes.len());
@@ -49,7 +50,8 @@ fn changed(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A small network that every target takes, behind the letter of its fuzz target, and an input of it.
+/// Returns a small network that every target supports, after the letter of its fuzz target, with an
+/// input.
 fn mlp() -> Memory {
     let mut files = Memory::default();
     let model = include_bytes!("../../../../fuzz/corpus/models/mlp");
@@ -67,7 +69,7 @@ fn outputs(source: Source, files: &Memory) -> Result<Vec<u8>, Error> {
     Ok(run(&request(source), files.context())?.1.outputs)
 }
 
-/// What is tried: a model for a target, and the ending of the file that is changed.
+/// Model, target, and suffix of the file to change.
 const MANIFESTS: [(&str, &str, &str); 7] = [
     ("mlp", "tcu", ".npukit.json"),
     ("mlp", "tcu", ".tmodel"),
@@ -78,7 +80,7 @@ const MANIFESTS: [(&str, &str, &str); 7] = [
     ("decoder", "tcu", ".segments.json"),
 ];
 
-/// The artifact of a model with its inputs, and the name of the file that is loaded.
+/// Returns the artifact of a model with its inputs, and the name of the file to load.
 fn artifact(model: &str, target: &str) -> (Memory, String) {
     let mut files = if model == "decoder" { segments::decoder() } else { mlp() };
     let mut source = Source::model(format!("{model}.onnx"), target);
@@ -118,12 +120,12 @@ fn a_changed_manifest_gives_no_other_results() {
     }
 }
 
-/// An entry as it lies in a cache's folder.
+/// Returns an entry as stored in a cache folder.
 fn entry(content: &[u8]) -> Vec<u8> {
     [&digest(&content).to_le_bytes(), content].concat()
 }
 
-/// Values that a kept choice may have in a file that somebody made.
+/// Returns values that a forged cache entry may contain.
 fn values() -> Vec<Value> {
     let texts = ["LocalVars", "LocalConsts", "LocalVarsAndConsts", "LocalIsolated", ""].map(Value::from);
     let numbers = [0, 1, 2, 3, 5, 7, 8, 64, 1 << 20, u64::MAX].map(Value::from);
@@ -131,7 +133,7 @@ fn values() -> Vec<Value> {
     texts.into_iter().chain(numbers).chain(others).collect()
 }
 
-/// Puts another value in the place of one that is drawn.
+/// Replaces a random value by another one.
 fn put(value: &mut Value, random: &mut Random) {
     let inner: Vec<&mut Value> = match value {
         Value::Array(items) if !items.is_empty() && random.below(8) > 0 => items.iter_mut().collect(),
@@ -146,8 +148,8 @@ fn put(value: &mut Value, random: &mut Random) {
     inner.into_iter().nth(drawn).into_iter().for_each(|inner| put(inner, random));
 }
 
-/// What a folder of kept schedules may have in place of an entry: damage, another entry's content, or a choice that
-/// somebody made, with the digest that belongs to it.
+/// Returns a replacement for a cached schedule: damaged data, the content of another entry, or a
+/// forged choice with a matching digest.
 fn replaced(whole: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let content = &whole[8..];
     match random.below(4) {
@@ -162,7 +164,7 @@ fn replaced(whole: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// The entries of a folder, by path.
+/// Returns the entries of a folder, by path.
 fn entries(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut entries: Vec<_> = paths.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect();
@@ -202,7 +204,7 @@ fn a_changed_cache_gives_no_other_results() {
         let bytes = replaced(whole, other, &mut random);
         std::fs::write(path, &bytes).unwrap();
         assert!(results() == expected, "change {number}: {:?}", String::from_utf8_lossy(&bytes));
-        // What is not taken is searched for again, and kept.
+        // An entry that is not accepted is computed again, and stored.
         taken += usize::from(std::fs::read(path).unwrap() == bytes && bytes != *whole);
         std::fs::write(path, whole).unwrap();
     }

@@ -1,10 +1,10 @@
-//! `diff`: what is worse, and what is not judged.
+//! Tests of `diff`: what is a regression, and what is not judged.
 
 use npukit::verbs::diff::{Report, diff};
 
 use crate::memory::Memory;
 
-/// Two reports of a schema, compared with a threshold of 5 %.
+/// Compares two reports of a schema with a threshold of 5 %.
 fn compared(schema: &str, before: &str, after: &str) -> Result<Report, npukit::Error> {
     let mut files = Memory::default();
     for (name, fields) in [("a.json", before), ("b.json", after)] {
@@ -34,7 +34,7 @@ fn figures_that_are_no_more_are_worse() {
     let report = compared("npukit.run/1", r#""max_abs_error":0.5"#, r#""max_abs_error":null"#).unwrap();
     assert_eq!(report.failures, ["max_abs_error"]);
     assert_eq!((&*report.texts[0].before, &*report.texts[0].after), ("0.5", "null"));
-    // There is no noise any more, and no layer saturates.
+    // The noise is gone, and nothing saturates any more.
     let noisy = r#""signal_to_noise_db":30,"saturations_by_layer":[{"layer":"x","saturations":1}]"#;
     assert_eq!(failures(noisy, r#""signal_to_noise_db":null,"saturations_by_layer":[]"#), [""; 0]);
 }
@@ -68,5 +68,5 @@ fn numbers_of_samples_and_classes_tell_rows_apart_and_are_not_judged() {
 #[test]
 fn errors_are_no_reports() {
     let error = compared("npukit.error/1", r#""error":"x""#, r#""error":"x""#).unwrap_err().to_string();
-    assert!(error.contains("it tells of an error (`npukit.error/1`)"), "{error}");
+    assert!(error.contains("it reports an error (`npukit.error/1`)"), "{error}");
 }

@@ -1,4 +1,5 @@
-//! Where `check` says that a model fits, every other verb works on it: random networks with what hardly any network has.
+//! If `check` says that a model fits, every other verb works on it: random networks with unusual
+//! features.
 
 #[path = "edges/graphs.rs"]
 mod graphs;
@@ -25,7 +26,7 @@ use npukit_numeric::npy::read_npz;
 
 use crate::memory::Memory;
 
-/// Instances of each target, of which one is asked.
+/// Instances of each target, one of which is tested per network.
 const INSTANCES: [&[&str]; 4] = [
     &["tcu:pynqz1", "tcu:ultra96v2", "tcu:ultra96v2+lut"],
     &["opu"],
@@ -34,7 +35,7 @@ const INSTANCES: [&[&str]; 4] = [
 ];
 const MODEL: &str = "m.onnx";
 
-/// What a verb did that it should not.
+/// Wrong behavior of a verb.
 #[derive(Debug)]
 struct Fault {
     seed: u64,
@@ -43,7 +44,7 @@ struct Fault {
     told: String,
 }
 
-/// The verbs on a network and an instance.
+/// Network and instance to test.
 struct Subject {
     seed: u64,
     target: String,
@@ -81,7 +82,7 @@ impl Subject {
         self.faults.borrow_mut().push(Fault { seed: self.seed, target: self.target.clone(), verb, told });
     }
 
-    /// What a verb gives; a panic and an error that is no true reason is a fault.
+    /// Returns the result of a verb; a panic, or an error without a valid reason, is a fault.
     fn attempt<T>(&self, verb: &'static str, work: impl FnOnce() -> Result<T, Error>) -> Option<T> {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(found)) => Some(found),
@@ -146,7 +147,7 @@ impl Subject {
         }
     }
 
-    /// All verbs on a model that fits.
+    /// Tests all verbs on a model that fits.
     fn judge(&mut self) {
         let source = self.source();
         let made = self.attempt("compile", || compile(&source, self.files.context()));
@@ -217,7 +218,8 @@ impl Subject {
         }
     }
 
-    /// Whether the model's constants and outputs are numbers: no proof covers infinity and NaN, which machines saturate.
+    /// Whether the model's constants and outputs are finite: proofs do not cover infinity and NaN,
+    /// which machines saturate.
     fn is_finite(&self) -> bool {
         if !self.is_finite {
             return false;
@@ -230,18 +232,19 @@ impl Subject {
     }
 }
 
-/// Whether an error is a verb's answer: a proof may not cover what a target's machine does.
+/// Whether an error is a valid answer of a verb: a proof may not cover everything that a target's
+/// machine does.
 fn is_true_reason(verb: &str, error: &Error) -> bool {
     verb == "verify" && matches!(error, Error::Target(_))
 }
 
-/// An error with what it comes from.
+/// Formats an error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let all = std::iter::successors(Some(error), |error| error.source());
     all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// What was tried, and what came of it.
+/// Numbers of tested networks, and their faults.
 #[derive(Default)]
 struct Tried {
     fitting: usize,
@@ -268,18 +271,19 @@ fn tried(seeds: &[u64]) -> Tried {
     tried
 }
 
-/// Seeds with a fault that the first ones do not have: weights chosen by outputs that are kept, and inputs and constants
-/// that are outputs, of half precision or transposed, too; rows of several images one after the other.
+/// Seeds of faults that the first seeds do not show: weights chosen by stored outputs; inputs and
+/// constants that are outputs, also in half precision or transposed; rows of several images one
+/// after the other.
 const FOUND: [u64; 8] = [28, 39, 272, 460, 534, 676, 1552, 1725];
 
-/// Seeds of every day, or those of `NPUKIT_EDGES`: how many, or `FIRST..END`.
+/// Default seeds, or those of `NPUKIT_EDGES`: a count, or `FIRST..END`.
 fn seeds() -> Vec<u64> {
     let Ok(told) = std::env::var("NPUKIT_EDGES") else { return (0..16).chain(FOUND).collect() };
     let (first, end) = told.split_once("..").unwrap_or(("0", &told));
     (first.parse().unwrap()..end.parse().unwrap()).collect()
 }
 
-/// Writes the network of a seed where one can look at it, and says what it is.
+/// Writes the network of a seed for inspection, and describes it.
 fn keep(seed: u64) -> String {
     let network = graphs::network(seed);
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("edges");

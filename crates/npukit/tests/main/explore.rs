@@ -1,4 +1,4 @@
-//! Points of an exploration are what compiling and timing their machines one by one gives.
+//! Points of an exploration equal the results of compiling and timing their instances one by one.
 
 use npukit::Source;
 use npukit::explore::Point;
@@ -6,7 +6,7 @@ use npukit::verbs::explore::{Request, Resume, Space, explore};
 
 use crate::memory::Memory;
 
-/// Machines with little and with much of each memory, searched in both ways.
+/// Instances with small and large memories, searched in both ways.
 const SPACE: &str = r#"
 target = "tcu:ultra96v2"
 minimise = ["milliseconds", "bram"]
@@ -79,7 +79,7 @@ fn halving_goes_on_from_a_file_and_keeps_what_no_point_beats() {
     for round in &report.rounds {
         assert!(round.left >= round.points.div_ceil(2) && round.layers > 0, "{round:?}");
     }
-    // What is compiled whole is what it is without halving.
+    // A point that is compiled whole equals the point without halving.
     let without_mark = |point: &Point| Point { pareto: false, ..point.clone() };
     for point in &report.points {
         assert_eq!(without_mark(point), without_mark(&all[point.index as usize]));

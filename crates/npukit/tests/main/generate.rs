@@ -1,4 +1,4 @@
-//! The embedded language model: its logits, its answers, and how its tokens come.
+//! The embedded language model: its logits, its answers, and its token stream.
 
 use npukit::Error;
 use npukit::verbs::generate::{Request, accuracy, generate};
@@ -18,7 +18,8 @@ fn adder() -> Decoder {
     read(ADDER, &|_| Ok(WEIGHTS.to_vec())).unwrap()
 }
 
-/// The request for the embedded model under a name, with a key of its description changed.
+/// Returns the request for the embedded model under a new name, with one key of its description
+/// changed.
 fn files(old: &str, new: &str) -> (Memory, Request) {
     let mut files = Memory::default();
     let description = String::from_utf8(ADDER.to_vec()).unwrap().replace(old, new);
@@ -27,7 +28,7 @@ fn files(old: &str, new: &str) -> (Memory, Request) {
     (files, Request { model: Some("m/adder.toml".into()), ..Request::default() })
 }
 
-/// Judged by NumPy, in which the model was trained.
+/// Compares with logits from NumPy, in which the model was trained.
 #[test]
 fn logits_are_those_of_the_training_program() {
     let Decoder { model, text } = adder();
@@ -38,7 +39,7 @@ fn logits_are_those_of_the_training_program() {
     let mut session = Session::new(&model, length).unwrap();
     for line in HELD_OUT.lines().take(lines) {
         session.reset();
-        // Character by character: only numbers of prompts have spaces put before them.
+        // Encodes character by character: only numbers in prompts get leading spaces.
         for character in line.chars().filter(|&character| character != '\t') {
             let token = (0..vocabulary).find(|&token| text.character(token) == Some(character)).unwrap();
             for (found, expected) in session.take(&[token]).unwrap().iter().zip(rows.next().unwrap()) {
@@ -65,7 +66,7 @@ fn tokens_come_one_by_one() {
     assert_eq!((report.ended, report.tokens), (false, 2));
 }
 
-/// The machine's tokens are the float's, and its last step is told and written.
+/// The machine's tokens equal those in float, and its last step is reported and written.
 #[test]
 fn a_machine_generates_with_a_clock() {
     let files = Memory::default();
@@ -95,7 +96,7 @@ fn held_out_sums_are_right() {
     assert!(report.exact_float >= 0.97, "{}", report.exact_float);
 }
 
-/// Weights by row in 4 bits cost at most two points.
+/// Weights in 4 bits by row cost at most two percentage points of accuracy.
 #[test]
 fn four_bits_are_enough_for_the_weights() {
     let Decoder { model, text } = adder();
@@ -131,7 +132,7 @@ fn four_bits_are_enough_for_the_weights() {
     );
 }
 
-/// Whatever goes wrong in replacing weights.
+/// Any error in replacing weights.
 #[derive(Debug)]
 struct Wrong;
 

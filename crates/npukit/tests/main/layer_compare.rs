@@ -1,5 +1,6 @@
-//! Layers compared with float, and the numeric range, on the embedded network and on it made loud: its first layer 64
-//! times as large, its second 64 times as small, which float does not notice and FP16BP8 does.
+//! Layer comparison and numeric range, on the embedded network and on a loud version. In the loud
+//! version, the first layer is 64 times as large and the second 64 times as small, which does not
+//! change float results but saturates FP16BP8.
 
 use npukit::Source;
 use npukit::report::{DumpedTensor, LayerError};
@@ -34,7 +35,7 @@ fn looked_at(source: Source, files: &Memory) -> (Report, Files) {
     run(&request(source), files.context()).unwrap()
 }
 
-/// The digits with convolutions scaled in the file itself.
+/// Returns the digits network with convolutions scaled in the file itself.
 fn with_loud_digits() -> Memory {
     let mut files = Memory::with_digits();
     let mut bytes = files.0["digits.onnx"].clone();
@@ -58,7 +59,7 @@ fn with_loud_digits() -> Memory {
     files
 }
 
-/// The floats of a constant as they lie in the file: weights with the output channels first.
+/// Returns the floats of a constant as stored in the file: weights with the output channels first.
 fn stored(graph: &npukit_graph::Graph, id: npukit_graph::ValueId) -> Vec<f32> {
     let tensor = graph.constant(id).unwrap();
     let values = tensor.as_f32().unwrap();
@@ -90,12 +91,13 @@ fn a_quiet_network_differs_by_rounding_alone() {
         assert!(figures.own_rms_error <= figures.own_max_abs_error && figures.minimum < figures.maximum);
     }
     let last = compared.layers[2].figures.unwrap();
-    // The chain is that of the simplified graph, whose sums round otherwise than the model's.
+    // The chain is computed with the simplified graph, whose sums round differently from the
+    // model's.
     let found = report.comparison.unwrap();
     assert!((last.chain_max_abs_error - found.max_abs_error).abs() < 1e-5, "{last:?} and {found:?}");
     assert!((last.chain_rms_error - found.rms_error).abs() < 1e-5, "{last:?} and {found:?}");
 
-    // The errors follow from the tensors that are written.
+    // The errors follow from the tensors in the dump.
     let arrays = read_npz("dump", &written.dump.unwrap()).unwrap();
     let outputs = read_npz("outputs", &written.outputs).unwrap();
     assert_eq!(array(&arrays, "machine/logits"), outputs[0].1.as_f32().unwrap());
@@ -111,7 +113,7 @@ fn a_quiet_network_differs_by_rounding_alone() {
     }
 }
 
-/// Members of the archive have safe names; which tensor of the model each is stands in the report.
+/// Members of the archive have safe names; the report contains the names in the model.
 #[test]
 fn renamed_tensors_are_told_by_their_names_in_the_model() {
     let mut files = Memory::with_digits();
@@ -137,7 +139,7 @@ fn renamed_tensors_are_told_by_their_names_in_the_model() {
     assert!(!report.dump.is_empty() && report.dump.iter().all(|tensor| tensor.member.is_none()));
 }
 
-/// Gives what a model calls `name` another name of as many bytes.
+/// Replaces `name` in a model by another name of the same length.
 fn rename(model: &mut [u8], name: &str, other: &str) {
     assert_eq!(name.len(), other.len());
     let places = (0..model.len()).filter(|&at| model[at..].starts_with(name.as_bytes()));
@@ -174,7 +176,7 @@ fn a_loud_network_parts_where_it_saturates() {
     assert!(compared.layers[1].figures.unwrap().beyond_rounding == 0, "its own error is rounding");
     let [scale, wider] = &compared.suggestions[..] else { panic!("{:?}", compared.suggestions) };
     assert!(scale.contains("`--calibrate` with these inputs leaves 0 of "), "{scale}");
-    assert!(wider.contains("FP32BP16 saturates nowhere"), "{wider}");
+    assert!(wider.contains("FP32BP16 does not saturate"), "{wider}");
 }
 
 #[test]
@@ -194,7 +196,7 @@ fn calibration_takes_the_loudness_away() {
     assert_eq!(report.saturations, 0);
     let compared = report.layer_compare.unwrap();
     assert!(compared.first_divergence.is_none(), "{:?}", compared.first_divergence);
-    // Figures are in the model's scale, and what no number of the format holds has one of its own.
+    // Figures are in the model's scale; this one exceeds every number of the format.
     let is_loud = |layer: &&LayerError| layer.figures.is_some_and(|figures| figures.float_maximum > 128.0);
     let loud: Vec<_> = compared.layers.iter().filter(is_loud).collect();
     let is_scaled = |layer: &&LayerError| layer.exponent > 0 && layer.figures.unwrap().maximum > 128.0;

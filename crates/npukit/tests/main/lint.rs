@@ -1,4 +1,4 @@
-//! Findings explained: `npu lint --explain`.
+//! Explanations of findings: `npu lint --explain`.
 
 use npukit::Error;
 use npukit::verbs::lint::explain;

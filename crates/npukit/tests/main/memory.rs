@@ -22,7 +22,8 @@ impl Reader for Memory {
 }
 
 impl Memory {
-    /// The embedded network, three of its images, and the network compiled for the default target.
+    /// Returns the embedded network, three of its images, and the network compiled for the default
+    /// target.
     pub fn with_digits() -> Self {
         let mut files = Self::default();
         files.0.insert("digits.onnx".into(), include_bytes!("../../assets/digits.onnx").to_vec());
@@ -32,18 +33,18 @@ impl Memory {
         files
     }
 
-    /// The files.
+    /// Returns a context that reads these files.
     pub fn context(&self) -> Context<'_> {
         Context::new(self)
     }
 }
 
-/// The network for a target.
+/// Returns the embedded network for a target.
 pub fn digits(target: &str) -> Source {
     Source { path: "digits.onnx".into(), target: Some(target.into()), ..Source::default() }
 }
 
-/// The first images of the embedded ones, with a header for as many.
+/// Returns the first three embedded images, with a matching header.
 fn three_images() -> Vec<u8> {
     use npukit_numeric::npy::{NpyArray, NpyData, read_npy, write_npy};
     let all = read_npy("images", include_bytes!("../../assets/digits_images.npy")).unwrap();

@@ -1,4 +1,5 @@
-//! Every option that a target declares: what is legal is taken, what is not is told.
+//! Every declared option of every target: legal values are accepted, other values are refused with
+//! a message.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,7 +13,7 @@ use npukit_target::{OptionError, TargetError};
 
 use crate::memory::Memory;
 
-/// Times a small network for `target` with an option, whatever its stage is.
+/// Times a small network for `target` with an option of any stage.
 fn time(target: &str, key: &str, value: &str, writes_samples: bool) -> Result<(), Error> {
     let source = source(target, key, value);
     let mut samples = Vec::new();
@@ -38,7 +39,7 @@ fn option_error(result: Result<(), Error>) -> OptionError {
     }
 }
 
-/// All words, and the ends of a range.
+/// Returns all words, or the ends of a range.
 fn legal(spec: &OptionSpec) -> Vec<String> {
     match spec.values {
         Values::Choice(words) => words.iter().map(|&word| word.to_owned()).collect(),
@@ -47,7 +48,8 @@ fn legal(spec: &OptionSpec) -> Vec<String> {
     }
 }
 
-/// A target may still refuse a value for what its instance or the program is, and then names the option.
+/// A target may still refuse a value because of its instance or the program; the message names the
+/// option then.
 #[test]
 fn every_legal_value_has_a_meaning() {
     for (target, spec) in declared() {
@@ -75,7 +77,11 @@ fn options_are_taken_at_their_stage_only() {
     for (target, spec) in declared().filter(|(_, spec)| spec.stage != Stage::Compile) {
         let compiled = compile(&source(target, spec.key, &legal(spec)[0]), files().context());
         let reason = option_error(compiled.map(|_| ())).reason;
-        assert!(reason.starts_with("it is taken only by `npu time"), "{target} {}: {reason}", spec.key);
+        assert!(
+            reason.starts_with("the option applies only to `npu time"),
+            "{target} {}: {reason}",
+            spec.key
+        );
     }
 }
 
@@ -83,12 +89,12 @@ fn options_are_taken_at_their_stage_only() {
 fn misspelt_options_are_told_with_the_nearest() {
     for target in targets().iter().map(|target| target.name) {
         let reason = option_error(time(target, "spede", "1", false)).reason;
-        assert!(reason.starts_with(&format!("there is no such option; those of {target}: ")), "{reason}");
+        assert!(reason.starts_with(&format!("unknown option; options of {target}: ")), "{reason}");
         let other = target != "pccx";
         let misspelt = if other { "clock-mz" } else { "mtile" };
         let reason = option_error(time(target, misspelt, "1", false)).reason;
         let meant = if other { "`clock-mhz`" } else { "`m_tile`" };
-        assert!(reason.contains(&format!("{meant} is meant, perhaps")), "{reason}");
+        assert!(reason.contains(&format!("did you mean {meant}?")), "{reason}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! Outputs that nothing computes, inputs of any shape, and weights that the machine does not have.
+//! Outputs that nothing computes, inputs of any shape, and weights whose values on the machine
+//! differ.
 
 use npukit::Source;
 use npukit::verbs::check::check;
@@ -11,7 +12,7 @@ use npukit_numeric::npy::{NpyArray, NpyData, read_npz, write_npy};
 
 use crate::memory::Memory;
 
-/// The models of the filetests, and three samples of eight numbers.
+/// Returns the models of the filetests, and three samples of eight numbers.
 fn files() -> Memory {
     let mut files = Memory::default();
     let models = [
@@ -69,7 +70,7 @@ fn a_model_of_nothing_but_a_constant_runs_without_inputs() {
     }
 }
 
-/// The machine has no constants among its feature maps, and moves no elements of an input.
+/// The machine has no constants among its feature maps, and cannot move elements of an input.
 #[test]
 fn opu_says_what_it_does_not_pass_through() {
     let files = files();
@@ -81,7 +82,7 @@ fn opu_says_what_it_does_not_pass_through() {
     assert_eq!(*told, report, "one report for all verbs");
 }
 
-/// All verbs say which input it is and what to give; arrays say it by themselves.
+/// All verbs name the input and what to give; arrays give the shape themselves.
 #[test]
 fn an_input_of_any_shape_is_told() {
     let files = files();
@@ -121,7 +122,7 @@ fn weights_that_the_machine_does_not_have_are_told_at_compilation() {
     assert!(found.contains(&("product with nan", "nan", 1, 0, false)), "{found:?}");
     assert!(found.contains(&("product with huge", "huge", 0, 1, false)), "{found:?}");
     assert!(found.contains(&("product with tiny", "tiny", 0, 0, true)), "{found:?}");
-    for what in ["NaN or infinite", "saturate", "vanish"] {
+    for what in ["NaN or infinite", "saturate", "rounded to 0"] {
         assert!(tcu.warnings.iter().any(|warning| warning.contains(what)), "{what}: {:?}", tcu.warnings);
     }
     for target in ["opu", "pccx", "drra"] {
@@ -130,8 +131,9 @@ fn weights_that_the_machine_does_not_have_are_told_at_compilation() {
             |warning: &String| warning.contains("NaN or infinite") && warning.contains("`product with nan`");
         assert!(report.warnings.iter().any(named), "{target}: {:?}", report.warnings);
     }
-    // One number of a million takes all the bits.
+    // One element is a million times as large and takes all the bits.
     let vanishing = told("opu").warnings;
-    let named = |warning: &String| warning.contains("vanish") && warning.contains("`product with huge`");
+    let named =
+        |warning: &String| warning.contains("rounded to 0") && warning.contains("`product with huge`");
     assert!(vanishing.iter().any(named), "{vanishing:?}");
 }

@@ -1,4 +1,4 @@
-//! A quantised model on targets that take integers: the digits with scales in the file.
+//! A quantized model on integer-only targets: the digits network with scales in the file.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use prost::Message;
 
 use crate::memory::{Memory, digits};
 
-/// The largest magnitude of each value over the three images.
+/// Returns the largest magnitude of each value over the three images.
 fn magnitudes(files: &Memory) -> BTreeMap<String, f32> {
     let graph = read(&files.0["digits.onnx"], "digits", &Options::default()).unwrap().graph;
     let images = read_npy("x.npy", &files.0["x.npy"]).unwrap();
@@ -33,12 +33,13 @@ fn magnitudes(files: &Memory) -> BTreeMap<String, f32> {
     found
 }
 
-/// The least power of two with which `most` is at most `largest`.
+/// Returns the smallest power of two by which `most` must be multiplied or divided to be at most
+/// `largest`.
 fn scale(most: f32, largest: f32) -> f32 {
     (most / largest).log2().ceil().exp2()
 }
 
-/// A node between reals and integers, with its scale and zero point.
+/// Returns nodes that convert to integers and back, with their scale and zero point.
 fn pair(from: &str, to: &str, scale: f32, element: i32) -> ([TensorProto; 2], [NodeProto; 2]) {
     let [s, z, q] = ["s", "z", "q"].map(|suffix| format!("{to}_{suffix}"));
     let float = TensorProto {
@@ -58,8 +59,8 @@ fn pair(from: &str, to: &str, scale: f32, element: i32) -> ([TensorProto; 2], [N
     ([float, zero], [node("QuantizeLinear", from, &q), node("DequantizeLinear", &q, to)])
 }
 
-/// The digits whose input, ReLUs (in which the scale takes the place of the operator), weights and output
-/// go through integers of 8 bits.
+/// Adds integer conversions of 8 bits to the digits network: for the input, ReLUs (replaced by the
+/// range of the scale), weights and output.
 fn with_scales(files: &mut Memory) {
     let most = magnitudes(files);
     let mut model = ModelProto::decode(&files.0["digits.onnx"][..]).unwrap();
@@ -100,7 +101,7 @@ fn source(target: &str) -> Source {
     Source { path: "scales.onnx".into(), ..digits(target) }
 }
 
-/// The fraction length of the first tensor of a kind.
+/// Returns the fraction length of the first tensor of a kind.
 fn first(report: &QuantisationReport, kind: &str) -> i32 {
     report.tensors.iter().find(|tensor| tensor.kind == kind).unwrap().fraction
 }
@@ -120,7 +121,7 @@ fn scales_of_the_model_are_those_of_the_program() {
     let quantisation = report.quantisation.unwrap();
     assert_eq!(first(&quantisation, "activation"), of_input);
     assert_eq!(checked.quantisation.unwrap().warnings, quantisation.warnings);
-    // Bytes without a sign are what the machine's integers cannot be; all else is kept.
+    // The machine's integers cannot be unsigned bytes; everything else is kept.
     let warnings = &quantisation.warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings.iter().all(|text| text.contains("relu") && text.contains("uint8")), "{warnings:?}");

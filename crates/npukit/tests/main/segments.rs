@@ -1,4 +1,4 @@
-//! Models of which a target takes a part: segments on the chip, the host between them.
+//! Models that a target supports in part: segments on the accelerator, with host steps in between.
 
 use npukit::verbs::check::{check, check_program};
 use npukit::verbs::compile::{compile, emit};
@@ -12,7 +12,7 @@ use npukit_target::resealed;
 
 use crate::memory::Memory;
 
-/// The two layers of a decoder: attention, normalisations and Gelu in the middle.
+/// Returns the two layers of a decoder: attention, normalizations and Gelu in the middle.
 pub fn decoder() -> Memory {
     let mut files = Memory::default();
     files.0.insert("decoder.onnx".into(), zoo("decoder", 1).unwrap().1);
@@ -21,7 +21,7 @@ pub fn decoder() -> Memory {
     files
 }
 
-/// The network for a target, quantised by its sample where the target wants integers.
+/// Returns the network for a target, quantized with its sample if the target needs integers.
 pub fn source(target: &str) -> Source {
     let mut source = Source::model("decoder.onnx", target);
     source.calibration.inputs = vec![InputFile::parse("x.npy")];
@@ -45,14 +45,15 @@ fn what_is_refused_in_the_middle_is_the_hosts() {
         let kinds: Vec<&str> = report.host_steps.iter().map(|step| &*step.op).collect();
         assert!(kinds.contains(&"LayerNormalization") && kinds.contains(&"Softmax"), "{name}: {kinds:?}");
         let (ran, _) = run(&request(source(name)), files.context()).unwrap();
-        // Measured: 30 dB and more.
+        // Measured: at least 30 dB.
         let decibels = ran.comparison.unwrap().snr_db.unwrap();
         assert!(decibels > 25.0, "{name}: {decibels} dB");
         assert_eq!(ran.on_chip, report.on_chip);
     }
 }
 
-/// Norms of pccx leave their gains to the weights behind them: what they end in is none of the model's values.
+/// Norms of pccx leave their gains to the following weights, so their results are not values of the
+/// model.
 #[test]
 fn layers_of_a_decoder_are_compared() {
     let files = decoder();
@@ -62,7 +63,7 @@ fn layers_of_a_decoder_are_compared() {
     assert!(layers.iter().filter(|layer| layer.figures.is_some()).count() > 10, "{layers:?}");
 }
 
-/// What is told without a program is what is told of it.
+/// The survey before compiling equals the report of the program.
 #[test]
 fn a_survey_is_that_of_the_program() {
     for target in ["tcu", "opu", "drra:3x4+ext", "pccx"] {
@@ -82,7 +83,7 @@ fn a_survey_is_that_of_the_program() {
     }
 }
 
-/// The program of files is that of the model, to the last bit, and takes as long.
+/// The program read from files equals the compiled one, bit for bit and in time.
 #[test]
 fn files_are_the_program() {
     for name in CUTTING {
@@ -98,7 +99,7 @@ fn files_are_the_program() {
         let loaded = time(&loaded, files.context()).unwrap();
         assert_eq!(loaded.time.cycles, time_of_model.time.cycles, "{name}");
         assert_eq!(loaded.host_steps, time_of_model.host_steps, "{name}");
-        assert!(loaded.time.notes.iter().any(|note| note.contains("of the host are not timed")));
+        assert!(loaded.time.notes.iter().any(|note| note.contains("are not timed")));
         assert!(lint(&manifest, None, files.context()).unwrap().is_clean(), "{name}");
     }
 }
@@ -112,13 +113,13 @@ fn a_manifest_that_is_not_whole_is_refused() {
     let text = String::from_utf8(files.0[&manifest].clone()).unwrap();
     for (from, to, told) in [
         ("npukit.segments.1", "npukit.segments.9", "`format` is `npukit.segments.9`"),
-        (r#""target": "tcu:"#, r#""target": "gpu:"#, "there is no target `gpu`"),
-        (r#""constant": "c0""#, r#""constant": "c999""#, "there is no constant `c999`"),
+        (r#""target": "tcu:"#, r#""target": "gpu:"#, "unknown target `gpu`"),
+        (r#""constant": "c0""#, r#""constant": "c999""#, "unknown constant `c999`"),
         (r#""LayerNormalization": {"#, r#""LayerNormalisation": {"#, "unknown variant"),
         (r#""axis": 2"#, r#""axis": 9"#, "LayerNormalization"),
         (r#""manifest": ""#, r#""manifest": "../"#, "plain file name"),
         (r#""sha256": {"#, r#""sha256": {"x": "y""#, "expected"),
-        (r#""sha256": {"#, r#""sha256": {}, "other": {"#, "is no file that"),
+        (r#""sha256": {"#, r#""sha256": {}, "other": {"#, "is not a file that"),
     ] {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");

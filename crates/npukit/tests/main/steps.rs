@@ -1,17 +1,17 @@
-//! Machines that take one step at a time.
+//! Machines that execute one step at a time.
 
 use std::collections::BTreeMap;
 
 use npukit::{Memories, NoFiles, TargetError, resolve};
 
-/// The machine of an instance with a program.
+/// Loads a program on the machine of an instance.
 fn machine(target: &str, text: &str) -> Result<Memories, TargetError> {
     let instance = resolve(target, &BTreeMap::new()).unwrap();
     let words = instance.assemble("a.s", text, &NoFiles).unwrap().bytes;
     Memories::of_program(&*instance, "words", &words, &NoFiles)
 }
 
-/// The step that comes next.
+/// Returns the index of the next step.
 fn next(memories: &Memories) -> Option<usize> {
     let machine = &memories.machine;
     Some(machine.position()).filter(|&position| position < machine.steps())
@@ -45,7 +45,7 @@ fn memories_have_names_and_ends() {
             machine.read(name, u64::MAX, u64::MAX).unwrap_err();
         }
         let told = machine.read("cache", 0, 1).unwrap_err().to_string();
-        assert!(told.starts_with("there is no memory `cache`: "), "{told}");
+        assert!(told.starts_with("unknown memory `cache`: "), "{told}");
         machine.machine.step().unwrap();
         assert_eq!(next(&machine), None);
         machine.machine.step().unwrap();

@@ -1,4 +1,4 @@
-//! `compile --test-vectors`: what is written comes out of `run` again, for each target.
+//! `compile --test-vectors`: running the written inputs gives the written outputs, for each target.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use npukit_numeric::npy::{read_npy, read_npz};
 
 use crate::memory::{Memory, digits};
 
-/// What lies in files after a compilation with test vectors, by the end of their names.
+/// Files after a compilation with test vectors, by the suffix of their names.
 struct Written {
     report: compile::Report,
     files: Memory,
     manifest: String,
-    /// Names of the test vectors by what follows the artifact's name.
+    /// Names of the test vectors, by the part after the artifact's name.
     vectors: BTreeMap<String, String>,
 }
 
-/// For a target that takes no convolution.
+/// Network for a target that does not support convolutions.
 const PERCEPTRON: &[u8] = include_bytes!("../../../../tests/filetests/models/perceptron.onnx");
 
 fn written(source: Source, samples: &[&str]) -> Written {
     prepared(source, samples, Preprocess::default())
 }
 
-/// The same with the samples' values changed.
+/// Compiles with preprocessed samples.
 fn prepared(source: Source, samples: &[&str], preprocess: Preprocess) -> Written {
     let mut files = Memory::with_digits();
     files.0.insert("perceptron.onnx".into(), PERCEPTRON.to_vec());
@@ -50,7 +50,7 @@ impl Written {
         read_npy("output", self.bytes("test_output.npy")).unwrap()
     }
 
-    /// What the artifact makes of an input.
+    /// Runs the artifact on an input.
     fn rerun(&self, end: &str) -> Tensor {
         let inputs = vec![InputFile::parse(&self.vectors[end])];
         let request = Request { source: Source::artifact(&self.manifest), inputs, ..Request::default() };
@@ -90,7 +90,7 @@ fn what_upstreams_emulator_reads_is_the_same_sample() {
     let text = std::str::from_utf8(written.bytes("test_input.csv")).unwrap();
     let lines: Vec<&str> = text.split_terminator("\r\n").collect();
     assert!(lines.iter().all(|line| line.split(',').count() == 8));
-    // The lanes as the driver writes them: 16 bits, the low byte first, eight of them fraction.
+    // Lanes as the driver writes them: 16 bits, low byte first, with 8 fraction bits.
     let scalars = written.bytes("test_input.tdata").as_chunks::<2>().0;
     assert_eq!(scalars.len(), 8 * lines.len());
     let values = lines.iter().flat_map(|line| line.split(',')).map(|value| value.parse::<f32>().unwrap());

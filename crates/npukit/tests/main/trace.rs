@@ -1,4 +1,4 @@
-//! Traces of all targets: what is written is what was recorded, and adds up to what reports say.
+//! Traces of all targets: files contain what was recorded, and add up to the figures of reports.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use crate::memory::{Memory, digits};
 
-/// A slice: name, nanoseconds of start and end, details, flows from here and to here.
+/// Slice: name, start and end in nanoseconds, details, flows from and to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Drawn {
     name: String,
@@ -24,7 +24,8 @@ struct Drawn {
     to: Vec<u64>,
 }
 
-/// A track: its name below that of its parent, its slices, and the nanoseconds and values of a counter.
+/// Track: its name below its parent's, its slices, and the times (nanoseconds) and values of a
+/// counter.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Line {
     name: String,
@@ -38,7 +39,7 @@ impl Drawn {
     }
 }
 
-/// A trace in memory.
+/// Trace in memory.
 #[derive(Clone, Debug, Default)]
 struct Trace {
     about: About,
@@ -107,7 +108,7 @@ impl Sink for Kept<'_> {
     }
 }
 
-/// What Perfetto makes of a file of packets.
+/// Decodes packets as Perfetto does.
 fn decode(bytes: &[u8]) -> Trace {
     let mut packets = Vec::new();
     for packet in proto::Trace::decode(bytes).unwrap().packet {
@@ -125,12 +126,12 @@ fn decode(bytes: &[u8]) -> Trace {
 #[derive(Default)]
 struct Decoder {
     trace: Trace,
-    /// By number of a track, its place.
+    /// Indices of tracks, by their number.
     places: BTreeMap<u64, usize>,
     sequences: BTreeMap<u32, Sequence>,
 }
 
-/// What is known of a packet sequence.
+/// State of a packet sequence.
 #[derive(Default)]
 struct Sequence {
     track: u64,
@@ -212,7 +213,7 @@ impl Sequence {
     }
 }
 
-/// What viewers make of the JSON.
+/// Decodes JSON as viewers do.
 fn read(bytes: &[u8]) -> Trace {
     let file: Json = serde_json::from_slice(bytes).unwrap();
     let mut trace = Trace::default();
@@ -280,13 +281,13 @@ fn recorded(program: &dyn Compiled, time: &TimeReport) -> Trace {
     trace
 }
 
-/// Tracks by name, counters that were never shown left out.
+/// Returns the tracks by name, without counters that were never shown.
 fn by_name(trace: &Trace) -> BTreeMap<&str, &Line> {
     let lines = trace.lines.iter().filter(|line| !line.slices.is_empty() || !line.values.is_empty());
     lines.map(|line| (line.name.as_str(), line)).collect()
 }
 
-/// Both files say what was recorded.
+/// Checks that both files contain what was recorded.
 fn check_files(program: &dyn Compiled, time: &TimeReport, trace: &Trace) {
     let options = TimeOptions::default();
     let write = |format| {
@@ -298,7 +299,7 @@ fn check_files(program: &dyn Compiled, time: &TimeReport, trace: &Trace) {
         bytes
     };
     let (json, packets) = (write(TraceFormat::Chrome), write(TraceFormat::Perfetto));
-    // What is said once weighs more in a small trace.
+    // Data that is written once has more weight in a small trace.
     let smaller = if json.len() > 200_000 { 12 } else { 4 };
     assert!(smaller * packets.len() < json.len(), "{} bytes beside {} of JSON", packets.len(), json.len());
     for found in [read(&json), decode(&packets)] {
@@ -307,7 +308,8 @@ fn check_files(program: &dyn Compiled, time: &TimeReport, trace: &Trace) {
     }
 }
 
-/// Slices of a track come in order and do not overlap; flows begin before they end.
+/// Checks that slices of a track are in order and do not overlap, and that flows begin before they
+/// end.
 fn check_order(trace: &Trace) -> usize {
     let (mut from, mut to) = (BTreeMap::new(), BTreeMap::new());
     for Line { name, slices, values } in &trace.lines {
@@ -324,14 +326,15 @@ fn check_order(trace: &Trace) -> usize {
     from.len()
 }
 
-/// Value times cycles: each value holds up to the next one, and the last one is 0.
+/// Integrates a counter over cycles: each value holds until the next one, and the last one is 0.
 fn integral(trace: &Trace, line: &Line) -> f64 {
     let cycle = |nanoseconds: u64| nanoseconds as f64 * trace.about.clock().map_or(1.0, |mhz| mhz / 1e3);
     assert_eq!(line.values.last().map(|(_, value)| *value), Some(0.0), "{}", line.name);
     line.values.windows(2).map(|pair| pair[0].1 * (cycle(pair[1].0) - cycle(pair[0].0))).sum()
 }
 
-/// Work and waits of units are those of the report, and counters are those of slices.
+/// Checks that work and waits of units equal the report, and that counters equal the sums of
+/// slices.
 fn check_sums(trace: &Trace, time: &TimeReport) {
     let program = &trace.line("program").slices;
     let total = time.cycles[&time.model];
@@ -436,7 +439,7 @@ fn check_range(target: &str, flows: bool) {
 fn layers_that_do_not_exist_are_refused() {
     let told = |range: &str, extension: &str| traced("tcu", range, extension).0.unwrap_err();
     let error = told("/conv3", "json");
-    assert!(error.is_usage() && error.to_string().contains("no layer `/conv3`"), "{error}");
+    assert!(error.is_usage() && error.to_string().contains("unknown layer `/conv3`"), "{error}");
     assert!(told("/logits../conv1", "json").to_string().contains("comes before"));
     let (files, mlp) = mlp("pccx");
     let request = Request {
@@ -448,10 +451,11 @@ fn layers_that_do_not_exist_are_refused() {
     let mut bytes = Vec::new();
     let sinks = Sinks { trace: Some(&mut bytes), ..Sinks::default() };
     let error = time_with(&request, sinks, files.context()).unwrap_err();
-    assert!(error.to_string().contains("no layers to choose from") && bytes.is_empty(), "{error}");
+    assert!(error.to_string().contains("cannot be limited to layers") && bytes.is_empty(), "{error}");
 }
 
-/// Of every target, each cell of a map is drawn once, of a layer that there is, and something is written and needed.
+/// For every target, each cell of a memory map is drawn once and belongs to an existing layer, and
+/// something is written and read.
 #[test]
 fn memories_over_time_are_of_every_target() {
     let files = Memory::with_digits();

@@ -1,5 +1,6 @@
-//! Every element type in every verb: small models whose inputs, outputs or inner values are not 32-bit floats, on all
-//! targets. A model that `check` takes must go through all verbs, and its artifact gives the same values to the bit.
+//! Every element type in every verb: small models whose inputs, outputs or inner values are not
+//! 32-bit floats, on all targets. If `check` accepts a model, all verbs must work on it, and its
+//! artifact must give bit-identical values.
 
 use npukit::verbs::check::check_program;
 use npukit::verbs::compile::compile;
@@ -22,11 +23,11 @@ use crate::memory::Memory;
 
 const TARGETS: [&str; 4] = ["tcu", "opu", "drra:3x4+ext", "pccx"];
 
-/// Rows and columns of what goes through.
+/// Rows and columns of the tested values.
 const ROWS: usize = 2;
 const COLUMNS: usize = 8;
 
-/// A model as it grows, with inputs to run it on.
+/// Model under construction, with inputs to run it on.
 #[derive(Default)]
 struct Model {
     graph: GraphProto,
@@ -40,7 +41,7 @@ fn info(name: &str, element: i32, shape: &[usize]) -> ValueInfoProto {
     ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
 }
 
-/// The code of a type in a file.
+/// Returns the code of a type in a file.
 fn code(element: ElementType) -> i32 {
     match element {
         ElementType::F16 => data_type::FLOAT16,
@@ -63,13 +64,13 @@ impl Model {
         self
     }
 
-    /// Reals of -1 to 1 for the input `x`.
+    /// Adds the input `x` of real numbers from -1 to 1.
     fn reals(self, element: ElementType) -> Self {
         let values: Vec<f32> = (0..ROWS * COLUMNS).map(|at| wave(at, 0.3)).collect();
         self.input("x", element, &[ROWS, COLUMNS], &values)
     }
 
-    /// A constant of floats.
+    /// Adds a constant of floats.
     fn floats(mut self, name: &str, shape: &[usize], values: Vec<f32>) -> Self {
         let dims = shape.iter().map(|&size| size as i64).collect();
         let (name, data_type) = (name.to_owned(), data_type::FLOAT);
@@ -83,7 +84,7 @@ impl Model {
         self
     }
 
-    /// A constant of narrow integers.
+    /// Adds a constant of narrow integers.
     fn integers(mut self, name: &str, element: ElementType, shape: &[usize], values: Vec<i32>) -> Self {
         let dims = shape.iter().map(|&size| size as i64).collect();
         let (name, data_type) = (name.to_owned(), code(element));
@@ -97,7 +98,7 @@ impl Model {
         self
     }
 
-    /// Weights `name` of so many rows and columns.
+    /// Adds weights `name` with these numbers of rows and columns.
     fn weights(self, name: &str, [rows, columns]: [usize; 2]) -> Self {
         self.floats(name, &[rows, columns], (0..rows * columns).map(|at| wave(at, 0.7) / 2.0).collect())
     }
@@ -106,7 +107,7 @@ impl Model {
         self.with(operator, inputs, output, &[])
     }
 
-    /// A node with attributes that are integers.
+    /// Adds a node with integer attributes.
     fn with(mut self, operator: &str, inputs: &[&str], output: &str, attributes: &[(&str, i64)]) -> Self {
         let attribute = |&(name, value): &(&str, i64)| AttributeProto {
             name: name.to_owned(),
@@ -130,7 +131,7 @@ impl Model {
         self
     }
 
-    /// The model and its inputs as files.
+    /// Returns the model and its inputs as files.
     fn files(self) -> Memory {
         let Self { graph, inputs } = self;
         let opset = OperatorSetIdProto { version: 17, ..OperatorSetIdProto::default() };
@@ -149,12 +150,12 @@ impl Model {
     }
 }
 
-/// Numbers of -1 to 1 without a pattern that a model could be blind to.
+/// Returns numbers from -1 to 1 without a simple pattern.
 fn wave(at: usize, phase: f32) -> f32 {
     ((at as f32).mul_add(1.7, phase)).sin()
 }
 
-/// Ids that look up rows, which a product takes.
+/// Model that looks up rows by index, and multiplies them.
 fn ids(element: ElementType) -> Model {
     Model::default()
         .input("ids", element, &[3], &[4.0, 1.0, 7.0])
@@ -165,7 +166,7 @@ fn ids(element: ElementType) -> Model {
         .output("y", ElementType::F32, &[3, 4])
 }
 
-/// Integers as the numbers that they are.
+/// Model that uses integers as numbers.
 fn numbers(element: ElementType) -> Model {
     let values: Vec<f32> = (0..ROWS * COLUMNS).map(|at| (at % 5) as f32).collect();
     Model::default()
@@ -176,7 +177,7 @@ fn numbers(element: ElementType) -> Model {
         .output("y", ElementType::F32, &[ROWS, 4])
 }
 
-/// A product in other floats from end to end.
+/// Model with a product in another float type from end to end.
 fn floats(element: ElementType) -> Model {
     Model::default()
         .reals(element)
@@ -187,12 +188,12 @@ fn floats(element: ElementType) -> Model {
         .output("y", element, &[ROWS, 4])
 }
 
-/// A product `h` of the input `x`.
+/// Model with a product `h` of the input `x`.
 fn product() -> Model {
     Model::default().reals(ElementType::F32).weights("w", [COLUMNS, 4]).node("MatMul", &["x", "w"], "h")
 }
 
-/// All models, by name.
+/// Returns all models, by name.
 fn models() -> Vec<(&'static str, Model)> {
     use ElementType::{BF16, Bool, F16, F32, F64, I8, I32, I64, U8};
     let zero = |model: Model| model.floats("zero", &[1], vec![0.0]);
@@ -258,18 +259,18 @@ fn inputs() -> Vec<InputFile> {
     vec![InputFile::parse("x.npz")]
 }
 
-/// An error with its causes.
+/// Formats an error with its causes.
 fn told(error: &Error) -> String {
     let chain = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Failures of a model on a target, a line each.
+/// Failures of a model on a target, one per line.
 #[derive(Default)]
 struct Failures(Vec<String>);
 
 impl Failures {
-    /// The value, or a line.
+    /// Returns the value, or records a failure.
     fn of<T>(&mut self, place: &str, verb: &str, result: Result<T, Error>) -> Option<T> {
         result.map_err(|error| self.0.push(format!("{place}: {verb}: {}", told(&error)))).ok()
     }
@@ -281,7 +282,7 @@ impl Failures {
     }
 }
 
-/// All verbs of a model on a target.
+/// Tests all verbs of a model on a target.
 fn verbs(files: &mut Memory, name: &str, target: &str, failures: &mut Failures) {
     let place = format!("{name} on {target}");
     let source = Source::model("m.onnx", target);
@@ -295,7 +296,8 @@ fn verbs(files: &mut Memory, name: &str, target: &str, failures: &mut Failures) 
     let full = Request { compare: true, dump: true, ..plain.clone() };
     let Some((ran, of_model)) = failures.of(&place, "run", run(&full, files.context())) else { return };
     let error = ran.comparison.unwrap().relative_error;
-    // Measured: 24 % on opu, which takes all of uint8 for the range of a few small integers, and 13 % on weights of 4 bits.
+    // Measured: 24 % on opu, which uses all of uint8 for the range of a few small integers, and 13
+    // % on 4-bit weights.
     failures.hold(&place, error.is_none_or(|error| error < 0.3), || format!("run: error of {error:?}"));
     failures.hold(&place, of_model.dump.is_some_and(|npz| read_npz("d", &npz).is_ok()), || "no dump".into());
     let elements = |npz: &[u8]| -> Vec<(String, ElementType)> {
@@ -305,7 +307,7 @@ fn verbs(files: &mut Memory, name: &str, target: &str, failures: &mut Failures) 
     if let Some((_, outputs)) = failures.of(&place, "eval", eval::eval(&evaluated, files.context())) {
         let (mut ours, mut float) = (elements(&of_model.outputs), elements(&outputs));
         for list in [&mut ours, &mut float] {
-            // A machine gives real numbers as it has them.
+            // A machine returns real numbers in its own float type.
             list.iter_mut()
                 .filter(|(_, element)| element.is_float())
                 .for_each(|one| one.1 = ElementType::F32);
@@ -358,7 +360,7 @@ fn verbs(files: &mut Memory, name: &str, target: &str, failures: &mut Failures) 
     failures.of(&place, "trace of the artifact", trace::trace(&traced, &mut Vec::new(), files.context()));
 }
 
-/// The arrays of an archive, in the order of their names.
+/// Returns the arrays of an archive, in the order of their names.
 fn values(npz: &[u8]) -> Vec<(String, TensorData)> {
     let mut all: Vec<(String, TensorData)> =
         read_npz("y", npz).unwrap().into_iter().map(|(name, tensor)| (name, tensor.into_data())).collect();

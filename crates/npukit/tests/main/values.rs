@@ -1,4 +1,5 @@
-//! Traces of every tensor, and two sides of a network compared: float, machine, artifact, arrays and memory of a board.
+//! Traces of every tensor, and comparison of two sides of a network: float, machine, artifact,
+//! arrays and a board's memory.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,7 @@ fn kept(arrays: &BTreeMap<String, Tensor>) -> Vec<u8> {
     .unwrap()
 }
 
-/// The tensor with its element changed by so much.
+/// Returns the tensor with one element changed by `by`.
 fn changed(tensor: &Tensor, element: usize, by: f32) -> Tensor {
     let mut values = tensor.as_f32().unwrap().to_vec();
     values[element] += by;
@@ -90,7 +91,7 @@ fn an_artifact_has_layers_where_its_model_is_named() {
 #[test]
 fn a_model_from_which_the_artifact_does_not_come_is_refused() {
     let mut files = Memory::with_digits();
-    // The same shapes, and an addend of the last product that is another.
+    // The same shapes, but with another addend of the last product.
     let mut other = files.0["digits.onnx"].clone();
     let options = npukit_import::onnx::Options::default();
     let graph = npukit_import::onnx::read(&other, "digits", &options).unwrap().graph;
@@ -113,7 +114,7 @@ fn a_model_from_which_the_artifact_does_not_come_is_refused() {
     assert!(error.to_string().contains("[1, 784]"), "{error}");
 }
 
-/// What `npu run --compare` says, too.
+/// Gives the same result as `npu run --compare`.
 #[test]
 fn float_and_machine_differ_by_rounding() {
     let files = Memory::with_digits();
@@ -152,7 +153,7 @@ fn a_board_that_is_wrong_in_a_layer_is_found_there() {
     let report = compared(MACHINE, "right.npz", &files).unwrap();
     assert!(report.failures.is_empty() && report.first_difference.is_none());
 
-    // Sample 1, channel 5, row 2, column 3 of [3, 32, 4, 4]: a value that the layer cannot have come to.
+    // Sample 1, channel 5, row 2, column 3 of [3, 32, 4, 4]: a value that the layer cannot compute.
     let relu2 = changed(&board["relu2"], 32 * 16 + 5 * 16 + 2 * 4 + 3, 3.0);
     board.insert("relu2".into(), relu2);
     files.0.insert("wrong.npz".into(), kept(&board));
@@ -188,11 +189,11 @@ fn what_was_kept_alone_is_bounded_only_where_operands_are() {
     let only = BTreeMap::from([("logits".to_owned(), changed(&board["logits"], 0, 900.0))]);
     files.0.insert("logits.npz".into(), kept(&only));
     let report = compared(MACHINE, "logits.npz", &files).unwrap();
-    // From the input on all layers round: the bound is that of the whole network.
+    // All layers after the input round: the bound is that of the whole network.
     let logits = named(&report, "logits");
     assert_eq!((logits.explanation, logits.beyond_rounding), (Explanation::BeyondRounding, 1));
     assert_eq!(report.only_before, ["image", "pool1", "relu2"]);
-    // Without a model nothing is known.
+    // Without a model, no bound is known.
     let report = compared(ARTIFACT, "logits.npz", &files).unwrap();
     assert_eq!(named(&report, "logits").explanation, Explanation::NoBound);
     assert_eq!(report.failures.len(), 1);
@@ -220,14 +221,15 @@ fn whole_numbers_are_the_machine_s() {
 #[test]
 fn a_memory_is_read_by_the_program_s_ports() {
     let mut files = Memory::with_digits();
-    // One sample, as a memory has.
+    // One sample, as in a memory.
     let x = npukit_numeric::npy::read_npy("x", &files.0["x.npy"]).unwrap();
     let one = npukit_numeric::npy::write_npy(
         NpyArray::new(&[1, 1, 8, 8], NpyData::F32(&x.as_f32().unwrap()[..64])).unwrap(),
     );
     files.0.insert("x.npy".into(), one);
     let (_, machine) = traced(Source::artifact(ARTIFACT), None, &files);
-    // `image` is 64 vectors of 8 scalars from vector 0 on, a scalar in lane 0 of each; `logits` two vectors from 64 on.
+    // `image` is 64 vectors of 8 scalars starting at vector 0, with one scalar in lane 0 of each;
+    // `logits` is two vectors starting at 64.
     let mut image = vec![0xAA; 1 << 12];
     let mut put = |vector: usize, lane: usize, value: f32| {
         let at = (vector * 8 + lane) * 2;
@@ -242,7 +244,7 @@ fn a_memory_is_read_by_the_program_s_ports() {
         report.tensors.iter().map(|tensor| tensor.name.as_str()).collect::<Vec<_>>(),
         ["image", "logits"]
     );
-    // Number 9 lies in the second vector.
+    // Number 9 is in the second vector.
     image[(65 * 8 + 1) * 2] ^= 4;
     files.0.insert("dram0.bin".into(), image.clone());
     let report = compared(MACHINE, "dram0=dram0.bin", &files).unwrap();

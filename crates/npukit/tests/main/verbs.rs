@@ -1,4 +1,4 @@
-//! What verbs give beyond what the command's tests look at.
+//! Results of verbs that the command's own tests do not cover.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn rows_of_vectors_are_the_same_inputs() {
     let from_csv = run(&request(digits("tcu"), "image=x.csv"), files.context()).unwrap();
     assert_eq!(from_npy.1, from_csv.1, "the machine");
     assert_eq!(from_npy.0.comparison, from_csv.0.comparison, "the float reference");
-    // Measured: 0.106, fractions of 8 bits.
+    // Measured: 0.106, with 8 fraction bits.
     let error = from_npy.0.comparison.unwrap().max_abs_error;
     assert!(error < 1.2 * 0.1064, "{error}");
 }
@@ -47,7 +47,7 @@ fn real_outputs_are_the_integers_times_the_smallest_step() {
     assert_eq!(real.as_f32().unwrap(), expected);
 }
 
-/// The artifact as others write it: with no word of the model's shapes.
+/// Returns the artifact as other tools write it: without the model's shapes.
 fn of_others() -> Memory {
     let mut files = Memory::with_digits();
     assert!(files.0.remove("digits_onnx_pynqz1.npukit.json").is_some());
@@ -80,7 +80,8 @@ fn a_model_is_like_its_own_artifact_only() {
     let other = refused(Source::artifact("digits_onnx_pynqz1.tmodel"), "other.onnx", &files);
     assert!(other.contains("its `x` of shape [1, 8] does not fit"), "{other}");
     assert!(
-        refused(digits("tcu"), "digits.onnx", &files).contains("`--like` and `--model` are for artifacts")
+        refused(digits("tcu"), "digits.onnx", &files)
+            .contains("`--like` and `--model` are only for artifacts")
     );
 }
 
@@ -96,10 +97,9 @@ fn rows_of_an_artifact_take_fewer_channels_than_lanes() {
     files.0.insert("hwc.npy".into(), write_npy(array));
     let (report, written) =
         run(&request(Source::artifact("digits_onnx_pynqz1.tmodel"), "hwc.npy"), files.context()).unwrap();
-    let note =
-        "has shape [3, 8, 8, 1]: the 1 of its last axis are filled up with zeros to the 8 lanes of a row";
+    let note = "has shape [3, 8, 8, 1]: its 1 channels were padded with zeros to the 8 lanes of a row";
     assert!(report.notes.iter().any(|said| said.contains(note)), "{:?}", report.notes);
-    // Rows of eight lanes, of which ten are classes.
+    // Rows of eight lanes, ten of which are classes.
     let rows = read_npz("rows", &written.outputs).unwrap().remove(0).1;
     let classes = read_npz("classes", &ours.unwrap().1.outputs).unwrap().remove(0).1;
     assert_eq!(rows.shape(), [6, 8]);
@@ -115,7 +115,7 @@ fn every_preset_runs_the_network_as_float_does() {
     for target in targets() {
         for preset in target.presets() {
             let name = format!("{}:{}", target.name, preset.name);
-            // The circuits' products are connected to nothing.
+            // The products of the released circuits are not connected to anything.
             if name == "pccx:upstream" {
                 continue;
             }
@@ -127,8 +127,9 @@ fn every_preset_runs_the_network_as_float_does() {
                 result => result.unwrap().0,
             };
             let found = report.comparison.unwrap();
-            // Measured: 0.108 at most on tcu, 0.539 to 0.540 on opu, whose integers have 8 bits, 2.583 on pccx, whose weights
-            // have 4, 2.406 on drra, whose products without fraction bits have operands of 8 bits or less.
+            // Measured: at most 0.108 on tcu; 0.539 to 0.540 on opu, whose integers have 8 bits;
+            // 2.583 on pccx, whose weights have 4 bits; 2.406 on drra, whose operands of products
+            // without fraction bits have at most 8 bits.
             let most = match target.name {
                 "tcu" => 0.108,
                 "pccx" => 2.583,
@@ -142,7 +143,7 @@ fn every_preset_runs_the_network_as_float_does() {
     assert_eq!(others, BTreeSet::from(["drra"]), "have a preset that takes no network of images");
 }
 
-/// More bits, nearer to float; the float format is float but for the order of sums.
+/// More bits give smaller errors; the float format equals float up to the order of sums.
 #[test]
 fn every_number_format_runs_the_network() {
     for (format, worst) in [("FP16BP8", 1.0), ("FP18BP10", 0.25), ("FP32BP16", 0.01), ("FLOAT32", 0.0001)] {
@@ -180,7 +181,7 @@ fn hardware_takes_longer_than_the_estimate() {
     }
 }
 
-/// The hardware's clock looks at every vector: a program that asks for 2^40 of them is told apart.
+/// The hardware's clock processes every vector: a program with 2^40 of them is recognized.
 #[test]
 fn absurdly_long_programs_are_timed_by_the_estimator_alone() {
     let deep = 1u64 << 50;
@@ -207,7 +208,7 @@ fn absurdly_long_programs_are_timed_by_the_estimator_alone() {
     assert!(report.model == "estimator" && report.notes[0].contains("at most"), "{:?}", report.notes);
 }
 
-/// What holds for every target: names are found again, tables are sound, defaults exist.
+/// Properties of every target: names can be looked up, tables are consistent, defaults exist.
 #[test]
 fn targets_keep_their_promises() {
     for target in targets() {

@@ -1,4 +1,5 @@
-//! Proofs of programs, judged by programs that are changed on purpose: what changes an output must be seen.
+//! Proofs of programs, tested by deliberately changed programs: a change that affects an output
+//! must be detected.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,12 @@ use npukit_verify::{Proof, judge, prove};
 
 use crate::memory::Memory;
 
-/// A number below `count`.
+/// Returns a random number below `count`.
 fn below(random: &mut SplitMix64, count: usize) -> usize {
     (random.bits() % count as u64) as usize
 }
 
-/// A model compiled for a target, as files.
+/// Model compiled for a target, as files.
 struct Subject {
     target: String,
     graph: Graph,
@@ -28,7 +29,7 @@ struct Subject {
     samples: Vec<Vec<(String, Tensor)>>,
 }
 
-/// What a program gives for each sample; none where the machine stops, or does not take the program.
+/// Outputs of a program for each sample; `None` if the machine stops or refuses the program.
 type Results = Option<Vec<Vec<i32>>>;
 
 impl Subject {
@@ -49,7 +50,8 @@ impl Subject {
         Self { target, graph, manifest, files, samples }
     }
 
-    /// What the artifact is with these files in place of its own, as if they had been written so.
+    /// Loads the artifact with these files instead of its own, as if they had been written by the
+    /// compiler.
     fn load(&self, files: &BTreeMap<String, Vec<u8>>) -> Option<Box<dyn Compiled>> {
         let changes: Vec<(&[u8], &[u8])> =
             self.files.iter().map(|(name, bytes)| (&bytes[..], &files[name][..])).collect();
@@ -67,7 +69,7 @@ impl Subject {
         Some(outputs.collect::<Option<Vec<_>>>()?.into_iter().flatten().map(|output| output.raw).collect())
     }
 
-    /// The proof; none where the machine stops, or hardware would do something else.
+    /// Returns the proof; `None` if the machine stops, or if there are hazards.
     fn proof(&self, program: &dyn Compiled) -> Option<Proof> {
         prove(&self.graph, &*program.in_field().ok()?, &[1, 2]).ok()
     }
@@ -77,16 +79,16 @@ impl Subject {
         judge(&self.graph, &*field, &[1, 2]).is_ok_and(|proof| proof.is_proved())
     }
 
-    /// The file whose name ends so.
+    /// Returns the file whose name has this suffix.
     fn file(&self, ending: &str) -> String {
         self.files.keys().find(|name| name.ends_with(ending)).unwrap().clone()
     }
 }
 
-/// A change of a program: of a bit of an instruction, of two instructions, of a constant.
+/// Kinds of changes: a bit of an instruction, two instructions, a constant.
 const KINDS: [&str; 5] = ["bit", "swapped", "dropped", "doubled", "constant"];
 
-/// The files with one change.
+/// Returns the files with one change.
 fn mutated(
     subject: &Subject,
     kind: &str,
@@ -117,8 +119,9 @@ fn mutated(
     files
 }
 
-/// Of each kind: changes, those that the loader or the machine refuses, that change an output for some sample, that the
-/// proof does not see although they do, and that it sees although they change no output for these samples.
+/// Counts per kind of change: changes made; refused by the loader or the machine; changing an
+/// output for some sample; of these, missed by the proof; detected by the proof without changing an
+/// output for these samples.
 fn table(subject: &Subject, count: usize, seed: u64) -> BTreeMap<&'static str, [usize; 5]> {
     let program = subject.load(&subject.files).unwrap();
     let expected = subject.results(&*program).unwrap();
@@ -156,12 +159,12 @@ fn table(subject: &Subject, count: usize, seed: u64) -> BTreeMap<&'static str, [
 #[test]
 #[allow(clippy::print_stdout, reason = "the table is what one runs it for")]
 fn what_changes_an_output_is_not_proved() {
-    // `NPUKIT_MUTATIONS=2000` judges as many; these are those of every day.
+    // `NPUKIT_MUTATIONS=2000` tries 2,000 changes; this is the default.
     let all = std::env::var("NPUKIT_MUTATIONS").map_or(200, |count| count.parse().unwrap());
     for (network, target, count) in [("lenet5", "tcu:pynqz1", all * 3 / 4), ("mlp", "tcu:zcu104", all / 4)] {
         let found = table(&Subject::new(network, target), count, 1);
         println!(
-            "{network} on {target}: of each kind: made, refused, changing an output, of these missed, seen beside"
+            "{network} on {target}: for each kind: made, refused, changing an output, of these missed, detected in addition"
         );
         for (kind, row) in &found {
             println!("  {kind:<9} {row:?}");
@@ -172,7 +175,7 @@ fn what_changes_an_output_is_not_proved() {
     }
 }
 
-/// The first wrong value of a program with a store to another place is where it was stored.
+/// For a program with a store to a wrong address, the first wrong value is at that store.
 #[test]
 fn a_wrong_address_is_found() {
     let subject = Subject::new("mlp", "tcu:pynqz1");
@@ -183,7 +186,7 @@ fn a_wrong_address_is_found() {
     for at in (0..instructions).step_by(41) {
         let mut files = subject.files.clone();
         let word = &mut files.get_mut(&words).unwrap()[at * width..][..width];
-        // Swaps halves of the operands' lowest byte: an address, as a rule.
+        // Swaps the halves of the operands' lowest byte, which is usually an address.
         word[0] = word[0].rotate_left(4);
         let Some(program) = subject.load(&files) else { continue };
         let Some(proof) = subject.proof(&*program).filter(|proof| !proof.is_proved()) else { continue };
@@ -219,7 +222,8 @@ fn a_model_is_proved_and_another_one_is_refused() {
     assert!(matches!(error, Error::UnfitArtifact { .. } | Error::Target(_)), "{error}");
 }
 
-/// Whether the published program `name` of a folder is that of a model, and what it was compared with.
+/// Returns whether the published program `name` in a folder computes a model, and what it was
+/// compared with.
 fn published((folder, name): (&str, &str), model: &str, resize_half_pixel: Option<bool>) -> (bool, String) {
     let mut files = Memory::default();
     for ending in ["tmodel", "tprog", "tdata"] {
@@ -237,17 +241,17 @@ fn published((folder, name): (&str, &str), model: &str, resize_half_pixel: Optio
     (report.proved, report.order)
 }
 
-/// Programs of upstream's compiler, whose manifests know only rows of vectors.
+/// Programs of the original compiler, whose manifests only contain rows of vectors.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn published_programs_are_proved() {
     let resnet = ("resnet20v2_zcu104", "resnet20v2_cifar_onnx_zcu104");
     let (is_proved, order) = published(resnet, "resnet20v2_cifar.onnx", None);
     assert!(is_proved && order.contains("upstream"), "{order}");
-    // The softmax is left to whoever runs the program, and the files do not say so.
+    // The softmax is left to the caller of the program, which the files do not say.
     assert!(!published(resnet, "resnet20v2_cifar_softmax.onnx", None).0);
     let speech = ("speech_commands", "speech_commands_onnx_speech_robot");
     assert!(published(speech, "speech_commands.onnx", Some(true)).0);
-    // The standard's reading of Resize at opset 10 is another network.
+    // The standard interpretation of Resize at opset 10 gives another network.
     assert!(!published(speech, "speech_commands.onnx", Some(false)).0);
 }

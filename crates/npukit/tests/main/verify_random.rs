@@ -1,4 +1,5 @@
-//! Programs that this compiler makes of random networks are never refuted. `NPUKIT_VERIFY_NETWORKS` sets how many are tried.
+//! Correctly compiled programs of random networks are never refuted. `NPUKIT_VERIFY_NETWORKS` sets
+//! the number of networks.
 
 use npukit::verbs::verify::{Request, verify};
 use npukit::{Error, Source};
@@ -11,13 +12,13 @@ use prost::Message;
 
 use crate::memory::Memory;
 
-/// Each of the targets, that with tables twice: with and without.
+/// All targets; the one with optional tables appears twice.
 const TARGETS: [&str; 5] = ["tcu:ultra96v2", "tcu:ultra96v2+lut", "opu", "drra:3x4+ext", "pccx"];
 
-/// Networks without the variable: each is compiled for all targets.
+/// Default number of networks, each compiled for all targets.
 const NETWORKS: u64 = 6;
 
-/// Operators of one operand, some of which are left to the host or have no rule in the field.
+/// Unary operators, some of which run on the host or have no rule in field arithmetic.
 const UNARY: [&str; 14] = [
     "Relu",
     "Sigmoid",
@@ -46,10 +47,10 @@ const TYPES: [i32; 7] = [
     data_type::BOOL,
 ];
 
-/// Sizes of the values between nodes.
+/// Shape of the values between nodes.
 const SHAPE: [i64; 2] = [2, 8];
 
-/// A network on its way.
+/// Network under construction.
 struct Net {
     random: SplitMix64,
     graph: GraphProto,
@@ -85,7 +86,7 @@ impl Net {
         name
     }
 
-    /// A node of the last value and others, which becomes the last.
+    /// Adds a node of the last value and others; its result becomes the last value.
     fn node(&mut self, op: &str, others: &[String], attribute: Vec<AttributeProto>) {
         let output = format!("v{}", self.graph.node.len());
         let input = std::iter::once(self.last.clone()).chain(others.iter().cloned()).collect();
@@ -147,7 +148,7 @@ fn model(seed: u64) -> Vec<u8> {
         .encode_to_vec()
 }
 
-/// What is proved, and what is not, by target.
+/// Checks which programs are proved, by target.
 #[test]
 fn correct_programs_are_never_refuted() {
     let asked = std::env::var("NPUKIT_VERIFY_NETWORKS").ok().and_then(|count| count.parse().ok());
@@ -165,7 +166,7 @@ fn correct_programs_are_never_refuted() {
                     assert!(found.is_some() || !report.uncovered.is_empty(), "{seed} {target}: unnamed");
                     unproved.push(format!("{seed} {target}: {found:?} {:?}", report.uncovered));
                 }
-                // What a target does not take is no matter of proofs.
+                // A refusal by the target does not concern proofs.
                 Err(Error::Target(_)) => unproved.push(format!("{seed} {target}: refused")),
                 Err(error) => unproved.push(format!("{seed} {target}: {error}")),
             }

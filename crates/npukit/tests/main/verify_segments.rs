@@ -1,5 +1,5 @@
-//! Proofs of programs in segments, judged by programs that are changed on purpose: what goes between segments, what the host
-//! does there, and what each segment is.
+//! Proofs of programs in segments, tested by deliberately changed programs: the values between
+//! segments, the host steps, and each segment itself are changed.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::segments::{CUTTING, decoder};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// The network for a target, in its own scales.
+/// Returns the network for a target, in its own scales.
 fn source(target: &str) -> Source {
     Source::model("decoder.onnx", target)
 }
 
-/// The decoder compiled for a target, as files. Hashes of changed ones are made anew where they are loaded.
+/// Decoder compiled for a target, as files. Hashes of changed files are recomputed before loading.
 struct Subject {
     target: &'static str,
     graph: Graph,
@@ -31,7 +31,7 @@ struct Subject {
     samples: Vec<Vec<(String, Tensor)>>,
 }
 
-/// What a program gives for each sample; none where it cannot run.
+/// Outputs of a program for each sample; `None` if it cannot run.
 type Results = Option<Vec<(Tensor, Vec<i32>)>>;
 
 impl Subject {
@@ -69,7 +69,7 @@ impl Subject {
         serde_json::from_slice(&self.files[name]).unwrap()
     }
 
-    /// The parts of the manifest.
+    /// Returns the parts of the manifest.
     fn parts(&self) -> Vec<Value> {
         self.json(&self.manifest)["parts"].as_array().unwrap().clone()
     }
@@ -82,7 +82,7 @@ impl Subject {
         files
     }
 
-    /// The files in which a part reads another value.
+    /// Returns the files with a part that reads another value.
     fn reading(&self, files: &Files, part: usize, from: &str, to: &str) -> Files {
         let mut files = files.clone();
         let mut manifest: Value = serde_json::from_slice(&files[&self.manifest]).unwrap();
@@ -126,7 +126,7 @@ fn renamed(value: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// Whatever a target calls them: its inputs are in lists of that name.
+/// Renames an input in the lists of inputs, whatever their key is for the target.
 fn renamed_inputs(value: &mut Value, from: &str, to: &str) {
     if let Value::Object(keys) = value {
         for (key, item) in keys {
@@ -138,7 +138,7 @@ fn renamed_inputs(value: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// What a file of JSON or TOML holds; none of another.
+/// Parses a JSON or TOML file; returns `None` for other files.
 fn parsed(name: &str, bytes: &[u8]) -> Option<Value> {
     match name.ends_with(".toml") {
         true => Some(toml::from_str(std::str::from_utf8(bytes).unwrap()).unwrap()),
@@ -153,7 +153,8 @@ fn printed(name: &str, value: &Value) -> Vec<u8> {
     }
 }
 
-/// The files with hashes that are of them as they are: those in the files of segments, then those in the manifest.
+/// Returns the files with recomputed hashes: first those in the files of segments, then those in
+/// the manifest.
 fn hashed(manifest: &str, files: &Files) -> Files {
     let mut hashed = files.clone();
     let segments = files.keys().filter(|name| *name != manifest).map(String::as_str);
@@ -169,7 +170,7 @@ fn hashed(manifest: &str, files: &Files) -> Files {
     hashed
 }
 
-/// A part reads another value of the same shape, which there is by then.
+/// A part reads another existing value of the same shape.
 fn exchanged(subject: &Subject) -> Vec<(String, Files)> {
     let mut there = vec!["x".to_owned()];
     let mut found = Vec::new();
@@ -186,7 +187,7 @@ fn exchanged(subject: &Subject) -> Vec<(String, Files)> {
     found
 }
 
-/// Steps of the host are not done: who reads their results gets what they read.
+/// A host step is dropped: its readers get its input instead.
 fn dropped(subject: &Subject) -> Vec<(String, Files)> {
     let parts = subject.parts();
     let is_host = |part: &Value| part["on"] == "host";
@@ -209,7 +210,7 @@ fn dropped(subject: &Subject) -> Vec<(String, Files)> {
     found
 }
 
-/// Two parts, one after the other, in the other order; a part twice; none.
+/// Two consecutive parts are swapped; a part is repeated; a part is removed.
 fn reordered(subject: &Subject) -> Vec<(String, Files)> {
     let parts = subject.parts();
     let mut found = Vec::new();
@@ -224,7 +225,7 @@ fn reordered(subject: &Subject) -> Vec<(String, Files)> {
     found
 }
 
-/// Another attribute of a step of the host, or another operator.
+/// An attribute or the operator of a host step is changed.
 fn attributes(subject: &Subject) -> Vec<(String, Files)> {
     let mut found = Vec::new();
     for (number, part) in subject.parts().iter().enumerate() {
@@ -249,7 +250,7 @@ fn attributes(subject: &Subject) -> Vec<(String, Files)> {
     found
 }
 
-/// Another number of a constant of the host.
+/// An element of a constant of the host is changed.
 fn constants(subject: &Subject) -> Vec<(String, Files)> {
     let Some(name) = subject.files.keys().find(|name| name.ends_with(".segments.npz")) else {
         return Vec::new();
@@ -272,7 +273,7 @@ fn constants(subject: &Subject) -> Vec<(String, Files)> {
     (0..arrays.len()).map(changed).collect()
 }
 
-/// Bytes of a segment: a bit of them, eight that are others, or none.
+/// Bytes of a segment are changed: a bit is flipped, or eight bytes are replaced or removed.
 fn bytes(subject: &Subject, count: usize) -> Vec<(String, Files)> {
     let mut random = SplitMix64::new(5);
     let mut below = |count: usize| (random.bits() % count as u64) as usize;
@@ -298,8 +299,8 @@ fn bytes(subject: &Subject, count: usize) -> Vec<(String, Files)> {
     found
 }
 
-/// Of a kind of change: made, refused, changing an output, of these proved all the same (there must be none), seen although
-/// no output changes, and harmless.
+/// Counts for a kind of change: made; refused; changing an output; of these, still proved (must be
+/// 0); detected without changing an output; harmless.
 #[allow(clippy::print_stderr, reason = "what is missed is to be seen")]
 fn row(subject: &Subject, expected: &Results, changes: Vec<(String, Files)>) -> [usize; 6] {
     let mut row = [changes.len(), 0, 0, 0, 0, 0];
@@ -310,13 +311,13 @@ fn row(subject: &Subject, expected: &Results, changes: Vec<(String, Files)>) -> 
         };
         let (results, is_proved) = (subject.results(&*program), subject.is_proved(&*program));
         if results.is_none() {
-            assert!(!is_proved, "{}, {told}: it does not run, and is proved", subject.target);
+            assert!(!is_proved, "{}, {told}: it does not run, but is proved", subject.target);
             row[1] += 1;
         } else if results != *expected {
             row[2] += 1;
             row[3] += usize::from(is_proved);
             if is_proved {
-                eprintln!("{}, {told}: proved, and gives something else", subject.target);
+                eprintln!("{}, {told}: proved, but gives other results", subject.target);
             }
         } else {
             row[if is_proved { 5 } else { 4 }] += 1;
@@ -328,7 +329,7 @@ fn row(subject: &Subject, expected: &Results, changes: Vec<(String, Files)>) -> 
 #[test]
 #[allow(clippy::print_stdout, reason = "the table is what one runs it for")]
 fn what_changes_between_and_in_segments_is_not_proved() {
-    // `NPUKIT_MUTATIONS=2000` changes as many bytes; these are those of every day.
+    // `NPUKIT_MUTATIONS=2000` tries 2,000 changes of bytes; this is the default.
     let count = std::env::var("NPUKIT_MUTATIONS").map_or(60, |count| count.parse().unwrap());
     for target in CUTTING {
         let subject = Subject::new(target);
@@ -343,7 +344,9 @@ fn what_changes_between_and_in_segments_is_not_proved() {
             ("constant", constants(&subject)),
             ("segment", bytes(&subject, count)),
         ];
-        println!("{target}: made, refused, changing an output, of these missed, seen beside, harmless");
+        println!(
+            "{target}: made, refused, changing an output, of these missed, detected in addition, harmless"
+        );
         for (kind, changes) in kinds {
             let made = changes.len();
             let row = row(&subject, &expected, changes);
@@ -355,7 +358,8 @@ fn what_changes_between_and_in_segments_is_not_proved() {
     }
 }
 
-/// A model is read beside the artifact, and what is proved has a certificate that can be checked.
+/// A model is read next to the artifact, and a proved program gets a certificate that can be
+/// checked.
 #[test]
 fn artifacts_in_segments_are_proved_and_certified() {
     for target in CUTTING {
@@ -365,7 +369,7 @@ fn artifacts_in_segments_are_proved_and_certified() {
         let verification = report.verification.unwrap();
         assert!(verification.proved && verification.uncovered.is_empty(), "{target}: {verification:?}");
         let steps =
-            verification.assumptions.iter().any(|told| told.starts_with("the host computes what its "));
+            verification.assumptions.iter().any(|told| told.starts_with("the results of the host's "));
         assert!(steps, "{target}: {:?}", verification.assumptions);
         let certificate = written.last().unwrap().name.clone();
         assert!(certificate.ends_with(".certificate.json"), "{certificate}");
@@ -382,12 +386,13 @@ fn artifacts_in_segments_are_proved_and_certified() {
         let report = verify(&beside, files.context()).unwrap();
         assert_eq!(report.certificate.unwrap().status, CertificateStatus::Holds, "{target}");
         let (own, made) = certify(&Request { certificate: None, ..beside }, files.context()).unwrap();
-        // Of files nobody knows how many constants saturate, which the program just made says.
+        // For files, the number of saturated constants is unknown; for a program just compiled, it
+        // is known.
         assert!(own.proved && made.unwrap().claim.outputs == named.claim.outputs, "{target}");
     }
 }
 
-/// It is told which segment goes wrong, or which step of the host.
+/// The report names the segment or host step that goes wrong.
 #[test]
 fn the_first_part_that_goes_wrong_is_named() {
     let subject = Subject::new("tcu");
@@ -409,7 +414,7 @@ fn the_first_part_that_goes_wrong_is_named() {
     );
     let ends = |name: &&String| name.contains("_seg3_") && name.ends_with(".tdata");
     let constants = subject.files.keys().find(ends).unwrap();
-    // Some are of rows that nothing is multiplied by.
+    // Some rows are not used in any product.
     let changed = |at: usize| {
         let mut files = subject.files.clone();
         files.get_mut(constants).unwrap()[at] ^= 0x10;
@@ -421,7 +426,7 @@ fn the_first_part_that_goes_wrong_is_named() {
     let segment = found(&files);
     assert_eq!(segment.segment, Some(3), "{segment:?}");
     assert!(segment.instruction.is_some() && segment.layer.is_some_and(|layer| layer.contains("matmul_8")));
-    // Of two values that change places all elements are known: it is the reader that makes a wrong one of them.
+    // If two values are swapped, all elements are known values: the reader computes the wrong one.
     let exchanged = exchanged(&subject).into_iter().find(|(told, _)| told.contains("reads x for add_6"));
     let reader = found(&exchanged.unwrap().1);
     assert!(reader.segment.is_some() || reader.layer.is_some(), "{reader:?}");
@@ -441,5 +446,5 @@ fn another_model_is_refused() {
     };
     let error = verify(&request, files.context()).unwrap_err();
     assert!(matches!(error, Error::UnfitArtifact { .. } | Error::Target(_)), "{error}");
-    assert!(error.to_string().contains("which is no value of the model"), "{error}");
+    assert!(error.to_string().contains("which is not a value of the model"), "{error}");
 }

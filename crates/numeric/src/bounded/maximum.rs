@@ -1,11 +1,11 @@
-//! The larger of two numbers, and what is made of it: smaller ones, and those without sign.
+//! Maximum of two bounded numbers, and the functions derived from it: minimum and magnitude.
 
 use std::ops::RangeInclusive;
 
 use super::{Affine, Bounded, Bounds, Pair};
 
 impl Bounds {
-    /// The larger of two.
+    /// Returns the larger of two numbers.
     pub fn max(&mut self, left: &Bounded, right: &Bounded) -> Bounded {
         let (exact, error) = self.summed([(1.0, left), (-1.0, right)]);
         let (real, machine) = (exact.range(), self.machine(&exact, &error));
@@ -28,12 +28,12 @@ impl Bounds {
         self.settled(self.grid, exact, error, machine)
     }
 
-    /// The smaller of two.
+    /// Returns the smaller of two numbers.
     pub fn min(&mut self, left: &Bounded, right: &Bounded) -> Bounded {
         self.max(&left.negated(), &right.negated()).negated()
     }
 
-    /// The number without its sign. The machine leaves the smallest number of its format as it is.
+    /// Returns the magnitude. The machine leaves the smallest number of its format unchanged.
     pub fn abs(&mut self, number: &Bounded) -> Bounded {
         let smallest = self.grid.smallest();
         let magnitude = self.max(number, &number.negated());
@@ -46,13 +46,13 @@ impl Bounds {
             return magnitude;
         }
         let Pair { exact, error, .. } = magnitude.pair().clone();
-        // Where the machine has the smallest number, it stays below by twice its magnitude.
+        // If the machine has the smallest number, it is too low by twice that magnitude.
         let error = error.shifted(smallest).widened(-smallest);
         let largest = self.grid.largest().min(range.start().abs().max(range.end().abs()));
         self.settled(self.grid, exact, error, smallest..=largest)
     }
 
-    /// The larger of an exact number and 0: a band about the chord.
+    /// Returns the larger of an exact number and 0: a band around the chord.
     fn rectified_exact(&mut self, exact: &Affine) -> Affine {
         let (low, high) = exact.range().into_inner();
         if low >= 0.0 {
@@ -67,7 +67,8 @@ impl Bounds {
         self.symbols.sum([(slope, exact), (1.0, &band)]).within(0.0, high)
     }
 
-    /// max(x + e, 0) - max(x, 0), for a real number `x`: a band along the chord of its largest value.
+    /// Returns `max(x + e, 0) - max(x, 0)` for a real number `x`: a band along the chord of its
+    /// largest value.
     fn rectified_error(&mut self, x: &RangeInclusive<f64>, error: &Affine) -> Affine {
         let (low, high) = (*x.start(), *x.end());
         let (a, b) = error.range().into_inner();
@@ -87,7 +88,7 @@ impl Bounds {
         self.symbols.sum([(slope, error), (1.0, &band)]).within(least - slack, most + slack)
     }
 
-    /// The error of the larger of two numbers, which is between those of the two.
+    /// Returns the error of the larger of two numbers, which is between the errors of the two.
     fn no_larger(
         &mut self,
         error: Affine,
@@ -99,7 +100,7 @@ impl Bounds {
     }
 }
 
-/// The larger of two numbers of these ranges.
+/// Returns the larger of two numbers with these ranges.
 fn larger(form: Affine, left: &RangeInclusive<f64>, right: &RangeInclusive<f64>) -> Affine {
     form.within(left.start().max(*right.start()), left.end().max(*right.end()))
 }

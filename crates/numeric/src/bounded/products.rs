@@ -4,22 +4,22 @@ use std::ops::RangeInclusive;
 
 use super::{Affine, Beyond, Bounded, Bounds, Grid, times};
 
-/// Numbers that one may be for its roundings to be looked at one by one.
+/// Largest number of possible values for which the roundings are examined one by one.
 const LOOKED_AT: f64 = 16.0;
-/// Integers up to here are numbers of `f64`, and so are their halves.
+/// Limit up to which integers and their halves are exact in `f64`.
 const EXACT: f64 = (1_u64 << 52) as f64;
 
-/// A factor beside what it is multiplied by.
+/// The two factors of a product.
 type Factors<'a> = (&'a Bounded, &'a Bounded);
 
 impl Bounds {
-    /// `left * right`, rounded and saturated at `place`.
+    /// Returns `left * right`, rounded and saturated at `place`.
     pub fn multiply(&mut self, place: usize, left: &Bounded, right: &Bounded) -> Bounded {
         self.products(place, &Bounded::default(), std::iter::once((left, right)))
     }
 
-    /// `start` and the sum of products, added one after the other, each rounded to the nearest (of two to the even sum) and
-    /// saturated, at `place`.
+    /// Returns `start` plus the sum of products, added one after the other. Each step is rounded to
+    /// nearest (ties to the even sum) and saturated, at `place`.
     pub fn products<'a>(
         &mut self,
         place: usize,
@@ -44,7 +44,7 @@ impl Bounds {
         self.settled(self.grid, exact, error, machine)
     }
 
-    /// The machine's sum, where all is known that it is made of.
+    /// Returns the machine's sum, if all its operands are known.
     fn literal<'a>(
         &mut self,
         place: usize,
@@ -67,7 +67,7 @@ impl Bounds {
         Some(sum)
     }
 
-    /// What is more on the machine when a product is rounded: the middle, and how far from it.
+    /// Returns the rounding error of a product on the machine: its middle and its radius.
     fn rounding(&self, left: &Bounded, right: &Bounded) -> (f64, f64) {
         if is_whole(left) || is_whole(right) {
             return (0.0, 0.0);
@@ -75,13 +75,14 @@ impl Bounds {
         let half = (0.0, self.half_step());
         match (left.machine_point(), right.machine_point()) {
             _ if !self.is_literal() => half,
-            (_, Some(factor)) => self.looked_at(factor, left).unwrap_or(half), // Default: what holds of all.
-            (Some(factor), _) => self.looked_at(factor, right).unwrap_or(half), // Default: what holds of all.
+            (_, Some(factor)) => self.looked_at(factor, left).unwrap_or(half), // Default: the general bound.
+            (Some(factor), _) => self.looked_at(factor, right).unwrap_or(half), // Default: the general bound.
             _ => half,
         }
     }
 
-    /// The roundings of all products of a factor and the few numbers that another may be.
+    /// Returns the rounding errors of all products of a factor and the few values that the other
+    /// may have.
     fn looked_at(&self, factor: f64, other: &Bounded) -> Option<(f64, f64)> {
         let step = self.grid.step();
         let (low, high) = other.machine().into_inner();
@@ -93,15 +94,15 @@ impl Bounds {
         let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
         for index in 0..=count as u32 {
             let product = factor * (low + f64::from(index) * step) / step;
-            // Of a tie the sum decides.
+            // For a tie, the sum decides the direction.
             let (down, up) = ((product - 0.5).ceil() - product, (product + 0.5).floor() - product);
             ends = (ends.0.min(down).min(up), ends.1.max(up).max(down));
         }
         Some(((ends.0 + ends.1) / 2.0 * step, (ends.1 - ends.0) / 2.0 * step))
     }
 
-    /// The exact sum and, where it is wanted, the machine's error before it rounds: `start` and products, each times a power
-    /// of two.
+    /// Returns the exact sum and, if requested, the machine's error before rounding, for `start`
+    /// and products, each times a power of two.
     fn sums<'a>(
         &mut self,
         (first_scale, start): (f64, &Bounded),
@@ -133,7 +134,7 @@ impl Bounds {
         (exact, error)
     }
 
-    /// The exact product, and what the machine's is more before it is rounded.
+    /// Returns the exact product, and the machine's error before rounding.
     fn product(&mut self, left: &Bounded, right: &Bounded) -> (Affine, Affine) {
         let (l, r) = (left.pair(), right.pair());
         let exact = self.symbols.product(&l.exact, &r.exact);
@@ -144,7 +145,8 @@ impl Bounds {
         (exact, self.symbols.sum([(1.0, &first), (1.0, &second)]))
     }
 
-    /// The machine's sum by the ranges of its numbers alone, where all partial sums are surely in the format.
+    /// Returns the machine's sum from the ranges of its numbers alone, if all partial sums are
+    /// certainly in the format.
     fn fit<'a>(
         &self,
         first: &Bounded,
@@ -156,13 +158,13 @@ impl Bounds {
             let product = self.rounded(&times(&left.pair().machine, &right.pair().machine));
             low += product.start();
             high += product.end();
-            // Of what may be anything, the product with 0 is no number.
+            // For an unbounded number, the product with 0 is NaN.
             (high - low).is_finite() && Beyond::of(self.grid, &(low..=high)).is_none()
         });
         is_in.then_some(low..=high)
     }
 
-    /// A range of products after they are rounded, whichever way ties go.
+    /// Returns a range of products after rounding, with ties in either direction.
     fn rounded(&self, products: &RangeInclusive<f64>) -> RangeInclusive<f64> {
         let (low, high) = (*products.start(), *products.end());
         let step = self.grid.step();
@@ -170,12 +172,12 @@ impl Bounds {
         if self.is_literal() && is_small {
             return (low / step - 0.5).ceil() * step..=(high / step + 0.5).floor() * step;
         }
-        // What `f64` rounds is less than the other half.
+        // The other half of the step covers the rounding of `f64`.
         let slack = if is_small { self.half_step() } else { step };
         low - slack..=high + slack
     }
 
-    /// The sum as the machine makes it, each partial sum with a range of its own.
+    /// Returns the sum as the machine computes it, with a separate range for each partial sum.
     fn one_by_one<'a>(
         &mut self,
         place: usize,
@@ -194,9 +196,9 @@ impl Bounds {
         })
     }
 
-    /// `start` times a power of two and the sum of products times another, exact, then rounded once to a grid (of two
-    /// numbers to the greater) and saturated at `place`. `unit` is a power of two of which the machine's sums before that are
-    /// multiples.
+    /// Returns `start` times a power of two plus the sum of products times another, computed
+    /// exactly, then rounded once to a grid (ties to the greater) and saturated at `place`. `unit`
+    /// is a power of two that divides the machine's sums before rounding.
     pub fn dot<'a>(
         &mut self,
         (place, grid, unit): (usize, Grid, f64),
@@ -228,12 +230,12 @@ impl Bounds {
     }
 }
 
-/// A sum by the ranges of the machine's numbers alone, before it is rounded.
+/// Bounds of a sum before rounding, from the ranges of the machine's numbers alone.
 struct Sum {
     range: RangeInclusive<f64>,
-    /// No partial sum is further from 0.
+    /// Bound on the magnitude of every partial sum.
     magnitude: f64,
-    /// Of numbers, and two more.
+    /// Number of summands, plus two.
     count: f64,
 }
 
@@ -253,13 +255,13 @@ impl Sum {
             magnitude += size(&product) * scale;
             count += 1.0;
         }
-        // Of what may be anything, the product with 0 is no number.
+        // For an unbounded number, the product with 0 is NaN.
         let range = if magnitude.is_finite() { low..=high } else { f64::NEG_INFINITY..=f64::INFINITY };
         Self { range, magnitude, count }
     }
 }
 
-/// Whether the machine always has the same number, without fraction: what it multiplies is not rounded.
+/// Whether the machine always has the same integer: multiplying by it does not round.
 fn is_whole(number: &Bounded) -> bool {
     number.machine_point().is_some_and(|machine| machine.fract() == 0.0)
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::format::FixedFormat;
 use crate::split_mix::SplitMix64;
 
-/// A number on both sides, for one choice of the inputs, beside what is known for all.
+/// A number on both sides for one choice of the inputs, and its bounds for all inputs.
 #[derive(Clone, Debug)]
 struct Known {
     exact: f64,
@@ -16,7 +16,7 @@ impl Known {
     fn check(&self) {
         let one = FORMAT.one() as f64;
         let error = (self.machine as f64 / one - self.exact).abs();
-        // What is exact here is a float of 53 bits itself.
+        // The exact number here is an `f64` as well.
         let float = 1e-12 * (1.0 + self.exact.abs());
         assert!(error <= self.bounded.error() + float, "{error} of {self:?}");
         let (low, high) = self.bounded.exact().into_inner();
@@ -24,7 +24,7 @@ impl Known {
         assert!(self.bounded.machine().contains(&(self.machine as f64 / one)), "{self:?}");
     }
 
-    /// What is known of a machine's number is that number.
+    /// Whether the machine's number is known exactly.
     fn is_known(&self) -> bool {
         self.bounded.machine_point() == Some(self.machine as f64 / FORMAT.one() as f64)
     }
@@ -42,7 +42,7 @@ impl Trial {
         Self { random: SplitMix64::new(seed), bounds, numbers: Vec::new() }
     }
 
-    /// From 0 to 1.
+    /// Returns a random number from 0 to 1.
     fn unit(&mut self) -> f64 {
         self.random.between(0.0, 1.0)
     }
@@ -119,7 +119,8 @@ impl Trial {
     }
 }
 
-/// The literal arithmetic of a format, on one choice of the inputs, stays within what is said of all of them.
+/// The reference arithmetic of a format, on one choice of the inputs, stays within the bounds for
+/// all inputs.
 #[test]
 fn what_is_computed_is_within_its_bounds() {
     for seed in 0..1200 {
@@ -131,7 +132,8 @@ fn what_is_computed_is_within_its_bounds() {
     }
 }
 
-/// Of single inputs, and of those that the machine has as one number, all that it computes is known.
+/// For single-valued inputs, and inputs that the machine rounds to one number, all results are
+/// known.
 #[test]
 fn what_is_computed_of_known_numbers_is_the_machines_own() {
     for seed in 0..400 {
@@ -189,7 +191,8 @@ fn sums_that_are_rounded_once_are_within_their_bounds() {
     }
 }
 
-/// RoundingModel of one product is half a step where it is not known, and what is not rounded is exact.
+/// The error of rounding one product is half a step if the product is unknown; without rounding it
+/// is exact.
 #[test]
 fn a_rounding_is_half_a_step() {
     let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Any);
@@ -204,7 +207,7 @@ fn a_rounding_is_half_a_step() {
     assert!(half.error() < 1e-12, "{half:?}");
 }
 
-/// The larger of two numbers is no further off than the two are.
+/// The error of the larger of two numbers is at most the larger error of the two.
 #[test]
 fn the_error_of_a_maximum_is_no_more_than_that_of_its_operands() {
     let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Machine);
@@ -213,7 +216,7 @@ fn the_error_of_a_maximum_is_no_more_than_that_of_its_operands() {
     assert!(largest.error() < 0.5 / 256.0 + 1e-9, "{largest:?}");
 }
 
-/// What may leave the format is told, and by how much.
+/// A possible saturation is reported with its amount.
 #[test]
 fn saturation_is_told() {
     let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Machine);
@@ -232,8 +235,8 @@ fn saturation_is_told() {
     assert_eq!(sum.machine_point(), Some(32767.0 / 256.0));
 }
 
-/// The error of 3 a - 2 b + c, all of which the machine has as known numbers, is largest where what it has not seen of each
-/// is: at a corner that exact arithmetic reaches.
+/// The error of 3 a - 2 b + c, with all numbers known on the machine, is largest at a corner of the
+/// exact ranges.
 #[test]
 fn the_worst_corner_has_the_error_that_the_bound_says() {
     let mut bounds = Bounds::new(FORMAT, 8, RoundingModel::Machine);

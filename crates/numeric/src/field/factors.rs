@@ -1,19 +1,19 @@
-//! [`Factors`]: a matrix that rows of elements are multiplied by, arranged so that vector units do it.
+//! [`Factors`]: a matrix to multiply rows of elements by, in a layout for vector units.
 
 use std::sync::OnceLock;
 
 use super::{BITS, Element, PRIME, Products};
 use crate::simd::{Rows, SMALL_LANES, Small, small_products};
 
-/// Bits of the magnitude of a number that is small.
+/// Largest magnitude in bits of a small number.
 const SMALL_BITS: u32 = 20;
-/// Rows and outputs below which arranging costs more than it saves.
+/// Numbers of rows and outputs below which the packing costs more than it saves.
 const FEW: usize = 4;
 
-/// For each output as many elements as a row has.
+/// Matrix with one row of factors per output.
 ///
-/// Weights are numbers of few bits in one unit: where all elements are, but for a power of two that they share, they are
-/// kept as such. The results are the same whatever the elements are.
+/// Weights are usually short numbers in a common unit. If all elements are, up to a shared power of
+/// two, they are stored as small integers. The results are the same for any elements.
 #[derive(Clone, Debug)]
 pub struct Factors {
     outputs: usize,
@@ -23,25 +23,27 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// Of the elements of each output, one output after the other.
+    /// Creates the matrix from the elements of each output, one output after the other.
     pub fn of(elements: Vec<Element>, outputs: usize) -> Self {
-        let depth = elements.len().checked_div(outputs).unwrap_or(0); // Default: no output.
+        let depth = elements.len().checked_div(outputs).unwrap_or(0); // Default: no outputs.
         Self { outputs, depth, elements, small: OnceLock::new() }
     }
 
-    /// Elements of a row of results.
+    /// Returns the number of outputs: elements of a row of results.
     pub const fn outputs(&self) -> usize {
         self.outputs
     }
 
-    /// Elements of a row.
+    /// Returns the number of elements of an input row.
     pub const fn depth(&self) -> usize {
         self.depth
     }
 
-    /// `out[i][j] = addends[j] + sum over k of rows[i][k] * elements[j][k]`; nothing is added where there are no addends.
+    /// Computes `out[i][j] = addends[j] + sum over k of rows[i][k] * elements[j][k]`, without the
+    /// addend if `addends` is `None`.
     ///
-    /// Shapes: `rows` of [`Self::depth`] elements, `out` as many of all outputs, without gaps. Panics when one is too short.
+    /// Shapes: `rows` of [`Self::depth`] elements, and one contiguous row of `out` per row. Panics
+    /// if one is too short.
     pub fn products(&self, rows: Rows<'_, Element>, addends: Option<&[Element]>, out: &mut [Element]) {
         match self.small(rows.count) {
             Some(small) => small_products(small, rows, out),
@@ -53,7 +55,7 @@ impl Factors {
         }
     }
 
-    /// The same for all factors, without addends: the judge.
+    /// Reference implementation for all factors, without addends.
     fn literal(&self, rows: Rows<'_, Element>, out: &mut [Element]) {
         for (i, out) in out.chunks_exact_mut(self.outputs.max(1)).take(rows.count).enumerate() {
             let row = rows.row(i, self.depth);
@@ -63,7 +65,8 @@ impl Factors {
         }
     }
 
-    /// The numbers, where they are small and arranging them is worth it.
+    /// Returns the small integers, if the elements allow it and the packing is worth it for this
+    /// number of rows.
     fn small(&self, rows: usize) -> Option<&Small> {
         if rows < FEW || self.outputs < FEW || self.depth == 0 {
             return None;
@@ -87,12 +90,13 @@ impl Factors {
     }
 }
 
-/// Which rotations make a small number of an element: bit `BITS - 1 - n` says it of that by `n`.
+/// Returns the rotations that turn an element into a small number: bit `BITS - 1 - n` is set for a
+/// rotation by `n`.
 ///
-/// A small number, or its negative, has no bit in its upper places: these are all the same.
+/// The upper bits of a small number, or of its negative, are all equal.
 #[inline(always)]
 fn rotations(element: Element) -> u64 {
-    const { assert!(BITS - SMALL_BITS == 1 + 8 + 32, "as many bits as are compared") };
+    const { assert!(BITS - SMALL_BITS == 1 + 8 + 32, "the number of compared bits") };
     let rotated = |bits: u64, places: u32| (bits << places | bits >> (BITS - places)) & PRIME;
     let longer = |runs: u64, places: u32| runs & rotated(runs, places);
     let equal = !(element.0 ^ rotated(element.0, 1)) & PRIME;
@@ -101,7 +105,7 @@ fn rotations(element: Element) -> u64 {
     of_32 & rotated(of_8, 32)
 }
 
-/// The integer of an element that is small.
+/// Returns the integer that a small element represents.
 const fn number(element: Element) -> i32 {
     if element.0 >> SMALL_BITS == 0 { element.0 as i32 } else { -((PRIME ^ element.0) as i32) }
 }
@@ -119,7 +123,8 @@ mod tests {
         bits.map(|bits| Element::from_fixed(number_of(bits, of), point)).collect()
     }
 
-    /// Judged by one product after the other; all elements of the left side are the largest, too.
+    /// Compared with one product after the other; all elements of the left side are the largest,
+    /// too.
     #[test]
     fn factors_give_the_sums_of_products() {
         let sizes =
@@ -153,7 +158,7 @@ mod tests {
         }
     }
 
-    /// By the definition, for numbers at both ends of what is small and beyond.
+    /// Compared with the definition, for numbers at both ends of the small range and beyond.
     #[test]
     fn rotations_are_those_that_make_small_numbers() {
         let ends = [0, 1, 2, 3, (1 << SMALL_BITS) - 1, 1 << SMALL_BITS, (1 << SMALL_BITS) + 1, 0x5_5555];

@@ -1,4 +1,4 @@
-//! Several arrays in a zip: [`read_npz`] and [`write_npz`], under the names of [`member_names`].
+//! Several arrays in a zip: [`read_npz`] and [`write_npz`], with names from [`member_names`].
 
 use std::collections::HashSet;
 use std::io::{Cursor, Read, Write};
@@ -11,17 +11,18 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use crate::npy::{NpyArray, NpyError, NpyErrorKind, read_npy, write_npy};
 use crate::tensor::Tensor;
 
-/// What any archive may unpack to.
+/// Unpacked size that every archive may have, in bytes.
 const UNPACKED_BYTES: u64 = 256 << 20;
-/// How many times its own size a larger archive may unpack to.
+/// Largest ratio of unpacked to packed size of a larger archive.
 const UNPACKED_TIMES: u64 = 64;
 
-/// Reads all arrays, with their names (without `.npy`), in the order of the archive. `file` is for errors.
+/// Reads all arrays, with their names (without `.npy`), in the order of the archive. `file` is used
+/// in errors.
 ///
 /// # Errors
 ///
-/// [`NpyError`] at the first array that cannot be read; [`NpyErrorKind::Unpacked`] when all together unpack
-/// to more than 256 MiB and more than 64 times the archive's size.
+/// [`NpyError`] for the first array that cannot be read; [`NpyErrorKind::Unpacked`] if all arrays
+/// together unpack to more than 256 MiB and more than 64 times the archive's size.
 pub fn read_npz(file: &str, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, NpyError> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(file, &error))?;
     let limit = UNPACKED_BYTES.max(UNPACKED_TIMES.saturating_mul(bytes.len() as u64));
@@ -33,7 +34,8 @@ pub fn read_npz(file: &str, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, NpyEr
         let name = entry.name().strip_suffix(".npy").map(str::to_owned);
         let name = name.ok_or_else(|| NpyErrorKind::NotAnArray.at(&path, 0))?;
         let mut values = Vec::new();
-        // One byte more than allowed tells an archive at the limit from one beyond it.
+        // Reading one byte more than allowed distinguishes an archive at the limit from one beyond
+        // it.
         let read = entry.by_ref().take(left.saturating_add(1)).read_to_end(&mut values);
         read.map_err(|error| NpyErrorKind::Zip { reason: error.to_string() }.at(&path, values.len()))?;
         let too_much = || NpyErrorKind::Unpacked { limit, packed: bytes.len() }.at(&path, values.len());
@@ -43,8 +45,9 @@ pub fn read_npz(file: &str, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, NpyEr
     Ok(arrays)
 }
 
-/// Names under which arrays of these names are put into an `.npz`: no path leaves the folder that the archive is
-/// unpacked in, no control character reaches a terminal, none is too long for a file system, and no two are one.
+/// Returns safe and unique names for arrays in an `.npz`. No path leaves the folder that the
+/// archive is unpacked in, no name has control characters or is too long for a file system, and all
+/// names differ.
 ///
 /// ```
 /// # use npukit_numeric::npy::member_names;
@@ -56,7 +59,7 @@ pub fn member_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String>
         let safe = safe_name(name);
         let further = (2..).map(|number| format!("{safe}_{number}"));
         let mut free = std::iter::once(safe.clone()).chain(further).filter(|name| !taken.contains(name));
-        // There always is a further number.
+        // There is always a next number.
         let free = free.next().unwrap_or(safe);
         taken.insert(free.clone());
         free
@@ -64,16 +67,16 @@ pub fn member_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String>
     names.into_iter().map(&mut unique).collect()
 }
 
-/// Most bytes of a part of a path: file systems take 255, with `.npy`.
+/// Maximum number of bytes of a path component: file systems allow 255, including `.npy`.
 const MAX_PART: usize = 200;
-/// Most bytes of a name.
+/// Maximum number of bytes of a name.
 const MAX_NAME: usize = 4096;
 
 fn safe_name(name: &str) -> String {
     let plain = |c: char| if is_printable(c) && c != '\\' { c } else { '_' };
     let name: String = name.chars().map(plain).collect();
     let part = |(place, part): (usize, &str)| match part {
-        // A path that begins with a slash begins at the root; within a path, two are as good as one.
+        // A leading slash means the root; inside a path, two slashes are equal to one.
         "" if place == 0 => "_".to_owned(),
         "." | ".." => "_".repeat(part.len()),
         _ => cut(part, MAX_PART).to_owned(),
@@ -82,17 +85,17 @@ fn safe_name(name: &str) -> String {
     cut(&safe, MAX_NAME).trim_end_matches('/').to_owned()
 }
 
-/// The text up to `most` bytes, whole characters.
+/// Returns the text up to `most` bytes, in whole characters.
 fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
-/// The bytes of an `.npz` of named arrays, stored without compression as NumPy's `savez` does.
+/// Returns the bytes of an `.npz` with named arrays, without compression, like NumPy's `savez`.
 ///
 /// # Errors
 ///
-/// [`NpyErrorKind::Zip`] when a name appears twice or is too long for a zip.
+/// [`NpyErrorKind::Zip`] if a name appears twice or is too long for a zip.
 pub fn write_npz(arrays: &[(&str, NpyArray<'_>)]) -> Result<Vec<u8>, NpyError> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for &(name, array) in arrays {

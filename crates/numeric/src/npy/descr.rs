@@ -1,8 +1,8 @@
-//! [`Element`]: what the `descr` of a header says.
+//! [`Element`]: the element type in a header's `descr`.
 
 use crate::element::ElementType;
 
-/// The type of an element, and its byte order.
+/// Type of an element, and its byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub element: ElementType,
@@ -10,7 +10,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Of a `descr` such as `<f4`.
+    /// Parses a `descr` such as `<f4`.
     pub fn parse(descr: &[u8]) -> Option<Self> {
         let (order, kind) = match descr {
             [order @ (b'<' | b'>' | b'|' | b'='), kind @ ..] => (*order, kind),
@@ -35,7 +35,7 @@ impl Element {
         Some(Self { element, big_endian })
     }
 
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     pub fn bytes(self) -> usize {
         self.element.bits() / 8
     }

@@ -7,7 +7,7 @@ use crate::small_float::SmallFloat;
 use crate::tensor::TensorData;
 
 impl Header {
-    /// The elements in row-major order. `bytes` has as many as the header says.
+    /// Returns the elements in row-major order. The length of `bytes` must match the header.
     pub fn decode(&self, bytes: &[u8]) -> At<TensorData> {
         match self.element.element {
             ElementType::Bool => self.map(bytes, |[b]: [u8; 1]| b != 0).map(TensorData::Bool),
@@ -25,7 +25,8 @@ impl Header {
         }
     }
 
-    /// Each element, its bytes brought to little-endian, in row-major order.
+    /// Maps each element, with its bytes in little-endian order, and returns them in row-major
+    /// order.
     fn map<T: Copy, const SIZE: usize>(&self, bytes: &[u8], element: impl Fn([u8; SIZE]) -> T) -> At<Vec<T>> {
         let (chunks, _) = bytes.as_chunks::<SIZE>();
         let values = chunks.iter().map(|chunk| {
@@ -39,7 +40,7 @@ impl Header {
         Ok(if self.fortran_order { row_major(&self.shape, values) } else { values })
     }
 
-    /// 64-bit unsigned integers, as long as they fit signed ones.
+    /// Reads 64-bit unsigned integers, which must fit signed ones.
     fn unsigned(&self, bytes: &[u8]) -> At<TensorData> {
         if let Some((i, value)) =
             self.map_in_file_order(bytes).find(|&(_, value)| i64::try_from(value).is_err())
@@ -57,20 +58,20 @@ impl Header {
     }
 }
 
-/// Column-major values in row-major order.
+/// Converts column-major values to row-major order.
 fn row_major<T: Copy>(shape: &[usize], values: Vec<T>) -> Vec<T> {
     let mut index = vec![0; shape.len()];
     let mut steps = Vec::with_capacity(shape.len());
     let mut step = 1;
     for &size in shape {
         steps.push(step);
-        // With a size of 0 there is no value; whatever the product is, nobody uses it.
+        // With a size of 0 the array is empty, and the wrapped product is not used.
         step = usize::wrapping_mul(step, size);
     }
     let mut at = 0;
     let mut next = || {
         let value = values.get(at).copied();
-        // Counts up the last axis first.
+        // Increments the index along the last axis first.
         for axis in (0..shape.len()).rev() {
             index[axis] += 1;
             at += steps[axis];

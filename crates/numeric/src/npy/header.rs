@@ -1,11 +1,11 @@
-//! The header of an `.npy`: magic, version, and a Python dictionary of three keys.
+//! The header of an `.npy`: magic, version, and a Python dictionary with three keys.
 
 use crate::npy::descr::Element;
 use crate::npy::{At, NpyErrorKind};
 
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// What a header says.
+/// Content of a header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub element: Element,
@@ -14,12 +14,12 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The header, and the bytes after it.
+    /// Parses a header, and returns it with the bytes after it.
     ///
     /// # Errors
     ///
-    /// The offset and the kind of what is wrong: the magic, the version, a header that is cut short or not a
-    /// dictionary of `descr`, `fortran_order` and `shape`, a type that is not read.
+    /// The offset and the kind of the error: the magic, the version, a truncated header, a header
+    /// that is not a dictionary of `descr`, `fortran_order` and `shape`, or an unsupported type.
     pub fn parse(bytes: &[u8]) -> At<(Self, &[u8])> {
         let rest = bytes.strip_prefix(MAGIC).ok_or((0, NpyErrorKind::Magic))?;
         let cut = |needed| (bytes.len(), NpyErrorKind::HeaderCut { needed, present: bytes.len() });
@@ -41,7 +41,7 @@ impl Header {
         header.map(|header| (header, values)).map_err(|(offset, kind)| (start + offset, kind))
     }
 
-    /// Number of elements; none when it does not fit.
+    /// Returns the number of elements; `None` on overflow.
     pub fn count(&self) -> Option<usize> {
         if self.shape.contains(&0) {
             return Some(0);
@@ -49,13 +49,13 @@ impl Header {
         self.shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size))
     }
 
-    /// Bytes of all elements; none when that does not fit.
+    /// Returns the bytes of all elements; `None` on overflow.
     pub fn value_bytes(&self) -> Option<usize> {
         self.count()?.checked_mul(self.element.bytes())
     }
 }
 
-/// A parser of the dictionary; `at` never passes the end.
+/// A parser of the dictionary; `at` never exceeds the end.
 struct Dictionary<'a> {
     text: &'a [u8],
     at: usize,
@@ -72,7 +72,7 @@ impl<'a> Dictionary<'a> {
                 b"descr" => element = Some(self.element()?),
                 b"fortran_order" => fortran_order = Some(self.truth()?),
                 b"shape" => shape = Some(self.tuple()?),
-                _ => return self.error("the keys 'descr', 'fortran_order' and 'shape' only"),
+                _ => return self.error("only the keys 'descr', 'fortran_order' and 'shape'"),
             }
             if !self.eat(b',') {
                 self.expect(b'}', ", or }")?;
@@ -89,7 +89,7 @@ impl<'a> Dictionary<'a> {
         Err((self.at, NpyErrorKind::Header { expected }))
     }
 
-    /// The text from the next character on that is not a blank.
+    /// Skips blanks, and returns the remaining text.
     fn rest(&mut self) -> &'a [u8] {
         let blanks = self.text[self.at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         self.at += blanks;
@@ -106,7 +106,7 @@ impl<'a> Dictionary<'a> {
         if self.eat(byte) { Ok(()) } else { self.error(expected) }
     }
 
-    /// Characters as long as `holds`.
+    /// Returns the characters for which `holds` is true, up to the first other one.
     fn run(&mut self, holds: impl Fn(u8) -> bool) -> &'a [u8] {
         let rest = &self.text[self.at..];
         let length = rest.iter().take_while(|&&byte| holds(byte)).count();
@@ -129,7 +129,7 @@ impl<'a> Dictionary<'a> {
         self.rest();
         let at = self.at;
         let descr = match self.rest().first() {
-            // A structured type is a list; there is no need to understand it.
+            // A structured type is a list, which need not be parsed further.
             Some(b'[') => self.run(|byte| byte != b']'),
             _ => self.string()?,
         };

@@ -1,4 +1,4 @@
-//! [`NpzWriter`]: an `.npz` that is written array by array, each as its elements come.
+//! [`NpzWriter`]: writes an `.npz` array by array, as the elements arrive.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use crate::element::ElementType;
 use crate::npy::write::{elements_of, header_of};
 use crate::tensor::Tensor;
 
-/// From so many bytes on an archive has its long form.
+/// Size in bytes from which an entry uses the 64-bit format.
 const LARGE: u128 = 1 << 31;
 
-/// An `.npz` that goes to a sink of which nothing is read again and in which nothing is searched.
+/// An `.npz` written to a sink that supports neither reading nor seeking.
 ///
 /// ```
 /// # use npukit_numeric::{ElementType, Tensor};
@@ -29,26 +29,26 @@ const LARGE: u128 = 1 << 31;
 /// ```
 pub struct NpzWriter<W: Write> {
     archive: ZipWriter<StreamWriter<W>>,
-    /// Type of the array's elements, and how many are yet to come.
+    /// Type of the open array's elements, and the number of missing elements.
     open: Option<(ElementType, usize)>,
 }
 
 impl<W: Write> NpzWriter<W> {
-    /// An archive without arrays.
+    /// Creates an archive without arrays.
     pub fn new(sink: W) -> Self {
         Self { archive: ZipWriter::new_stream(sink), open: None }
     }
 
-    /// Begins an array of a shape, whose name has no ending; the one before must be whole.
+    /// Begins an array of a shape; `name` has no extension. The previous array must be complete.
     ///
     /// # Errors
     ///
-    /// What the sink refuses; [`io::ErrorKind::InvalidInput`] for a name that is there already, a shape of too many
-    /// elements, and an array before that is not whole.
+    /// Errors of the sink; [`io::ErrorKind::InvalidInput`] for a duplicate name, a shape with too
+    /// many elements, or an incomplete previous array.
     pub fn begin(&mut self, name: &str, shape: &[usize], element: ElementType) -> io::Result<()> {
         self.check_whole()?;
         let invalid =
-            || io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {shape:?} is no shape"));
+            || io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {shape:?} is not a valid shape"));
         let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
         let elements = elements.ok_or_else(invalid)?;
         let bytes = elements as u128 * element.bits().div_ceil(8) as u128;
@@ -61,29 +61,29 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    /// The next elements of the array, row-major.
+    /// Appends the next elements of the array, row-major.
     ///
     /// # Errors
     ///
-    /// What the sink refuses; [`io::ErrorKind::InvalidInput`] for elements of another type, and for more than the shape
-    /// has.
+    /// Errors of the sink; [`io::ErrorKind::InvalidInput`] for elements of another type, or more
+    /// than the shape has.
     pub fn append(&mut self, tensor: &Tensor) -> io::Result<()> {
         let given = tensor.data().len();
         let left = self.open.filter(|(element, _)| *element == tensor.element());
         let left = left.and_then(|(element, left)| Some((element, left.checked_sub(given)?)));
         let misfit = || {
-            let told = format!("{given} elements of {} do not go on the array", tensor.element());
+            let told = format!("{given} elements of {} do not continue the array", tensor.element());
             io::Error::new(io::ErrorKind::InvalidInput, told)
         };
         self.open = Some(left.ok_or_else(misfit)?);
         self.archive.write_all(&elements_of(tensor))
     }
 
-    /// Ends the archive; without this it is none.
+    /// Ends the archive, which is invalid before.
     ///
     /// # Errors
     ///
-    /// What the sink refuses; [`io::ErrorKind::InvalidInput`] when the last array is not whole.
+    /// Errors of the sink; [`io::ErrorKind::InvalidInput`] if the last array is incomplete.
     pub fn finish(self) -> io::Result<()> {
         self.check_whole()?;
         self.archive.finish()?;
@@ -93,7 +93,7 @@ impl<W: Write> NpzWriter<W> {
     fn check_whole(&self) -> io::Result<()> {
         match self.open {
             Some((_, left)) if left > 0 => {
-                let told = format!("an array ends {left} elements too early");
+                let told = format!("{left} elements of the array are missing");
                 Err(io::Error::new(io::ErrorKind::InvalidInput, told))
             }
             _ => Ok(()),
@@ -140,7 +140,7 @@ mod tests {
     fn an_array_is_whole_or_refused() {
         let sample = Tensor::from_f32(vec![2], vec![1.0, 2.0]).unwrap();
         let mut archive = NpzWriter::new(Vec::new());
-        assert!(archive.append(&sample).is_err(), "nothing is begun");
+        assert!(archive.append(&sample).is_err(), "no array has begun");
         archive.begin("x", &[3], ElementType::F32).unwrap();
         archive.append(&sample).unwrap();
         assert!(archive.append(&sample).is_err(), "four of three");

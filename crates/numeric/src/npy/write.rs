@@ -8,22 +8,22 @@ use crate::tensor::{Tensor, TensorData};
 /// Elements to write, row-major.
 #[derive(Clone, Copy, Debug)]
 pub enum NpyData<'a> {
-    /// `f4`
+    /// 32-bit floats, `f4`.
     F32(&'a [f32]),
-    /// `i2`
+    /// 16-bit integers, `i2`.
     I16(&'a [i16]),
-    /// `i4`
+    /// 32-bit integers, `i4`.
     I32(&'a [i32]),
-    /// `i8`
+    /// 64-bit integers, `i8`.
     I64(&'a [i64]),
-    /// `b1`
+    /// Booleans, `b1`.
     Bool(&'a [bool]),
-    /// Those of a tensor, in the type it has or the narrowest that holds it.
+    /// Elements of a tensor, in its type or the narrowest NumPy type that holds it.
     Tensor(&'a Tensor),
 }
 
 impl NpyData<'_> {
-    /// NumPy's name of the type.
+    /// Returns NumPy's name of the type.
     fn descr(&self) -> &'static str {
         match self {
             Self::F32(_) => "<f4",
@@ -66,7 +66,7 @@ pub struct NpyArray<'a> {
 }
 
 impl<'a> NpyArray<'a> {
-    /// An array of elements of a shape; none when the shape has another number of elements.
+    /// Creates an array of a shape; `None` if the number of elements does not match.
     pub fn new(shape: &'a [usize], data: NpyData<'a>) -> Option<Self> {
         let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
         (count == Some(data.len()) || (shape.contains(&0) && data.len() == 0)).then_some(Self { shape, data })
@@ -79,7 +79,7 @@ impl<'a> From<&'a Tensor> for NpyArray<'a> {
     }
 }
 
-/// NumPy's type that holds all values of `element`.
+/// Returns the NumPy type that holds all values of `element`.
 fn descr(element: ElementType) -> &'static str {
     match element {
         ElementType::F64 => "<f8",
@@ -97,7 +97,7 @@ fn descr(element: ElementType) -> &'static str {
     }
 }
 
-/// The elements in the type of [`descr`].
+/// Appends the elements in the type of [`descr`].
 fn extend(out: &mut Vec<u8>, tensor: &Tensor) {
     match (tensor.data(), tensor.element()) {
         (TensorData::F32(values), ElementType::F64) => {
@@ -107,7 +107,7 @@ fn extend(out: &mut Vec<u8>, tensor: &Tensor) {
             values.iter().for_each(|&v| out.extend(SmallFloat::F16.encode(v, false).to_le_bytes()));
         }
         (TensorData::F32(values), _) => NpyData::F32(values).extend(out),
-        // The lower bytes of an integer are those of the narrower one.
+        // The low bytes of an integer are the narrower integer.
         (TensorData::I64(values), element) => {
             values.iter().for_each(|v| out.extend(&v.to_le_bytes()[..bytes(element)]));
         }
@@ -118,31 +118,32 @@ fn extend(out: &mut Vec<u8>, tensor: &Tensor) {
     }
 }
 
-/// Whole bytes of an element.
+/// Returns the whole bytes of an element.
 fn bytes(element: ElementType) -> usize {
     element.bits().div_ceil(8)
 }
 
-/// The bytes of an `.npy`, row-major and little-endian.
+/// Returns the bytes of an `.npy`, row-major and little-endian.
 pub fn write_npy(array: NpyArray<'_>) -> Vec<u8> {
     let mut out = header(array.shape, array.data.descr());
     array.data.extend(&mut out);
     out
 }
 
-/// What stands before the elements of an array of `element`s that come later, in the type that [`elements_of`] gives.
+/// Returns the header of an array of `element`s, which [`elements_of`] converts later.
 pub(super) fn header_of(shape: &[usize], element: ElementType) -> Vec<u8> {
     header(shape, descr(element))
 }
 
-/// The bytes of a tensor's elements.
+/// Returns the bytes of a tensor's elements.
 pub(super) fn elements_of(tensor: &Tensor) -> Vec<u8> {
     let mut out = Vec::new();
     extend(&mut out, tensor);
     out
 }
 
-/// Magic, version, length and dictionary, filled up with blanks to a multiple of 64 bytes as NumPy does.
+/// Returns magic, version, length and dictionary, padded with blanks to a multiple of 64 bytes as
+/// NumPy does.
 fn header(shape: &[usize], descr: &str) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
     let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");

@@ -1,32 +1,35 @@
-//! [`BlockRow`]: a row of 8-bit values in blocks, as kernels of [`block_product`](super::block_product) take it.
+//! [`BlockRow`]: a row of 8-bit values in blocks, the operand of
+//! [`block_product`](super::block_product).
 
-/// Values of a block.
+/// Number of values in a block.
 pub const BLOCK: usize = 32;
-/// Bytes of a block of 4-bit weights: value `i` is nibble `i`, the low one of a byte first.
+/// Bytes of a block of 4-bit weights: value `i` is nibble `i`, starting with the low nibble of the
+/// first byte.
 pub const WEIGHT_BLOCK_BYTES: usize = BLOCK / 2;
-/// Blocks that the widest kernel takes at once: rows are filled up with zeros to a multiple.
+/// Number of blocks that the widest kernel processes at once: rows are padded with zeros to a
+/// multiple.
 pub(super) const CHUNK: usize = 4;
-/// Rows of weights that kernels take at once.
+/// Number of weight rows that kernels process at once.
 pub(super) const ROWS: usize = 4;
 
-/// A row of 8-bit values in blocks, each with a scale; arranged for kernels.
+/// A row of 8-bit values in blocks with one scale each, in a layout for kernels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockRow {
-    /// The values at even places: 16 of a block.
+    /// Values at even positions: 16 per block.
     pub(super) even: Vec<i8>,
-    /// The values at odd places.
+    /// Values at odd positions.
     pub(super) odd: Vec<i8>,
-    /// Eight times the sum of a block's values, four times over: what weights stored with an excess of 8
-    /// add too much.
+    /// Eight times the sum of each block's values, repeated four times: the contribution of the
+    /// offset 8 in stored weights.
     pub(super) excess: Vec<i32>,
-    /// The block's scale, four times over.
+    /// Scale of each block, repeated four times.
     pub(super) scales: Vec<f32>,
     pub(super) blocks: usize,
 }
 
 impl BlockRow {
-    /// The row of `values`, of which block `b` has the scale `scales[b]`. A last block that is not full is
-    /// filled up with zeros; values beyond the last scale are left out.
+    /// Creates the row of `values`, in which block `b` has the scale `scales[b]`. An incomplete
+    /// last block is padded with zeros; values beyond the last scale are ignored.
     pub fn new(values: &[i8], scales: &[f32]) -> Self {
         let blocks = scales.len();
         let padded = blocks.next_multiple_of(CHUNK);
@@ -49,12 +52,12 @@ impl BlockRow {
         row
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub const fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// Value `i` of block `b`.
+    /// Returns value `i` of block `b`.
     pub(super) fn value(&self, b: usize, i: usize) -> i8 {
         let side = if i.is_multiple_of(2) { &self.even } else { &self.odd };
         side[b * WEIGHT_BLOCK_BYTES + i / 2]

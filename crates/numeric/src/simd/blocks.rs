@@ -1,15 +1,16 @@
 //! Products of 4-bit weights and 8-bit activations in blocks: [`block_product`].
 //!
-//! A block is 32 neighbouring values. Its products are summed exactly, the sum is scaled by the block's
-//! own power of two, and the scaled sums are added as `f32` in the order of the blocks. That order is
-//! part of the result, so kernels work on several rows at a time and never on several blocks of one.
+//! A block is 32 consecutive values. Its products are summed exactly, the sum is multiplied by the
+//! block's scale, a power of two, and the scaled sums are added as `f32` in the order of the
+//! blocks. That order is part of the result, so kernels process several rows at a time, and never
+//! several blocks of one row.
 
 use super::Path;
 use super::block_row::{BLOCK, BlockRow, ROWS, WEIGHT_BLOCK_BYTES};
 #[cfg(target_arch = "x86_64")]
 use super::{blocks_vnni, blocks_x86};
 
-/// The value of nibble `i` of a block of weights, -8 to 7.
+/// Returns the value of nibble `i` of a block of weights, -8 to 7.
 fn weight(block: &[u8], i: usize) -> i8 {
     let byte = block[i / 2];
     let nibble = if i.is_multiple_of(2) { byte & 0xF } else { byte >> 4 };
@@ -18,16 +19,18 @@ fn weight(block: &[u8], i: usize) -> i8 {
 
 /// Multiplies rows of activations by rows of weights, on the fastest path of this processor.
 ///
-/// `out[m * rows + n]` is the sum over blocks `b`, in order and rounded to `f32` at each, of the scale of
-/// block `b` of `x[m]` times the exact sum of its products with block `b` of weight row `n`.
+/// `out[m * rows + n]` is a sum over blocks `b`, in order and rounded to `f32` at each step. Its
+/// terms are the scale of block `b` of `x[m]` times the exact sum of its products with block `b` of
+/// weight row `n`.
 ///
-/// Shapes: `weights` holds `rows` rows of as many blocks as each row of `x`, `out` has `x.len() * rows`
-/// elements. Panics when they do not.
+/// Shapes: `weights` holds `rows` rows with the same number of blocks as each row of `x`; `out` has
+/// `x.len() * rows` elements. Panics otherwise.
 pub fn block_product(weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32]) {
     block_product_on(Path::fastest(), weights, rows, x, out);
 }
 
-/// [`block_product`] on a path, which this processor must have; others fall back to the portable one.
+/// Like [`block_product`], on the given path; a path that is not available becomes the portable
+/// one.
 pub fn block_product_on(path: Path, weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32]) {
     assert_eq!(out.len(), x.len() * rows, "one output for each row of weights and of activations");
     let Some(row_bytes) = x.first().map(|x| x.blocks * WEIGHT_BLOCK_BYTES) else { return };
@@ -36,7 +39,8 @@ pub fn block_product_on(path: Path, weights: &[u8], rows: usize, x: &[BlockRow],
     if row_bytes == 0 {
         return out.fill(0.0);
     }
-    // Weights are the larger side: each group of their rows is taken once, for all activations.
+    // Weights are the larger operand: each group of weight rows is loaded once, for all
+    // activations.
     let done = panels(path, weights, rows, x, out);
     for (group, weights) in weights[done * row_bytes..].chunks(ROWS * row_bytes).enumerate() {
         for (m, x) in x.iter().enumerate() {
@@ -46,7 +50,8 @@ pub fn block_product_on(path: Path, weights: &[u8], rows: usize, x: &[BlockRow],
     }
 }
 
-/// The rows of weights that pay to be arranged for several rows of activations; gives how many were done.
+/// Processes the weight rows that are worth packing for several rows of activations; returns their
+/// number.
 fn panels(path: Path, weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32]) -> usize {
     match path {
         #[cfg(target_arch = "x86_64")]
@@ -55,7 +60,7 @@ fn panels(path: Path, weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f3
     }
 }
 
-/// At most four rows of weights times one row.
+/// Multiplies at most four weight rows by one row.
 fn product_of_rows(path: Path, weights: &[u8], x: &BlockRow, out: &mut [f32]) {
     match path {
         Path::Literal => literal(weights, x, out),
@@ -67,7 +72,7 @@ fn product_of_rows(path: Path, weights: &[u8], x: &BlockRow, out: &mut [f32]) {
     }
 }
 
-/// One value after the other: the judge.
+/// Reference implementation, one value after the other.
 fn literal(weights: &[u8], x: &BlockRow, out: &mut [f32]) {
     for (n, out) in out.iter_mut().enumerate() {
         let mut sum = 0.0_f32;
@@ -81,7 +86,8 @@ fn literal(weights: &[u8], x: &BlockRow, out: &mut [f32]) {
     }
 }
 
-/// For any processor, and for rows that are left over: nibbles with an excess of 8, both halves apart.
+/// For any processor, and for remaining rows: nibbles with an offset of 8, even and odd values
+/// separately.
 fn portable(weights: &[u8], x: &BlockRow, out: &mut [f32]) {
     let row_bytes = x.blocks * WEIGHT_BLOCK_BYTES;
     for (row, out) in weights.chunks_exact(row_bytes).zip(out) {
@@ -107,7 +113,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Bits, so that NaNs compare.
+    /// As bit patterns, so that NaN compare equal.
     fn product(path: Path, weights: &[u8], rows: usize, x: &[BlockRow]) -> Vec<u32> {
         let mut out = vec![f32::NAN; rows * x.len()];
         block_product_on(path, weights, rows, x, &mut out);
@@ -144,7 +150,7 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        // Nibbles 1, -1, 7, -8 in the first places of two blocks.
+        // Nibbles 1, -1, 7, -8 at the start of two blocks.
         let mut weights = [0_u8; 2 * WEIGHT_BLOCK_BYTES];
         weights[..2].copy_from_slice(&[0xF1, 0x87]);
         weights[16] = 0x02;
@@ -158,7 +164,8 @@ mod tests {
         }
     }
 
-    /// Rows of activations and, within them, rows of weights: each output is the product of its own two rows.
+    /// Rows of activations and, within them, rows of weights: each output is the product of its own
+    /// two rows.
     #[test]
     fn outputs_lie_by_activation_and_weight() {
         let (rows, size) = (9, 2 * WEIGHT_BLOCK_BYTES);

@@ -1,8 +1,8 @@
-//! [`block_product`](super::block_product) of several rows of activations, for processors that sum four
-//! products of bytes at once.
+//! [`block_product`](super::block_product) of several rows of activations, for processors with dot
+//! products of four bytes.
 //!
-//! They meet panels: 16 rows of weights, a lane each, with a byte for every weight. A panel is made once for
-//! all rows of activations, whose bytes are broadcast to its lanes.
+//! Weights are packed in panels: 16 rows, one per lane, with one byte per weight. A panel is packed
+//! once for all rows of activations, whose bytes are broadcast to its lanes.
 
 use std::arch::x86_64::*;
 use std::array;
@@ -10,23 +10,23 @@ use std::array;
 use super::block_row::{BlockRow, ROWS, WEIGHT_BLOCK_BYTES};
 use super::vector::Vnni;
 
-/// Rows of weights in a panel.
+/// Weight rows in a panel.
 const LANES: usize = 16;
-/// Blocks of a panel: 16 KiB, half of a small first cache.
+/// Blocks of a panel: 16 KiB, half of a small L1 cache.
 const BLOCKS: usize = 32;
-/// Blocks of a row in a line of the caches.
+/// Blocks of a row in a cache line.
 const LINE_BLOCKS: usize = 64 / WEIGHT_BLOCK_BYTES;
-/// Rows of activations that meet a panel at once.
+/// Rows of activations that are multiplied by a panel at once.
 const TILE: usize = 4;
 
 /// A block of one row.
 type Block = [u8; WEIGHT_BLOCK_BYTES];
-/// A block of 16 rows, weights with an excess of 8. Vector `2 d` has the low nibbles of bytes `4 d` to
-/// `4 d + 3` of the block, vector `2 d + 1` the high ones.
+/// A block of 16 rows, weights with an offset of 8. Vector `2 d` has the low nibbles of bytes `4 d`
+/// to `4 d + 3` of the block, vector `2 d + 1` the high ones.
 type PanelBlock = [__m512i; 8];
 
-/// Multiplies the rows of weights that fill panels, by all of `x`; gives how many they are, 0 when the
-/// processor cannot. `out` is that of `block_product`.
+/// Multiplies the weight rows that fill panels by all of `x`; returns their number, 0 if the
+/// processor lacks the instructions. `out` has the layout of `block_product`.
 pub(super) fn panels(weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32]) -> usize {
     if Vnni::detect().is_none() {
         return 0;
@@ -35,7 +35,7 @@ pub(super) fn panels(weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32
         let row_bytes = weights.len() / rows;
         let weights = &weights[first * row_bytes..][..LANES * row_bytes];
         #[allow(unsafe_code, reason = "calls a function for processor features that were detected")]
-        // SAFETY: detected.
+        // SAFETY: the processor features were detected.
         unsafe {
             rows_of_panel(weights, x, &mut out[first..], rows);
         }
@@ -43,7 +43,8 @@ pub(super) fn panels(weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32
     rows - rows % LANES
 }
 
-/// 16 rows of weights, by all of `x`; the results of a row of activations are `pitch` after those of the last.
+/// Multiplies 16 weight rows by all of `x`; the results of consecutive rows of activations are
+/// `pitch` apart.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn rows_of_panel(weights: &[u8], x: &[BlockRow], out: &mut [f32], pitch: usize) {
     let row_bytes = weights.len() / LANES;
@@ -54,7 +55,7 @@ fn rows_of_panel(weights: &[u8], x: &[BlockRow], out: &mut [f32], pitch: usize) 
         panel.clear();
         for b in first..blocks.min(first + BLOCKS) {
             if b % LINE_BLOCKS == 0 {
-                // Of the next panel: 16 short streams are too many for processors to guess.
+                // Prefetches the next panel: hardware prefetchers do not follow 16 short streams.
                 for row in &rows {
                     _mm_prefetch::<_MM_HINT_T0>(row[b].as_ptr().wrapping_add(weights.len()).cast());
                 }
@@ -73,11 +74,11 @@ fn rows_of_panel(weights: &[u8], x: &[BlockRow], out: &mut [f32], pitch: usize) 
     }
 }
 
-/// Block `b` of 16 rows.
+/// Returns block `b` of 16 rows.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn panel_block(rows: &[&[Block]; LANES], b: usize) -> PanelBlock {
-    // Every fourth row, one in each 128 bits; then, in those, words of four rows side by side.
+    // Every fourth row, one in each 128 bits; then, within those, words of four rows side by side.
     let (r0, r1, r2, r3) = (
         every_fourth(rows, 0, b),
         every_fourth(rows, 1, b),
@@ -100,7 +101,7 @@ fn panel_block(rows: &[&[Block]; LANES], b: usize) -> PanelBlock {
     block
 }
 
-/// Block `b` of rows `row`, `row + 4`, `row + 8` and `row + 12`.
+/// Returns block `b` of rows `row`, `row + 4`, `row + 8` and `row + 12`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn every_fourth(rows: &[&[Block]; LANES], row: usize, b: usize) -> __m512i {
@@ -120,15 +121,15 @@ fn block(block: &Block) -> __m128i {
     }
 }
 
-/// The low nibbles with an excess of 8.
+/// Returns the low nibbles with an offset of 8.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn nibbles(bytes: __m512i) -> __m512i {
     _mm512_xor_si512(_mm512_and_si512(bytes, _mm512_set1_epi8(0xF)), _mm512_set1_epi8(8))
 }
 
-/// The panel, whose first block is `first` of its rows, by `M` rows of activations; added to `out` unless
-/// `first` is 0.
+/// Multiplies a panel, whose first block is block `first` of its rows, by `M` rows of activations.
+/// Adds to `out` unless `first` is 0.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn tile<const M: usize>(
@@ -169,7 +170,7 @@ fn tile<const M: usize>(
     }
 }
 
-/// Values `4 d` to `4 d + 3`, in every lane.
+/// Returns values `4 d` to `4 d + 3` in every lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn four(values: &[i8; WEIGHT_BLOCK_BYTES], d: usize) -> __m512i {

@@ -1,38 +1,39 @@
-//! [`block_product`](super::block_product) for processors with AVX2 or AVX-512: four rows of weights at
+//! [`block_product`](super::block_product) for processors with AVX2 or AVX-512: four weight rows at
 //! a time, and two or four blocks of each.
 //!
-//! A register lane of 128 bits holds one block. Nibbles get an excess of 8, so that they are the unsigned
-//! factor of the byte products; what that adds is known per block and taken off. Sums of four rows are
-//! brought side by side, scaled, and added block after block.
+//! A register lane of 128 bits holds one block. Nibbles get an offset of 8, so that they are the
+//! unsigned factor of the byte products; its known contribution per block is subtracted. Sums of
+//! four rows are arranged side by side, scaled, and added block after block.
 
 use std::arch::x86_64::*;
 
 use super::block_row::{BlockRow, CHUNK, WEIGHT_BLOCK_BYTES};
 use super::vector::{Avx2, Avx512};
 
-/// Four rows of weights times one row; false when the processor cannot.
+/// Multiplies four weight rows by one row; false if the processor lacks the instructions.
 #[allow(unsafe_code, reason = "calls a function for processor features that were detected")]
 pub(super) fn avx512(weights: &[u8], x: &BlockRow, out: &mut [f32]) -> bool {
     let can = Avx512::detect().is_some();
     if can {
-        // SAFETY: detected.
+        // SAFETY: the processor features were detected.
         unsafe { rows_avx512(weights, x, out) };
     }
     can
 }
 
-/// Four rows of weights times one row; false when the processor cannot.
+/// Multiplies four weight rows by one row; false if the processor lacks the instructions.
 #[allow(unsafe_code, reason = "calls a function for processor features that were detected")]
 pub(super) fn avx2(weights: &[u8], x: &BlockRow, out: &mut [f32]) -> bool {
     let can = Avx2::detect().is_some();
     if can {
-        // SAFETY: detected.
+        // SAFETY: the processor features were detected.
         unsafe { rows_avx2(weights, x, out) };
     }
     can
 }
 
-/// Bytes of row `row` from block `b` on; those past the row's end are 0 in `rest`, which must be used then.
+/// Returns the bytes of row `row` starting at byte `at`. If they extend past the row's end, they
+/// are copied to `rest`, which must be zero.
 fn blocks_of<'a, const BYTES: usize>(
     weights: &'a [u8],
     row_bytes: usize,
@@ -67,7 +68,8 @@ fn rows_avx512(weights: &[u8], x: &BlockRow, out: &mut [f32]) {
         let products = |row| {
             let mut rest = [0; BYTES];
             let bytes = blocks_of(weights, row_bytes, row, at, &mut rest);
-            // The same place of the next four rows: pages are short for processors to guess it.
+            // Prefetches the same position of the next four rows: rows cross pages too soon for
+            // hardware prefetchers.
             _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(4 * row_bytes).cast());
             // SAFETY: an array of 64 bytes.
             let bytes = unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };

@@ -1,7 +1,8 @@
-//! [`Pointwise`] on processors with AVX-512 VNNI: four products of bytes and their sum in every lane.
+//! [`Pointwise`] on processors with AVX-512 VNNI: a dot product of four bytes in every lane.
 //!
-//! The instruction takes inputs without a sign, so that 128 is added to each (its sign bit is flipped), and 128 times
-//! the weights taken off again. Lanes are outputs; a block of pixels shares every vector of weights.
+//! The instruction takes unsigned inputs, so 128 is added to each (its sign bit is flipped), and
+//! 128 times the weights is subtracted. Lanes are outputs; a block of pixels shares every vector of
+//! weights.
 
 use std::arch::x86_64::*;
 
@@ -13,33 +14,33 @@ const LANES: usize = 16;
 /// Channels of a lane.
 const CHANNELS: usize = 4;
 
-/// The weights of four channels for the outputs of a vector.
+/// Weights of four channels for the outputs of a vector.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Weights([[i8; CHANNELS]; LANES]);
 
-/// What is added for the outputs of a vector.
+/// Addends for the outputs of a vector.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Addends([i32; LANES]);
 
-/// A product's weights and addends for up to `4 * LANES` outputs, from `first` on.
+/// Weights and addends of a product for up to `4 * LANES` outputs, starting at output `first`.
 struct Packed {
     first: usize,
     outputs: usize,
-    /// By group of channels, a vector for every 16 outputs.
+    /// One vector per 16 outputs, for each group of channels.
     weights: Vec<Weights>,
     offset: [Addends; 4],
     add: [Addends; 4],
 }
 
-/// Computes a product that is sound.
+/// Computes a product whose sizes and numbers were checked.
 pub(super) fn product(_: Vnni, product: &Pointwise<'_>, results: &mut [i16]) {
     let starts = product.starts();
     for first in (0..product.outputs()).step_by(4 * LANES) {
         let packed = Packed::new(product, first);
         #[allow(unsafe_code, reason = "calls code compiled for processor features")]
-        // SAFETY: the proof is one that the processor has them.
+        // SAFETY: the proof shows that the processor has the features.
         unsafe {
             match packed.vectors() {
                 1 => blocks::<1, 12>(product, &packed, &starts, results),
@@ -74,14 +75,14 @@ impl Packed {
         self.outputs.div_ceil(LANES)
     }
 
-    /// The lanes of vector `v` that are outputs.
+    /// Returns the mask of the lanes of vector `v` that are outputs.
     fn mask(&self, v: usize) -> __mmask16 {
         let lanes = (self.outputs - v * LANES).min(LANES);
         ((1u32 << lanes) - 1) as u16
     }
 }
 
-/// All pixels, `P` at a time, against `V` vectors of outputs.
+/// Computes all pixels, `P` at a time, with `V` vectors of outputs.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn blocks<const V: usize, const P: usize>(
     product: &Pointwise<'_>,
@@ -91,7 +92,7 @@ fn blocks<const V: usize, const P: usize>(
 ) {
     let outputs = product.outputs();
     for (starts, results) in starts.chunks(P).zip(results.chunks_mut(P * outputs)) {
-        // Pixels beyond the last are the first one again, and not kept.
+        // Pixels beyond the last are replaced by the first one; their results are dropped.
         let inputs: [&[[i8; CHANNELS]]; P] = std::array::from_fn(|p| {
             let start = starts.get(p).copied().unwrap_or(starts[0]);
             product.inputs[start..][..product.channels].as_chunks().0
@@ -103,7 +104,8 @@ fn blocks<const V: usize, const P: usize>(
     }
 }
 
-/// Sums of products of `P` pixels and `V` vectors of outputs, 128 too much for each input.
+/// Returns the sums of products of `P` pixels and `V` vectors of outputs, with inputs increased by
+/// 128.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn sums<const V: usize, const P: usize>(
     inputs: &[&[[i8; CHANNELS]]; P],
@@ -140,7 +142,7 @@ fn finish<const V: usize>(
         let mask = packed.mask(v);
         let to = results.as_mut_ptr();
         #[allow(unsafe_code, reason = "reads and writes a slice")]
-        // SAFETY: the mask has a bit for each of the results that the slice has, and none beyond.
+        // SAFETY: the mask covers exactly the elements of the slice.
         unsafe {
             if product.accumulate {
                 let old = _mm256_maskz_loadu_epi16(mask, to);
@@ -151,7 +153,7 @@ fn finish<const V: usize>(
     }
 }
 
-/// 64 bytes that a vector holds.
+/// Types of 64 bytes that fill a vector.
 trait Bytes64 {}
 impl Bytes64 for Weights {}
 impl Bytes64 for Addends {}
@@ -159,7 +161,7 @@ impl Bytes64 for Addends {}
 #[target_feature(enable = "avx512f")]
 fn load<T: Bytes64>(from: &T) -> __m512i {
     #[allow(unsafe_code, reason = "reads a reference")]
-    // SAFETY: both types have 64 bytes, all of them initialised.
+    // SAFETY: both types have 64 bytes, all of them initialized.
     unsafe {
         _mm512_loadu_si512(std::ptr::from_ref(from).cast())
     }

@@ -1,8 +1,8 @@
-//! Products of matrices of floats, each sum in the order of the inner axis: [`float_product`].
+//! Products of float matrices, each sum in the order of the inner axis: [`float_product`].
 //!
-//! Every product is rounded, and so is every sum. A fused multiply-add rounds once, and some processors have none;
-//! without it all paths give the same bits, on any machine and however the rows are divided among cores. Vectors
-//! run along the columns, so nothing is reassociated.
+//! Every product and every sum is rounded. A fused multiply-add rounds only once, and some
+//! processors lack it. Without it, all paths give the same bits, on any machine and for any
+//! division of the rows among cores. Vectors run along the columns, so no sum is reordered.
 
 #[cfg(target_arch = "x86_64")]
 use super::vector::{Avx2, Avx512, F32x8, F32x16, Vector};
@@ -11,26 +11,27 @@ use super::{Path, Rows};
 /// Columns of a panel.
 pub const PANEL: usize = 32;
 
-/// Columns of a right operand side by side: element `(k, j)` is at `k * PANEL + j`; what is missing to a whole panel
-/// is never written to a result.
+/// Columns of a right operand side by side: element `(k, j)` is at `k * PANEL + j`. The unused
+/// columns of a partial panel never affect a result.
 #[derive(Clone, Copy, Debug)]
 pub struct Panel<'a> {
-    /// The elements.
+    /// Elements.
     pub values: &'a [f32],
-    /// Columns that count, at most [`PANEL`].
+    /// Number of used columns, at most [`PANEL`].
     pub columns: usize,
 }
 
-/// Adds `left` times `panel` to `out`: `out[i * pitch + j]` takes the products of row `i` and column `j` one after the
-/// other, each product and each sum rounded.
+/// Adds `left` times `panel` to `out`. `out[i * pitch + j]` accumulates the products of row `i` and
+/// column `j` one after the other, with each product and each sum rounded.
 ///
-/// Shapes: rows of `left` have as many elements as the panel has rows, `out` as many rows as `left`, `pitch` apart.
-/// Panics when one is too short.
+/// Shapes: rows of `left` are as long as the panel has rows; `out` has the same number of
+/// rows as `left`, `pitch` apart. Panics if one is too short.
 pub fn float_product(left: Rows<'_, f32>, panel: Panel<'_>, out: &mut [f32], pitch: usize) {
     float_product_on(Path::fastest(), left, panel, out, pitch);
 }
 
-/// As [`float_product`], on a path of choice; one that is not available becomes [`Path::Portable`].
+/// Like [`float_product`], on the given path; a path that is not available becomes
+/// [`Path::Portable`].
 pub fn float_product_on(path: Path, left: Rows<'_, f32>, panel: Panel<'_>, out: &mut [f32], pitch: usize) {
     assert!(panel.columns <= PANEL && panel.columns <= pitch, "columns of a panel within a row of results");
     match path {
@@ -39,7 +40,7 @@ pub fn float_product_on(path: Path, left: Rows<'_, f32>, panel: Panel<'_>, out: 
         Path::Avx2 => {
             if let Some(proof) = Avx2::detect() {
                 #[allow(unsafe_code, reason = "calls code compiled for a processor feature")]
-                // SAFETY: `proof` is proof that the processor has them.
+                // SAFETY: `proof` shows that the processor has the features.
                 return unsafe { rows_avx2(proof, left, panel, out, pitch) };
             }
         }
@@ -47,7 +48,7 @@ pub fn float_product_on(path: Path, left: Rows<'_, f32>, panel: Panel<'_>, out: 
         Path::Avx512 | Path::Vnni => {
             if let Some(proof) = Avx512::detect() {
                 #[allow(unsafe_code, reason = "calls code compiled for a processor feature")]
-                // SAFETY: `proof` is proof that the processor has them.
+                // SAFETY: `proof` shows that the processor has the features.
                 return unsafe { rows_avx512(proof, left, panel, out, pitch) };
             }
         }
@@ -56,7 +57,7 @@ pub fn float_product_on(path: Path, left: Rows<'_, f32>, panel: Panel<'_>, out: 
     portable(left, panel, out, pitch);
 }
 
-/// One element after the other: the judge.
+/// Reference implementation, one element after the other.
 fn literal(left: Rows<'_, f32>, panel: Panel<'_>, out: &mut [f32], pitch: usize) {
     let depth = panel.values.len() / PANEL;
     for i in 0..left.count {
@@ -69,14 +70,14 @@ fn literal(left: Rows<'_, f32>, panel: Panel<'_>, out: &mut [f32], pitch: usize)
     }
 }
 
-/// For any processor: rows in fours, in loops that compilers make vectors of.
+/// For any processor: four rows at a time, in loops that compilers vectorize.
 fn portable(left: Rows<'_, f32>, panel: Panel<'_>, out: &mut [f32], pitch: usize) {
     const LANES: usize = 8;
     const ROWS: usize = 4;
     let (rows, _) = panel.values.as_chunks::<PANEL>();
     for first in (0..left.count).step_by(ROWS) {
         let count = ROWS.min(left.count - first);
-        // Missing rows repeat the last; their sums are dropped.
+        // Missing rows repeat the last row; their sums are dropped.
         let inputs: [&[f32]; ROWS] = std::array::from_fn(|r| left.row(first + r.min(count - 1), rows.len()));
         for lane in (0..panel.columns).step_by(LANES) {
             let width = LANES.min(panel.columns - lane);
@@ -113,7 +114,7 @@ fn rows_avx512(proof: Avx512, left: Rows<'_, f32>, panel: Panel<'_>, out: &mut [
     rows::<F32x16, 8>(proof, left, panel, out, pitch);
 }
 
-/// All rows, in tiles of `ROWS` rows of two vectors; what is left of either in smaller ones.
+/// Computes all rows, in tiles of `ROWS` rows of two vectors; the remainder in smaller tiles.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn rows<V: Vector<Scalar = f32>, const ROWS: usize>(
@@ -142,19 +143,20 @@ fn rows<V: Vector<Scalar = f32>, const ROWS: usize>(
     }
 }
 
-/// Where a tile is in the results.
+/// Position of a tile in the results.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Place {
     /// First column of the panel.
     lane: usize,
-    /// Columns from there on.
+    /// Number of columns.
     columns: usize,
-    /// From a row of results to the next.
+    /// Distance between rows of results.
     pitch: usize,
 }
 
-/// `ROWS` rows from row `first` on, of `VECTORS` vectors; gives how many rows were done.
+/// Computes tiles of `ROWS` rows and `VECTORS` vectors, starting at row `first`; returns the number
+/// of rows done.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn tile_of<V: Vector<Scalar = f32>, const ROWS: usize, const VECTORS: usize>(
@@ -165,7 +167,7 @@ fn tile_of<V: Vector<Scalar = f32>, const ROWS: usize, const VECTORS: usize>(
 ) -> usize {
     let (rights, _) = panel.as_chunks::<PANEL>();
     let inputs: [&[f32]; ROWS] = std::array::from_fn(|r| left.row(first + r, rights.len()));
-    // What is not there of the last vectors is computed, but neither read nor kept.
+    // The missing part of the last vectors is computed, but neither read nor stored.
     let mut edge = [0.0; PANEL];
     let width = columns.min(VECTORS * V::LANES);
     let is_whole = width == VECTORS * V::LANES;
@@ -212,7 +214,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Bits, so that NaNs and zeros of either sign compare.
+    /// As bit patterns, so that NaN and zeros of either sign compare.
     fn product(path: Path, left: Rows<'_, f32>, panel: Panel<'_>, start: &[f32], pitch: usize) -> Vec<u32> {
         let mut out = start.to_vec();
         float_product_on(path, left, panel, &mut out, pitch);
@@ -220,7 +222,7 @@ mod tests {
     }
 
     proptest! {
-        /// Sums that round at every step, so that another order or a fused step shows.
+        /// Sums that round at every step, so that another order or a fused step changes the result.
         #[test]
         fn every_path_equals_the_literal_one(
             count in 0_usize..27,

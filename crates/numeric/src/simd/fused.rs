@@ -1,7 +1,7 @@
-//! The product in float tiles, for processors with a fused multiply-add.
+//! The array product in float tiles, for processors with a fused multiply-add.
 //!
-//! The sums of fixed formats are floats too; the table of formats in `number.rs` says why that is
-//! exact. What is independent is computed side by side: the output lanes (in vectors) and a few
+//! The sums of fixed formats are floats too; the table of formats in `number.rs` explains why that
+//! is exact. Independent values are computed side by side: the output lanes (in vectors) and a few
 //! input rows (to hide latency).
 
 use super::vector::Vector;
@@ -10,18 +10,19 @@ use super::{ArrayWeights, Rows, literal};
 use crate::number::Number;
 use crate::saturation::Saturations;
 
-/// Inputs of a row that are converted and kept together.
+/// Number of inputs of a row that are converted together.
 const BLOCK: usize = 64;
 
-/// Inputs of `COUNT` rows, as floats: they wait here to be broadcast to the lanes.
+/// Inputs of `COUNT` rows, as floats, ready to be broadcast to the lanes.
 type Block<T, const COUNT: usize> = Aligned<[[T; BLOCK]; COUNT]>;
 
-/// What begins with a cache line: vectors that cross lines pass through memory much slower.
+/// A value aligned to a cache line: vectors that cross lines are loaded much more slowly.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Aligned<T>(T);
 
-/// All rows, in tiles of `COUNT` rows of `VECTORS` vectors; a row of weights has whole tiles.
+/// Computes all rows, in tiles of `COUNT` rows of `VECTORS` vectors; a row of weights has whole
+/// tiles.
 #[inline(always)]
 pub(super) fn rows<
     F: Number,
@@ -36,7 +37,7 @@ pub(super) fn rows<
     y: &mut [F::Raw],
     saturations: &mut Saturations,
 ) {
-    // Where overheads weigh most, the compiler is to know all loops.
+    // Constant sizes for small arrays, in which loop overhead matters most.
     match weights.size() {
         size @ Size { inputs: 8, outputs: 8, pitch: 8 } => {
             tiles::<F, V, COUNT, VECTORS, LANES>(proof, (weights, size), x, y, saturations)
@@ -51,7 +52,7 @@ pub(super) fn rows<
     }
 }
 
-/// As [`rows`], with weights of this size.
+/// Like [`rows`], with weights of the given size.
 #[inline(always)]
 fn tiles<
     F: Number,
@@ -77,7 +78,7 @@ fn tiles<
     };
     for first in (0..x.count).step_by(COUNT) {
         let count = COUNT.min(x.count - first);
-        // Missing rows are computed too, from what was there before, but not kept.
+        // Missing rows are computed too, from old values, but not stored.
         if count == COUNT {
             let rows = &x.values[first * x.pitch..][..(COUNT - 1) * x.pitch + inputs];
             for r in 0..COUNT {
@@ -113,7 +114,7 @@ fn tiles<
     }
 }
 
-/// Row `r` of the blocks becomes `row`.
+/// Converts `row` to row `r` of the blocks.
 #[inline(always)]
 fn convert<F: Number, const COUNT: usize>(row: &[F::Raw], blocks: &mut [Block<F::Sum, COUNT>], r: usize) {
     for (row, block) in row.chunks(BLOCK).zip(blocks) {
@@ -134,8 +135,8 @@ fn convert<F: Number, const COUNT: usize>(row: &[F::Raw], blocks: &mut [Block<F:
     }
 }
 
-/// Writes raw values to `y`, which begins with their first row, from output `lane` on: as many rows
-/// and lanes as there are.
+/// Writes raw values to `y`, whose first row is the first row of the tile, starting at output
+/// `lane`. Writes only existing rows and lanes.
 #[inline(always)]
 fn store<T: Copy, const LANES: usize>(raw: &[[T; LANES]], y: &mut [T], (outputs, lane): (usize, usize)) {
     if outputs == LANES && y.len() == raw.len() * LANES {
@@ -149,8 +150,8 @@ fn store<T: Copy, const LANES: usize>(raw: &[[T; LANES]], y: &mut [T], (outputs,
     }
 }
 
-/// Computes the outputs from `lane` on again where a row may have left the format's range: literally,
-/// which gives the same value, and the statistics.
+/// Recomputes the outputs starting at `lane` for which a row may have left the format's range. The
+/// reference code gives the same value, and the statistics.
 #[inline(never)]
 fn repair<F: Number, const LANES: usize>(
     weights: &ArrayWeights<F>,
@@ -169,12 +170,12 @@ fn repair<F: Number, const LANES: usize>(
 /// Sums of `ROWS` rows of `VECTORS` vectors.
 struct Tile<V, const ROWS: usize, const VECTORS: usize, const LANES: usize> {
     sums: [[V; VECTORS]; ROWS],
-    /// The bits that the sums of a lane have had, all rows together.
+    /// Union of the bits that the sums of each lane had, over all rows.
     seen: [V; VECTORS],
 }
 
 impl<V: Vector, const ROWS: usize, const VECTORS: usize, const LANES: usize> Tile<V, ROWS, VECTORS, LANES> {
-    /// Rows from row `row` of the blocks on, outputs from `lane` on.
+    /// Computes rows starting at row `row` of the blocks, and outputs starting at `lane`.
     #[inline(always)]
     fn compute<F: Number<Sum = V::Scalar>, const COUNT: usize>(
         proof: V::Proof,
@@ -183,7 +184,7 @@ impl<V: Vector, const ROWS: usize, const VECTORS: usize, const LANES: usize> Til
         (row, lane): (usize, usize),
     ) -> Self {
         let (bias, floats) = floats.split_at(size.pitch);
-        // Sums in variables of their own stay in registers.
+        // Sums in local variables stay in registers.
         let Self { mut sums, mut seen } = Self::start::<F>(proof, &bias[lane..]);
         for (block, floats) in blocks.iter().zip(floats.chunks(BLOCK * size.pitch)) {
             for (k, floats) in floats.chunks_exact(size.pitch).enumerate() {
@@ -205,7 +206,7 @@ impl<V: Vector, const ROWS: usize, const VECTORS: usize, const LANES: usize> Til
         Self { sums, seen }
     }
 
-    /// Every row at its bias.
+    /// Starts every row with its bias.
     #[inline(always)]
     fn start<F: Number<Sum = V::Scalar>>(proof: V::Proof, bias: &[F::Sum]) -> Self {
         let zero = V::splat(proof, F::Sum::default());
@@ -219,7 +220,7 @@ impl<V: Vector, const ROWS: usize, const VECTORS: usize, const LANES: usize> Til
         Self { sums: [start; ROWS], seen: [zero; VECTORS] }
     }
 
-    /// The lanes in which any row may have left the format's range.
+    /// Returns the lanes in which any row may have left the format's range.
     #[inline(always)]
     fn left<F: Number<Sum = V::Scalar>>(&self) -> [bool; LANES] {
         let mut left = [false; LANES];
@@ -233,7 +234,7 @@ impl<V: Vector, const ROWS: usize, const VECTORS: usize, const LANES: usize> Til
         left
     }
 
-    /// All raw values.
+    /// Returns all raw values.
     #[inline(always)]
     fn raw<F: Number<Sum = V::Scalar>>(&self) -> [[F::Raw; LANES]; ROWS] {
         let mut sums = Aligned([[F::Sum::default(); LANES]; ROWS]);

@@ -1,12 +1,12 @@
-//! The product by [`NumberFormat`], one scalar after the other: the judge of the others, and where
-//! they turn for the statistics of what saturated.
+//! Reference implementation of the array product with [`NumberFormat`], one scalar after the other.
+//! The other paths use it for saturated results and their statistics.
 
 use super::{ArrayWeights, Rows};
 use crate::format::NumberFormat;
 use crate::number::Number;
 use crate::saturation::Saturations;
 
-/// All rows.
+/// Computes all rows.
 pub(super) fn rows<F: Number>(
     weights: &ArrayWeights<F>,
     x: Rows<'_, F::Raw>,
@@ -20,7 +20,7 @@ pub(super) fn rows<F: Number>(
     }
 }
 
-/// Output lane `j` of one row of inputs.
+/// Computes output lane `j` of one row of inputs.
 pub(super) fn output<F: Number>(
     weights: &ArrayWeights<F>,
     x: &[F::Raw],

@@ -1,11 +1,16 @@
-//! Fast paths, chosen by what the processor offers; the only place with `unsafe`.
+//! Fast paths, selected by the features of the processor; the only place with `unsafe`.
 //!
-//! Kernels are compiled once for each set of processor features. A portable build always exists.
-//! [`array_product`] is the way in, `fused` the kernel of processors with a fused multiply-add,
-//! `portable` that of all others, and `literal` the judge of both. [`pointwise`] is another way in, with
-//! its own literal and portable code, and `bytes` for processors with dot products of bytes;
-//! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks; [`float_product`] another, for matrices
-//! of floats as they are; [`small_products`] for elements of the prime field and small integers; [`sha256_blocks`] for hashes.
+//! Kernels are compiled once for each set of processor features. A portable version always exists.
+//! The entry points are:
+//!
+//! - [`array_product`]: the product of a systolic array. `fused` is the kernel for processors with
+//!   a fused multiply-add, `portable` for all others, and `literal` the reference for both.
+//! - [`pointwise`]: products of bytes, with its own reference and portable code, and `bytes` for
+//!   processors with dot products of bytes.
+//! - [`block_product`]: products of 4-bit weights and 8-bit activations in blocks.
+//! - [`float_product`]: products of float matrices.
+//! - [`small_products`]: products of elements of the prime field and small integers.
+//! - [`sha256_blocks`] hashes.
 
 mod block_row;
 mod blocks;
@@ -31,7 +36,7 @@ mod small;
 mod vector;
 mod weights;
 
-/// Output lanes of a tile, when there are that many.
+/// Output lanes of a tile for wide arrays.
 const WIDE: usize = 16;
 /// Output lanes of a tile for narrow arrays.
 const NARROW: usize = 8;
@@ -46,10 +51,10 @@ pub use sha256::sha256_blocks;
 pub use small::{SMALL_LANES, Small, small_products};
 pub use weights::ArrayWeights;
 
-/// The floats that running sums are kept in: `f32` and `f64`.
+/// Float types of running sums: `f32` and `f64`.
 #[cfg(target_arch = "x86_64")]
 pub trait SumFloat: vector::Lane + std::fmt::Debug + Send + Sync + 'static {}
-/// The floats that running sums are kept in: `f32` and `f64`.
+/// Float types of running sums: `f32` and `f64`.
 #[cfg(not(target_arch = "x86_64"))]
 pub trait SumFloat: Copy + Default + std::fmt::Debug + Send + Sync + 'static {}
 

@@ -1,7 +1,7 @@
-//! The product of arrays that fill half a vector: two rows in one, side by side.
+//! The array product for arrays that fill half a vector: two rows in one vector, side by side.
 //!
-//! As `fused`, otherwise: the inputs of a pair of rows wait in a register, from which those of a step
-//! are spread over the halves.
+//! Like `fused`, except that the inputs of a pair of rows stay in a register, from which the inputs
+//! of each step are broadcast within the halves.
 
 use super::vector::{Halves, Vector};
 use super::weights::Size;
@@ -9,12 +9,12 @@ use super::{ArrayWeights, NARROW, Rows, literal};
 use crate::number::Number;
 use crate::saturation::Saturations;
 
-/// Pairs of rows computed side by side, to hide latency.
+/// Number of row pairs computed side by side, to hide latency.
 const PAIRS: usize = 4;
 /// Lanes of a pair.
 const LANES: usize = 2 * NARROW;
 
-/// What begins with a cache line, so that vectors do not cross one.
+/// A value aligned to a cache line, so that vectors do not cross lines.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Aligned<T>(T);
@@ -22,12 +22,12 @@ struct Aligned<T>(T);
 /// The inputs of all pairs, or their sums.
 type Block<T> = Aligned<[[T; LANES]; PAIRS]>;
 
-/// Whether arrays of this size are for [`rows`].
+/// Whether [`rows`] supports arrays of this size.
 pub(super) fn fits(size: Size) -> bool {
     size.inputs <= NARROW && size.outputs <= NARROW
 }
 
-/// All rows. The array must fit.
+/// Computes all rows. The array must fit.
 #[inline(always)]
 pub(super) fn rows<F: Number, V: Halves + Vector<Scalar = F::Sum>>(
     proof: V::Proof,
@@ -37,7 +37,7 @@ pub(super) fn rows<F: Number, V: Halves + Vector<Scalar = F::Sum>>(
     saturations: &mut Saturations,
 ) {
     match weights.size() {
-        // The usual size: the compiler is to know all loops.
+        // The usual size, as constants, so that loops are unrolled.
         size @ Size { inputs: NARROW, outputs: NARROW, pitch: NARROW } => {
             tiles::<F, V>(proof, (weights, size), x, y, saturations)
         }
@@ -58,7 +58,7 @@ fn tiles<F: Number, V: Halves + Vector<Scalar = F::Sum>>(
         let count = (2 * PAIRS).min(x.count - first);
         let x = Rows { values: &x.values[first * x.pitch..], count, ..x };
         let y = &mut y[first * size.outputs..][..count * size.outputs];
-        // Missing rows are computed too, from what was there before, but not kept.
+        // Missing rows are computed too, from old values, but not stored.
         convert::<F>(x, size, &mut block);
         let tile = Tile::<V, PAIRS>::compute::<F>(proof, (weights.floats(), size), &block.0);
         store::<F, V>(&tile, y, size.outputs);
@@ -68,7 +68,7 @@ fn tiles<F: Number, V: Halves + Vector<Scalar = F::Sum>>(
     }
 }
 
-/// Rows become floats.
+/// Converts rows to floats.
 #[inline(always)]
 fn convert<F: Number>(x: Rows<'_, F::Raw>, size: Size, block: &mut Block<F::Sum>) {
     let block = block.0.as_flattened_mut();
@@ -85,7 +85,7 @@ fn convert<F: Number>(x: Rows<'_, F::Raw>, size: Size, block: &mut Block<F::Sum>
     }
 }
 
-/// Writes raw values, as many rows as `y` has.
+/// Writes raw values to all rows of `y`.
 #[inline(always)]
 fn store<F: Number, V: Vector<Scalar = F::Sum>>(tile: &Tile<V, PAIRS>, y: &mut [F::Raw], outputs: usize) {
     let mut sums: Block<F::Sum> = Aligned([[F::Sum::default(); LANES]; PAIRS]);
@@ -106,8 +106,8 @@ fn store<F: Number, V: Vector<Scalar = F::Sum>>(tile: &Tile<V, PAIRS>, y: &mut [
     }
 }
 
-/// Computes again what may have left the format's range: literally, which gives the same value, and
-/// the statistics.
+/// Recomputes results that may have left the format's range. The reference code gives the same
+/// value, and the statistics.
 #[inline(never)]
 fn repair<F: Number, V: Halves + Vector<Scalar = F::Sum>>(
     proof: V::Proof,
@@ -134,7 +134,7 @@ fn repair<F: Number, V: Halves + Vector<Scalar = F::Sum>>(
     }
 }
 
-/// The lanes of a vector.
+/// Returns the lanes of a vector.
 #[inline(always)]
 fn lanes<V: Vector>(vector: V) -> [V::Scalar; LANES] {
     let mut lanes = [V::Scalar::default(); LANES];
@@ -145,7 +145,7 @@ fn lanes<V: Vector>(vector: V) -> [V::Scalar; LANES] {
 /// Sums of `PAIRS` pairs of rows.
 struct Tile<V, const PAIRS: usize> {
     sums: [V; PAIRS],
-    /// The bits that the sums of a lane have had, all pairs together.
+    /// Union of the bits that the sums of each lane had, over all pairs.
     seen: V,
 }
 
@@ -157,7 +157,7 @@ impl<V: Halves, const PAIRS: usize> Tile<V, PAIRS> {
         inputs: &[[F::Sum; LANES]; PAIRS],
     ) -> Self {
         let (bias, floats) = floats.split_at(size.pitch);
-        // All there is; said so, because a loop of known length is unrolled.
+        // The whole slice; the explicit length lets the compiler unroll the loop.
         let floats = &floats[..size.inputs * size.pitch];
         let mut start = V::load_twice(proof, bias);
         if let Some((one, zero)) = F::SUM_ORIGIN {

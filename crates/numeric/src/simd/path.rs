@@ -1,12 +1,12 @@
-//! The ways to compute an array product on this processor: [`Path`].
+//! Implementations of the array product on this processor: [`Path`].
 
 #[cfg(target_arch = "x86_64")]
 use super::vector::{Avx2, Avx512, Vnni};
 
-/// A way to compute the product.
+/// An implementation of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// One scalar after the other, by [`NumberFormat`](crate::NumberFormat): the judge.
+    /// One scalar after the other, with [`NumberFormat`](crate::NumberFormat): the reference.
     Literal,
     /// Integer tiles, for any processor.
     Portable,
@@ -14,12 +14,12 @@ pub enum Path {
     Avx2,
     /// Float tiles, for AVX-512 (F, BW, DQ, VL).
     Avx512,
-    /// As [`Path::Avx512`], with dot products of bytes where values are bytes.
+    /// Like [`Path::Avx512`], with dot products of bytes for byte values.
     Vnni,
 }
 
 impl Path {
-    /// Every path this processor can take, the fastest last.
+    /// Returns every path that this processor supports, the fastest last.
     pub fn available() -> Vec<Self> {
         [Self::Literal, Self::Portable, Self::Avx2, Self::Avx512, Self::Vnni]
             .into_iter()
@@ -27,13 +27,13 @@ impl Path {
             .collect()
     }
 
-    /// The fastest path this processor can take.
+    /// Returns the fastest path that this processor supports.
     pub fn fastest() -> Self {
         static FASTEST: std::sync::OnceLock<Path> = std::sync::OnceLock::new();
         *FASTEST.get_or_init(|| Self::available().last().copied().unwrap_or(Self::Portable))
     }
 
-    /// Whether this processor has the instructions that the path is written in.
+    /// Whether this processor has the instructions of the path.
     pub fn is_available(self) -> bool {
         match self {
             Self::Literal | Self::Portable => true,

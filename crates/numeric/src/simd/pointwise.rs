@@ -1,8 +1,8 @@
-//! Products of pixels and weights of one byte, with results of 16 bits: [`pointwise`].
+//! Products of pixels and weights of one byte, with 16-bit results: [`pointwise`].
 //!
-//! A tap of a convolution, as overlay processors compute it: the products of a pixel's channels are summed exactly,
-//! shifted with rounding down, and added to the result with one saturation. Weights may add what makes
-//! the shift round otherwise.
+//! This is one tap of a convolution, as overlay processors compute it. The products of a pixel's
+//! channels are summed exactly, shifted with rounding down, and added to the result with one
+//! saturation. An offset per output can change the rounding of the shift.
 
 use super::Path;
 #[cfg(target_arch = "x86_64")]
@@ -17,47 +17,48 @@ pub struct Pixels {
     pub rows: usize,
     /// Pixels of a row.
     pub columns: usize,
-    /// Elements from row to row.
+    /// Distance between rows, in elements.
     pub row: usize,
-    /// Elements from pixel to pixel.
+    /// Distance between pixels, in elements.
     pub column: usize,
 }
 
-/// A product; the result of pixel `p` and output `k` of `outputs` becomes, at `p * outputs + k`,
-/// `clamp(old + add[k] + (((x[p] . w[k]) << left) + offset[k] >> right))` in 16 bits, with an old value of
-/// 0 unless results accumulate.
+/// A product. The result of pixel `p` and output `k` of `outputs` is stored at `p * outputs + k`:
+/// `clamp(old + add[k] + (((x[p] . w[k]) << left) + offset[k] >> right))` in 16 bits. `old` is 0
+/// unless results accumulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pointwise<'a> {
-    /// Inputs, from the first pixel on.
+    /// Inputs, starting at the first pixel.
     pub inputs: &'a [i8],
-    /// Which of them count.
+    /// Positions of the pixels in the inputs.
     pub pixels: Pixels,
     /// Weights `[outputs, channels]`.
     pub weights: &'a [i8],
     /// Channels of a pixel, a multiple of 4 up to 64.
     pub channels: usize,
-    /// Bits the sum of products is shifted to the left, at most 9.
+    /// Bits of the left shift of the sum of products, at most 9.
     pub left: u32,
-    /// Bits it is shifted to the right then, at most 30.
+    /// Bits of the right shift after that, at most 30.
     pub right: u32,
-    /// By output, what is added between the shifts: at most 2^29 either way.
+    /// Addend between the shifts, per output; magnitude at most 2^29.
     pub offset: &'a [i32],
-    /// By output, what is added after the shifts: at most 2^29 either way.
+    /// Addend after the shifts, per output; magnitude at most 2^29.
     pub add: &'a [i32],
-    /// Whether results are added to what was there.
+    /// Whether results are added to the old values.
     pub accumulate: bool,
 }
 
-/// Largest amount of [`Pointwise::offset`] and [`Pointwise::add`]: with the products, 32 bits hold all sums.
+/// Largest magnitude of [`Pointwise::offset`] and [`Pointwise::add`]: with the products, all sums
+/// fit 32 bits.
 const MAX: u32 = 1 << 29;
 
 impl Pointwise<'_> {
-    /// Outputs of a pixel.
+    /// Returns the number of outputs of a pixel.
     pub fn outputs(&self) -> usize {
         self.offset.len()
     }
 
-    /// Position in `inputs` of each pixel.
+    /// Returns the position in `inputs` of each pixel.
     pub(super) fn starts(&self) -> Vec<usize> {
         let Pixels { rows, columns, row, column } = self.pixels;
         (0..rows).flat_map(|y| (0..columns).map(move |x| y * row + x * column)).collect()
@@ -85,12 +86,13 @@ impl Pointwise<'_> {
     }
 }
 
-/// Computes a product; false, with nothing done, when sizes disagree or a number is out of its bounds.
+/// Computes a product; returns false, without any effect, if sizes disagree or a number is out of
+/// bounds.
 pub fn pointwise(product: &Pointwise<'_>, results: &mut [i16]) -> bool {
     pointwise_on(Path::fastest(), product, results)
 }
 
-/// As [`pointwise`], on a path of choice; one that is not available becomes [`Path::Portable`].
+/// Like [`pointwise`], on the given path; a path that is not available becomes [`Path::Portable`].
 pub fn pointwise_on(path: Path, product: &Pointwise<'_>, results: &mut [i16]) -> bool {
     if !product.is_sound(results.len()) {
         return false;
@@ -102,7 +104,7 @@ pub fn pointwise_on(path: Path, product: &Pointwise<'_>, results: &mut [i16]) ->
             (Some(proof), _) if path == Path::Vnni => bytes::product(proof, product, results),
             (_, Some(_)) => {
                 #[allow(unsafe_code, reason = "calls code compiled for a processor feature")]
-                // SAFETY: the proof is one that the processor has AVX2.
+                // SAFETY: the proof shows that the processor has AVX2.
                 unsafe {
                     portable_avx2(product, results);
                 }
@@ -114,7 +116,7 @@ pub fn pointwise_on(path: Path, product: &Pointwise<'_>, results: &mut [i16]) ->
     true
 }
 
-/// One result after the other, in 64 bits.
+/// Reference implementation, one result after the other, in 64 bits.
 fn literal(product: &Pointwise<'_>, results: &mut [i16]) {
     let (outputs, starts) = (product.outputs(), product.starts());
     for (index, result) in results.iter_mut().enumerate() {
@@ -135,16 +137,16 @@ fn portable_avx2(product: &Pointwise<'_>, results: &mut [i16]) {
     portable(product, results);
 }
 
-/// Outputs computed side by side.
+/// Number of outputs computed side by side.
 const LANES: usize = 16;
 
-/// Integers of 32 bits, in loops that compilers make vectors of.
+/// 32-bit integers, in loops that compilers vectorize.
 #[inline(always)]
 fn portable(product: &Pointwise<'_>, results: &mut [i16]) {
     let (outputs, channels, starts) = (product.outputs(), product.channels, product.starts());
     for first in (0..outputs).step_by(LANES) {
         let lanes = LANES.min(outputs - first);
-        // By channel, the weights of the lanes.
+        // The weights of the lanes, by channel.
         let mut weights = [[0i16; LANES]; 64];
         for (l, weights) in weights.iter_mut().take(channels).enumerate() {
             for (lane, weight) in weights.iter_mut().take(lanes).enumerate() {

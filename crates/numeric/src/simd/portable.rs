@@ -1,4 +1,4 @@
-//! The product in integer tiles, for processors without a fused multiply-add.
+//! The array product in integer tiles, for processors without a fused multiply-add.
 
 use super::{ArrayWeights, NARROW, Rows, WIDE, literal};
 use crate::number::Number;
@@ -7,7 +7,7 @@ use crate::saturation::Saturations;
 /// Input rows of a tile.
 const ROWS: usize = 4;
 
-/// All rows.
+/// Computes all rows.
 pub(super) fn rows<F: Number>(
     weights: &ArrayWeights<F>,
     x: Rows<'_, F::Raw>,
@@ -38,7 +38,7 @@ fn tiles<F: Number, const LANES: usize>(
     }
 }
 
-/// `COUNT` rows from row `i` on, `LANES` outputs from `lane` on.
+/// Computes `COUNT` rows starting at row `i`, and `LANES` outputs starting at `lane`.
 #[inline(always)]
 fn tile<F: Number, const COUNT: usize, const LANES: usize>(
     weights: &ArrayWeights<F>,
@@ -56,14 +56,14 @@ fn tile<F: Number, const COUNT: usize, const LANES: usize>(
             *y = if clipped[l] == F::Wide::default() {
                 F::narrow(sums[r][l])
             } else {
-                // Rare; the literal way gives the same value, and the statistics.
+                // Rare; the reference code gives the same value, and the statistics.
                 literal::output::<F>(weights, inputs[r], lane + l, saturations)
             };
         }
     }
 }
 
-/// The sums of a tile, and the lanes in which any step of any row saturated.
+/// Returns the sums of a tile, and the lanes in which any step of any row saturated.
 #[inline(always)]
 fn accumulate<F: Number, const COUNT: usize, const LANES: usize>(
     weights: &ArrayWeights<F>,

@@ -1,7 +1,7 @@
 //! The systolic array's product, row by row, in the array's own order: [`array_product`].
 //!
-//! Every output lane starts at its bias and takes the inputs 0, 1, ... in that order, rounding
-//! and saturating at each step, so nothing may be reassociated.
+//! Every output lane starts at its bias and adds the inputs 0, 1, ... in that order, with rounding
+//! and saturation at each step, so the order must not change.
 
 #[cfg(target_arch = "x86_64")]
 use super::fused;
@@ -16,9 +16,9 @@ use crate::saturation::Saturations;
 /// Input rows: row `i` starts at scalar `i * pitch` of `values`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a, T> {
-    /// The scalars.
+    /// Scalars of all rows.
     pub values: &'a [T],
-    /// Scalars from row to row.
+    /// Distance between rows, in scalars.
     pub pitch: usize,
     /// Number of rows.
     pub count: usize,
@@ -30,11 +30,12 @@ impl<'a, T> Rows<'a, T> {
     }
 }
 
-/// Multiplies rows by the weights: `y[i][j] = bias[j] + sum over k of x[i][k] * w[k][j]`, from the
-/// bias on in the order of `k`, rounded and saturated at every step.
+/// Multiplies rows by the weights: `y[i][j] = bias[j] + sum over k of x[i][k] * w[k][j]`, starting
+/// with the bias and in the order of `k`, rounded and saturated at every step.
 ///
-/// Shapes: `x` has `x.count` rows of `inputs`, `y` as many rows of `outputs`, without gaps.
-/// Every saturated step is counted in `saturations`. Panics when `x` or `y` is too short.
+/// Shapes: `x` has `x.count` rows of `inputs`; `y` has the same number of contiguous rows of
+/// `outputs`. Every saturated step is recorded in `saturations`. Panics if `x` or `y` is too short.
+///
 /// Source: 5.3 of the specification of the unit with that array, whose golden vectors it meets.
 pub fn array_product<F: Number>(
     weights: &ArrayWeights<F>,
@@ -45,8 +46,8 @@ pub fn array_product<F: Number>(
     array_product_on::<F>(Path::fastest(), weights, x, y, saturations);
 }
 
-/// [`array_product`] in FP16BP8, compiled as this crate is: what has a type parameter is compiled as its caller, which may
-/// be for size.
+/// [`array_product`] in FP16BP8, compiled with this crate's options. A generic function is compiled
+/// with its caller's options, which may optimize for size.
 pub fn fp16bp8_product(
     weights: &ArrayWeights<Fixed<i16, 16, 8>>,
     x: Rows<'_, i16>,
@@ -56,7 +57,8 @@ pub fn fp16bp8_product(
     array_product(weights, x, y, saturations);
 }
 
-/// As [`array_product`], on a path of choice; one that is not available becomes [`Path::Portable`].
+/// Like [`array_product`], on the given path; a path that is not available becomes
+/// [`Path::Portable`].
 pub fn array_product_on<F: Number>(
     path: Path,
     weights: &ArrayWeights<F>,
@@ -70,7 +72,7 @@ pub fn array_product_on<F: Number>(
         Path::Avx2 => {
             if let Some(proof) = Avx2::detect() {
                 #[allow(unsafe_code, reason = "calls code compiled for a processor feature")]
-                // SAFETY: `proof` is proof that the processor has them.
+                // SAFETY: `proof` shows that the processor has the features.
                 return unsafe { rows_avx2(proof, weights, x, y, saturations) };
             }
         }
@@ -78,7 +80,7 @@ pub fn array_product_on<F: Number>(
         Path::Avx512 | Path::Vnni => {
             if let (Some(narrow), Some(proof)) = (Avx2::detect(), Avx512::detect()) {
                 #[allow(unsafe_code, reason = "calls code compiled for a processor feature")]
-                // SAFETY: the two proofs are proof that the processor has them.
+                // SAFETY: the two proofs show that the processor has the features.
                 return unsafe { rows_avx512((narrow, proof), weights, x, y, saturations) };
             }
         }
@@ -118,7 +120,7 @@ fn rows_avx512<F: Number>(
     type V<F> = <<F as Number>::Sum as Lane>::Avx512;
     match V::<F>::LANES {
         16 if paired::fits(weights.size()) => paired::rows::<F, V<F>>(proof, weights, x, y, saturations),
-        // Half-empty vectors; and shorter ones do not mix well with any of these.
+        // Wide vectors would be half empty, and mixing vector widths is slow.
         16 if weights.outputs() <= 8 => rows_avx2(narrow, weights, x, y, saturations),
         16 => fused::rows::<F, V<F>, 8, 1, 16>(proof, weights, x, y, saturations),
         _ => fused::rows::<F, V<F>, 8, 1, 8>(proof, weights, x, y, saturations),

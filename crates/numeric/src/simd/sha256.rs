@@ -1,8 +1,8 @@
-//! Blocks of a SHA-256 on processors with instructions for it; on others, the portable rounds.
+//! SHA-256 blocks with the processor's SHA instructions; the portable rounds on other processors.
 
 use crate::sha256::{BLOCK, portable};
 
-/// Takes blocks in.
+/// Processes blocks.
 pub fn sha256_blocks(state: &mut [u32; 8], blocks: &[[u8; BLOCK]]) {
     #[cfg(target_arch = "x86_64")]
     if let Some(proof) = x86::Sha::detect() {
@@ -22,22 +22,22 @@ mod x86 {
     pub struct Sha(());
 
     impl Sha {
-        /// The proof, where it can be had.
+        /// Returns the proof if the processor has the instructions.
         pub fn detect() -> Option<Self> {
             (is_x86_feature_detected!("sha") && is_x86_feature_detected!("ssse3")).then_some(Self(()))
         }
     }
 
-    /// Takes blocks in.
+    /// Processes blocks.
     pub fn blocks(_: Sha, state: &mut [u32; 8], blocks: &[[u8; BLOCK]]) {
         #[allow(unsafe_code, reason = "calls code compiled for processor features")]
-        // SAFETY: the proof is one that the processor has them.
+        // SAFETY: the proof shows that the processor has the features.
         unsafe {
             taken_in(state, blocks);
         }
     }
 
-    /// The instructions want the state as two vectors, and do two rounds at once.
+    /// Processes blocks. The instructions take the state as two vectors, and do two rounds at once.
     #[target_feature(enable = "sha,ssse3")]
     fn taken_in(state: &mut [u32; 8], blocks: &[[u8; BLOCK]]) {
         let [a, b, c, d, e, f, g, h] = *state;
@@ -58,20 +58,20 @@ mod x86 {
         let ([f, e, b, a], [h, g, d, c]) = (array(abef), array(cdgh));
         *state = [a, b, c, d, e, f, g, h];
     }
-    /// Words of the message four rounds after the last of these.
+    /// Returns the four message words after the last of these.
     #[target_feature(enable = "sha,ssse3")]
     fn following([w0, w1, w2, w3]: [__m128i; 4]) -> __m128i {
         let sum = _mm_add_epi32(_mm_sha256msg1_epu32(w0, w1), _mm_alignr_epi8::<4>(w3, w2));
         _mm_sha256msg2_epu32(sum, w3)
     }
 
-    /// A vector of words, the first in its lowest lane.
+    /// Returns a vector of words, the first in its lowest lane.
     #[target_feature(enable = "sse2")]
     fn vector([w0, w1, w2, w3]: [u32; 4]) -> __m128i {
         _mm_set_epi32(w3.cast_signed(), w2.cast_signed(), w1.cast_signed(), w0.cast_signed())
     }
 
-    /// The words of a vector.
+    /// Returns the words of a vector.
     #[target_feature(enable = "sse2")]
     fn array(vector: __m128i) -> [u32; 4] {
         let words = [
@@ -83,7 +83,7 @@ mod x86 {
         words.map(i32::cast_unsigned)
     }
 
-    /// The words four by four.
+    /// Splits the words into four groups of four.
     fn quarters(words: [u32; 16]) -> [[u32; 4]; 4] {
         std::array::from_fn(|i| std::array::from_fn(|j| words[4 * i + j]))
     }

@@ -1,45 +1,46 @@
 //! Products of rows of field elements with small integers: [`small_products`].
 //!
-//! An element is two parts of at most 31 bits; products of each with numbers of 20 are summed exactly, and brought back to
-//! the field together. The loops are those that compilers make vectors of.
+//! An element is split into two parts of at most 31 bits. Products of each part with 20-bit numbers
+//! are summed exactly, and reduced to the field together. Compilers vectorize the loops.
 
 #[cfg(target_arch = "x86_64")]
 use super::vector::Avx2;
 use super::{Path, Rows};
 use crate::field::{BITS, Element, PRIME};
 
-/// Outputs whose sums are made together.
+/// Number of outputs whose sums are computed together.
 pub const SMALL_LANES: usize = 16;
 /// Bits of an element's lower part.
 const LOW: u32 = 31;
-/// What sums begin with, which is 0 in the field: they never are negative.
+/// Start of sums, which is 0 in the field; it keeps them from becoming negative.
 const START: i64 = 2 * PRIME as i64;
-/// Products of parts with numbers of 20 bits that stay below [`START`].
+/// Number of products of parts with 20-bit numbers whose sum stays below [`START`].
 const ROOM: usize = 1 << (BITS - LOW - 20);
 
-/// Factors that are small integers over a power of two, in panels of [`SMALL_LANES`] outputs.
+/// Factors that are small integers divided by a power of two, in panels of [`SMALL_LANES`] outputs.
 #[derive(Clone, Debug)]
 pub struct Small {
-    /// The exponent of the power, below [`BITS`].
+    /// Exponent of the power of two, below [`BITS`].
     pub scale: u32,
-    /// Outputs; the last panel may have fewer than it has lanes.
+    /// Number of outputs; the last panel may have unused lanes.
     pub outputs: usize,
-    /// Factors of an output.
+    /// Number of factors of an output.
     pub depth: usize,
-    /// Of each panel as many lines as `depth` says, with magnitudes below 2^20.
+    /// `depth` lines per panel, with magnitudes below 2^20.
     pub panels: Vec<[i32; SMALL_LANES]>,
 }
 
-/// `out[i][j] = sum over k of rows[i][k] * factor[j][k]`.
+/// Computes `out[i][j] = sum over k of rows[i][k] * factor[j][k]`.
 ///
-/// Shapes: `rows` of `depth` elements, `out` as many of `outputs`, without gaps. Panics when one is too short.
+/// Shapes: `rows` of `depth` elements, and one contiguous row of `outputs` in `out` per row. Panics
+/// if one is too short.
 pub fn small_products(small: &Small, rows: Rows<'_, Element>, out: &mut [Element]) {
     match Path::fastest() {
         #[cfg(target_arch = "x86_64")]
         Path::Avx2 | Path::Avx512 | Path::Vnni => {
             if let Some(proof) = Avx2::detect() {
                 #[allow(unsafe_code, reason = "calls code compiled for a processor feature")]
-                // SAFETY: `proof` is proof that the processor has it.
+                // SAFETY: `proof` shows that the processor has the feature.
                 return unsafe { all_avx2(proof, small, rows, out) };
             }
         }
@@ -69,7 +70,7 @@ fn all(small: &Small, rows: Rows<'_, Element>, out: &mut [Element]) {
     }
 }
 
-/// The sums of the lower parts and of the upper ones.
+/// Returns the sums of the lower parts and of the upper ones.
 #[inline(always)]
 fn sums(row: &[Element], lines: &[[i32; SMALL_LANES]]) -> [[i64; SMALL_LANES]; 2] {
     let mut sums = [[START; SMALL_LANES]; 2];
@@ -85,11 +86,11 @@ fn sums(row: &[Element], lines: &[[i32; SMALL_LANES]]) -> [[i64; SMALL_LANES]; 2
     sums
 }
 
-/// Adds the sums of both parts, over the power of two.
+/// Adds the sums of both parts, divided by the power of two.
 #[inline(always)]
 fn add(results: &mut [Element; SMALL_LANES], [low, high]: &[[i64; SMALL_LANES]; 2], scale: u32) {
     const HIGH: u32 = BITS - LOW;
-    // What is above the field's bits counts once.
+    // The bits above the field's width have weight 1 in the field.
     let folded = |sum: u64| (sum & PRIME) + (sum >> BITS);
     for ((result, &low), &high) in results.iter_mut().zip(low).zip(high) {
         let (low, high) = (low as u64, high as u64);

@@ -1,12 +1,12 @@
-//! What a systolic array holds: [`ArrayWeights`].
+//! Weights stored in a systolic array: [`ArrayWeights`].
 
 use super::{NARROW, WIDE};
 use crate::number::Number;
 
 /// The weights in a systolic array: row 0 is the bias, row `k` belongs to input lane `k - 1`.
 ///
-/// Weights are kept twice, as stored and as the floats the fast paths compute with, so that
-/// converting costs once per load and not once per product.
+/// Weights are kept twice, as stored and as the floats for the fast paths, so that they are
+/// converted once per load instead of once per product.
 #[derive(Clone, Debug)]
 pub struct ArrayWeights<F: Number> {
     size: Size,
@@ -14,19 +14,19 @@ pub struct ArrayWeights<F: Number> {
     floats: Vec<F::Sum>,
 }
 
-/// How weights lie in memory.
+/// Layout of weights in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
-    /// Input lanes.
+    /// Number of input lanes.
     pub inputs: usize,
-    /// Output lanes.
+    /// Number of output lanes.
     pub outputs: usize,
-    /// Scalars from row to row: `outputs` rounded up to whole tiles, filled up with zeros.
+    /// Distance between rows, in scalars: `outputs` rounded up to whole tiles, padded with zeros.
     pub pitch: usize,
 }
 
 impl<F: Number> ArrayWeights<F> {
-    /// All zero.
+    /// Creates weights that are all zero.
     pub fn new(inputs: usize, outputs: usize) -> Self {
         let tile = if outputs <= NARROW { NARROW } else { WIDE };
         let pitch = outputs.next_multiple_of(tile);
@@ -36,22 +36,22 @@ impl<F: Number> ArrayWeights<F> {
         Self { size, raw: vec![zero; scalars], floats: vec![F::sum_weight(zero); scalars] }
     }
 
-    /// Input lanes.
+    /// Returns the number of input lanes.
     pub fn inputs(&self) -> usize {
         self.size.inputs
     }
 
-    /// Output lanes.
+    /// Returns the number of output lanes.
     pub fn outputs(&self) -> usize {
         self.size.outputs
     }
 
-    /// Row `k`, `0..=inputs`. Panics when there is none.
+    /// Returns row `k`, `0..=inputs`. Panics if it does not exist.
     pub fn row(&self, k: usize) -> &[F::Raw] {
         &self.raw[k * self.size.pitch..][..self.size.outputs]
     }
 
-    /// Replaces row `k`. Panics when there is none, or when `row` has not `outputs` scalars.
+    /// Replaces row `k`. Panics if it does not exist, or if `row` does not have `outputs` scalars.
     pub fn set_row(&mut self, k: usize, row: &[F::Raw]) {
         let at = k * self.size.pitch;
         self.raw[at..][..self.size.outputs].copy_from_slice(row);
@@ -60,14 +60,15 @@ impl<F: Number> ArrayWeights<F> {
         }
     }
 
-    /// Makes row `k` zero. Panics when there is none.
+    /// Sets row `k` to zero. Panics if it does not exist.
     pub fn clear_row(&mut self, k: usize) {
         let at = k * self.size.pitch;
         self.raw[at..][..self.size.outputs].fill(F::Raw::default());
         self.floats[at..][..self.size.outputs].fill(F::sum_weight(F::Raw::default()));
     }
 
-    /// Moves row `k` to `k + count`; rows moved past the last are lost, the first `count` stay as they were.
+    /// Moves row `k` to `k + count`; rows moved past the last are lost, and the first `count` stay
+    /// unchanged.
     pub fn shift(&mut self, count: usize) {
         let rows = self.size.inputs + 1;
         if count < rows {
@@ -77,17 +78,17 @@ impl<F: Number> ArrayWeights<F> {
         }
     }
 
-    /// How [`Self::raw`] and [`Self::floats`] lie.
+    /// Returns the layout of [`Self::raw`] and [`Self::floats`].
     pub(super) fn size(&self) -> Size {
         self.size
     }
 
-    /// All rows as stored.
+    /// Returns all rows as stored.
     pub(super) fn raw(&self) -> &[F::Raw] {
         &self.raw
     }
 
-    /// All rows as floats.
+    /// Returns all rows as floats.
     pub(super) fn floats(&self) -> &[F::Sum] {
         &self.floats
     }

@@ -1,4 +1,4 @@
-//! Conversion of real values to fixed point, against exact arithmetic on integers.
+//! Conversion of real values to fixed point, against exact integer arithmetic.
 
 use npukit_numeric::{FixedFormat, NumberFormat};
 use proptest::prelude::*;
@@ -9,7 +9,8 @@ const fn format(width: u32, binary_point: u32) -> FixedFormat {
     FixedFormat { width, binary_point }
 }
 
-/// `floor(f * 2^binary_point + 1/2)` within the range, of a float that is a whole number of 2^-64 and below 2^60.
+/// `floor(f * 2^binary_point + 1/2)` within the range, for a float that is a multiple of 2^-64 and
+/// below 2^60.
 fn literal(format: FixedFormat, f: f32) -> i64 {
     let scaled = (f64::from(f) * 2f64.powi(64)) as i128;
     let half = 1_i128 << (63 - format.binary_point);
@@ -43,13 +44,13 @@ fn what_is_beyond_the_range_saturates_and_nan_is_0() {
         ] {
             assert_eq!(format.from_f32(f), expected, "{format:?}: {f}");
         }
-        // The least value is one that the format has.
+        // The smallest value is one of the format.
         let lowest = format.to_f32(least);
         assert_eq!((f64::from(lowest), format.from_f32(lowest)), (least as f64 / format.one() as f64, least));
     }
 }
 
-/// `m / 2^binary_point` to the nearest integer, ties to the even one, and into the range.
+/// `m / 2^binary_point` to the nearest integer, ties to even, clamped to the range.
 fn rounded(format: FixedFormat, m: i128) -> i64 {
     let one = 1_i128 << format.binary_point;
     let (quotient, rest) = (m.div_euclid(one), m.rem_euclid(one));
@@ -91,11 +92,11 @@ proptest! {
         }
     }
 
-    /// The literal arithmetic, which judges all that is faster, against integers of twice the size.
+    /// The reference arithmetic against integers of twice the size.
     #[test]
     fn arithmetic_is_exact_and_rounded_once(raw in [any::<i32>(), any::<i32>(), any::<i32>()], shift in 0u32..32) {
         for format in FORMATS {
-            // Near zero and near the limits alike.
+            // Both near zero and near the limits.
             let [x, y, z] = raw.map(|v| format.saturate(i64::from(v >> shift)));
             let wide = |v: i64| i128::from(v);
             let (product, sum) = (wide(x) * wide(y), wide(z) << format.binary_point);

@@ -1,4 +1,4 @@
-//! NumPy's files: what NumPy itself wrote, round trips, and broken ones.
+//! NumPy files: written by NumPy itself, round trips, and broken ones.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use npukit_numeric::npy::{NpyArray, NpyData, NpyErrorKind, read_npy, read_npz, w
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 use proptest::prelude::*;
 
-/// An array as NumPy writes it, with a header text of choice.
+/// An array as NumPy writes it, with the given header text.
 fn array(header: &str, values: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16 + 1).to_le_bytes());
@@ -92,14 +92,14 @@ fn both_orders_of_axes() {
 #[test]
 fn errors_name_the_place() {
     let error = |bytes: &[u8]| read_npy("x.npy", bytes).unwrap_err().to_string();
-    assert_eq!(error(b"PK"), "x.npy, byte 0: no NumPy file: it must begin with \\x93NUMPY");
+    assert_eq!(error(b"PK"), "x.npy, byte 0: not a NumPy file: it must begin with \\x93NUMPY");
     assert_eq!(
         error(b"\x93NUMPY\x09\x00"),
-        "x.npy, byte 6: version 9.0 of the format is not known; 1.0, 2.0 and 3.0 are"
+        "x.npy, byte 6: unsupported format version 9.0; supported are 1.0, 2.0 and 3.0"
     );
     assert_eq!(
         error(b"\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF{"),
-        "x.npy, byte 13: the header needs 4294967307 bytes, 13 are there: the file is cut short"
+        "x.npy, byte 13: the header needs 4294967307 bytes, but only 13 are present: the file is truncated"
     );
     let huge =
         array("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", &[0; 8]);
@@ -128,7 +128,7 @@ fn errors_name_the_place() {
     assert_eq!(error.offset, 10 + big.len() + 1 + 8);
 }
 
-/// NumPy maps the values that follow a header into memory.
+/// NumPy maps the values after a header into memory.
 #[test]
 fn headers_of_any_length_are_filled_up_to_64_bytes() {
     for axes in 0..70 {
@@ -196,7 +196,7 @@ const NUMPY: [ElementType; 12] = [
     ElementType::F64,
 ];
 
-/// A tensor of any of them and up to three axes.
+/// A tensor of any of these types and up to three axes.
 fn tensor() -> impl Strategy<Value = Tensor> {
     let element = prop::sample::select(&NUMPY[..]);
     (prop::collection::vec(0..4usize, 0..4), any::<[u8; 27]>(), element).prop_map(|(shape, seed, element)| {
@@ -243,7 +243,7 @@ proptest! {
                 let i = place.index(bytes.len());
                 bytes[i] = *value;
             }
-            // An edit may hit a value: then reading succeeds. All that matters is that it ends.
+            // If an edit hits a value, reading succeeds. The test only checks that reading ends.
             let _ = read_npy("a", &bytes);
             let _ = read_npz("a", &bytes);
         }

@@ -1,9 +1,10 @@
-//! The compile-time formats against the literal arithmetic.
+//! The compile-time formats against the reference arithmetic.
 
 use npukit_numeric::{Fixed, Float, Number, NumberFormat, Saturations};
 use proptest::prelude::*;
 
-/// Compares every operation of `F` on three raw values with the literal one, and `clipped` with the statistics.
+/// Compares every operation of `F` on three raw values with the reference, and `clipped` with the
+/// statistics.
 fn agrees<F: Number>(raw: [i32; 3]) {
     let [x, y, z] = raw.map(|v| F::widen(F::from_raw(v)));
     let [rx, ry, rz] = raw.map(|v| F::to_raw(F::from_raw(v)));
@@ -12,7 +13,7 @@ fn agrees<F: Number>(raw: [i32; 3]) {
         let (mut clipped, mut counted) = (F::Wide::default(), Saturations::default());
         let fast = F::to_raw(F::narrow(wide(&mut clipped)));
         let slow = literal(&mut counted);
-        // A NaN's payload is the processor's business.
+        // The payload of a NaN depends on the processor.
         let nan = format == NumberFormat::Float32 && f32::from_bits(slow as u32).is_nan();
         assert!(fast == slow || nan && f32::from_bits(fast as u32).is_nan(), "{raw:?}: {fast} {slow}");
         assert_eq!(clipped == F::Wide::default(), counted.is_empty(), "{raw:?}");
@@ -25,7 +26,7 @@ fn agrees<F: Number>(raw: [i32; 3]) {
     check(&|_| F::ONE, &|_| format.one());
 }
 
-/// Any value, the extremes of every width, and their neighbours.
+/// Any value, the extremes of every width, and their neighbors.
 fn raw() -> impl Strategy<Value = i32> {
     let edges = [0, 1, 8, 16, 127, 128, 255, 256, 512, 1024, 32767, 65536, 131071, i32::MAX];
     prop_oneof![

@@ -1,9 +1,9 @@
-//! Every path of the product of bytes against the literal one.
+//! Every path of the product of bytes against the reference.
 
 use npukit_numeric::{Path, Pixels, Pointwise, pointwise, pointwise_on};
 use proptest::prelude::*;
 
-/// A product to compute: inputs, weights and old results are taken from `values` again and again.
+/// A product to compute: inputs, weights and old results are taken cyclically from `values`.
 #[derive(Clone, Debug)]
 struct Case {
     grid: [usize; 2],
@@ -123,8 +123,8 @@ fn what_does_not_fit_is_left_alone() {
     assert!(!pointwise(&no_outputs, &mut []));
 }
 
-/// Pixels that lie apart, and outputs that each take another channel: all paths find them alike, so that
-/// agreeing with the literal one does not say that they are the right ones.
+/// Pixels with gaps, and outputs that each use another channel. All paths share the code that finds
+/// pixels, so comparing them does not check it.
 #[test]
 fn each_output_reads_its_own_pixel() {
     let inputs: Vec<i8> = (0..64).collect();

@@ -1,11 +1,11 @@
-//! Every path of the array product against the literal one.
+//! Every path of the array product against the reference.
 
 use npukit_numeric::{
     ArrayWeights, Fixed, Float, Number, Path, Rows, Saturations, array_product, array_product_on,
 };
 use proptest::prelude::*;
 
-/// A product to compute: raw values are taken from `values` again and again.
+/// A product to compute: raw values are taken cyclically from `values`.
 #[derive(Debug, Clone)]
 struct Case {
     inputs: usize,
@@ -48,7 +48,7 @@ fn case(value: impl Strategy<Value = i32>) -> impl Strategy<Value = Case> {
         .prop_map(|(inputs, outputs, rows, gap, values)| Case { inputs, outputs, rows, gap, values })
 }
 
-/// Mostly small, some extreme: some sums saturate and come back, most do not.
+/// Mostly small, some extreme: some sums saturate and return to the range, most do not.
 fn mixed() -> impl Strategy<Value = i32> {
     prop_oneof![
         6 => -300..300i32,
@@ -57,7 +57,7 @@ fn mixed() -> impl Strategy<Value = i32> {
     ]
 }
 
-/// What rounding and the range make special: ends, powers of two, ties, and their neighbours.
+/// Special cases of rounding and range: limits, powers of two, ties, and their neighbors.
 fn edges() -> impl Strategy<Value = i32> {
     let edges =
         vec![i32::MIN, -32768, -512, -256, -255, -128, -1, 0, 1, 127, 128, 255, 256, 384, 32767, i32::MAX];
@@ -79,7 +79,7 @@ proptest! {
     }
 }
 
-/// Every weight of the array against every kind of tie, at both ends of the range.
+/// Every weight of the array with every kind of tie, at both ends of the range.
 #[test]
 fn all_16_bit_weights() {
     for x in [-32768, -32767, -129, -128, -1, 0, 1, 127, 128, 384, 32767] {
@@ -102,7 +102,7 @@ fn all_16_bit_weights() {
     }
 }
 
-/// Every input against every weight up to 1.0, on sums of either parity.
+/// Every input with every weight up to 1.0, on sums of either parity.
 #[test]
 fn all_small_weights() {
     type Fp16 = Fixed<i16, 16, 8>;
@@ -113,7 +113,8 @@ fn all_small_weights() {
         let mut weights = ArrayWeights::<Fp16>::new(1, values.len());
         weights.set_row(0, &vec![bias; values.len()]);
         weights.set_row(1, &values);
-        // Independent of the judge: the sum in units of 2^-8 raw, halves to even by remainder.
+        // Independent of the reference: the sum in units of 2^-8 raw, rounded half to even by the
+        // remainder.
         exact.clear();
         exact.extend(x.iter().flat_map(|&x| values.iter().map(move |&w| (x, w))).map(|(x, w)| {
             let sum = i32::from(x) * i32::from(w) + i32::from(bias) * 256;
@@ -131,7 +132,7 @@ fn all_small_weights() {
     }
 }
 
-/// Arrays of the sizes that kernels know, and more inputs than they take at a time.
+/// Arrays of the sizes that kernels specialize, and more inputs than they process at a time.
 #[test]
 fn sizes() {
     for (inputs, outputs) in
@@ -161,8 +162,8 @@ fn shifting_keeps_what_fits() {
     assert_eq!((0..3).map(|k| weights.row(k)[0]).collect::<Vec<_>>(), [9, 1, 2]);
 }
 
-/// One output of two inputs by hand: all paths read floats from the same raw values, so that agreeing
-/// with the literal one does not say that these are read right.
+/// One output of two inputs, computed by hand. All paths share the code that reads floats from raw
+/// values, so comparing them does not check it.
 #[test]
 fn floats_multiply_and_add() {
     let raw = [0.5f32, 3.0, -2.0, 1.5, 4.0].map(|value| value.to_bits() as i32);
@@ -173,7 +174,7 @@ fn floats_multiply_and_add() {
     }
 }
 
-/// A loop over no paths would judge nothing.
+/// Otherwise, loops over the available paths would test nothing.
 #[test]
 fn every_processor_has_two_paths() {
     let paths = Path::available();

@@ -1,4 +1,5 @@
-//! Conversions of small floats, compared with `ml_dtypes` by digests that `tests/small_floats.py` prints.
+//! Conversions of small floats, compared with `ml_dtypes` through digests that
+//! `tests/small_floats.py` prints.
 
 use npukit_numeric::{ElementType, Rounding, Sha256, SmallFloat, encode_power_of_two};
 
@@ -33,7 +34,7 @@ fn values_of_all_codes_are_those_of_ml_dtypes() {
     }
 }
 
-/// All floats whose lower 12 bits are 0, and their neighbours.
+/// All floats whose lower 12 bits are 0, and their neighbors.
 fn floats() -> impl Iterator<Item = f32> {
     let patterns =
         (0..1 << 20).flat_map(|upper: u32| [(upper << 12).wrapping_sub(1), upper << 12, (upper << 12) + 1]);
@@ -47,7 +48,8 @@ fn codes_of_floats_are_those_of_ml_dtypes() {
             let code = format.encode(value, false);
             if format.decode(code).is_nan() { u16::MAX } else { code }
         };
-        // Below, ml_dtypes neither gives the nearest power of two nor, out of range, the standard's NaN.
+        // Below, ml_dtypes returns neither the nearest power of two nor, out of range, the
+        // standard's NaN.
         let taken = |value: &f32| format != SmallFloat::F8E8M0 || *value < 0.0 || *value >= 2f32.powi(-126);
         assert_eq!(
             digest(floats().filter(taken).flat_map(|value| code(value).to_le_bytes())),

@@ -1,4 +1,4 @@
-//! Tensors whose elements are values of their type.
+//! Tensors with elements that are values of their type.
 
 use npukit_numeric::{ElementError, ElementType, Storage, Tensor, TensorData};
 use proptest::prelude::*;

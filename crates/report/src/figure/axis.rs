@@ -1,9 +1,9 @@
-//! [`Axis`]: figures along a line.
+//! [`Axis`]: mapping of values to positions along a line.
 
-/// Marks of an axis, about.
+/// Approximate number of marks of an axis.
 const MARKS: f64 = 6.0;
 
-/// An axis from its least to its largest figure; by powers of ten where these are far apart.
+/// Axis from the smallest to the largest value, logarithmic if they are far apart.
 pub(super) struct Axis {
     least: f64,
     most: f64,
@@ -11,15 +11,15 @@ pub(super) struct Axis {
     ends: (f64, f64),
 }
 
-/// The largest figure is so many times the least one where an axis goes by powers.
+/// Ratio of the largest to the smallest value above which an axis is logarithmic.
 const FAR: f64 = 10.0;
 
 impl Axis {
-    /// The axis of these figures, from the first to the second end.
+    /// Creates the axis of these values, from the first to the second end.
     pub(super) fn of(figures: impl Iterator<Item = f64>, ends: (f64, f64)) -> Self {
         let bounds = figures.filter(|figure| figure.is_finite());
         let (least, most) = bounds.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
-        // Default: an axis of nothing has a length all the same.
+        // Default: an axis without values has length 1.
         let (least, most) = if least > most { (0.0, 1.0) } else { (least, most) };
         let is_logarithmic = least > 0.0 && most / least > FAR;
         let (least, most) = match (is_logarithmic, most > least) {
@@ -30,12 +30,12 @@ impl Axis {
         Self { least, most, is_logarithmic, ends }
     }
 
-    /// The figure at its beginning.
+    /// Returns the smallest value of the axis.
     pub(super) const fn least(&self) -> f64 {
         self.least
     }
 
-    /// Where a figure is.
+    /// Returns the position of a value.
     pub(super) fn place(&self, figure: f64) -> f64 {
         let share = if self.is_logarithmic {
             (figure / self.least).ln() / (self.most / self.least).ln()
@@ -45,7 +45,7 @@ impl Axis {
         self.ends.0 + share * (self.ends.1 - self.ends.0)
     }
 
-    /// Round figures within it.
+    /// Returns round values within the axis.
     pub(super) fn marks(&self) -> Vec<f64> {
         if self.is_logarithmic {
             let (first, last) = (self.least.log10().floor() as i32, self.most.log10().ceil() as i32);
@@ -61,7 +61,7 @@ impl Axis {
     }
 }
 
-/// A figure in few digits.
+/// Formats a value in few digits.
 pub(super) fn short(figure: f64) -> String {
     match figure.abs() {
         size if size >= 1e6 => format!("{:.4}M", figure / 1e6).replace(".0000M", "M"),

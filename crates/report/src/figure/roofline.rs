@@ -1,21 +1,21 @@
-//! [`roofline`]: what each layer reaches, below what the machine allows.
+//! [`roofline`]: throughput of each layer, below the limits of the machine.
 
 use npukit_target::{LayerTime, TimeReport};
 
 use super::{COLOURS, EDGE, Figure, MARGIN, SIZE, plane, short};
 use crate::page::escaped;
 
-/// A layer in the plane.
+/// Layer in the plane.
 struct Spot<'a> {
     layer: &'a LayerTime,
-    /// Multiply-accumulates for each cycle that the busier memory needs.
+    /// Multiply-accumulates per cycle that the busier memory needs.
     intensity: f64,
-    /// Multiply-accumulates a cycle.
+    /// Multiply-accumulates per cycle.
     rate: f64,
 }
 
 impl<'a> Spot<'a> {
-    /// None for a layer without multiply-accumulates, or without traffic.
+    /// Returns `None` for a layer without multiply-accumulates or without traffic.
     fn of(layer: &'a LayerTime) -> Option<Self> {
         let [macs, memory, cycles] =
             [layer.macs, layer.roofline.memory, layer.cycles].map(|count| count as f64);
@@ -24,15 +24,17 @@ impl<'a> Spot<'a> {
     }
 }
 
-/// The multiply-accumulates of a cycle in which all multipliers work, as the layers tell; none when none has any.
+/// Returns the multiply-accumulates per cycle with all multipliers busy, derived from the layers;
+/// `None` if no layer has any.
 fn peak(time: &TimeReport) -> Option<f64> {
     let busiest = time.layers.iter().max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))?;
     let peak = busiest.macs as f64 / (busiest.utilisation * busiest.cycles as f64);
     Some(peak).filter(|peak| peak.is_finite() && *peak > 0.0)
 }
 
-/// Each layer by the multiply-accumulates for each cycle of the busier memory and those of a cycle, below the two roofs:
-/// all multipliers at work, the memory at work in every cycle. None for a program of which neither is known.
+/// Draws each layer by its multiply-accumulates per cycle of the busier memory and per cycle, below
+/// two roofs: all multipliers busy, and the memory busy in every cycle. `None` for a program of
+/// which neither is known.
 pub fn roofline(time: &TimeReport, program: &str) -> Option<String> {
     let peak = peak(time)?;
     let spots: Vec<Spot<'_>> = time.layers.iter().filter_map(Spot::of).collect();
@@ -43,20 +45,20 @@ pub fn roofline(time: &TimeReport, program: &str) -> Option<String> {
     let across = spots.iter().map(|spot| spot.intensity).chain([peak]);
     let (x, y) = plane(across, spots.iter().map(|spot| spot.rate).chain([peak]));
     let told =
-        format!("{program}: multiply-accumulates a cycle of {} layers, below the roofline", spots.len());
+        format!("{program}: multiply-accumulates per cycle of {} layers, below the roofline", spots.len());
     let mut figure = Figure::begin(SIZE, &told);
-    figure.axes((&x, "MACs for each cycle of the busier memory"), (&y, "MACs a cycle"));
+    figure.axes((&x, "MACs per cycle of the busier memory"), (&y, "MACs per cycle"));
     let (ridge, top, right) = (x.place(peak), y.place(peak), SIZE.0 - EDGE);
-    // At the left end of the axis as many are done as the memory lets through.
+    // At the left end of the axis, the memory is the limit.
     let least = x.least().max(y.least());
     let (left, low) = (x.place(least).max(MARGIN.0), y.place(least));
     figure.add(format_args!("<path class=\"roof\" d=\"M{left:.1} {low:.1}L{ridge:.1} {top:.1}H{right}\"/>"));
-    figure.text((right, top - 6.0), "end", &format!("{} MACs a cycle", short(peak)));
+    figure.text((right, top - 6.0), "end", &format!("{} MACs per cycle", short(peak)));
     for (number, spot) in spots.iter().enumerate() {
         let (colour, share) = (COLOURS[number % COLOURS.len()], spot.layer.share);
         let (cx, cy, r) = (x.place(spot.intensity), y.place(spot.rate), 3.0 + 20.0 * share.max(0.0).sqrt());
         let title = escaped(&format!(
-            "{}: {} MACs a cycle, {:.1} % of the cycles, bound by {}",
+            "{}: {} MACs per cycle, {:.1} % of the cycles, bound by {}",
             spot.layer.name,
             short(spot.rate),
             share * 100.0,
@@ -97,8 +99,8 @@ mod tests {
         assert_eq!(peak(&time), Some(256.0));
         let svg = roofline(&time, "p").expect("two layers have products");
         assert_eq!(svg.matches("<circle").count(), 2);
-        assert!(svg.contains("a&lt;: 128 MACs a cycle, 50.0 % of the cycles, bound by compute"), "{svg}");
-        assert!(svg.contains("256 MACs a cycle</text>"));
+        assert!(svg.contains("a&lt;: 128 MACs per cycle, 50.0 % of the cycles, bound by compute"), "{svg}");
+        assert!(svg.contains("256 MACs per cycle</text>"));
     }
 
     #[test]

@@ -1,42 +1,42 @@
-//! [`Scatter`]: points in a plane, those that no other beats marked.
+//! [`Scatter`]: points in a plane, with the Pareto-optimal ones marked.
 
 use super::{Figure, SIZE, plane, short};
 use crate::page::escaped;
 
-/// Points by two figures.
+/// Points with two values each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scatter {
-    /// What goes across, as a reader reads it.
+    /// Label of the horizontal axis.
     pub across: String,
-    /// What goes up.
+    /// Label of the vertical axis.
     pub up: String,
-    /// The points.
+    /// Points to draw.
     pub marks: Vec<Mark>,
-    /// Whether those that no other beats are joined.
+    /// Whether to connect the Pareto-optimal points with a line.
     pub is_joined: bool,
 }
 
-/// A point.
+/// Point of the figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Across.
+    /// Horizontal value.
     pub x: f64,
-    /// Up.
+    /// Vertical value.
     pub y: f64,
-    /// How it is drawn.
+    /// Class of the point, which selects its style.
     pub class: Class,
-    /// What it is, for who points at it.
+    /// Tooltip.
     pub title: String,
 }
 
-/// What a point is among the others.
+/// Class of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// It does not keep the conditions.
+    /// The point violates the conditions.
     Unfit,
-    /// Another beats it.
+    /// Another point dominates it.
     Beaten,
-    /// No other beats it.
+    /// No other point dominates it.
     Best,
 }
 
@@ -51,7 +51,7 @@ impl Class {
 }
 
 impl Scatter {
-    /// The figure.
+    /// Returns the figure as SVG.
     pub fn svg(&self) -> String {
         let Self { across, up, marks, is_joined } = self;
         let (x, y) = plane(marks.iter().map(|mark| mark.x), marks.iter().map(|mark| mark.y));
@@ -65,7 +65,7 @@ impl Scatter {
                 best.iter().map(|mark| format!("{:.1},{:.1}", x.place(mark.x), y.place(mark.y))).collect();
             figure.add(format_args!("<polyline class=\"front\" points=\"{}\"/>", line.join(" ")));
         }
-        // Those of the front lie above the others.
+        // Pareto-optimal points are drawn above the others.
         for mark in others.into_iter().chain(best) {
             let (class, title) = (mark.class.name(), escaped(&mark.title));
             let (cx, cy) = (x.place(mark.x), y.place(mark.y));
@@ -76,7 +76,7 @@ impl Scatter {
         figure.end()
     }
 
-    /// The title of a point at these figures.
+    /// Returns the tooltip of a point at these values.
     pub fn title(&self, name: &str, x: f64, y: f64) -> String {
         format!("{name}: {} {}, {} {}", self.across, short(x), self.up, short(y))
     }

@@ -1,18 +1,18 @@
-//! [`timeline`]: what each unit does when.
+//! [`timeline`]: activity of each unit over time.
 
 use super::{COLOURS, EDGE, Figure, MARGIN, SIZE, short};
 use crate::page::escaped;
 use crate::timeline::{Lane, Slice, Timeline};
 
-/// What the names of units take at the left.
+/// Space for the names of units at the left.
 const LEFT: f64 = 170.0;
-/// Height of a unit, and what is free below it.
+/// Height of a unit's row, and space below it.
 const ROW: f64 = 20.0;
 const GAP: f64 = 6.0;
-/// Slices that begin in the same so much of the width are one.
+/// Slices that begin within the same fraction of the width are merged.
 const NARROW: f64 = 0.25;
 
-/// A row for each unit of the machine, its work by layer. None for a program without units.
+/// Draws a row per unit of the machine, with its work by layer. `None` for a program without units.
 pub fn timeline(timeline: &Timeline, program: &str) -> Option<String> {
     let lanes: Vec<&Lane> =
         timeline.tracks.iter().filter(|lane| lane.parent.is_none() && !lane.slices.is_empty()).collect();
@@ -20,7 +20,7 @@ pub fn timeline(timeline: &Timeline, program: &str) -> Option<String> {
         return None;
     }
     let height = EDGE + lanes.len() as f64 * (ROW + GAP) + MARGIN.1;
-    let told = format!("{program}: what {} tracks do in {} cycles", lanes.len(), timeline.cycles);
+    let told = format!("{program}: {} tracks over {} cycles", lanes.len(), timeline.cycles);
     let mut figure = Figure::begin((SIZE.0, height), &told);
     let scale = (SIZE.0 - EDGE - LEFT) / timeline.cycles as f64;
     let bottom = height - MARGIN.1;
@@ -42,7 +42,7 @@ pub fn timeline(timeline: &Timeline, program: &str) -> Option<String> {
     Some(figure.end())
 }
 
-/// The slices of a lane by layer: colour, name and path.
+/// Returns the slices of a lane by layer: color, name and path.
 fn paths<'a>(
     lane: &Lane,
     timeline: &'a Timeline,
@@ -61,7 +61,7 @@ fn paths<'a>(
                 new
             }
         };
-        // What is too narrow to be seen beside the one before is part of it.
+        // A slice that is too narrow to be visible is merged with the previous one.
         if x + width - *end < NARROW {
             continue;
         }
@@ -70,7 +70,7 @@ fn paths<'a>(
     }
     let named = |(layer, path, _): (Option<usize>, String, f64)| {
         let colour = layer.map_or("#6b7785", |layer| COLOURS[layer % COLOURS.len()]);
-        // Default: what is of no layer has no name.
+        // Default: work outside all layers has no name.
         let name =
             layer.and_then(|layer| timeline.layers.get(layer)).map_or("(outside all layers)", String::as_str);
         (colour, name, path)

@@ -1,4 +1,4 @@
-//! [`CompileOptions`]: what a compilation is asked to do beyond the model.
+//! [`CompileOptions`]: options of a compilation beyond the model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,49 +9,52 @@ use npukit_numeric::Tensor;
 
 use crate::files::cache::Cache;
 
-/// What a compilation is asked to do beyond the model.
+/// Options of a compilation beyond the model.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// File name of the model; artifacts are named after it.
     pub model_name: String,
-    /// The target's own options, by name.
+    /// Target-specific options, by name.
     pub options: BTreeMap<String, String>,
-    /// The graph comes from [`Instance::prepare`](crate::Instance::prepare) and is to be lowered as it is.
+    /// Whether the graph comes from [`Instance::prepare`](crate::Instance::prepare) and must be
+    /// lowered unchanged.
     pub prepared: bool,
-    /// How the graph's tensors become integers, for an instance that [has to know](crate::InstanceInfo::quantisation); the graph
-    /// is a prepared one then, and the values are numbered as there.
+    /// Quantization of the graph's tensors, for an instance that [requires
+    /// it](crate::InstanceInfo::quantisation). The graph must then be a prepared one, and values
+    /// have the numbers of that graph.
     pub quantisation: Option<Quantisation>,
-    /// Exponents of inputs and outputs, by name, for an instance that [scales ports](crate::Scaling::ports): the graph
-    /// multiplies such an input by a power of two where it enters, or such an output where it leaves, and the host does so
-    /// in its place.
+    /// Power-of-two exponents of inputs and outputs, by name, for an instance that [scales
+    /// ports](crate::Scaling::ports). The graph multiplies a scaled input where it enters, or a
+    /// scaled output where it leaves; the host does this in its place.
     pub scales: Scales,
-    /// How many of the graph's last outputs are there to be looked at: nothing is chosen by them.
+    /// Number of trailing graph outputs that exist only for inspection; the compiler bases no
+    /// choice on them.
     pub kept: usize,
-    /// Typical inputs of the graph, for an instance that [measures](crate::InstanceInfo::measures) programs on them.
+    /// Typical inputs of the graph, for an instance that [measures](crate::InstanceInfo::measures)
+    /// programs on them.
     pub samples: TypicalInputs,
-    /// Where searches look for what they have found before.
+    /// Cache of earlier search results.
     pub cache: Cache,
-    /// The program is made for what it computes, not for how long it takes: it may take longer, and is to be there
-    /// soon.
+    /// Whether compile time matters more than the program's run time: only its results are needed.
     pub draft: bool,
 }
 
-/// Inputs by which a compiler may measure what a choice does to the outputs.
+/// Inputs on which a compiler can measure how a choice affects the outputs.
 #[derive(Clone, Debug, Default)]
 pub struct TypicalInputs {
-    /// The tensors of each, in the order of the graph's inputs.
+    /// Tensors of each sample, in the order of the graph's inputs.
     pub tensors: Arc<[Vec<Tensor>]>,
-    /// Whether nobody has given any, and these are made up.
+    /// Whether the samples are synthetic because the user gave none.
     pub made_up: bool,
 }
 
 /// When a compiler measures programs on typical inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measures {
-    /// Not at all.
+    /// Never measures.
     Never,
-    /// Where somebody gives some.
+    /// Only if the user gives samples.
     WhereGiven,
-    /// Always: without any, some are made up.
+    /// Always; without samples of the user, synthetic ones are used.
     Always,
 }

@@ -2,18 +2,20 @@
 
 use crate::files::hash::sha256;
 
-/// Most characters of a stem: with any of our endings a name has fewer than the 255 bytes of file systems and the
-/// 256 characters that C drivers take.
+/// Maximum number of characters of a stem. With any extension of npukit, the name stays below the
+/// 255 bytes of file systems and the 256 characters that C drivers accept.
 const MOST: usize = 200;
-/// Digits of the hash in a name that cannot be kept.
+/// Hexadecimal digits of the hash that is appended to a changed name.
 const DIGITS: usize = 8;
 
-/// The name, without an ending, of the files of a model for an instance, as `digits_onnx_reference`.
+/// Returns the file name, without extension, of the artifact of a model for an instance, for
+/// example `digits_onnx_reference`.
 ///
-/// `model` is the model's file name. Its ASCII letters, digits and spaces are kept, other characters become `_`:
-/// the rule of the first target's own compiler, but for `:` and other white space, which not every file system takes.
-/// Of the instance `+` and `-` are kept too. A hash of both is appended when there are characters that are not
-/// ASCII, or too many: two names of such models are two.
+/// `model` is the model's file name. Its ASCII letters, digits and spaces are kept; other
+/// characters become `_`. This is the rule of the first target's own compiler, except for `:` and
+/// white space other than spaces, which some file systems reject. In the instance name `+` and `-`
+/// are kept too. If a name is too long or not ASCII, a hash of both names is appended, so that
+/// different models keep different names.
 ///
 /// ```
 /// # use npukit_target::artifact_stem;
@@ -36,7 +38,7 @@ pub fn artifact_stem(model: &str, instance: &str) -> String {
     format!("{kept}_{hash}")
 }
 
-/// The name of an instance that comes from a file: the file's, without its ending.
+/// Returns the name of an instance that comes from a file: the file name without its extension.
 ///
 /// ```
 /// # use npukit_target::instance_name;
@@ -46,12 +48,12 @@ pub fn instance_name(path: &str) -> &str {
     without_ending(file_name(path))
 }
 
-/// A file name without what follows its last dot.
+/// Returns a file name without its last dot and what follows.
 fn without_ending(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }

@@ -1,7 +1,8 @@
-//! Options as data: a target declares an [`OptionSpec`] for each, and [`Chosen`] is what a user gave, checked by it.
+//! Options as data: a target declares an [`OptionSpec`] for each option, and [`Chosen`] holds the
+//! checked values of the user.
 //!
-//! The flags of the command, its help, `npu targets T --options` and every message about an option come from the
-//! declarations; a target only says what a legal value means.
+//! The command's flags, its help, `npu targets T --options` and every message about an option are
+//! generated from the declarations. A target only defines the meaning of legal values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,98 +11,98 @@ use std::str::FromStr;
 use npukit_base::suggestion;
 use serde::Serialize;
 
-/// An option of a target.
+/// Declaration of an option of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OptionSpec {
-    /// Its name, as in `--option KEY=VALUE`.
+    /// Name, as in `--option KEY=VALUE`.
     pub key: &'static str,
-    /// What it may be.
+    /// Legal values.
     pub values: Values,
-    /// What holds when it is not given: a value, or a few words where that is not a fixed one.
+    /// Default: a value, or a short description if it is not fixed.
     pub default: &'static str,
-    /// What it chooses, in a line.
+    /// Effect of the option, in one line.
     pub doc: &'static str,
-    /// When it is taken.
+    /// Verbs that accept the option.
     pub stage: Stage,
-    /// Other spellings that are taken too.
+    /// Alternative spellings, which listings do not show.
     #[serde(skip)]
     pub aliases: Aliases,
 }
 
-/// Other spellings of an option and of its values, which no listing shows.
+/// Alternative spellings of an option and its values; listings do not show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aliases {
-    /// Of its name.
+    /// Alternative names of the option.
     pub keys: &'static [&'static str],
-    /// Of values, each with the value that it stands for.
+    /// Pairs of an alternative spelling of a value and the value it stands for.
     pub values: &'static [(&'static str, &'static str)],
 }
 
 impl Aliases {
-    /// None.
+    /// No alternative spellings.
     pub const NONE: Self = Self { keys: &[], values: &[] };
 }
 
-/// What an option may be.
+/// Legal values of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Values {
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A whole number.
+    /// A whole number in a range.
     Whole {
-        /// The smallest.
+        /// Smallest legal value.
         least: u64,
-        /// The largest.
+        /// Largest legal value.
         most: u64,
     },
-    /// A number.
+    /// A real number in a range.
     Real {
-        /// The smallest.
+        /// Smallest legal value.
         least: f64,
-        /// The largest.
+        /// Largest legal value.
         most: f64,
     },
 }
 
-/// When an option is taken.
+/// Stage at which an option applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// While a model is compiled, whichever verb does it.
+    /// Compilation of a model, by any verb.
     Compile,
-    /// By `npu time`.
+    /// Time measurements: `npu time`.
     Time,
-    /// By `npu time` when it writes performance samples.
+    /// `npu time`, if it writes performance samples.
     Samples,
 }
 
-/// An option that the target does not have, or not then, or not with that value.
+/// An option that is unknown, not accepted at this stage, or has an illegal value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("option `{key}={value}`: {reason}")]
 pub struct OptionError {
-    /// Its name.
+    /// Name of the option.
     pub key: String,
-    /// Its value.
+    /// Value of the option.
     pub value: String,
-    /// What is legal.
+    /// Description of the legal values.
     pub reason: String,
 }
 
-/// The options given, all of them declared and legal, as they are declared.
+/// The user's options: all declared, legal and in canonical spelling.
 #[derive(Clone, Debug)]
 pub struct Chosen<'a>(BTreeMap<&'static str, &'a str>);
 
 impl OptionSpec {
-    /// Whether `key` is its name, or another spelling of it.
+    /// Returns whether `key` is the option's name or an alternative spelling of it.
     pub fn is_called(&self, key: &str) -> bool {
         self.key == key || self.aliases.keys.contains(&key)
     }
 
-    /// The value that `text` is, where it is another spelling of one; `text` where it is not.
+    /// Returns the canonical spelling of the value `text`; other text is returned unchanged.
     pub fn value<'a>(&self, text: &'a str) -> &'a str {
         let alias = self.aliases.values.iter().find(|(alias, _)| *alias == text);
         alias.map_or(text, |(_, value)| value)
@@ -109,7 +110,7 @@ impl OptionSpec {
 }
 
 impl Values {
-    /// Whether `text` is one of them.
+    /// Returns whether `text` is a legal value.
     pub fn admit(&self, text: &str) -> bool {
         match *self {
             Self::Choice(words) => words.contains(&text),
@@ -133,7 +134,7 @@ impl fmt::Display for Values {
 }
 
 impl Stage {
-    /// Its name.
+    /// Returns the name of the stage.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compile => "compile",
@@ -142,28 +143,29 @@ impl Stage {
         }
     }
 
-    /// Whether options of `stage` are taken now: writing samples is a way of timing.
+    /// Returns whether options of `stage` are accepted at this stage; writing samples is part of
+    /// timing.
     pub fn takes(self, stage: Self) -> bool {
         self == stage || (self == Self::Samples && stage == Self::Time)
     }
 
-    /// What a user does for it to be taken.
+    /// Returns when options of this stage are accepted, as words of a message.
     const fn when(self) -> &'static str {
         match self {
             Self::Compile => "when a model is compiled",
-            Self::Time => "by `npu time`",
-            Self::Samples => "by `npu time --samples`",
+            Self::Time => "to `npu time`",
+            Self::Samples => "to `npu time --samples`",
         }
     }
 }
 
 impl<'a> Chosen<'a> {
-    /// The options `given` to `target` at `stage`.
+    /// Checks the options `given` to `target` at `stage`.
     ///
     /// # Errors
     ///
-    /// The first that is not declared in `specs`, is of another stage, has a value that is not legal, or is given
-    /// twice in two spellings.
+    /// The first option that is not declared in `specs`, belongs to another stage, has an illegal
+    /// value, or is given twice in two spellings.
     pub fn new(
         target: &str,
         specs: &[OptionSpec],
@@ -174,39 +176,39 @@ impl<'a> Chosen<'a> {
         for (key, value) in given {
             let declared = declared(target, specs, stage, key, value).and_then(|spec| {
                 let former = chosen.insert(spec.key, spec.value(value));
-                former.map_or(Ok(()), |former| Err(format!("`{}={former}` is given, too", spec.key)))
+                former.map_or(Ok(()), |former| Err(format!("conflicts with `{}={former}`", spec.key)))
             });
             declared.map_err(|reason| OptionError { key: key.clone(), value: value.clone(), reason })?;
         }
         Ok(Self(chosen))
     }
 
-    /// The value of `key` as it was given; none when it was not.
+    /// Returns the value of `key` as text; `None` if it was not given.
     pub fn text(&self, key: &str) -> Option<&'a str> {
         self.0.get(key).copied()
     }
 
-    /// The number that `key` is.
+    /// Returns the value of `key` as a number; `None` if it was not given.
     ///
     /// # Panics
     ///
-    /// When the declaration admits what is not a `T`.
+    /// If the declared range includes values that are not a `T`.
     pub fn number<T: FromStr>(&self, key: &str) -> Option<T> {
         let number = |text: &str| text.parse().ok().expect("the declared range is one of the type");
         self.text(key).map(number)
     }
 
-    /// What the word that `key` is stands for, by `meaning`.
+    /// Returns the meaning of the word given for `key`; `None` if it was not given.
     ///
     /// # Panics
     ///
-    /// When the declaration admits a word that has none.
+    /// If the declaration has a word for which `meaning` returns `None`.
     pub fn word<T>(&self, key: &str, meaning: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         self.text(key).map(|text| meaning(text).expect("every word that is declared has a meaning"))
     }
 }
 
-/// The declaration of an option that is given; the error is what is wrong with it.
+/// Returns the declaration of a given option; the error describes what is wrong with the option.
 fn declared<'a>(
     target: &str,
     specs: &'a [OptionSpec],
@@ -216,17 +218,17 @@ fn declared<'a>(
 ) -> Result<&'a OptionSpec, String> {
     let spec = specs.iter().find(|spec| spec.is_called(key)).ok_or_else(|| unknown(target, specs, key))?;
     if !stage.takes(spec.stage) {
-        return Err(format!("it is taken only {}", spec.stage.when()));
+        return Err(format!("the option applies only {}", spec.stage.when()));
     }
     if spec.values.admit(spec.value(value)) { Ok(spec) } else { Err(format!("must be {}", spec.values)) }
 }
 
-/// That no option is called `key`, and which there are.
+/// Returns the message that no option is called `key`, with a suggestion and all options.
 fn unknown(target: &str, specs: &[OptionSpec], key: &str) -> String {
     let keys: Vec<&str> = specs.iter().map(|spec| spec.key).collect();
     let meant = suggestion(key, keys.iter().copied());
     let all = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
-    format!("there is no such option{meant}; those of {target}: {all}")
+    format!("unknown option{meant}; options of {target}: {all}")
 }
 
 #[cfg(test)]
@@ -277,21 +279,21 @@ mod tests {
             (Stage::Time, "count", "2.5", count),
             (Stage::Time, "count", "", count),
             (Stage::Samples, "block", "two", "must be one"),
-            (Stage::Time, "form", "fine", "it is taken only when a model is compiled"),
-            (Stage::Compile, "count", "1", "it is taken only by `npu time`"),
-            (Stage::Time, "block", "one", "it is taken only by `npu time --samples`"),
+            (Stage::Time, "form", "fine", "the option applies only when a model is compiled"),
+            (Stage::Compile, "count", "1", "the option applies only to `npu time`"),
+            (Stage::Time, "block", "one", "the option applies only to `npu time --samples`"),
             (
                 Stage::Time,
                 "cuont",
                 "1",
-                "there is no such option: `count` is meant, perhaps; those of t: form, speed, count, block",
+                "unknown option (did you mean `count`?); options of t: form, speed, count, block",
             ),
         ] {
             assert_eq!(reason(stage, key, value).as_deref(), Some(told), "{key}={value}");
         }
         let given = BTreeMap::from([("x".to_owned(), "1".to_owned())]);
         let error = Chosen::new("t", &[], Stage::Time, &given).map(|_| ());
-        let told = "option `x=1`: there is no such option; those of t: none";
+        let told = "option `x=1`: unknown option; options of t: none";
         assert_eq!(error.map_err(|error| error.to_string()), Err(told.to_owned()));
     }
 
@@ -319,7 +321,7 @@ mod tests {
         for given in [("form", "fine"), ("shape", "fine"), ("form", "thin"), ("shape", "thin")] {
             assert_eq!(chosen(&[given]), Ok(Some("fine".to_owned())), "{given:?}");
         }
-        let twice = "option `shape=thin`: `form=plain` is given, too";
+        let twice = "option `shape=thin`: conflicts with `form=plain`";
         assert_eq!(chosen(&[("shape", "thin"), ("form", "plain")]), Err(twice.to_owned()));
     }
 }

@@ -1,23 +1,24 @@
-//! Parameters that are set in the name of an instance: `ultra96v2,array_size=8,local_depth=4096`.
+//! Parameters in the name of an instance: `ultra96v2,array_size=8,local_depth=4096`.
 //!
-//! A target gives the parameters of an instance as a tree, that of its configuration files, and makes an instance of a
-//! changed one: what is legal is said where files are read, and nowhere else.
+//! A target provides the parameters of an instance as a tree, with the keys of its configuration
+//! files, and creates an instance from a changed tree. Legality is therefore checked only where
+//! files are read.
 
 use npukit_base::suggestion;
 use serde_json::{Map, Value};
 
-/// What stands before a parameter.
+/// Separator before each parameter.
 const SEPARATOR: char = ',';
-/// What joins the names of a tree.
+/// Separator between the names of nested parameters.
 const JOINT: char = '.';
 
-/// Who says what is set so.
-pub const SET_BY_NAME: &str = "as the name of the instance says";
+/// Source that is recorded for a value set in the instance name.
+pub const SET_BY_NAME: &str = "set in the instance name";
 
-/// A parameter and what it is to be, as text.
+/// Name of a parameter and its new value, as text.
 pub type Setting<'a> = (&'a str, &'a str);
 
-/// An instance, and the parameters that are set after it.
+/// Splits an instance name into the instance and the parameters that follow it.
 ///
 /// ```
 /// # use npukit_target::split_parameters;
@@ -38,24 +39,24 @@ pub fn split_parameters(instance: &str) -> (&str, Vec<Setting<'_>>) {
     (rest, settings)
 }
 
-/// The instance with these parameters, as a user names it; [`split_parameters`] takes it apart.
+/// Returns the name of the instance with these parameters, the inverse of [`split_parameters`].
 ///
 /// # Errors
 ///
-/// A name or a value that no parameter has; the sentence says which characters there are.
+/// A name or value with characters that parameters cannot have; the message lists the legal ones.
 pub fn with_parameters(instance: &str, settings: &[Setting<'_>]) -> Result<String, String> {
     settings.iter().try_fold(instance.to_owned(), |spec, (name, value)| {
         let text = format!("{name}={value}");
         match setting(&text) {
             Some(_) => Ok(format!("{spec}{SEPARATOR}{text}")),
             None => Err(format!(
-                "{text:?} sets no parameter: names and values are numbers, or letters, digits and `_`"
+                "{text:?} is not a parameter: names and values consist of letters, digits and `_`, or are numbers"
             )),
         }
     })
 }
 
-/// A name and its value, if the text is that.
+/// Parses `NAME=VALUE`; `None` if the text has another form.
 fn setting(text: &str) -> Option<Setting<'_>> {
     let (name, value) = text.split_once('=')?;
     let is_word =
@@ -65,7 +66,7 @@ fn setting(text: &str) -> Option<Setting<'_>> {
     (is_name && (is_word(value) || value.parse::<f64>().is_ok())).then_some((name, value))
 }
 
-/// The parameters of a tree by their full names, in its order; lists have none.
+/// Returns the parameters of a tree by their full names, in tree order; lists are omitted.
 pub fn leaves(tree: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     collect("", tree, &mut found);
@@ -85,11 +86,11 @@ fn collect<'a>(name: &str, tree: &'a Value, found: &mut Vec<(String, &'a Value)>
     }
 }
 
-/// The tree with what `settings` say; what is null in it has no value yet.
+/// Returns the tree with the changes of `settings`; null marks a parameter without a value.
 ///
 /// # Errors
 ///
-/// A name that no parameter has, or more than one; one that is set twice; a value of another kind.
+/// An unknown or ambiguous name, a parameter that is set twice, or a value of the wrong kind.
 pub(crate) fn changed(mut tree: Value, settings: &[Setting<'_>]) -> Result<Value, String> {
     let mut set: Vec<String> = Vec::new();
     for (name, text) in settings {
@@ -106,7 +107,7 @@ pub(crate) fn changed(mut tree: Value, settings: &[Setting<'_>]) -> Result<Value
     Ok(tree)
 }
 
-/// The tree without what has no value.
+/// Returns the tree without null values.
 pub fn without_nulls(tree: Value) -> Value {
     let Value::Object(keys) = tree else { return tree };
     let kept = keys.into_iter().filter(|(_, value)| !value.is_null());
@@ -117,7 +118,7 @@ fn pointer(full: &str) -> String {
     format!("/{}", full.replace(JOINT, "/"))
 }
 
-/// The parameter that is called `name`, which may be the end of its full name.
+/// Returns the full name of the parameter `name`, which may be the last part of it.
 fn full_name(tree: &Value, name: &str) -> Result<String, String> {
     let all: Vec<String> = leaves(tree).into_iter().map(|(full, _)| full).collect();
     if all.iter().any(|full| full == name) {
@@ -130,7 +131,7 @@ fn full_name(tree: &Value, name: &str) -> Result<String, String> {
         [] => {
             let ends = all.iter().map(|full| full.rsplit(JOINT).next().unwrap_or(full));
             Err(format!(
-                "there is no parameter `{name}`{}; there are {}",
+                "unknown parameter `{name}`{}; available are {}",
                 suggestion(name, ends),
                 all.join(", ")
             ))
@@ -142,9 +143,9 @@ fn full_name(tree: &Value, name: &str) -> Result<String, String> {
     }
 }
 
-/// What a parameter becomes whose value is now `old`.
+/// Parses the new value of a parameter whose current value is `old`.
 fn value(full: &str, old: &Value, text: &str) -> Result<Value, String> {
-    // Default: what is no number and no truth value is a word.
+    // Default: text that is neither a number nor true or false is a word.
     let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
     let fits = match old {
         Value::Bool(_) => value.is_boolean(),
@@ -159,7 +160,7 @@ fn value(full: &str, old: &Value, text: &str) -> Result<Value, String> {
         Value::Number(_) => "a whole number",
         _ => "a word",
     };
-    if fits { Ok(value) } else { Err(format!("`{full}` is {kind}, not `{text}`")) }
+    if fits { Ok(value) } else { Err(format!("`{full}` must be {kind}, not `{text}`")) }
 }
 
 #[cfg(test)]
@@ -193,15 +194,15 @@ mod tests {
         assert_eq!(error(&[("clock", "2")]), "`clock` may be system.clock or timing.clock");
         let told = error(&[("sise", "2")]);
         assert!(
-            told.starts_with("there is no parameter `sise`: `size` is meant, perhaps; there are kind, size,"),
+            told.starts_with("unknown parameter `sise` (did you mean `size`?); available are kind, size,"),
             "{told}"
         );
         assert_eq!(error(&[("size", "2"), ("size", "2")]), "`size` is set twice");
-        assert_eq!(error(&[("size", "2.5")]), "`size` is a whole number, not `2.5`");
-        assert_eq!(error(&[("size", "big")]), "`size` is a whole number, not `big`");
-        assert_eq!(error(&[("on", "1")]), "`timing.on` is true or false, not `1`");
-        assert_eq!(error(&[("timing.clock", "fast")]), "`timing.clock` is a number, not `fast`");
-        assert_eq!(error(&[("kind", "3")]), "`kind` is a word, not `3`");
+        assert_eq!(error(&[("size", "2.5")]), "`size` must be a whole number, not `2.5`");
+        assert_eq!(error(&[("size", "big")]), "`size` must be a whole number, not `big`");
+        assert_eq!(error(&[("on", "1")]), "`timing.on` must be true or false, not `1`");
+        assert_eq!(error(&[("timing.clock", "fast")]), "`timing.clock` must be a number, not `fast`");
+        assert_eq!(error(&[("kind", "3")]), "`kind` must be a word, not `3`");
     }
 
     #[test]
@@ -213,6 +214,6 @@ mod tests {
         for whole in ["a,b", "a,=1", "a,b=", "a,1b=2", "a,b=c.tarch", "1x1: top=[swb,rf] mid=[a]"] {
             assert_eq!(split_parameters(whole), (whole, vec![]));
         }
-        assert!(with_parameters("x", &[("a b", "1")]).unwrap_err().contains("\"a b=1\" sets no parameter"));
+        assert!(with_parameters("x", &[("a b", "1")]).unwrap_err().contains("\"a b=1\" is not a parameter"));
     }
 }

@@ -1,34 +1,34 @@
-//! [`Preset`]: an instance that comes with npukit; [`Config`]: where the parameters of one come from.
+//! [`Preset`]: a built-in instance; [`Config`]: source of an instance's parameters.
 
 use serde::Serialize;
 
 use crate::config::system::{NamedSystems, SystemName};
 
-/// An instance that comes with npukit.
+/// A built-in instance, as listed by `npu targets`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Preset {
     /// Name, as in `--target TARGET:NAME`.
     pub name: String,
-    /// Its parameters in a line.
+    /// Parameters, in one line.
     pub summary: String,
-    /// The systems it has beside its own: `--target TARGET:NAME@SYSTEM`.
+    /// Systems in addition to its own, for `--target TARGET:NAME@SYSTEM`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub systems: Vec<PresetSystem>,
 }
 
-/// A clock, bus and memory that an instance may have.
+/// Clock, bus and memory around an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PresetSystem {
-    /// Name.
+    /// Name of the system.
     pub name: String,
-    /// What it states, in a line.
+    /// Figures of the system, in one line.
     pub summary: String,
 }
 
 impl PresetSystem {
-    /// All of `systems`, by their names.
+    /// Lists all `systems`, sorted by name.
     pub fn list<S>(systems: &NamedSystems<S>, summary: impl Fn(&S) -> String) -> Vec<Self> {
         let one = |(name, system): (&SystemName, &S)| Self {
             name: name.as_str().to_owned(),
@@ -38,18 +38,19 @@ impl PresetSystem {
     }
 }
 
-/// Where an instance's parameters come from.
+/// Source of an instance's parameters.
 #[derive(Clone, Copy, Debug)]
 pub enum Config<'a> {
-    /// The default one.
+    /// The default instance of the target.
     Default,
-    /// A preset, with `@` one of its systems and with `,NAME=VALUE` parameters of its own.
+    /// A built-in instance, optionally with `@` and a system and with parameters as `,NAME=VALUE`.
     Preset(&'a str),
-    /// The bytes of a configuration file.
+    /// A configuration file, with its content.
     File {
-        /// Name of the file, for errors and for naming artifacts, with what may follow a preset.
+        /// Path of the file, for errors and artifact names; a system and parameters may follow, as
+        /// for a built-in instance.
         name: &'a str,
-        /// Content.
+        /// Content of the file.
         bytes: &'a [u8],
     },
 }

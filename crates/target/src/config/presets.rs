@@ -1,4 +1,4 @@
-//! [`Presets`]: the instances that come with a target, and how any of its instances is found.
+//! [`Presets`]: the built-in instances of a target, and the lookup of any of its instances.
 
 use std::error::Error;
 
@@ -11,56 +11,59 @@ use crate::config::preset::{Config, Preset, PresetSystem};
 use crate::config::system::{split_system, with_system};
 use crate::error::TargetError;
 
-/// The parameters of a configuration file and what its author should know of, or why there are none.
+/// Parameters and warnings of a configuration file, or the reason why it is invalid.
 pub type Read<C> = Result<(C, Vec<String>), Box<dyn Error + Send + Sync>>;
 
-/// The instances of a target whose parameters are a `C`.
+/// Built-in instances of a target whose parameters have type `C`.
 #[derive(Clone, Copy, Debug)]
 pub struct Presets<C> {
     /// Short name of the target.
     pub target: &'static str,
-    /// The instance when none is named.
+    /// Name of the default instance.
     pub default: &'static str,
-    /// The names of those that come with npukit, in the order of a listing.
+    /// Returns the names of the built-in instances, in listing order.
     pub names: fn() -> Vec<&'static str>,
-    /// The instance of a name, which may be a variation of those; none when there is none. Errors: a variation
-    /// that cannot be.
+    /// Looks up an instance by name, which may be a variation of a built-in one; `None` if it is
+    /// unknown. Errors: an illegal variation.
     pub named: fn(&str) -> Result<Option<C>, String>,
-    /// What there is to know of one that comes with npukit, in a line.
+    /// Describes a built-in instance in one line.
     pub summary: fn(&str, &C) -> String,
-    /// The systems of an instance beside its own.
+    /// Returns the systems of an instance in addition to its own.
     pub systems: fn(&C) -> Vec<PresetSystem>,
-    /// The instance with the system of a name. Errors: it has none of this name, or none that fits.
+    /// Replaces the system of an instance by the one of that name. Errors: an unknown system, or
+    /// one that does not fit.
     pub with_system: fn(C, &str) -> Result<C, String>,
-    /// Its parameters as the keys of a configuration file: those that may be set, null where it has no value.
+    /// Returns the settable parameters with the keys of a configuration file; null marks those
+    /// without a value.
     pub parameters: fn(&C) -> Value,
-    /// The instance with other ones, of a tree as `parameters` makes it. Errors: what is not legal, and what is.
+    /// Replaces the parameters by a tree as `parameters` returns it. Errors: an illegal value, with
+    /// the legal ones.
     pub with_parameters: fn(C, Value) -> Result<C, String>,
     /// File name extension of configuration files, without the dot.
     pub extension: &'static str,
     /// Reads a configuration file.
     pub read: fn(&str) -> Read<C>,
-    /// What else a user can name, for the message that there is no such instance.
+    /// Further forms of instance names, for the message that an instance is unknown.
     pub others: &'static str,
 }
 
-/// Parameters and what they are called.
+/// Parameters of an instance, with their name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<C> {
-    /// Name of the preset or of the file, without its ending.
+    /// Name of the built-in instance, or of the file without its extension.
     pub name: String,
-    /// The parameters.
+    /// Parameters of the instance.
     pub config: C,
-    /// What the author of the file should know of; empty for a preset.
+    /// Warnings about the file for its author; empty for a built-in instance.
     pub warnings: Vec<String>,
 }
 
 impl<C> Presets<C> {
-    /// Those that come with npukit.
+    /// Lists the built-in instances.
     ///
     /// # Panics
     ///
-    /// When one of the names has no instance.
+    /// If one of the names has no instance.
     pub fn list(&self) -> Vec<Preset> {
         let preset = |name: &'static str| {
             let config = (self.named)(name).ok().flatten().expect("every name of the list has an instance");
@@ -70,11 +73,11 @@ impl<C> Presets<C> {
         (self.names)().into_iter().map(preset).collect()
     }
 
-    /// The instance that `source` says.
+    /// Returns the instance that `source` selects.
     ///
     /// # Errors
     ///
-    /// A name that no instance has; a file that is not the configuration of one.
+    /// A name that no instance has; an invalid configuration file.
     pub fn instance(&self, source: Config<'_>) -> Result<Named<C>, TargetError> {
         match source {
             Config::Default => self.preset(self.default),
@@ -83,11 +86,11 @@ impl<C> Presets<C> {
         }
     }
 
-    /// The instance called `name`, which may name one of its systems.
+    /// Returns the instance called `name`, which may include the name of a system.
     ///
     /// # Errors
     ///
-    /// None is called so; it has no such system.
+    /// An unknown instance, or a system that the instance does not have.
     pub fn preset(&self, name: &str) -> Result<Named<C>, TargetError> {
         let unknown = |reason| TargetError::option("target", &format!("{}:{name}", self.target), reason);
         let (board, settings) = split_parameters(name);
@@ -97,7 +100,7 @@ impl<C> Presets<C> {
         Ok(Named { name: name.to_owned(), config, warnings: Vec::new() })
     }
 
-    /// The instance with the system that is named, if one is, and with these parameters.
+    /// Applies the named system, if any, and the settings to `config`.
     fn chosen(&self, config: C, system: Option<&str>, settings: &[Setting<'_>]) -> Result<C, String> {
         let config = match system {
             Some(system) => (self.with_system)(config, system)?,
@@ -110,17 +113,14 @@ impl<C> Presets<C> {
         (self.with_parameters)(config, tree)
     }
 
-    /// That there is no instance called `name`, which is meant, perhaps, and which there are.
+    /// Returns the message that no instance is called `name`, with a suggestion and all instances.
     fn known(&self, name: &str) -> String {
         let names = (self.names)();
         let (meant, all) = (suggestion(name, names.iter().copied()), names.join(", "));
-        format!(
-            "there is no such instance{meant}; there are {all}, or give a .{} file{}",
-            self.extension, self.others
-        )
+        format!("unknown instance{meant}; available are {all}, or a .{} file{}", self.extension, self.others)
     }
 
-    /// The instance of a file, after which it is named.
+    /// Reads an instance from a file and names it after the file.
     fn file(&self, name: &str, bytes: &[u8]) -> Result<Named<C>, TargetError> {
         let (board, settings) = split_parameters(name);
         let (file, system) = split_system(board);
@@ -179,11 +179,10 @@ mod tests {
         let named = |name: &str, config| Named { name: name.to_owned(), config, warnings: Vec::new() };
         assert_eq!(PRESETS.instance(Config::Default).unwrap(), named("one", 1));
         assert_eq!(PRESETS.instance(Config::Preset("two")).unwrap(), named("two", 2));
-        let unknown =
-            "option `target=t:six`: there is no such instance; there are one, two, or give a .txt file";
+        let unknown = "option `target=t:six`: unknown instance; available are one, two, or a .txt file";
         assert_eq!(told(Config::Preset("six")), unknown);
         assert!(
-            told(Config::Preset("tow")).contains("no such instance: `two` is meant, perhaps; there are one")
+            told(Config::Preset("tow")).contains("unknown instance (did you mean `two`?); available are one")
         );
         assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
     }
@@ -209,7 +208,7 @@ mod tests {
         let found = PRESETS.instance(file("boards/mine.txt@double,size=5")).unwrap();
         assert_eq!((found.name.as_str(), found.config), ("mine@double,size=5", 5));
         assert_eq!(told(Config::Preset("two,size=10")), "option `target=t:two,size=10`: `size` is 1 to 9");
-        assert_eq!(told(file("mine.txt,depth=1")), "mine.txt: there is no parameter `depth`; there are size");
+        assert_eq!(told(file("mine.txt,depth=1")), "mine.txt: unknown parameter `depth`; available are size");
     }
 
     #[test]

@@ -1,44 +1,45 @@
-//! [`RunOptions`]: how a program is run beyond its inputs.
+//! [`RunOptions`]: options of a run beyond its inputs.
 
 use std::num::NonZeroU32;
 
 use crate::contract::output::{Output, RunResult};
 use crate::error::TargetError;
 
-/// What a program means where the released hardware differs from its instructions taken one after the other.
+/// Meaning of a program where the released hardware deviates from strictly sequential execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Meaning {
-    /// Both must agree: a program on which they differ is refused.
+    /// Both must agree; a program on which they differ is refused.
     #[default]
     Agreed,
-    /// What the instructions say, one after the other.
+    /// Sequential execution of the instructions.
     Sequential,
-    /// What the hardware computes.
+    /// The results of the hardware.
     Hardware,
 }
 
-/// What memory holds that neither the artifact nor its driver sets.
+/// Initial content of memory that neither the artifact nor its driver sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unset {
-    /// Zero, as in a simulator that starts afresh.
+    /// Zero, as in a newly started simulator.
     #[default]
     Zero,
-    /// Anything: numbers that follow from this seed.
+    /// Pseudorandom numbers from this seed.
     Garbage(u64),
-    /// Nothing: reading it is a fault.
+    /// Poison: reading it is a fault.
     Poison,
 }
 
-/// How a program is run.
+/// Options of a run beyond its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOptions {
-    /// What counts where hardware and sequence differ.
+    /// Meaning to use where hardware and sequential execution differ.
     pub meaning: Meaning,
-    /// What lies in memory before.
+    /// Initial content of memory.
     pub unset: Unset,
-    /// How often in a row on one machine; before each run only what a driver writes every time is written.
+    /// Number of consecutive runs on one machine. Before each run, only the memory that a driver
+    /// writes every time is written.
     pub times: NonZeroU32,
-    /// Whether [`RunResult::data`] is wanted.
+    /// Whether to return [`RunResult::data`].
     pub driver_data: bool,
 }
 
@@ -54,11 +55,12 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// Calls `run` as often as the options say.
+    /// Calls `run` the requested number of times.
     ///
     /// # Errors
     ///
-    /// `run`'s own, and [`TargetError::Unrepeatable`] when a later run gives other outputs than the first.
+    /// The error of `run`, or [`TargetError::Unrepeatable`] if a later run gives other outputs than
+    /// the first.
     pub fn repeat(
         &self,
         mut run: impl FnMut() -> Result<RunResult, TargetError>,

@@ -1,7 +1,8 @@
 //! The `system` part of a configuration file: clock, bus and memory around the accelerator.
 //!
-//! What the part holds is the target's. How a file has several of them ([`NamedSystems`]), how one is named after an
-//! instance (`board.tarch@fast`, [`split_system`]) and how their numbers are read ([`SystemFigure`]) is the same for all.
+//! Each target defines the content of this part. This module has what all targets share: several
+//! systems in one file ([`NamedSystems`]), the name of a system after an instance
+//! (`board.tarch@fast`, [`split_system`]) and the parsing of figures ([`SystemFigure`]).
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -11,18 +12,18 @@ use npukit_base::suggestion;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What stands between an instance and the name of its system.
+/// Separator between an instance and the name of its system.
 const SEPARATOR: char = '@';
 
-/// The systems of a file, by name: its part `systems`.
+/// Systems of a file by name: its `systems` part.
 pub type NamedSystems<S> = BTreeMap<SystemName, S>;
 
-/// The name of a system: letters, digits, `_` and `-`, so that it can follow the name of any file.
+/// Name of a system: letters, digits, `_` and `-`, so that it can follow the name of any file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SystemName(String);
 
-/// An instance, and the system that is named after it.
+/// Splits an instance name into the instance and the system that follows it.
 ///
 /// ```
 /// # use npukit_target::split_system;
@@ -36,22 +37,22 @@ pub fn split_system(instance: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The instance with a system of this name, as a user names it.
+/// Returns the name of the instance with this system, the inverse of [`split_system`].
 pub fn with_system(instance: &str, system: &str) -> String {
     format!("{instance}{SEPARATOR}{system}")
 }
 
-/// The system called `name`.
+/// Returns the system called `name`.
 ///
 /// # Errors
 ///
-/// None is called so; the sentence says which there are.
+/// An unknown system; the message lists the available ones.
 pub fn system_of<'a, S>(systems: &'a NamedSystems<S>, name: &str) -> Result<&'a S, String> {
     systems.get(name).ok_or_else(|| {
         let names: Vec<&str> = systems.keys().map(SystemName::as_str).collect();
-        let known = if names.is_empty() { "none beside its own".to_owned() } else { names.join(", ") };
+        let known = if names.is_empty() { "no further systems".to_owned() } else { names.join(", ") };
         format!(
-            "there is no system `{name}`{}; the instance has {known}",
+            "unknown system `{name}`{}; the instance has {known}",
             suggestion(name, names.iter().copied())
         )
     })
@@ -62,7 +63,7 @@ fn is_name(text: &str) -> bool {
 }
 
 impl SystemName {
-    /// The name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -91,46 +92,47 @@ impl Borrow<str> for SystemName {
     }
 }
 
-/// A number of a file, and what it may be: its errors say that, and the reader of the file says where.
+/// A number of a configuration file and its legal range. Errors name both; the reader of the file
+/// adds the place.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemFigure {
-    /// Its key.
+    /// Key in the file.
     pub key: &'static str,
-    /// The smallest.
+    /// Smallest legal value.
     pub least: f64,
-    /// The largest.
+    /// Largest legal value.
     pub most: f64,
     /// Whether it must be a whole number.
     pub whole: bool,
 }
 
 impl SystemFigure {
-    /// A clock, in MHz.
+    /// Declares a clock frequency in MHz.
     pub const fn mhz(key: &'static str) -> Self {
         Self { key, least: 0.001, most: 100_000.0, whole: false }
     }
 
-    /// A whole number.
+    /// Declares a whole number from `least` to `most`.
     pub const fn whole(key: &'static str, least: u32, most: u32) -> Self {
         Self { key, least: least as f64, most: most as f64, whole: true }
     }
 
-    /// Reads it.
+    /// Reads the number.
     ///
     /// # Errors
     ///
-    /// What is no number, or not a legal one, with what is.
+    /// A value that is not a number or out of range, with the legal range.
     pub fn read<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<f64, D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    /// [`Self::read`] of a whole number.
+    /// Reads a whole number; see [`Self::read`].
     ///
     /// # Errors
     ///
-    /// Those of [`Self::read`].
+    /// A value that is not a whole number or out of range, with the legal range.
     pub fn read_whole<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<u32, D::Error> {
-        // In range, which is of this type.
+        // Cannot truncate: the range is one of `u32`.
         Ok(self.read(deserializer)? as u32)
     }
 
@@ -216,9 +218,9 @@ mod tests {
     fn systems_are_found_by_name() {
         let file: File = serde_json::from_str(r#"{"systems": {"fast": 2, "slow_1": 1}}"#).unwrap();
         assert_eq!(system_of(&file.systems, "fast"), Ok(&2));
-        let told = "there is no system `fats`: `fast` is meant, perhaps; the instance has fast, slow_1";
+        let told = "unknown system `fats` (did you mean `fast`?); the instance has fast, slow_1";
         assert_eq!(system_of(&file.systems, "fats").unwrap_err(), told);
-        let told = "there is no system `fast`; the instance has none beside its own";
+        let told = "unknown system `fast`; the instance has no further systems";
         assert_eq!(system_of(&NamedSystems::<u32>::new(), "fast").unwrap_err(), told);
         assert!(error(r#"{"systems": {"a.b": 2}}"#).contains("a system cannot be called \"a.b\""));
     }

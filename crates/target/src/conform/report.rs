@@ -1,20 +1,20 @@
-//! [`Report`]: what became of every vector.
+//! [`Report`]: results of all vectors.
 
 use serde::Serialize;
 
 use crate::contract::vectors::Outcome;
 
-/// A vector that gave something else.
+/// A vector with an unexpected result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// Its file.
+    /// File of the vector.
     pub file: String,
-    /// Its name in the file.
+    /// Name of the vector in its file.
     pub case: String,
-    /// What the vector says.
+    /// Result that the vector expects.
     pub expected: String,
-    /// What we computed.
+    /// Result that npukit computed.
     pub got: String,
 }
 
@@ -22,68 +22,68 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Skip {
-    /// Its file.
+    /// File of the vector.
     pub file: String,
-    /// Its name in the file.
+    /// Name of the vector in its file.
     pub case: String,
-    /// Why.
+    /// Why it was not checked.
     pub reason: String,
 }
 
-/// The vectors of a file.
+/// Results of the vectors of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FileReport {
-    /// Its path.
+    /// Path of the file.
     pub file: String,
-    /// Vectors that gave what was expected.
+    /// Number of vectors with the expected result.
     pub passed: usize,
-    /// Vectors that did not.
+    /// Number of vectors with another result.
     pub failed: usize,
-    /// Vectors not checked.
+    /// Number of vectors not checked.
     pub skipped: usize,
-    /// Of those passed, measurements, which have a tolerance.
+    /// Number of passed vectors that are measurements, which have a tolerance.
     pub measured: usize,
-    /// Of the measurements, those met without the tolerance.
+    /// Number of measurements that matched exactly, without the tolerance.
     pub exact: usize,
 }
 
-/// What became of every vector.
+/// Results of all vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Report {
-    /// Vectors that gave what was expected.
+    /// Number of vectors with the expected result.
     pub passed: usize,
-    /// Vectors that did not.
+    /// Number of vectors with another result.
     pub failed: usize,
-    /// Vectors not checked.
+    /// Number of vectors not checked.
     pub skipped: usize,
-    /// Of those passed, measurements, which have a tolerance.
+    /// Number of passed vectors that are measurements, which have a tolerance.
     pub measured: usize,
-    /// Of the measurements, those met without the tolerance.
+    /// Number of measurements that matched exactly, without the tolerance.
     pub exact: usize,
-    /// Each vector that failed.
+    /// Details of each failed vector.
     pub failures: Vec<Failure>,
-    /// Each vector not checked.
+    /// Details of each vector not checked.
     pub skips: Vec<Skip>,
-    /// The same by file.
+    /// Results by file, in the order of the files.
     pub files: Vec<FileReport>,
-    /// Files whose format the target does not know.
+    /// Files whose format the target does not recognize.
     pub unrecognised: Vec<String>,
 }
 
 impl Report {
-    /// Whether something was checked and nothing failed.
+    /// Returns whether at least one vector was checked and none failed.
     pub fn is_success(&self) -> bool {
         self.failed == 0 && self.passed > 0
     }
 
-    /// How many measurements were met to the cycle; none when nothing was measured.
+    /// Returns how many measurements matched exactly, as text; `None` if nothing was measured.
     pub fn exactness(&self) -> Option<String> {
         (self.measured > 0).then(|| format!("{} of {} measurements met exactly", self.exact, self.measured))
     }
 
-    /// The closing line of the command.
+    /// Returns the closing line of the command.
     pub fn closing_line(&self) -> String {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }

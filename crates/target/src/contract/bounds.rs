@@ -1,4 +1,4 @@
-//! [`BoundedProgram`]: a program on its machine with ranges for numbers.
+//! [`BoundedProgram`]: a program on its machine, computed with ranges instead of numbers.
 
 use std::collections::BTreeMap;
 
@@ -6,67 +6,68 @@ use npukit_numeric::{Beyond, Bounded, Bounds, RoundingModel};
 
 use crate::error::TargetError;
 
-/// What an input may be, row-major.
+/// Ranges of the elements of an input, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeTensor {
-    /// Outermost axis first.
+    /// Shape, outermost axis first.
     pub shape: Vec<usize>,
-    /// The least and the largest number of each element; as many as the shape says.
+    /// Lower and upper bound of each element; the length is the product of `shape`.
     pub ranges: Vec<(f64, f64)>,
 }
 
-/// An input or an output for all inputs of their ranges.
+/// Bounds of an input or output over all inputs of the given ranges.
 #[derive(Clone, Debug)]
 pub struct BoundedTensor {
-    /// Its name.
+    /// Name of the input or output.
     pub name: String,
-    /// Its elements, in the model's order; of outputs before what the host computes of them.
+    /// Bounds of the elements in the model's order; for outputs before any host step.
     pub elements: Vec<Bounded>,
 }
 
-/// A result that may leave the format.
+/// A result that may exceed the number format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PossibleSaturation {
-    /// Index of the instruction; none for an input that the driver writes.
+    /// Index of the instruction; `None` for an input that the driver writes.
     pub instruction: Option<usize>,
-    /// Its layer, where that is known.
+    /// Layer of the instruction, if known.
     pub layer: Option<String>,
-    /// The lane of its result.
+    /// Lane of the result.
     pub lane: usize,
-    /// How far below the smallest number it may be.
+    /// How far the result may be below the smallest representable number.
     pub below: f64,
-    /// How far above the largest.
+    /// How far the result may be above the largest representable number.
     pub above: f64,
 }
 
-/// What came of a run on ranges.
+/// Result of a run on ranges.
 #[derive(Clone, Debug)]
 pub struct BoundedRun {
-    /// Its inputs.
+    /// Bounds of the inputs.
     pub inputs: Vec<BoundedTensor>,
-    /// Its outputs.
+    /// Bounds of the outputs.
     pub outputs: Vec<BoundedTensor>,
-    /// Results that may saturate, in the order of the instructions: one for each lane of an instruction.
+    /// Results that may saturate, in the order of the instructions; at most one per lane of an
+    /// instruction.
     pub saturations: Vec<PossibleSaturation>,
-    /// What its numbers have in common, to compute with them.
+    /// Shared state of the numbers, needed to compute with them further.
     pub bounds: Bounds,
 }
 
-/// A program on its machine in fixed point, with everything that a number may be in place of each.
+/// A program on its fixed-point machine that computes with ranges instead of numbers.
 pub trait BoundedProgram: Sync {
-    /// Whether results are bounded against the model's constants. If not, its constants count as the machine has them: their
-    /// rounding is in no bound.
+    /// Returns whether errors are bounded against the model's exact constants. If not, the
+    /// machine's rounded constants are taken as exact.
     fn has_constants_of_model(&self) -> bool;
 
-    /// The least and the largest number of an input that the machine cannot tell from `value`. One that it does not have is
-    /// alone.
+    /// Returns the range of input values that the machine rounds to the same number as `value`. A
+    /// value that the machine cannot represent has a range of its own.
     fn cell(&self, input: &str, value: f64) -> (f64, f64);
 
     /// Runs all inputs of the ranges at once.
     ///
     /// # Errors
     ///
-    /// Inputs that do not fit, and what the machine faults on.
+    /// Inputs that do not fit the program; faults of the machine.
     fn run(
         &self,
         inputs: &[(String, RangeTensor)],
@@ -74,18 +75,18 @@ pub trait BoundedProgram: Sync {
     ) -> Result<BoundedRun, TargetError>;
 }
 
-/// Sources of its range and error that each number of a program of so many products may know of: fewer where it is long, so
-/// that it takes minutes at most.
+/// Returns the number of symbols to keep per number for range and error. Longer programs get fewer,
+/// so that a run takes minutes at most.
 pub fn terms_of_bounds(products: u64) -> usize {
     ((1 << 32) / products.max(1)).clamp(16, 4096) as usize
 }
 
-/// Results that may saturate, by instruction and by lane: the most of each.
+/// Largest excess of results that may saturate, by instruction and lane.
 #[derive(Debug, Default)]
 pub struct Excesses(BTreeMap<(Option<usize>, usize), Beyond>);
 
 impl Excesses {
-    /// Notes what came of an instruction; none for inputs.
+    /// Records the excesses of an instruction by lane; `None` as instruction means inputs.
     pub fn note(&mut self, instruction: Option<usize>, places: Vec<(usize, Beyond)>) {
         for (lane, beyond) in places {
             let worst = self.0.entry((instruction, lane)).or_default();
@@ -94,7 +95,8 @@ impl Excesses {
         }
     }
 
-    /// All of them, in the order of the instructions; `layer` has the name of an instruction's layer, where it has one.
+    /// Returns all excesses in the order of the instructions; `layer` returns the layer of an
+    /// instruction, if it has one.
     pub fn saturations(self, layer: impl Fn(usize) -> Option<String>) -> Vec<PossibleSaturation> {
         let saturation =
             |((instruction, lane), Beyond { below, above }): ((Option<usize>, usize), Beyond)| {

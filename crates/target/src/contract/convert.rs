@@ -1,21 +1,21 @@
-//! Elements of one type as those of another: [`to_element`] for what a user gives, [`as_element`] for what was computed.
+//! Conversion of element types: [`to_element`] for user inputs, [`as_element`] for computed values.
 //!
-//! Every way into the evaluator and out of a program goes through one of the two.
+//! Every value that enters the evaluator or leaves a program passes through one of the two.
 
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 
 use crate::contract::port::PortError;
 
-/// The tensor given for input `name`, with elements of type `element`.
+/// Converts the tensor given for input `name` to elements of type `element`.
 ///
-/// Floats of 16 bits and more are rounded to each other. Integers, floats of 8 bits and less, and whatever becomes an
-/// integer must be values of the type; truth values are 0 and 1. Other kinds of elements stay as they are, for the
-/// evaluator to refuse: a whole number is not meant as a truth value. (Where real numbers are wanted, files of integers
-/// have become real before, and that was said.)
+/// Floats of 16 bits and more are rounded to each other. Integers, floats of 8 bits and less, and
+/// conversions to integers must be exact. Truth values become 0 and 1. Other kinds stay unchanged
+/// for the evaluator to refuse, since a whole number is not meant as a truth value. (Where real
+/// numbers are expected, integer files were converted before, with a message.)
 ///
 /// # Errors
 ///
-/// [`PortError::Value`] at the first element that the type does not have.
+/// [`PortError::Value`] at the first element that the type cannot represent.
 pub fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> Result<Tensor, PortError> {
     let converted = match (tensor.data(), element.integer_range()) {
         _ if tensor.element() == element => return Ok(tensor.clone()),
@@ -41,11 +41,11 @@ pub fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> Result<T
     })
 }
 
-/// The tensor that a machine or a step of the host has computed for a value of type `element`.
+/// Converts a tensor computed by a machine or host step to elements of type `element`.
 ///
-/// A machine has its own numbers for every value: an index or a truth value comes as a real number, a `half` as a wider
-/// one. Real numbers become the nearest integers of the type, what is not zero is true, and integers and truth values
-/// become the same real numbers.
+/// A machine may represent a value differently: an index or a truth value as a real number, a
+/// `half` as a wider float. Real numbers are rounded to the nearest integer of the type, nonzero
+/// becomes true, and integers and truth values become equal real numbers.
 #[must_use]
 pub fn as_element(tensor: &Tensor, element: ElementType) -> Tensor {
     if tensor.element() == element {
@@ -53,13 +53,13 @@ pub fn as_element(tensor: &Tensor, element: ElementType) -> Tensor {
     }
     let data = stored_as(tensor.data(), element);
     let held = Tensor::new(tensor.shape().to_vec(), data).ok();
-    // Default: never taken, there are as many elements of the storage of the type.
+    // Default: never used, since the storage has the type's number of elements.
     held.and_then(|held| held.with_element(element).ok()).unwrap_or_else(|| tensor.clone())
 }
 
-/// The elements as the type is held; integers are within its range.
+/// Returns the elements in the storage of the type; integers are clamped to its range.
 fn stored_as(data: &TensorData, element: ElementType) -> TensorData {
-    // Default: what is not an integer has no range that binds it.
+    // Default: a type that is not an integer has no integer range.
     let (least, largest) = element.integer_range().unwrap_or((i64::MIN, i64::MAX));
     let nearest = |value: f32| (value.round_ties_even() as i64).clamp(least, largest);
     let integers: Vec<i64> = match (data, element.storage()) {
@@ -82,7 +82,7 @@ fn stored_as(data: &TensorData, element: ElementType) -> TensorData {
     }
 }
 
-/// The tensor, or the position and text of an element that is not a value of the type.
+/// The converted tensor, or position and text of an element that the type cannot represent.
 type Converted = Result<Tensor, (usize, String)>;
 
 fn round(tensor: &Tensor, element: ElementType) -> Converted {
@@ -96,7 +96,8 @@ fn round(tensor: &Tensor, element: ElementType) -> Converted {
     }
 }
 
-/// Floats as the integers that they are. Those of 64 bits are held as 32, which are surely the same up to 2^24 only.
+/// Converts whole floats to integers. 64-bit floats are stored with 32 bits, which are exact only
+/// up to 2^24.
 fn whole(values: &[f32], element: ElementType) -> Result<Vec<i64>, (usize, String)> {
     let most = if element == ElementType::F64 { (1u64 << 24) as f32 } else { (1u64 << 63) as f32 };
     let integer = |(position, &value): (usize, &f32)| {
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(convert(values(-8), ElementType::I4), Ok(TensorData::I32(vec![7, -8])));
         assert_eq!(convert(TensorData::I32(vec![9]), ElementType::U64), Ok(TensorData::I64(vec![9])));
         let error = convert(values(-9), ElementType::I4).unwrap_err().to_string();
-        assert!(error.contains("element 1 of input `x` is -9, which int4 does not have"), "{error}");
+        assert!(error.contains("element 1 of input `x` is -9, which int4 cannot represent"), "{error}");
         assert!(convert(values(-1), ElementType::U64).is_err());
     }
 

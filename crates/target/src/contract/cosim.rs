@@ -1,4 +1,4 @@
-//! [`CosimRun`]: a program on a machine's circuit beside the machine and its clock.
+//! [`CosimRun`]: a program on a machine's circuit, compared with the machine and its clock.
 
 use std::ops::ControlFlow;
 
@@ -7,47 +7,49 @@ use serde::Serialize;
 
 use crate::error::TargetError;
 
-/// How a program is to be run on a circuit.
+/// Options of a run on a circuit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CosimOptions {
     /// Whether the circuit has the defects of the released one.
     pub defects: Defects,
-    /// Cycles from the address of a read to its data; those of the board when not given.
+    /// Cycles from a read address to its data; `None` takes the board's latency.
     pub latency: Option<u64>,
-    /// Cycles from written data to the response; as for reads when only these are given.
+    /// Cycles from written data to the response. `None` takes `latency` if that is given, and
+    /// otherwise the board's latency.
     pub response_latency: Option<u64>,
-    /// Seed of random waits of memory and streams; none waits without.
+    /// Seed of random wait cycles of memory and streams; `None` means no waits.
     pub stalls: Option<u64>,
 }
 
-/// Compares files of the simulator with machine and clock.
+/// Compares the simulator's output files with machine and clock.
 type Compare<'c> = dyn Fn(&Seen) -> Result<CosimJudgement, TargetError> + 'c;
 
-/// A program with its memories, to run on a circuit, and what must come of it.
+/// A program with its memories, to run on a circuit, and the check of its results.
 pub struct CosimRun<'c> {
-    /// The circuit.
+    /// Circuit of the program's instance.
     pub circuit: &'c Circuit,
-    /// What its simulator is to run.
+    /// Inputs of the simulator.
     pub run: &'c Run,
-    /// Compares what has come of it with machine and clock. Fails for files that are not what the simulator writes.
+    /// Compares the simulator's results with machine and clock. Fails for files that the simulator
+    /// cannot have written.
     pub compare: Box<Compare<'c>>,
 }
 
-/// Runs a program on its circuit and compares; ends the rest where there is nothing more to be seen.
+/// Runs a program on its circuit and compares the results; breaks if no further run is needed.
 pub type CosimJudge<'j> = dyn FnMut(&CosimRun<'_>) -> ControlFlow<()> + 'j;
 
-/// A circuit's run beside that of machine and clock.
+/// Result of comparing a run of the circuit with machine and clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CosimJudgement {
-    /// Cycles of the whole.
+    /// Total cycles of circuit and clock.
     pub cycles: CosimCycles,
-    /// What was compared.
+    /// Everything that was compared.
     pub compared: Vec<CosimPart>,
-    /// The first difference, by instructions; none when all is equal.
+    /// First difference in instruction order; `None` if everything is equal.
     pub difference: Option<CosimDifference>,
-    /// What was not compared, and why.
+    /// Omitted comparisons, with their reasons.
     pub notes: Vec<String>,
-    /// Cycles that were simulated.
+    /// Number of simulated cycles.
     pub simulated: u64,
 }
 
@@ -55,11 +57,11 @@ pub struct CosimJudgement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CosimCycles {
-    /// Those of the circuit.
+    /// Cycles of the circuit.
     pub rtl: u64,
-    /// Those of the clock.
+    /// Cycles of the clock.
     pub model: u64,
-    /// Whether they are to be equal.
+    /// Whether the two must be equal.
     pub compared: bool,
 }
 
@@ -67,39 +69,39 @@ pub struct CosimCycles {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CosimPart {
-    /// What.
+    /// Name of the memory, output or event.
     pub what: String,
-    /// Numbers compared.
+    /// Number of values compared.
     pub numbers: u64,
-    /// Those that differ.
+    /// Number of values that differ.
     pub different: u64,
 }
 
-/// Where circuit and machine part.
+/// First difference between circuit and machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CosimDifference {
-    /// In a sentence.
+    /// Description in one sentence.
     pub message: String,
-    /// The memory or the kind of event, as in `compared`.
+    /// Name of the memory or kind of event, as in `compared`.
     pub what: String,
-    /// What the circuit has.
+    /// Value of the circuit.
     pub rtl: i64,
-    /// What machine or clock have.
+    /// Value of machine or clock.
     pub model: i64,
-    /// The segment that it is in, from 0; null where the program is one.
+    /// Index of the segment, starting at 0; null if the program has only one.
     pub segment: Option<u64>,
-    /// The instruction that it is of: that was accepted in another cycle, or that wrote the number last. Null where it is
-    /// of none.
+    /// Index of the instruction that was accepted in another cycle, or that wrote the number last.
+    /// Null if unknown.
     pub instruction: Option<u64>,
-    /// Its layer.
+    /// Layer of the instruction.
     pub layer: Option<String>,
-    /// The output that the number is of.
+    /// Output to which the number belongs.
     pub output: Option<String>,
-    /// Vector of the memory.
+    /// Vector address in the memory.
     pub address: Option<u64>,
     /// Lane of the vector.
     pub lane: Option<u64>,
-    /// The cycle in which the circuit accepted the instruction.
+    /// Cycle in which the circuit accepted the instruction.
     pub cycle: Option<u64>,
 }

@@ -29,52 +29,55 @@ use info::InstanceInfo;
 use survey::Survey;
 use text::{Assembled, Disassembled, text_error};
 
-/// A form of a graph in a compiler.
+/// Form of a graph inside a compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphForm {
-    /// The graph that is lowered: it may compute the same in fewer cycles. The values of a program are found in this one.
+    /// The graph that is lowered, possibly optimized to fewer cycles. A program's values are found
+    /// in this form.
     Lowered,
-    /// The model's graph with operators in parts as they are lowered, where these have scales that can be chosen.
+    /// The model's graph with operators decomposed as for lowering, where the parts have scales
+    /// that can be chosen.
     Apart,
 }
 
 /// An accelerator with its parameters fixed.
 pub trait Instance: Send + Sync {
-    /// What is known of it.
+    /// Returns what is known of the instance without work.
     fn info(&self) -> &InstanceInfo;
 
-    /// The same instance with number formats whose range is wider, the narrowest of them first.
+    /// Returns variants of the instance with wider number formats, the narrowest first.
     ///
-    /// What saturates on this instance may fit one of those.
+    /// Values that saturate on this instance may fit one of them.
     fn wider(&self) -> Vec<Box<dyn Instance>> {
         Vec::new()
     }
 
-    /// It as a circuit: sources, parameters and ports.
+    /// Returns the instance as a circuit: sources, parameters and ports.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no circuit; [`TargetError::Unbuildable`] with every parameter
-    /// that its circuit cannot have.
+    /// [`TargetError::Unsupported`] if the target has no circuit; [`TargetError::Unbuildable`] with
+    /// every parameter that its circuit does not support.
     fn circuit(&self, _defects: Defects) -> Result<Circuit, TargetError> {
         Err(self.info().unsupported("rtl"))
     }
 
-    /// Every node that cannot be lowered with the target's own options; nothing else of `options` matters.
+    /// Returns every node that cannot be lowered. Of `options` only the target-specific options
+    /// matter.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no compiler; options that it does not take
-    /// ([`TargetError::Option`]). What cannot be lowered is not an error here.
+    /// [`TargetError::Unsupported`] if the target has no compiler; [`TargetError::Option`] for
+    /// invalid options. Nodes that cannot be lowered are not an error here.
     fn check(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Err(self.info().unsupported("check"))
     }
 
-    /// The graph in a form of the compiler: it computes the same as `graph`.
+    /// Returns an equivalent graph in one of the compiler's forms.
     ///
     /// # Errors
     ///
-    /// Options that the target does not take; a graph that is not valid.
+    /// Invalid options; an invalid graph.
     fn prepare(
         &self,
         graph: &Graph,
@@ -84,11 +87,11 @@ pub trait Instance: Send + Sync {
         Ok(graph.clone())
     }
 
-    /// Names of the nodes of the graph that are the host's.
+    /// Returns the names of the nodes that the host computes.
     ///
     /// # Errors
     ///
-    /// A graph that does not have the values between machine and host.
+    /// A graph without the values that go between machine and host.
     fn nodes_of_host(&self, _graph: &Graph) -> Result<BTreeSet<String>, TargetError> {
         Ok(BTreeSet::new())
     }
@@ -97,30 +100,30 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Refused`] with every node that cannot be lowered; a program that does not fit the
-    /// memories, with the numbers; options that the target does not take ([`TargetError::Option`]).
+    /// [`TargetError::Refused`] with every node that cannot be lowered; a program that exceeds the
+    /// memories, with the numbers; [`TargetError::Option`] for invalid options.
     fn compile(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         Err(self.info().unsupported("compile"))
     }
 
-    /// What `compile` would come to, as far as that is known without a program: unless a target has a quicker way to
-    /// tell, it is compiled for this.
+    /// Estimates the result of `compile`. By default the model is compiled; a target may have a
+    /// quicker way.
     ///
-    /// A graph that is to become integers may be given as it is.
+    /// A graph that still has to be quantized is accepted.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::compile`], where they are known before there is a program.
+    /// The errors of [`Self::compile`], as far as they are known without a program.
     fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
         Ok(Survey::of(&*self.compile(graph, options)?))
     }
 
-    /// A language model on this machine, at the beginning of a text.
+    /// Returns a language model on this machine, at the beginning of a text.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no form of language models; a model whose sizes do
-    /// not fit the machine; options that it does not take.
+    /// [`TargetError::Unsupported`] if the target cannot run language models; a model whose sizes
+    /// do not fit the machine; invalid options.
     fn generator(
         &self,
         _model: &DecoderModel,
@@ -129,27 +132,30 @@ pub trait Instance: Send + Sync {
         Err(self.info().unsupported("generate"))
     }
 
-    /// What the compiler has after `stage`, as text.
+    /// Returns the compiler's intermediate form after `stage`, as text.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::compile`]; a stage that is not one of [`InstanceInfo::stages`].
+    /// The errors of [`Self::compile`]; a stage that is not one of [`InstanceInfo::stages`].
     fn emit(&self, _graph: &Graph, _options: &CompileOptions, _stage: &str) -> Result<String, TargetError> {
         Err(self.info().unsupported("compile --emit"))
     }
 
-    /// The language of its program text, which has its instruction set; `name` is a file's, which tells languages apart.
-    /// None without a text. A [`SpecLanguage`](npukit_asm::analysis::SpecLanguage) is what the forms of an instruction set make.
+    /// Returns the assembly language, including the instruction set. `name` is a file name that
+    /// selects the language. `None` if the target has no text form.
+    /// [`SpecLanguage`](npukit_asm::analysis::SpecLanguage) builds a language from the forms of an
+    /// instruction set.
     fn language(&self, _name: &str) -> Option<Box<dyn Language>> {
         None
     }
 
-    /// Text to words, and what is wrong with it. `name` is the file's, for errors; `files` gives those that it includes. By
-    /// default in the forms of the instruction set of [`Self::language`].
+    /// Assembles text to words and collects its faults. `name` is the file name for errors; `files`
+    /// reads included files. By default it uses the instruction set of [`Self::language`].
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when there is no assembler; [`TargetError::Text`] with every fault of the text.
+    /// [`TargetError::Unsupported`] without an assembler; [`TargetError::Text`] with every
+    /// fault of the text.
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
         let language = self.language(name).ok_or_else(|| self.info().unsupported("asm"))?;
         let assembly = npukit_asm::assemble_with(language.spec(), name, text, &bytes_of(files));
@@ -161,22 +167,23 @@ pub trait Instance: Send + Sync {
         Ok(Assembled::new(assembly, findings, self.info().lints))
     }
 
-    /// Words to text, in one of the forms of [`InstanceInfo::listings`].
+    /// Disassembles words to text, in one of the forms of [`InstanceInfo::listings`].
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no disassembler; a form that is not one of
-    /// [`InstanceInfo::listings`]. Words without meaning are problems of the listing, not errors.
+    /// [`TargetError::Unsupported`] if the target has no disassembler; a form that is not one of
+    /// [`InstanceInfo::listings`]. Invalid words are problems in the result, not errors.
     fn disassemble(&self, _bytes: &[u8], _listing: &str) -> Result<Disassembled, TargetError> {
         Err(self.info().unsupported("disasm"))
     }
 
-    /// What is wrong with a program of words, in the order of its instructions. `name` is the file's, for errors; `around`
-    /// what the program's text says of the memories around a run, and `None` of words without a text.
+    /// Checks a program of words; the findings are in instruction order. `name` is the file name
+    /// for errors. `around` holds what the text declares about memories before and after a run;
+    /// `None` for words without a text.
     ///
     /// # Errors
     ///
-    /// Bytes that are no words of the instruction set.
+    /// Bytes that are not words of the instruction set.
     fn lint(
         &self,
         _name: &str,
@@ -186,70 +193,77 @@ pub trait Instance: Send + Sync {
         Err(self.info().unsupported("lint"))
     }
 
-    /// A program that a person wrote: text or words, whichever `bytes` are. `name` is the file's, for errors and for
-    /// telling languages apart; `files` gives those that a text includes.
+    /// Reads an assembly program, as text or words. `name` is the file name, for errors and to
+    /// select the language; `files` reads included files.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target's machine takes no such program; [`TargetError::Text`] with every
-    /// fault of the text; words that are not instructions.
+    /// [`TargetError::Unsupported`] if the target's machine cannot run such a program;
+    /// [`TargetError::Text`] with every fault of the text; invalid words.
     fn hand_program(
         &self,
         _name: &str,
         _bytes: &[u8],
         _files: &dyn Reader,
     ) -> Result<Box<dyn HandProgram>, TargetError> {
-        Err(self.info().unsupported("run of a program in text or words"))
+        Err(self.info().unsupported("run of an assembly program"))
     }
 
-    /// What software on the host writes and reads beside instructions; none where nothing is described.
+    /// Returns the host's registers and commands; `None` if the target does not describe them.
     fn host(&self) -> Option<HostSide<'_>> {
         None
     }
 }
 
 impl dyn Instance + '_ {
-    /// Its instruction set.
+    /// Returns the instruction set.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no instruction set to show.
+    /// [`TargetError::Unsupported`] if the target has no instruction set.
     pub fn isa(&self) -> Result<IsaSpec, TargetError> {
         let language = self.language("").ok_or_else(|| self.info().unsupported("isa"))?;
         Ok(language.spec().clone())
     }
 
-    /// The language of the text in a file; `None` for a file of words, and where there is no such text.
+    /// Returns the language of an assembly file; `None` for a file of words or if the target has no
+    /// text form.
     pub fn language_of(&self, file: &str) -> Option<Box<dyn Language>> {
         let is_words = self.info().words_extension.is_some_and(|extension| file.ends_with(extension));
         if is_words { None } else { self.language(file) }
     }
 
-    /// Program text with what each line of it becomes: address, bytes, number and text of the line, then the symbols.
+    /// Assembles text to a listing: address, bytes, line number and text of each line, followed by
+    /// the symbols.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when there is no such listing; [`TargetError::Text`] with every fault of the text.
+    /// [`TargetError::Unsupported`] without an assembler; [`TargetError::Text`] with every
+    /// fault of the text.
     pub fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
         let language = self.language_of(name).ok_or_else(|| self.no_text(name, "list", "asm --listing"))?;
         language.list(name, text, &bytes_of(files)).map_err(text_error)
     }
 
-    /// Program text, laid out: another layout of the same program, comments kept. `name` is the file's, for errors.
+    /// Formats assembly text without changing the program; comments are kept. `name` is the file
+    /// name, for errors.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when there is no layout; [`TargetError::Text`] with every fault of the text.
+    /// [`TargetError::Unsupported`] without a formatter; [`TargetError::Text`] with every
+    /// fault of the text.
     pub fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
         let language = self.language_of(name).ok_or_else(|| self.no_text(name, "lay out", "format"))?;
         language.format(name, text).map_err(text_error)
     }
 
-    /// What is wrong with a program in text: of its words, unless the text says more, and without what the text allows.
+    /// Lints an assembly text: its words, unless the text gives more information. Findings that the
+    /// text allows are omitted.
     ///
     /// # Errors
     ///
-    /// Those of [`Instance::assemble`]; [`TargetError::Unsupported`] when the target has no linter.
+    /// The errors of [`Instance::assemble`]; [`TargetError::Unsupported`] if the target has no
+    /// linter.
     pub fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Linted, TargetError> {
         if self.info().lints.is_empty() {
             return Err(self.info().unsupported("lint"));
@@ -257,11 +271,11 @@ impl dyn Instance + '_ {
         Ok(self.assemble(name, text, files)?.linted)
     }
 
-    /// The error of a file that is no program text.
+    /// Returns the error for a file that is not assembly text.
     fn no_text(&self, name: &str, what: &str, verb: &'static str) -> TargetError {
         match self.info().words_extension.filter(|extension| name.ends_with(extension)) {
             Some(extension) => {
-                TargetError::failed(format!("a {extension} file has words, no assembly to {what}"))
+                TargetError::failed(format!("a {extension} file has binary words, not assembly to {what}"))
             }
             None => self.info().unsupported(verb),
         }

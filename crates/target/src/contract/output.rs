@@ -1,53 +1,55 @@
-//! What goes into a run and comes of it: [`Inputs`], [`Output`], [`RunResult`], [`DriverData`].
+//! Inputs and outputs of a run: [`Inputs`], [`Output`], [`RunResult`], [`DriverData`].
 
 use npukit_numeric::Tensor;
 
 use crate::report::Saturations;
 
-/// Inputs of one sample, by name. A tensor has the port's `shape`, or its `vectors`.
+/// Inputs of one sample, by name. The shape of a tensor is the port's `shape` or its `vectors`.
 pub type Inputs = [(String, Tensor)];
 
 /// An output of one sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Name in the model.
+    /// Name of the output in the model.
     pub name: String,
-    /// Real values, in the port's `shape`, host steps applied.
+    /// Real values in the port's `shape`, after host steps.
     pub values: Tensor,
-    /// The machine's integers in the same shape, host steps not applied.
+    /// The machine's integers in the same shape, before host steps.
     pub raw: Vec<i32>,
 }
 
-/// What a run gives.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// Outputs in the program's order.
+    /// Outputs, in the program's order.
     pub outputs: Vec<Output>,
-    /// Values that did not fit.
+    /// Number of saturated values.
     pub saturations: Saturations,
-    /// What a driver writes before the run and reads after it, where [`RunOptions::driver_data`](crate::RunOptions::driver_data) asks for it and drivers have
-    /// a format of their own.
+    /// Data that a driver writes before the run and reads after it. Filled only if
+    /// [`RunOptions::driver_data`](crate::RunOptions::driver_data) requests it and the drivers have
+    /// their own format.
     pub data: Vec<DriverData>,
 }
 
-/// An input or output of one sample in a format of the target's drivers. Samples follow each other by their bytes.
+/// An input or output of one sample in a format of the target's drivers. For several samples, the
+/// bytes are concatenated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverData {
-    /// Which it is.
+    /// The input or output that the data belongs to.
     pub place: PortPlace,
     /// File name extension of the format, without the dot.
     pub extension: &'static str,
-    /// Content.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Whether the host has steps to do on it: what the run gives is after them.
+    /// Whether host steps still have to be applied; the outputs of the run are after these steps.
     pub is_before_host: bool,
 }
 
-/// An input or an output by its place among them.
+/// Index of an input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PortPlace {
-    /// In [`ProgramInfo::inputs`](crate::ProgramInfo::inputs).
+    /// Index in [`ProgramInfo::inputs`](crate::ProgramInfo::inputs).
     Input(usize),
-    /// In [`ProgramInfo::outputs`](crate::ProgramInfo::outputs).
+    /// Index in [`ProgramInfo::outputs`](crate::ProgramInfo::outputs).
     Output(usize),
 }

@@ -1,4 +1,4 @@
-//! [`Port`]: an input or output of a program, and how a batch of samples is cut for it.
+//! [`Port`]: an input or output of a program, and the splitting of a batch into its samples.
 
 use std::ops::Range;
 
@@ -11,38 +11,39 @@ use serde::Serialize;
 pub struct Port {
     /// Name in the model.
     pub name: String,
-    /// Shape of one sample, in the model's order of axes; that of the vectors when the artifact does not say.
+    /// Shape of one sample in the model's axis order. If the artifact does not record it, the shape
+    /// of the vectors.
     pub shape: Vec<usize>,
-    /// How one sample lies in memory, when the target takes that too.
+    /// Layout of one sample in memory, if the target accepts that form too.
     pub vectors: Option<Vectors>,
-    /// Type of its elements, where the program has one: what a machine takes itself are real numbers, but a step of the
-    /// host may take indices or truth values.
+    /// Element type, if the program declares one. The machine itself takes real numbers, but a host
+    /// step may take indices or truth values.
     #[serde(skip)]
     pub element: Option<ElementType>,
 }
 
-/// A sample as rows of the array's width, of which the last lanes may only fill the rows up.
+/// Layout of a sample as rows of the array's width; the last lanes of a row may be padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Vectors {
-    /// Number of rows, and scalars of a row.
+    /// Number of rows, and scalars per row.
     pub shape: [usize; 2],
-    /// Whether nothing else is known: how many of the lanes are the model's, and what its shape is.
+    /// Whether only this layout is known, but not the model's shape and which lanes are padding.
     pub is_all: bool,
 }
 
 impl PortError {
-    /// Whether the command line is at fault, rather than a file.
+    /// Returns whether the command line caused the error, rather than a file.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Unknown { .. } | Self::Twice { .. } | Self::Missing { .. })
     }
 }
 
-/// Why a tensor is no batch of samples for a port.
+/// Why a tensor is not a batch of samples for a port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PortError {
-    /// The shape is not that of samples.
+    /// The shape is neither that of a sample nor of several.
     #[error(
         "input `{name}` has shape {actual:?}: a sample is {shape:?}, and several samples follow each other along the \
          first axis"
@@ -50,67 +51,67 @@ pub enum PortError {
     Shape {
         /// Name of the port.
         name: String,
-        /// Shape given.
+        /// Shape of the given tensor.
         actual: Vec<usize>,
-        /// Shape of a sample.
+        /// Shape of one sample.
         shape: Vec<usize>,
     },
-    /// The elements are of another kind than the port's.
-    #[error("input `{name}` takes {element}: convert it")]
+    /// The elements have another kind than the port's elements.
+    #[error("input `{name}` requires elements of type {element}: convert it")]
     Element {
         /// Name of the port.
         name: String,
-        /// Type of the port's elements.
+        /// Element type of the port.
         element: ElementType,
     },
-    /// An element is no value of the port's type.
-    #[error("element {position} of input `{name}` is {value}, which {element} does not have")]
+    /// The port's element type cannot represent an element.
+    #[error("element {position} of input `{name}` is {value}, which {element} cannot represent")]
     Value {
         /// Name of the port.
         name: String,
         /// Position of the element, row-major.
         position: usize,
-        /// The element.
+        /// The element, as text.
         value: String,
-        /// Type of the port's elements.
+        /// Element type of the port.
         element: ElementType,
     },
     /// No port has this name.
-    #[error("there is no input `{name}`; the program has {known}")]
+    #[error("unknown input `{name}`; the program has {known}")]
     Unknown {
-        /// The name given.
+        /// Name of the input that the user gave.
         name: String,
-        /// The names there are.
+        /// Names of the existing inputs.
         known: String,
     },
-    /// Two files or arrays are for the same input.
+    /// Two files or arrays are given for the same input.
     #[error("input `{name}` is given twice")]
     Twice {
         /// Name of the port.
         name: String,
     },
-    /// An input was not given.
+    /// An input is not given.
     #[error("input `{name}` of shape {shape:?} is not given")]
     Missing {
         /// Name of the port.
         name: String,
-        /// Shape of a sample.
+        /// Shape of one sample.
         shape: Vec<usize>,
     },
-    /// Inputs hold different numbers of samples.
+    /// Inputs have different numbers of samples.
     #[error("input `{name}` holds {actual} samples, the others {expected}")]
     Samples {
         /// Name of the port.
         name: String,
-        /// Its samples.
+        /// Number of its samples.
         actual: usize,
-        /// Samples of the first input.
+        /// Number of samples of the first input.
         expected: usize,
     },
 }
 
 impl Port {
-    /// The tensor of a sample that is for this port, in the model's shape.
+    /// Returns the tensor of a sample for this port, in the model's shape.
     ///
     /// # Errors
     ///
@@ -122,10 +123,10 @@ impl Port {
         if tensor.shape() == self.shape { Ok(tensor) } else { Err(self.misfit(tensor.shape())) }
     }
 
-    /// Cuts `tensor` into samples along its first axis.
+    /// Splits `tensor` into samples along its first axis.
     ///
-    /// A tensor of the sample's shape is one sample; one whose first axis is a multiple of the
-    /// sample's is several; likewise for rows of vectors.
+    /// A tensor of the sample's shape is one sample. If its first axis is a multiple of the
+    /// sample's, it is several. The same holds for rows of vectors.
     ///
     /// # Errors
     ///
@@ -147,17 +148,17 @@ impl Port {
         (0..all).step_by(size).map(|start| part(start).ok_or_else(misfit)).collect()
     }
 
-    /// Whether a tensor of `shape` is a sample, or several along the first axis.
+    /// Returns whether a tensor of `shape` is a sample, or several along the first axis.
     pub fn takes(&self, shape: &[usize]) -> bool {
         self.sample_shape(shape).is_some()
     }
 
-    /// The number of rows and their lanes, when nothing else is known of a sample.
+    /// Returns the number of rows and lanes, if a sample has no other known form.
     pub fn only_vectors(&self) -> Option<[usize; 2]> {
         self.vectors.filter(|vectors| vectors.is_all).map(|vectors| vectors.shape)
     }
 
-    /// The same without what the target takes beside the shape.
+    /// Returns the port without its vector layout.
     #[must_use]
     pub fn without_vectors(&self) -> Self {
         Self { vectors: None, ..self.clone() }
@@ -173,7 +174,7 @@ impl Port {
     }
 }
 
-/// The elements in a range; none when it passes the end.
+/// Returns the elements in a range; empty if the range exceeds the end.
 fn part(data: &TensorData, range: Range<usize>) -> TensorData {
     match data {
         TensorData::F32(values) => TensorData::F32(values.get(range).unwrap_or_default().to_vec()),
@@ -183,7 +184,8 @@ fn part(data: &TensorData, range: Range<usize>) -> TensorData {
     }
 }
 
-/// Whether `actual` is `sample`, `sample` with a longer first axis, or `sample` with one more axis in front.
+/// Returns whether `actual` is `sample`, `sample` with a longer first axis, or `sample` with one
+/// more axis in front.
 fn is_batch(actual: &[usize], sample: &[usize]) -> bool {
     if actual == sample || actual.get(1..) == Some(sample) {
         return true;

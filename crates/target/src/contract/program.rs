@@ -1,4 +1,4 @@
-//! [`Compiled`]: a program for an instance, to be written, run and timed.
+//! [`Compiled`]: a program for an instance, which can be written, run and timed.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -23,43 +23,45 @@ use crate::lint::Finding;
 use crate::report::ProgramReport;
 use crate::report::time::{MeasuredSamples, Pace, TimeForm, TimeOptions, TimeReport};
 
-/// A layer: what a program computes in one go, and leaves in memory.
+/// A layer: a part of a program whose results are complete in memory when it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// As in [`ProgramReport::layers`].
+    /// Name, as in [`ProgramReport::layers`].
     pub name: String,
-    /// Names of the values of the graph that it ends in: they are in memory, whole, when it is done.
-    /// Empty for one that only moves vectors about.
+    /// Names of the graph values that the layer computes; they are completely in memory when it
+    /// ends. Empty for a layer that only moves vectors.
     pub results: Vec<String>,
 }
 
-/// What is known of a program without running it.
+/// Properties of a program that are known without running it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramInfo {
-    /// What is reported of it.
+    /// Report of the program.
     pub report: ProgramReport,
     /// Inputs, with the shape of one sample.
     pub inputs: Vec<Port>,
     /// Outputs, with the shape of one sample.
     pub outputs: Vec<Port>,
-    /// Layers in order, with the values of the compiled graph that they end in; empty when they are not known (the program
-    /// was read from files).
+    /// Layers in order, with the values of the compiled graph that they compute. Empty if unknown,
+    /// because the program was read from files.
     ///
-    /// A layer's results may be made outputs of the graph: the program then computes the same values, and gives these.
+    /// A layer's results may be made outputs of the graph: the program then computes the same
+    /// values and returns these too.
     pub layers: Vec<Layer>,
-    /// Exponents of inputs and outputs by name, where they are not 0: what lies in memory is the value divided by
-    /// `2^exponent`, and whoever converts numbers for it does that.
+    /// Nonzero exponents of inputs and outputs by name. Memory holds the value divided by
+    /// `2^exponent`; the code that converts values for the program does the scaling.
     pub scales: Scales,
-    /// Those of the model's multiply-accumulates that the host does.
+    /// Number of the model's multiply-accumulates that the host computes.
     pub host_macs: u64,
-    /// Programs that the machine runs one after the other, with steps of the host between them. `None` for one program.
+    /// Number of programs that the machine runs in sequence, with host steps in between. `None` for
+    /// a single program.
     pub segments: Option<usize>,
-    /// What [`Compiled::write_time`] writes.
+    /// Forms that [`Compiled::write_time`] can write.
     pub time_forms: &'static [TimeForm],
 }
 
 impl ProgramInfo {
-    /// A program with these inputs and outputs, of which nothing else is known.
+    /// Creates the info of a program with these inputs and outputs; everything further is unknown.
     pub fn new(report: ProgramReport, inputs: Vec<Port>, outputs: Vec<Port>) -> Self {
         Self {
             report,
@@ -73,7 +75,8 @@ impl ProgramInfo {
         }
     }
 
-    /// The error of a part that is not there. A segment alone may have what a program in segments has not.
+    /// Returns the error of an unsupported verb. If only segmented programs lack the verb, the
+    /// message suggests a single segment.
     pub fn unsupported(&self, verb: &'static str) -> TargetError {
         let verb = match verb {
             _ if self.segments.is_none() => verb,
@@ -90,65 +93,65 @@ impl ProgramInfo {
     }
 }
 
-/// The words of a program, and the instance that reads them.
+/// Words of a program, with the instance that decodes them.
 pub struct ProgramWords {
-    /// The instance.
+    /// Instance that decodes the words.
     pub instance: Box<dyn Instance>,
-    /// The programs: one, but where the host calls several.
+    /// Programs: one, unless the host calls several.
     pub parts: Vec<ProgramPart>,
 }
 
-/// A program in words.
+/// One program as words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramPart {
-    /// What it is, where there are several.
+    /// Name of the part, if there are several; otherwise empty.
     pub name: String,
-    /// As [`Instance::disassemble`] takes them.
+    /// Words, as [`Instance::disassemble`] takes them.
     pub bytes: Vec<u8>,
-    /// Index of the first instruction of each layer and the layer's name, in the order of instructions.
+    /// Index of the first instruction of each layer and the layer's name, in instruction order.
     pub layers: Vec<(usize, String)>,
 }
 
 /// A program for an instance.
 pub trait Compiled: Send + Sync {
-    /// What is known of it, made when somebody asks first.
+    /// Returns what is known without running the program; computed at the first call.
     fn info(&self) -> &ProgramInfo;
 
-    /// The files its drivers load, the manifest first.
+    /// Returns the files that its drivers load, the manifest first.
     ///
     /// # Errors
     ///
-    /// A program that has no files, because it came from files that are not the drivers' or does not
-    /// encode.
+    /// A program without files: it was read from files of another kind, or does not encode.
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         Err(self.info().unsupported("compile"))
     }
 
-    /// Its instructions in words, for a listing of them.
+    /// Returns the instructions as words, for a listing.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no disassembler; a program that does not encode.
+    /// [`TargetError::Unsupported`] if the target has no disassembler; a program that does not
+    /// encode.
     fn words(&self) -> Result<ProgramWords, TargetError> {
         Err(self.info().unsupported("disasm of an artifact"))
     }
 
-    /// Runs one sample, bit-exactly, as the options say.
+    /// Runs one sample bit-exactly with these options.
     ///
     /// # Errors
     ///
-    /// Inputs that do not fit, what the machine faults on, [`TargetError::Differs`] when hardware would
-    /// compute something else and the options do not choose, [`TargetError::Unrepeatable`].
+    /// Inputs that do not fit; a fault of the machine; [`TargetError::Differs`] if hardware would
+    /// deviate and the options do not choose; [`TargetError::Unrepeatable`].
     fn run_with(&self, _inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         Err(self.info().unsupported("run"))
     }
 
-    /// The program on its machine, its inputs in place, before its first step.
+    /// Returns the program on its machine, before its first step, with the inputs in memory.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target's machine takes no steps of such programs; those of [`Self::run_with`] for
-    /// inputs.
+    /// [`TargetError::Unsupported`] if the target cannot step such programs; the errors of
+    /// [`Self::run_with`] for invalid inputs.
     fn machine(
         &self,
         _inputs: &Inputs,
@@ -157,44 +160,46 @@ pub trait Compiled: Send + Sync {
         Err(self.info().unsupported("debug"))
     }
 
-    /// The program on its machine over a prime field, where it can be compared with a graph.
+    /// Returns the program on its machine over a prime field, for a comparison with a graph.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target's machine computes with numbers only; a program that hardware and its
-    /// instructions disagree on.
+    /// [`TargetError::Unsupported`] if the target's machine does not compute over a field; a
+    /// program whose hardware results differ from its instructions.
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
         Err(self.info().unsupported("verify"))
     }
 
-    /// The program on its machine with ranges for numbers. `graph` is the simplified model, whose constants results are
-    /// bounded against.
+    /// Returns the program on its machine with ranges for numbers. `graph` is the simplified model;
+    /// results are bounded against its constants.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target's machine does not compute with ranges, or not in the instance's number
-    /// format.
+    /// [`TargetError::Unsupported`] if the target's machine does not compute with ranges, or not in
+    /// the instance's number format.
     fn in_bounds(&self, _graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
         Err(self.info().unsupported("verify --bounds"))
     }
 
-    /// What is wrong with the program, in the order of its instructions.
+    /// Returns the lint findings of the program, in instruction order.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no lint; words that do not decode.
+    /// [`TargetError::Unsupported`] if the target has no linter; words that do not decode.
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
         Err(self.info().unsupported("lint"))
     }
 
-    /// Has the program with these inputs judged on the circuit of its machine: once, or once for each of its segments, on
-    /// what the machine gives for those before. Gives the outputs by the machine, or nothing where `judge` has ended it.
+    /// Runs the program on the circuit of its machine and passes the run to `judge`. For a
+    /// segmented program this happens once per segment, on the machine's results of the earlier
+    /// segments. Returns the machine's outputs, or `None` if `judge` ended the run.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no circuit; [`TargetError::Unbuildable`] when this instance has
-    /// none; inputs that do not fit; options that it does not take ([`TargetError::Option`]); what the machine faults on;
-    /// [`TargetError::Differs`] where what the released circuit computes is not known.
+    /// [`TargetError::Unsupported`] if the target has no circuit; [`TargetError::Unbuildable`] if
+    /// the circuit does not support the instance; inputs that do not fit; [`TargetError::Option`]
+    /// for invalid options; a fault of the machine; [`TargetError::Differs`] if the results of the
+    /// released circuit are unknown.
     fn cosim(
         &self,
         _inputs: &Inputs,
@@ -204,35 +209,38 @@ pub trait Compiled: Send + Sync {
         Err(self.info().unsupported("cosim"))
     }
 
-    /// Says how long it takes.
+    /// Returns how long the program takes.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no clock; options that it does not take
-    /// ([`TargetError::Option`]); a program that its clock cannot run.
+    /// [`TargetError::Unsupported`] if the target has no clock; [`TargetError::Option`] for invalid
+    /// options; a program that the clock cannot run.
     fn time(&self, _options: &TimeOptions) -> Result<TimeReport, TargetError> {
         Err(self.info().unsupported("time"))
     }
 
-    /// Tells `recorder` what each unit does when, and gives the cycles of the whole.
+    /// Records the activity of each unit in `recorder`; returns the total number of cycles.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no trace; options as for [`Self::time`].
+    /// [`TargetError::Unsupported`] if the target has no trace; invalid options as for
+    /// [`Self::time`].
     fn record(&self, _options: &TimeOptions, _recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
         Err(self.info().unsupported("time --trace"))
     }
 
-    /// Who needs which places of each memory when, of a program whose `time` was reported; empty where nobody tells.
+    /// Returns which places of each memory are in use when, for a program with the report `time`;
+    /// empty if unknown.
     fn memory_maps(&self, _time: &TimeReport) -> Vec<MemoryMap> {
         Vec::new()
     }
 
-    /// Writes what the clock says in one of [`ProgramInfo::time_forms`].
+    /// Writes the clock's results in one of [`ProgramInfo::time_forms`].
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] for another form; options as for [`Self::time`]; what `out` refuses.
+    /// [`TargetError::Unsupported`] for another form; invalid options as for [`Self::time`]; write
+    /// errors of `out`.
     fn write_time(
         &self,
         form: TimeForm,
@@ -242,53 +250,54 @@ pub trait Compiled: Send + Sync {
         Err(self.info().unsupported(form.verb()))
     }
 
-    /// How values are read in the forms of the target's own tools and memories.
+    /// Returns readers for values in the formats of the target's own tools and memories.
     fn own_values(&self) -> OwnValues<'_> {
         OwnValues::default()
     }
 }
 
 impl dyn Compiled + '_ {
-    /// [`ProgramInfo::report`].
+    /// Returns [`ProgramInfo::report`].
     pub fn report(&self) -> ProgramReport {
         self.info().report.clone()
     }
 
-    /// [`ProgramInfo::inputs`].
+    /// Returns [`ProgramInfo::inputs`].
     pub fn inputs(&self) -> Vec<Port> {
         self.info().inputs.clone()
     }
 
-    /// [`ProgramInfo::outputs`].
+    /// Returns [`ProgramInfo::outputs`].
     pub fn outputs(&self) -> Vec<Port> {
         self.info().outputs.clone()
     }
 
-    /// Runs one sample, bit-exactly, on a machine whose memory is zero at the start.
+    /// Runs one sample bit-exactly on a machine with zeroed memory.
     ///
     /// # Errors
     ///
-    /// Those of [`Compiled::run_with`].
+    /// The errors of [`Compiled::run_with`].
     pub fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
         self.run_with(inputs, &RunOptions::default())
     }
 
-    /// The time of the whole, without options.
+    /// Returns the time of the whole program, without options.
     ///
     /// # Errors
     ///
-    /// Those of [`Compiled::time`].
+    /// The errors of [`Compiled::time`].
     pub fn pace(&self) -> Result<Pace, TargetError> {
         let options = TimeOptions { is_brief: true, ..TimeOptions::default() };
         Ok(Pace::of(&self.time(&options)?))
     }
 
-    /// As [`Compiled::time`], from what the hardware's sampling unit gave; `name` is the file's, for errors.
+    /// Like [`Compiled::time`], but takes the times from the samples of the hardware's sampling
+    /// unit. `name` is the file name, for errors.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no sampling unit; bytes that are not samples of this program;
-    /// options as for [`Compiled::time`].
+    /// [`TargetError::Unsupported`] if the target has no sampling unit; bytes that are not samples
+    /// of this program; invalid options as for [`Compiled::time`].
     pub fn time_samples(
         &self,
         name: &str,
@@ -303,38 +312,39 @@ impl dyn Compiled + '_ {
         self.time(&TimeOptions { measured: Some(measured), ..options.clone() })
     }
 
-    /// Reads a text file of the target's own tools as input values; `name` is for errors.
+    /// Reads input values from a text file of the target's own tools; `name` is for errors.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no text form of values; a file that is not in it, with the place.
+    /// [`TargetError::Unsupported`] if the target has no text form of values; an invalid file, with
+    /// the place.
     pub fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
         let read = self.own_values().read_text.ok_or_else(|| self.info().unsupported("text inputs"))?;
         read(name, bytes)
     }
 
-    /// What an image of `memory`, its bytes from address 0 on as a board has them after a run, holds: outputs in the
-    /// model's shapes with host steps applied, and before them the inputs over which the program does not write (`raw`
-    /// of both without host steps).
+    /// Returns the tensors in an image of `memory`, its bytes from address 0, as a board has them
+    /// after a run. These are the outputs in the model's shapes, after host steps, preceded by the
+    /// inputs that the program does not overwrite. `raw` of both is before host steps.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target reads no images; [`TargetError::Option`] for a memory in which no
-    /// outputs are; an image that ends too early, with the sizes.
+    /// [`TargetError::Unsupported`] if the target cannot read images; [`TargetError::Option`] for a
+    /// memory without outputs; an image that is too short, with both sizes.
     pub fn read_image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
         let unsupported = || self.info().unsupported("diff of an image of memory");
         let read = self.own_values().read_image.ok_or_else(unsupported)?;
         read(memory, image)
     }
 
-    /// The instruction that writes an element of an output last; `None` where that is not known.
+    /// Returns the last instruction that writes an element of an output; `None` if unknown.
     pub fn writer(&self, output: &str, element: usize) -> Option<Writer> {
         self.own_values().writer?(output, element)
     }
 
-    /// A sample of input `port` in the model's shape, for one given as rows of vectors.
+    /// Converts a sample of input `port` from rows of vectors to the model's shape.
     ///
-    /// `None` when it is already, or when the artifact does not say how.
+    /// `None` if it already has that shape, or if the artifact does not record it.
     pub fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
         self.own_values().unpack?(port, sample)
     }

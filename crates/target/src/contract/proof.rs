@@ -1,4 +1,4 @@
-//! [`FieldProgram`]: a program on its machine with elements of a prime field for numbers.
+//! [`FieldProgram`]: a program on its machine, computed with elements of a prime field.
 
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images};
@@ -9,87 +9,92 @@ use crate::error::TargetError;
 /// Tensors by name, in the model's shapes.
 pub type FieldValues = [(String, FieldTensor)];
 
-/// What a program is compared with.
+/// A graph that a program is compared with.
 pub struct Reference {
-    /// What tells it from the others, in words; empty for the only one.
+    /// Description that distinguishes it from other references; empty if it is the only one.
     pub order: String,
-    /// The model as it is lowered: where its passes round constants, with those.
+    /// The model as it is lowered, including constants that passes have rounded.
     pub graph: Graph,
-    /// The same where passes round nothing: what is to be compared with the model in floats.
+    /// The model lowered without rounding any constants, for comparison with the float model.
     pub unrounded: Graph,
-    /// For each node of `graph` the part of the program that computes it; empty where all are of part 0.
+    /// For each node of `graph`, the part of the program that computes it; empty if all are
+    /// computed by part 0.
     pub parts: Vec<usize>,
 }
 
 impl Reference {
-    /// The part of the program that computes node `node` of the graph.
+    /// Returns the part of the program that computes node `node` of the graph.
     pub fn part(&self, node: usize) -> usize {
         if self.parts.is_empty() { 0 } else { self.parts[node] }
     }
 }
 
-/// The values of the graph that a program is compared with, in one of its runs.
+/// Values of the reference graph in one run of a program.
 pub trait Expected {
-    /// Whether an element is one of a value of the graph, or zero: then it is right wherever it is.
+    /// Returns whether an element is zero or occurs in a value of the graph. Such an element is
+    /// considered correct at any place.
     fn is_known(&self, element: Element) -> bool;
 
-    /// Shows every value with its name, in the order of the graph.
+    /// Calls `see` with the name and tensor of every value, in graph order.
     fn each(&self, see: &mut dyn FnMut(&str, &FieldTensor));
 }
 
-/// Graphs that a program may compute, one after the other.
+/// Graphs that a program may compute, created one after the other.
 pub type References<'a> = Box<dyn Iterator<Item = Result<Reference, TargetError>> + 'a>;
 
-/// Where a program wrote what it should not have.
+/// Where a program first wrote a wrong element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Culprit {
-    /// The segment, of a program in several: from 0, steps of the host between them not counted.
+    /// Index of the segment in a segmented program, starting at 0; host steps are not counted.
     pub segment: Option<usize>,
-    /// Index of the instruction, in its segment.
+    /// Index of the instruction in its segment.
     pub instruction: Option<usize>,
-    /// Its layer, where that is known.
+    /// Layer of the instruction, if known.
     pub layer: Option<String>,
-    /// Where the wrong value lies.
+    /// Memory that holds the wrong element.
     pub memory: String,
-    /// Address there, in the memory's own unit.
+    /// Address in the memory, in its own unit.
     pub address: u64,
-    /// Place in what lies at the address.
+    /// Index of the element at the address.
     pub lane: u64,
-    /// What was wrong there.
+    /// The wrong element.
     pub value: Element,
 }
 
-/// A program on its machine, over the field.
+/// A program on its machine over a prime field.
 ///
-/// The machine neither rounds nor saturates there; everything else it does as it does with numbers. What nobody has
-/// written holds elements that look random.
+/// The machine neither rounds nor saturates over the field; otherwise it behaves as with numbers.
+/// Unwritten memory holds pseudorandom elements.
 pub trait FieldProgram {
-    /// What the constants of a model are where a part of the program computes with them. Most programs are one part, 0; one
-    /// in segments has a part for each of them, and for what the host does between two.
+    /// Returns the field images of model constants in a part of the program. Most programs have one
+    /// part, 0. A segmented program has one part per segment, and one per group of host steps in
+    /// between.
     fn images(&self, part: usize) -> &dyn Images;
 
-    /// The graphs that a program of this instance may compute for a model: for each order of its compiler one, the likeliest
-    /// first. Each is made when it is asked for, and is an error where the instance does not take the model so.
+    /// Returns the graphs that a program of this instance may compute for a model: one per
+    /// evaluation order of its compiler, the most likely first. Each is created on demand; it is an
+    /// error if the instance does not accept the model in that order.
     fn references<'a>(&'a self, graph: &'a Graph) -> References<'a>;
 
-    /// What this machine's proofs of a model take for granted beyond what those of all machines do, in sentences.
+    /// Returns the assumptions of this machine's proofs of a model, beyond those common to all
+    /// machines, as sentences.
     fn assumptions(&self, _graph: &Graph) -> Vec<String> {
         Vec::new()
     }
 
-    /// Runs one sample; steps of the host are applied to the outputs.
+    /// Runs one sample; host steps are applied to the outputs.
     ///
     /// # Errors
     ///
-    /// Inputs that do not fit, and what the machine faults on.
+    /// Inputs that do not fit; a fault of the machine.
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError>;
 
-    /// Where a wrong element (the name of its output, and its place there) comes from, in the run of the same inputs and
-    /// seed.
+    /// Finds the origin of a wrong output element, given by output name and index, in a run with
+    /// the same inputs and seed.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::run`].
+    /// The errors of [`Self::run`].
     fn culprit(
         &self,
         inputs: &FieldValues,

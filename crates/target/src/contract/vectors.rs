@@ -4,32 +4,32 @@
 
 use std::fmt;
 
-/// What became of a case.
+/// Result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Got what was expected.
+    /// The result was as expected.
     Passed,
-    /// A measurement met within the tolerance its format allows; counts as passed.
+    /// A measurement within the tolerance of its format; it is also a pass.
     Measured {
-        /// Without using the tolerance.
+        /// Whether the measurement matched exactly, without the tolerance.
         exact: bool,
     },
-    /// Got something else.
+    /// The result differed from the expected one.
     Failed {
-        /// What the vector says.
+        /// Result that the vector expects.
         expected: String,
-        /// What we computed.
+        /// Result that npukit computed.
         got: String,
     },
-    /// Not checked.
+    /// The case was not checked.
     Skipped {
-        /// Why.
+        /// Why it was not checked.
         reason: String,
     },
 }
 
 impl Outcome {
-    /// Compares by equality; prints both when they differ.
+    /// Compares for equality; a failure prints both values.
     pub fn compare<T: PartialEq + fmt::Display + ?Sized>(expected: &T, got: &T) -> Self {
         if expected == got {
             return Self::Passed;
@@ -37,37 +37,37 @@ impl Outcome {
         Self::Failed { expected: expected.to_string(), got: got.to_string() }
     }
 
-    /// A failure to compute anything.
+    /// Creates the failure of a case whose computation failed.
     pub fn error(expected: impl Into<String>, error: impl fmt::Display) -> Self {
         Self::Failed { expected: expected.into(), got: format!("error: {error}") }
     }
 }
 
-/// A vector with its name; the work is done when it is run.
+/// A named vector; it is computed when it is run.
 pub struct Case {
-    /// Unique in its file.
+    /// Name, unique in its file.
     pub name: String,
     check: Box<dyn FnOnce() -> Outcome + Send>,
 }
 
 impl Case {
-    /// A case that runs `check`.
+    /// Creates a case that runs `check`.
     pub fn new(name: impl Into<String>, check: impl FnOnce() -> Outcome + Send + 'static) -> Self {
         Self { name: name.into(), check: Box::new(check) }
     }
 
-    /// A case known to be out of reach.
+    /// Creates a case that cannot be checked.
     pub fn skipped(name: impl Into<String>, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self::new(name, move || Outcome::Skipped { reason })
     }
 
-    /// A case whose outcome is already known.
+    /// Creates a case with a known outcome.
     pub fn done(name: impl Into<String>, outcome: Outcome) -> Self {
         Self::new(name, move || outcome)
     }
 
-    /// Runs it.
+    /// Runs the case and returns its outcome.
     pub fn check(self) -> Outcome {
         (self.check)()
     }

@@ -1,7 +1,8 @@
-//! [`Cache`]: what long searches have found, kept for the next compilation of the same.
+//! [`Cache`]: results of long searches, kept for the next compilation of the same model.
 //!
-//! What is kept are choices, never results: a program is written anew by them. So what is found there may be stale or
-//! damaged without harm, as long as who reads it checks that the choices can be followed.
+//! The cache holds choices, never programs: a program is always generated again from the choices.
+//! Stale or damaged entries are therefore harmless, as long as the reader checks that the choices
+//! can be followed.
 
 mod folder;
 
@@ -16,11 +17,11 @@ use serde::de::DeserializeOwned;
 
 use folder::Folder;
 
-/// Bytes that are kept in memory at most; what was kept first goes first.
+/// Maximum number of bytes kept in memory; the oldest entries are removed first.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What searches have found: in the memory of this process, and in a folder if there is one. The default keeps nothing.
-/// Copies share what they keep, also between threads.
+/// Results of searches, in the memory of this process and optionally in a folder. The default keeps
+/// nothing. Clones share their content, also between threads.
 #[derive(Clone, Default)]
 pub struct Cache(Option<Arc<Kept>>);
 
@@ -36,36 +37,38 @@ struct Memory {
     bytes: usize,
 }
 
-/// What is searched for, by its content.
+/// Hash of the content of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheKey(u64);
 
 impl Cache {
-    /// A cache in memory, and in `folder`, which is made when there is something to keep. Other builds of npukit
-    /// choose otherwise: what the one called `build` finds is what it kept.
+    /// Creates a cache in memory and in `folder`, which is created when needed. Other builds of
+    /// npukit choose differently, so only entries of the same `build` are found.
     ///
-    /// Processes may share a folder. It holds at most 4,096 entries and 64 MiB; those that were not asked for
-    /// longest go first. Where it cannot be written, nothing is kept there, and nobody is told but the log.
+    /// Processes may share a folder. It holds at most 4,096 entries and 64 MiB; the least recently
+    /// used entries are removed first. If the folder cannot be written, nothing is kept there, and
+    /// only the log reports it.
     pub fn new(build: String, folder: Option<PathBuf>) -> Self {
         let (memory, folder) = (Mutex::default(), folder.map(Folder::new));
         Self(Some(Arc::new(Kept { build, memory, folder })))
     }
 
-    /// The key of `content`, of this kind of search; none where nothing is kept. `content` is not asked for then.
+    /// Returns the key of `content` for this kind of search. `None` if nothing is kept; `content`
+    /// is then not evaluated.
     pub fn key<T: Hash>(&self, kind: &str, content: impl FnOnce() -> T) -> Option<CacheKey> {
         let kept = self.0.as_deref()?;
         Some(CacheKey(digest(&(&kept.build, kind, content()))))
     }
 
-    /// What was kept under `key`; none if that is not known or cannot be read.
+    /// Returns the entry for `key`; `None` if it does not exist or cannot be read.
     pub fn find<T: DeserializeOwned>(&self, key: CacheKey) -> Option<T> {
         let kept = self.0.as_deref()?;
         let bytes = kept.find(key)?;
-        // What cannot be read is searched for again.
+        // An unreadable entry is searched for again.
         serde_json::from_slice(&bytes).inspect_err(|error| tracing::debug!(%error, "cache not read")).ok()
     }
 
-    /// Keeps `found` under `key`.
+    /// Stores `found` under `key`.
     pub fn keep(&self, key: CacheKey, found: &impl Serialize) {
         let Some(kept) = self.0.as_deref() else { return };
         match serde_json::to_vec(found) {
@@ -95,7 +98,7 @@ impl Kept {
     }
 
     fn memory<T>(&self, what: impl FnOnce(&mut Memory) -> T) -> T {
-        // A thread that panicked while it held the memory leaves at worst a wrong count of bytes.
+        // If a thread panicked while it held the memory, at worst the byte count is wrong.
         what(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -121,7 +124,7 @@ impl fmt::Debug for Cache {
     }
 }
 
-/// The same number for the same content, in every process of a build.
+/// Returns a hash of the content that is the same in every process of a build.
 pub fn digest(content: &impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(content)
 }
@@ -140,7 +143,7 @@ mod tests {
         cache.keep(key(&cache, 7), &[1, 2]);
         assert_eq!(cache.clone().find::<[u8; 2]>(key(&cache, 7)), Some([1, 2]), "copies share");
         assert_eq!(cache.find::<[u8; 2]>(key(&cache, 8)), None);
-        assert_eq!(cache.find::<String>(key(&cache, 7)), None, "it is no text");
+        assert_eq!(cache.find::<String>(key(&cache, 7)), None, "not a text");
         assert_ne!(cache.key("letters", || 7), cache.key("numbers", || 7));
         assert_ne!(Cache::new("two".to_owned(), None).key("numbers", || 7), cache.key("numbers", || 7));
     }
@@ -148,7 +151,7 @@ mod tests {
     #[test]
     fn the_default_keeps_and_asks_nothing() {
         let cache = Cache::default();
-        assert_eq!(cache.key("numbers", || -> u32 { unreachable!("nobody wants to know") }), None);
+        assert_eq!(cache.key("numbers", || -> u32 { unreachable!("no key is needed") }), None);
         cache.keep(CacheKey(3), &3);
         assert_eq!(cache.find::<u32>(CacheKey(3)), None);
     }

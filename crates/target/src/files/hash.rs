@@ -6,19 +6,19 @@ use npukit_numeric::Sha256;
 
 use crate::files::read::{Part, ReadError, Reader};
 
-/// Bytes of a file that are held at a time.
+/// Bytes of a file that are read at a time.
 const CHUNK_BYTES: u64 = 16 << 20;
 
-/// The SHA-256 of `bytes`, 64 hexadecimal digits.
+/// Returns the SHA-256 of `bytes` as 64 hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// The SHA-256 of the file at `path`, of which no more than 16 MiB are held at a time.
+/// Returns the SHA-256 of the file at `path`, reading at most 16 MiB at a time.
 ///
 /// # Errors
 ///
-/// Those of [`Reader::read_range`].
+/// The errors of [`Reader::read_range`].
 pub fn sha256_of_file(files: &dyn Reader, path: &str) -> Result<String, ReadError> {
     let (mut hasher, mut start) = (Sha256::default(), 0u64);
     loop {

@@ -1,4 +1,4 @@
-//! [`Parts`]: hashes by which an artifact knows its files, so that files of two compilations are no artifact.
+//! [`Parts`]: hashes of the files of an artifact, so that files of two compilations are not mixed.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,30 @@ use crate::files::read::{ReadError, Reader};
 /// A file of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactFile {
-    /// Plain file name.
+    /// Plain file name, without a folder.
     pub name: String,
-    /// Content.
+    /// Content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// The SHA-256 of each file of an artifact, 64 hexadecimal digits, by plain file name.
+/// SHA-256 of each file of an artifact as 64 hexadecimal digits, by plain file name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Parts(BTreeMap<String, String>);
 
 impl Parts {
-    /// Those of `files`.
+    /// Computes the hashes of `files`.
     pub fn of(files: &[ArtifactFile]) -> Self {
         files.iter().map(|file| (file.name.clone(), sha256(&file.bytes))).collect()
     }
 
-    /// Whether nothing is known.
+    /// Returns whether no hashes are recorded.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Checks that the file called `name` is the one that the file called `manifest` was written with.
+    /// Checks that the file called `name` is the one that was written together with the manifest
+    /// called `manifest`.
     ///
     /// # Errors
     ///
@@ -53,13 +54,13 @@ impl FromIterator<(String, String)> for Parts {
     }
 }
 
-/// Gives only files that belong to a manifest.
+/// A reader that returns only files that belong to a manifest.
 pub struct Checked<'a> {
-    /// Gives the bytes.
+    /// Reader of the files.
     pub files: &'a dyn Reader,
-    /// The manifest's name, for errors.
+    /// Name of the manifest, for errors.
     pub manifest: &'a str,
-    /// What it says of its files.
+    /// Hashes recorded in the manifest.
     pub parts: &'a Parts,
 }
 
@@ -94,7 +95,7 @@ mod tests {
         let error = parts.check("m", "b", b"1").map_err(|error| error.to_string());
         assert!(error.is_err_and(|text| text.starts_with("`b` is not the file that `m` was written with")));
         let error = parts.check("m", "c", b"1").map_err(|error| error.to_string());
-        assert!(error.is_err_and(|text| text.starts_with("`c` is no file that `m` was written with")));
+        assert!(error.is_err_and(|text| { text.starts_with("`c` is not a file that `m` was written with") }));
         assert!(Parts::default().check("m", "a", b"1").is_err(), "nothing is known of any file");
     }
 

@@ -1,4 +1,4 @@
-//! [`Reader`]: where bytes come from. Libraries do no I/O; the command implements this.
+//! [`Reader`]: source of file contents. Libraries do no I/O; the command implements this trait.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,65 +8,63 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is none: not even one that cannot be read.
+    /// The file does not exist.
     #[error("cannot read `{path}`: there is no such file")]
     Absent {
-        /// The file asked for.
+        /// Path of the requested file.
         path: String,
     },
-    /// The reader could not give it.
+    /// The reader could not read the file.
     #[error("cannot read `{path}`: {reason}")]
     Unreadable {
-        /// The file asked for.
+        /// Path of the requested file.
         path: String,
-        /// What the system said.
+        /// Message of the operating system.
         reason: String,
     },
-    /// A file names one that lies elsewhere.
-    #[error("`{location}` leads to `{leads_to}`: files named in `{path}` lie in its folder")]
+    /// A file names another file outside of its own folder.
+    #[error("`{location}` leads to `{leads_to}`: files named in `{path}` must be in its folder")]
     Elsewhere {
-        /// The file that names it.
+        /// The file that contains the name.
         path: String,
-        /// The name found there.
+        /// The name in the file.
         location: String,
-        /// Where it leads.
+        /// Path that it resolves to.
         leads_to: String,
     },
-    /// A file names a neighbour by something that is not a plain file name.
-    #[error("`{name}` is not a plain file name: files named in `{path}` lie in its own folder")]
+    /// A file names a neighbor by something that is not a plain file name.
+    #[error("`{name}` is not a plain file name: files named in `{path}` must be in its folder")]
     NotAName {
-        /// The file that names it.
+        /// The file that contains the name.
         path: String,
-        /// The name found there.
+        /// The name in the file.
         name: String,
     },
-    /// A manifest is not as it was written.
-    #[error(
-        "`{manifest}` is not as it was written: its `digest` is of another text; compile the model again"
-    )]
+    /// A manifest was changed after it was written.
+    #[error("`{manifest}` was changed after it was written, as its `digest` shows; compile the model again")]
     Changed {
-        /// The file.
+        /// Path of the manifest.
         manifest: String,
     },
-    /// A file of an artifact is from another compilation than the rest.
+    /// A file of an artifact comes from another compilation than the rest.
     #[error(
-        "`{name}` is {} `{manifest}` was written with{}: the files are not of one compilation, compile the model again",
-        if .expected.is_some() { "not the file that" } else { "no file that" }, hashes(.expected.as_deref(), .actual)
+        "`{name}` is {} `{manifest}` was written with{}: the files come from different compilations, compile the model again",
+        if .expected.is_some() { "not the file that" } else { "not a file that" }, hashes(.expected.as_deref(), .actual)
     )]
     Mixed {
-        /// The file.
+        /// Name of the file.
         name: String,
-        /// The file that says what belongs to it.
+        /// The manifest of the artifact.
         manifest: String,
-        /// SHA-256 of the file that does; none when there is no such file.
+        /// Recorded SHA-256 of the file; `None` if the manifest does not list it.
         expected: Option<String>,
-        /// SHA-256 of the file found.
+        /// SHA-256 of the file that was read.
         actual: String,
     },
 }
 
 impl ReadError {
-    /// What the system says of the file at `path`.
+    /// Converts an I/O error about the file at `path`.
     pub fn of(path: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Absent { path: path.to_owned() },
@@ -74,11 +72,11 @@ impl ReadError {
         }
     }
 
-    /// What there is to be read, if anything: a file that is not there is no error, one that cannot be read is.
+    /// Treats an absent file as `None`; other read errors stay errors.
     ///
     /// # Errors
     ///
-    /// That of `read`, unless it is [`ReadError::Absent`].
+    /// The error of `read`, unless it is [`ReadError::Absent`].
     pub fn optional<T>(read: Result<T, Self>) -> Result<Option<T>, Self> {
         match read {
             Err(Self::Absent { .. }) => Ok(None),
@@ -94,28 +92,29 @@ fn hashes(expected: Option<&str>, actual: &str) -> String {
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The bytes asked for, as far as the file has them.
+    /// The bytes in the requested range, as far as the file has them.
     pub bytes: Vec<u8>,
-    /// How many the whole file has.
+    /// Size of the whole file in bytes.
     pub file_bytes: u64,
 }
 
-/// Gives the bytes of files.
+/// Reads files by path, for libraries that do no I/O.
 pub trait Reader: Sync {
-    /// The bytes of the file at `path`.
+    /// Returns the content of the file at `path`.
     ///
     /// # Errors
     ///
-    /// [`ReadError::Absent`] when there is no such file, [`ReadError::Unreadable`] when it cannot be read.
+    /// [`ReadError::Absent`] if the file does not exist, [`ReadError::Unreadable`] if it cannot be
+    /// read.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
 
-    /// The bytes in `range` of the file at `path`, as far as it has them.
+    /// Returns the bytes in `range` of the file at `path`, as far as it has them.
     ///
-    /// A reader that can read no less gives a part of the whole.
+    /// By default the whole file is read and the range is cut from it.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::read`]; a range that lies after the end gives no bytes and is not an error.
+    /// The errors of [`Self::read`]; a range after the end yields no bytes and is not an error.
     fn read_range(&self, path: &str, range: Range<u64>) -> Result<Part, ReadError> {
         let bytes = self.read(path)?;
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -124,18 +123,20 @@ pub trait Reader: Sync {
         Ok(Part { bytes: part.to_vec(), file_bytes: bytes.len() as u64 })
     }
 
-    /// The path of a file that the one at `path` names: `location` is relative to its folder and has no `..`.
+    /// Returns the path of a file that the one at `path` names: `location` is relative to its
+    /// folder and has no `..`.
     ///
     /// # Errors
     ///
-    /// What leads out of that folder, by a link, say. A reader that knows no links joins the two.
+    /// A path outside of that folder, for example through a symbolic link. A reader without links
+    /// only joins the two paths.
     fn beside(&self, path: &str, location: &str) -> Result<String, ReadError> {
         Ok(format!("{}{location}", folder(path)))
     }
 
-    /// The paths of all files below the folder at `path`, sorted; a file gives itself.
+    /// Returns the sorted paths of all files below the folder at `path`; for a file, its own path.
     ///
-    /// A reader that cannot list gives the path itself.
+    /// A reader that cannot list returns the path itself.
     ///
     /// # Errors
     ///
@@ -151,7 +152,7 @@ impl<F: Fn(&str) -> Result<Vec<u8>, ReadError> + Sync> Reader for F {
     }
 }
 
-/// The bytes of files for who knows no readers: by path, or why there are none.
+/// Adapts a reader to a function from a path to bytes or an error message.
 pub fn bytes_of(files: &dyn Reader) -> impl Fn(&str) -> Result<Vec<u8>, String> + '_ {
     |path| {
         files.read(path).map_err(|error| match error {
@@ -162,7 +163,7 @@ pub fn bytes_of(files: &dyn Reader) -> impl Fn(&str) -> Result<Vec<u8>, String> 
     }
 }
 
-/// No file at all.
+/// A reader without any files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoFiles;
 
@@ -186,16 +187,17 @@ impl Reader for BTreeMap<String, Vec<u8>> {
     }
 }
 
-/// Whether what follows the path of a folder in the path of a file names a file in it; of a file, nothing follows.
+/// Returns whether `rest`, the part of a path after a folder, names a file in that folder. For the
+/// path of a file itself, `rest` is empty.
 fn is_inside(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(['/', '\\'])
 }
 
-/// The path of the file called `name` in the folder of the file at `path`.
+/// Returns the path of the file called `name` in the folder of the file at `path`.
 ///
 /// # Errors
 ///
-/// A name that leaves the folder (a separator, `..`, a drive) or is empty.
+/// A name that is empty or leaves the folder (a separator, `..`, a drive).
 pub fn sibling(path: &str, name: &str) -> Result<String, ReadError> {
     let plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0']);
     if !plain {
@@ -204,7 +206,8 @@ pub fn sibling(path: &str, name: &str) -> Result<String, ReadError> {
     Ok(format!("{}{name}", folder(path)))
 }
 
-/// The folder of the file at `path`, with its closing separator; empty when there is none.
+/// Returns the folder of the file at `path`, with its trailing separator; empty if the path has no
+/// folder.
 pub fn folder(path: &str) -> &str {
     path.rfind(['/', '\\']).map_or("", |end| &path[..=end])
 }

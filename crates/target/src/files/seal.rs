@@ -1,8 +1,9 @@
-//! [`Seal`]: the digest by which a manifest knows that none of its own bytes has changed.
+//! [`Seal`]: a digest in a manifest that detects changes of the manifest itself.
 //!
-//! It stands in the text that it is of. So the text is hashed with zeros in its place, which is where its digits stand
-//! first: a manifest has it in front of all names that anybody chose. Whoever changes a manifest can make it anew: it finds
-//! damage and edits, and is no signature.
+//! The digest is part of the text that it covers, so the text is hashed with zeros in its place.
+//! Its place is the first occurrence of its digits; manifests put it before all names that users
+//! choose. Anyone can compute the digest again after a change: it detects damage and edits, but is
+//! not a signature.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ use crate::files::read::ReadError;
 /// Hexadecimal digits of a digest.
 const DIGITS: usize = 64;
 
-/// The SHA-256 of a manifest's text with zeros in its place, 64 hexadecimal digits. The default is these zeros.
+/// SHA-256 of a manifest's text with zeros in place of the digest, as 64 hexadecimal digits. The
+/// default is these zeros.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seal(String);
@@ -24,14 +26,14 @@ impl Default for Seal {
 }
 
 impl Seal {
-    /// The text with the digest of it in the place of this one.
+    /// Returns the text with its digest in place of this one.
     pub fn put(&self, text: &str) -> String {
         let blank = text.replacen(&self.0, &Self::default().0, 1);
         let digest = sha256(blank.as_bytes());
         blank.replacen(&Self::default().0, &digest, 1)
     }
 
-    /// Checks that this is the digest of the `bytes` of the manifest called `manifest`.
+    /// Checks that this is the digest of `bytes`, the manifest called `manifest`.
     ///
     /// # Errors
     ///
@@ -45,9 +47,10 @@ impl Seal {
     }
 }
 
-/// The text of a manifest with hashes and digest made anew, for files that were changed from these bytes to those.
+/// Returns the text of a manifest with updated hashes and digest, for files that were changed from
+/// the first bytes of each pair to the second.
 ///
-/// For tests and fuzzers of what readers say of a file that was changed on purpose.
+/// For tests and fuzzers of readers, with files that were changed on purpose.
 pub fn resealed(text: &str, changes: &[(&[u8], &[u8])]) -> String {
     let anew = |text: String, (from, to): &(&[u8], &[u8])| text.replace(&sha256(from), &sha256(to));
     let text = changes.iter().fold(text.to_owned(), anew);
@@ -62,7 +65,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// A manifest of two lines, of which the second is anything.
+    /// A manifest of two lines with an arbitrary second line.
     fn sealed(name: &str) -> (Seal, String) {
         let text = Seal::default().put(&format!("digest = \"{}\"\nname = \"{name}\"\n", Seal::default().0));
         (Seal(text["digest = \"".len()..][..DIGITS].to_owned()), text)
@@ -77,7 +80,7 @@ mod tests {
                 let mut bytes = text.clone().into_bytes();
                 bytes[place] ^= 1;
                 let changed = String::from_utf8(bytes).unwrap();
-                // The digest is read from the changed text, as that of a file is.
+                // The digest is read from the changed text, like the digest of a file.
                 let read = changed.get("digest = \"".len()..).and_then(|rest| rest.get(..DIGITS));
                 let error = Seal(read.unwrap().to_owned()).check("m", &changed);
                 assert_eq!(error, Err(ReadError::Changed { manifest: "m".to_owned() }), "{place}");

@@ -1,5 +1,5 @@
-//! [`write_source_map`] and [`read_source_map`]: where the words of a program come from in its text, kept in a file
-//! beside them, so that what is wrong with a word is told with its line.
+//! [`write_source_map`] and [`read_source_map`]: source positions of the words of a program, in a
+//! file next to the words. Messages about words can then name source lines.
 
 use npukit_asm::{Place, Sources};
 use npukit_base::Span;
@@ -8,53 +8,54 @@ use serde::{Deserialize, Serialize};
 use crate::contract::instance::hand::ProgramText;
 use crate::files::hash::sha256;
 
-/// What the file says it is.
+/// Value of the format key in the file.
 const FORMAT: &str = "npukit-source-map/1";
 
-/// Why a file is of no use as a map of words.
+/// Why a file cannot be used as source map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapError {
-    /// It is something else.
-    #[error("it is no source map: {reason}")]
+    /// The file is not a source map.
+    #[error("not a source map: {reason}")]
     Malformed {
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
-    /// It belongs to other words.
-    #[error("it is the map of other words: assemble the text again")]
+    /// The source map belongs to other words.
+    #[error("the source map belongs to other words: assemble the text again")]
     Other,
 }
 
-/// The file.
+/// Content of the file.
 #[derive(Serialize, Deserialize)]
 struct SourceMap {
     format: String,
     /// Target and instance that the text was assembled for.
     target: String,
-    /// Of the words, in hexadecimal.
+    /// SHA-256 of the words, in hexadecimal.
     sha256: String,
     sources: Vec<Source>,
     calls: Vec<Call>,
-    /// Of each word.
+    /// Position of each word.
     words: Vec<Position>,
 }
 
-/// A text.
+/// A source text, with its name.
 #[derive(Serialize, Deserialize)]
 struct Source {
     name: String,
     text: String,
 }
 
-/// A macro, a repetition or an inclusion.
+/// A macro call, a repetition or an inclusion.
 #[derive(Serialize, Deserialize)]
 struct Call {
     what: String,
     at: Position,
 }
 
-/// Text, line and column from 1, first byte and one past the last, and the call that put it there.
+/// Text index, line and column (starting at 1), first byte and one past the last, and the call that
+/// inserted the text.
 #[derive(Serialize, Deserialize)]
 struct Position(usize, usize, usize, usize, usize, Option<usize>);
 
@@ -67,11 +68,11 @@ impl Position {
     fn place(&self, sources: &Sources) -> Result<Place, MapError> {
         let &Self(source, _, _, start, end, call) = self;
         let place = sources.place(source, Span { start, end }, call);
-        place.ok_or_else(|| malformed(format!("bytes {start}..{end} of text {source} are not there")))
+        place.ok_or_else(|| malformed(format!("text {source} has no bytes {start}..{end}")))
     }
 }
 
-/// Line and column, from 1, by the first bytes of the lines of each text.
+/// Returns line and column, starting at 1, given the first bytes of the lines of each text.
 fn position(sources: &Sources, lines: &[Vec<usize>], place: Place) -> (usize, usize) {
     let (starts, text) = (lines.get(place.source()), sources.texts().nth(place.source()));
     let (Some(starts), Some((_, text))) = (starts, text) else { return (0, 0) };
@@ -82,7 +83,7 @@ fn position(sources: &Sources, lines: &[Vec<usize>], place: Place) -> (usize, us
     (line, before.chars().count() + 1)
 }
 
-/// First bytes of lines.
+/// Returns the offsets at which lines begin.
 fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(end, _)| end + 1)).collect()
 }
@@ -91,8 +92,9 @@ const fn malformed(reason: String) -> MapError {
     MapError::Malformed { reason }
 }
 
-/// The map of `words`, which were assembled of `text` for `target`, as JSON; none where the text does not say where its
-/// words come from: PASM, whose instructions are those of a schedule.
+/// Returns the source map of `words` as JSON; `text` is the text that was assembled to them for
+/// `target`. `None` if the text does not record positions of words, as in PASM, whose instructions
+/// come from a schedule.
 pub fn write_source_map(target: &str, words: &[u8], text: &ProgramText) -> Option<Vec<u8>> {
     let ProgramText { sources, places, .. } = text;
     if places.is_empty() {
@@ -115,15 +117,16 @@ pub fn write_source_map(target: &str, words: &[u8], text: &ProgramText) -> Optio
     Some(bytes)
 }
 
-/// Where `words` come from by `map`, which [`write_source_map`] made.
+/// Returns the source positions of `words` from `map`, which [`write_source_map`] wrote.
 ///
 /// # Errors
 ///
-/// [`MapError::Malformed`] for bytes that are no map, [`MapError::Other`] for the map of other words.
+/// [`MapError::Malformed`] for bytes that are not a source map, [`MapError::Other`] for the map of
+/// other words.
 pub fn read_source_map(map: &[u8], words: &[u8]) -> Result<ProgramText, MapError> {
     let map: SourceMap = serde_json::from_slice(map).map_err(|error| malformed(error.to_string()))?;
     if map.format != FORMAT {
-        return Err(malformed(format!("its format is `{}`, not `{FORMAT}`", map.format)));
+        return Err(malformed(format!("`format` is `{}`, not `{FORMAT}`", map.format)));
     }
     if map.sha256 != sha256(words) {
         return Err(MapError::Other);
@@ -131,7 +134,7 @@ pub fn read_source_map(map: &[u8], words: &[u8]) -> Result<ProgramText, MapError
     let texts = map.sources.into_iter().map(|source| (source.name, source.text));
     let mut sources = Sources::of_texts(texts);
     for Call { what, at } in map.calls {
-        // An outer call comes before those within it: none leads around.
+        // An outer call precedes the calls within it, so cycles are impossible.
         let place = at.place(&sources)?;
         sources.add_call(what, place);
     }
@@ -144,7 +147,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// Two lines, the second put there by the first.
+    /// Two lines; the first inserted the second.
     fn text() -> ProgramText {
         let texts = [("p.s".to_owned(), "é: x\n  load 5\n".to_owned())];
         let mut sources = Sources::of_texts(texts);

@@ -1,37 +1,39 @@
-//! [`Allow`]: comments of a text that allow findings, as `; npu: allow lost-addition`. [`text_target`] is what another such
-//! comment says.
+//! [`Allow`]: comments of a text that allow findings, such as `; npu: allow lost-addition`.
+//! [`text_target`] reads the target that a text names.
 
 use npukit_asm::{Comments, Place, Sources};
 use npukit_base::Span;
 
-/// What such a comment begins with.
+/// Prefix of a comment that is a command.
 const COMMAND: &str = "npu:";
-/// The command of the linter.
+/// Command that allows findings.
 const ALLOW: &str = "allow";
-/// The command that names the target of a text, which editors go by.
+/// Command that names the target of a text, for editors.
 const TARGET: &str = "target";
-/// What the command is called that a text may say it is run with.
+/// Prefix of a shell command in a comment that shows how to run the text.
 const PROGRAM: &str = "npu ";
-/// What names the target of such a command.
+/// Options that name the target in such a shell command.
 const OPTION: [&str; 2] = ["--target ", "--target="];
-/// What begins comments of any language: of each, the others are no program.
+/// Characters that begin a comment in some language; in each language, the others cannot begin an
+/// instruction.
 const MARKS: [char; 3] = [';', '#', '/'];
 
-/// A code that a comment allows, or what else the comment says.
+/// One allowed code of a comment, or the fault of the comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Allow {
-    /// Which text.
+    /// Index of the text.
     pub source: usize,
-    /// The comment.
+    /// Byte range of the comment.
     pub span: Span,
-    /// The line of the text that it is about, from 0: its own, or the next one with a program in it when it stands alone.
-    /// None behind the last one: then it is about what has no line.
+    /// Line of the text that the comment applies to, starting at 0: its own, or the next one with
+    /// an instruction if the comment is alone on its line. `None` after the last instruction; the
+    /// comment then applies to findings without a line.
     pub line: Option<usize>,
-    /// The code; none when the comment is not understood.
+    /// The allowed code, or the description of the fault.
     pub code: Result<String, String>,
 }
 
-/// All such comments of all texts.
+/// Returns all allowing comments of all texts.
 pub(super) fn allows(sources: &Sources) -> Vec<Allow> {
     let texts = sources.texts().enumerate();
     texts.flat_map(|(source, (_, text))| of_text(source, text)).collect()
@@ -56,8 +58,8 @@ fn of_text(source: usize, text: &str) -> Vec<Allow> {
     all
 }
 
-/// The codes that a comment allows, or what is wrong with it; none in a comment that is for people. Behind a colon it may
-/// say why.
+/// Returns the codes that a comment allows, or its fault; empty for an ordinary comment. A reason
+/// may follow after a colon.
 fn codes(comment: &str) -> Vec<Result<String, String>> {
     let said = comment.trim_start_matches(MARKS).trim();
     let Some(command) = said.strip_prefix(COMMAND) else { return Vec::new() };
@@ -69,22 +71,22 @@ fn codes(comment: &str) -> Vec<Result<String, String>> {
     let rest = command.strip_prefix(ALLOW).filter(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()));
     let Some(rest) = rest else {
         let word = word_of(command);
-        return wrong(&format!("`{COMMAND} {word}` is no command of the linter"));
+        return wrong(&format!("`{COMMAND} {word}` is not a command of the linter"));
     };
     let named = rest.split_once(':').map_or(rest, |(codes, _)| codes);
     let codes = named.split([',', ' ', '\t']).map(str::trim).filter(|code| !code.is_empty());
     let codes: Vec<_> = codes.map(|code| Ok(code.to_owned())).collect();
-    if codes.is_empty() { wrong("no code is named") } else { codes }
+    if codes.is_empty() { wrong("the code is missing") } else { codes }
 }
 
-/// The first word; none is a word without letters.
+/// Returns the first word, without punctuation.
 fn word_of(text: &str) -> &str {
-    // Default: a text of nothing.
+    // Default: an empty text has no word.
     text.split_whitespace().next().unwrap_or_default()
 }
 
-/// The target that a text says it is for, and where it does: behind `npu: target` in a comment, else behind `--target` in
-/// a comment that shows the command that runs it.
+/// Returns the target that a text names, with its position. It follows `npu: target` in a comment,
+/// or otherwise `--target` in a comment that shows how to run the text.
 pub fn text_target(text: &str) -> Option<(Span, &str)> {
     let (mut shown, mut start) = (None, 0);
     for line in text.split('\n') {
@@ -92,7 +94,7 @@ pub fn text_target(text: &str) -> Option<(Span, &str)> {
             let (_, comment) = Comments::COMMON.split(line);
             let said = comment.trim_start_matches(MARKS).trim();
             let placed = |spec: &'_ str| {
-                let at = line.len() - comment.len() + comment.find(spec).unwrap_or(0); // Default: it is part of it.
+                let at = line.len() - comment.len() + comment.find(spec).unwrap_or(0); // Default: never used, `spec` is part of `comment`.
                 Span::new(start + at, start + at + spec.len())
             };
             let named = said.strip_prefix(COMMAND).map(str::trim_start);
@@ -114,9 +116,9 @@ pub fn text_target(text: &str) -> Option<(Span, &str)> {
     shown
 }
 
-/// Where lines begin, and what put others where they are.
+/// Offsets of the lines of all texts, and the calls that inserted texts.
 pub(super) struct Lines {
-    /// By text.
+    /// Line offsets, by text.
     starts: Vec<Vec<usize>>,
     calls: Vec<Place>,
 }
@@ -131,14 +133,15 @@ impl Lines {
         }
     }
 
-    /// The line of a byte, from 0.
+    /// Returns the line of a byte, starting at 0.
     pub fn line(&self, source: usize, byte: usize) -> usize {
-        // Default: a text that is not there has no lines.
+        // Default: a missing text has no lines.
         let starts = self.starts.get(source).map(Vec::as_slice).unwrap_or_default();
         starts.partition_point(|&start| start <= byte).saturating_sub(1)
     }
 
-    /// The lines that a place lies in, then those that put it there: the call of a macro, for instance. Each with its text.
+    /// Returns the lines of a place, then the lines that inserted them, for example a macro call.
+    /// Each is a pair of text and line.
     pub fn around(&self, place: Place) -> impl Iterator<Item = (usize, usize)> {
         let caller = |place: &Place| self.calls.get(place.call()?).copied();
         std::iter::successors(Some(place), caller).flat_map(|place| {

@@ -1,31 +1,32 @@
-//! [`Lint`]: a kind of finding, and [`lints!`](crate::lints), the table of those of a target.
+//! [`Lint`]: a kind of finding; [`lints!`](crate::lints) generates the table of a target's lints.
 
 use serde::Serialize;
 
 use super::Severity;
 
-/// A kind of finding: a row of the table of its target.
+/// A kind of finding: one row in the table of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Lint {
-    /// The word that stays the same, as `lost-addition`.
+    /// Stable code, for example `lost-addition`.
     pub code: &'static str,
-    /// How bad the worst finding of this kind is.
+    /// Highest severity of findings of this kind.
     pub severity: Severity,
-    /// What it is, in a line.
+    /// Description in one line.
     pub meaning: &'static str,
-    /// What it means on the hardware, an example, and what to do.
+    /// Effect on the hardware, an example, and the remedy.
     pub explanation: &'static str,
-    /// Whether `npu asm` tells it, and `npu run` of a text: what the hardware would not do as written.
+    /// Whether `npu asm` and `npu run` of a text also report it. This is so for deviations of the
+    /// hardware from the text.
     #[serde(skip)]
     pub is_told_by_asm: bool,
 }
 
-/// The kinds of findings of a target: a constant of each, and `LINTS`, the table of all of them. A finding takes one of
-/// the constants, so that none has a code that the table does not explain.
+/// Generates the lints of a target: one constant for each, and `LINTS`, the table of all. A finding
+/// takes one of the constants, so every code has an explanation in the table.
 ///
-/// A row is `NAME = "code", severity: "meaning"; "explanation";`, by the alphabet of codes, where the severity is
-/// `Warning` or `Error`, with `asm` before it when `npu asm` tells it, too.
+/// A row is `NAME = "code", severity: "meaning"; "explanation";`, ordered by code. The severity is
+/// `Warning` or `Error`, preceded by `asm` if `npu asm` also reports it.
 #[macro_export]
 macro_rules! lints {
     ($($name:ident = $code:literal, $($asm:ident)? [$severity:ident]: $meaning:literal; $explanation:literal;)*) => {
@@ -39,7 +40,7 @@ macro_rules! lints {
                 is_told_by_asm: $crate::lints!(@ $($asm)?),
             };
         )*
-        /// All of them, by the alphabet of their codes.
+        /// All lints, ordered by code.
         pub static LINTS: &[&$crate::Lint] = &[$($name),*];
     };
     (@ asm) => { true };

@@ -1,4 +1,4 @@
-//! [`Linted`]: what is wrong with a program in text, without what the text allows.
+//! [`Linted`]: findings of a program in text, except allowed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,40 +12,40 @@ use crate::contract::instance::hand::ProgramText;
 mod table {
     crate::lints! {
         UNKNOWN_LINT = "unknown-lint", asm [Warning]: "a comment allows a finding that does not exist";
-            "A comment such as `; npu: allow lost-addition` keeps the linter from telling that finding of the instruction \
-             in its line, or in the next line when it stands alone. Here the code behind `allow` is not one of the target, \
-             or the comment is no `allow` at all, so that it does nothing. `npu lint --explain CODE` proposes the nearest \
-             codes; correct the comment or take it away.";
-        UNUSED_ALLOW = "unused-allow", asm [Warning]: "a comment allows what is not found";
-            "A comment such as `; npu: allow lost-addition` stands at an instruction of which the linter does not find that. \
-             The program was changed, or the comment stands in the wrong line: it would hide a mistake that is made there \
-             later. Take it away. A comment in a macro counts for each of its uses, and is used when one of them needs it.";
+            "A comment such as `; npu: allow lost-addition` hides that finding for the instruction in its line, or in the \
+             next line if the comment is alone on its line. Here the code after `allow` is not a lint of the target, or \
+             the command is not `allow`, so the comment has no effect. `npu lint --explain CODE` suggests similar codes; \
+             correct or remove the comment.";
+        UNUSED_ALLOW = "unused-allow", asm [Warning]: "a comment allows a finding that does not occur";
+            "A comment such as `; npu: allow lost-addition` belongs to an instruction without that finding. Either the \
+             program was changed, or the comment is in the wrong line; it would hide a later mistake. Remove it. A \
+             comment in a macro applies to each use of the macro, and is not reported if one of them needs it.";
     }
 }
 
 use table::{UNKNOWN_LINT, UNUSED_ALLOW};
 
-/// Kinds of findings about the comments that allow others, for texts of all targets.
+/// Lints about comments that allow findings, for texts of all targets.
 pub static LINTS_OF_TEXTS: &[&Lint] = table::LINTS;
 
-/// Warnings about one program that are told; more are counted only.
+/// Maximum number of warnings about one program that are reported; further ones are only counted.
 const MAX_WARNINGS: usize = 50;
 
-/// What is wrong with a program in text.
+/// Findings of a program in text.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Linted {
-    /// The program's text, and where its instructions stand.
+    /// Text of the program and positions of its instructions.
     pub text: ProgramText,
-    /// In the order of its instructions, with their lines and without what the text allows.
+    /// Findings in instruction order, with their lines, except allowed ones.
     pub findings: Vec<Finding>,
-    /// Where each of them stands; none for what has no place.
+    /// Position of each finding; `None` for findings without a position.
     pub places: Vec<Option<Place>>,
 }
 
 impl Linted {
-    /// Of what is wrong with a text, what it does not allow, and what is wrong with what it allows. `lints` are the kinds
-    /// of findings of its target.
+    /// Applies the `npu: allow` comments of `text` to `findings`, and reports unused or unknown
+    /// codes in them. `lints` are the target's.
     pub fn new(text: ProgramText, findings: Vec<Finding>, lints: &[&Lint]) -> Self {
         let (allows, lines) = (allows(&text.sources), Lines::of(&text.sources));
         let (findings, used) = Self::allowed(&text, &lines, findings, &allows);
@@ -54,15 +54,15 @@ impl Linted {
         all
     }
 
-    /// Of what is wrong with words, what the text does not allow that they come from. Words say less than their text, so
-    /// that nothing is known of what is allowed in vain.
+    /// Applies the `npu: allow` comments of `text` to findings of words. Words contain less
+    /// information than their text, so unused comments are not reported.
     pub fn of_words(text: ProgramText, findings: Vec<Finding>) -> Self {
         let lines = Lines::of(&text.sources);
         let (findings, _) = Self::allowed(&text, &lines, findings, &allows(&text.sources));
         Self::placed(text, &lines, findings)
     }
 
-    /// The findings that are left, and which of `allows` take any away.
+    /// Returns the remaining findings, and which of `allows` removed any.
     fn allowed(
         text: &ProgramText,
         lines: &Lines,
@@ -79,7 +79,8 @@ impl Linted {
                 allows.get(*index).is_some_and(|allow| allow.code.as_deref() == Ok(finding.code))
             };
             let by: Vec<usize> = match text.place(finding) {
-                // The instructions of a schedule come from no line: what its text allows counts for all of them.
+                // Instructions of a schedule have no lines, so an allowed code applies to all of
+                // them.
                 None if text.places.is_empty() => (0..allows.len()).filter(of_code).collect(),
                 None => at.get(&None).into_iter().flatten().copied().filter(of_code).collect(),
                 Some(place) => {
@@ -102,7 +103,7 @@ impl Linted {
         Self { text, findings, places }
     }
 
-    /// Adds what is wrong with the comments that allow something.
+    /// Adds findings about the allowing comments themselves.
     fn complain(&mut self, lines: &Lines, allows: &[Allow], used: &BTreeSet<usize>, lints: &[&Lint]) {
         let complaints = self.complaints(allows, used, lints);
         if complaints.is_empty() {
@@ -122,12 +123,12 @@ impl Linted {
         let complaints: Vec<_> = complaints.into_iter().filter_map(placed).collect();
         let found = std::mem::take(&mut self.findings).into_iter().zip(std::mem::take(&mut self.places));
         let mut all: Vec<(Finding, Option<Place>)> = found.chain(complaints).collect();
-        all.sort_by_key(|(finding, _)| finding.instruction.unwrap_or(usize::MAX)); // Default: what has no place is last.
+        all.sort_by_key(|(finding, _)| finding.instruction.unwrap_or(usize::MAX)); // Default: findings without an instruction come last.
         (self.findings, self.places) = all.into_iter().unzip();
     }
 
-    /// What is wrong with these comments. A text that is included twice is one text: there a comment is used when it is
-    /// anywhere.
+    /// Returns the findings about these comments. If a text is included twice, a comment is used if
+    /// one of the inclusions uses it.
     fn complaints<'a>(
         &self,
         allows: &'a [Allow],
@@ -141,7 +142,8 @@ impl Linted {
         allows.iter().filter(is_new).map(|allow| (allow, complaint(allow, lints))).collect()
     }
 
-    /// What `npu asm` tells of it: what hardware would not do as written, each below its line, the first 50.
+    /// Returns the warnings of `npu asm`: deviations of the hardware from the text, each with its
+    /// line, at most 50.
     pub fn warnings(&self, lints: &[&Lint]) -> Vec<String> {
         let is_told = |finding: &Finding| {
             let mut kinds = lints.iter().chain(LINTS_OF_TEXTS);
@@ -164,7 +166,7 @@ impl Linted {
         }
     }
 
-    /// The text, with what `npu asm` tells among its warnings.
+    /// Returns the text with the warnings of `npu asm` added to its own.
     #[must_use]
     pub fn warned(self, lints: &[&Lint]) -> ProgramText {
         let warnings = self.warnings(lints);
@@ -172,7 +174,7 @@ impl Linted {
     }
 }
 
-/// Which of these comments are about which line of which text.
+/// Groups the comments by text and line.
 fn by_line(allows: &[Allow]) -> BTreeMap<Option<(usize, usize)>, Vec<usize>> {
     let mut at: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, allow) in allows.iter().enumerate() {
@@ -181,15 +183,15 @@ fn by_line(allows: &[Allow]) -> BTreeMap<Option<(usize, usize)>, Vec<usize>> {
     at
 }
 
-/// What is wrong with a comment that takes nothing away.
+/// Returns the finding for an unused allowing comment.
 fn complaint(allow: &Allow, lints: &[&Lint]) -> Finding {
     let codes = || lints.iter().map(|lint| lint.code);
     let (lint, message) = match &allow.code {
         Err(reason) => (UNKNOWN_LINT, reason.clone()),
         Ok(code) if codes().any(|known| known == code) => {
-            (UNUSED_ALLOW, format!("`{code}` is allowed here and not found: take the comment away"))
+            (UNUSED_ALLOW, format!("`{code}` is allowed here but does not occur: remove the comment"))
         }
-        Ok(code) => (UNKNOWN_LINT, format!("no finding is called `{code}`{}", suggestion(code, codes()))),
+        Ok(code) => (UNKNOWN_LINT, format!("unknown lint `{code}`{}", suggestion(code, codes()))),
     };
     Finding::new(lint, Severity::Warning, None, message)
 }

@@ -1,45 +1,47 @@
-//! [`Writers`]: who has written the places of a memory on the chip, and whether anybody has read what they wrote.
+//! [`Writers`]: last writer of each place of an on-chip memory, and whether the written values were
+//! read.
 
 use std::ops::Range;
 
-/// The places of a memory that only instructions reach, followed instruction by instruction.
+/// Places of a memory that only instructions access, tracked instruction by instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Writers {
-    /// Of each place up to the last one that was written.
+    /// State of each place up to the last written one.
     places: Vec<Last>,
-    /// By instruction, how many places still hold what it wrote; 0 once anybody has read any of it. Programs read
-    /// millions of places, and number their instructions one by one.
+    /// By instruction: how many places still hold its values; 0 once any of them was read. An array
+    /// indexed by instruction, since programs read millions of places.
     unread: Vec<u64>,
     overwritten: Vec<Overwritten>,
 }
 
-/// Who wrote a place last.
+/// Last writer of a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Last {
     #[default]
     Nobody,
-    /// Who is no instruction.
+    /// A writer that is not an instruction.
     Outside,
     Instruction(usize),
 }
 
-/// An instruction of which everything is overwritten that it wrote, and nothing was read.
+/// An instruction whose values were all overwritten and never read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overwritten {
-    /// The instruction.
+    /// Index of the instruction.
     pub writer: usize,
-    /// The one that wrote over the last of it.
+    /// Index of the instruction that overwrote the last of the values.
     pub by: usize,
 }
 
 impl Writers {
-    /// Somebody outside writes `count` places from `first` on, where `depth` is how many there are.
+    /// Records that `count` places starting at `first` are written from outside; `depth` is the
+    /// size of the memory.
     pub fn fill(&mut self, first: u64, count: u64, depth: u64) {
         let end = first.saturating_add(count).min(depth);
         (first..end).for_each(|place| _ = self.replace(place, Last::Outside));
     }
 
-    /// A place is read: whether anybody has written it.
+    /// Records a read of a place; returns whether it was ever written.
     pub fn read(&mut self, place: u64) -> bool {
         match self.last(place) {
             Last::Nobody => false,
@@ -51,13 +53,13 @@ impl Writers {
         }
     }
 
-    /// An instruction writes places. What they were read as before is no matter.
+    /// Records that an instruction writes places, without reading them first.
     pub fn write(&mut self, by: usize, places: impl Iterator<Item = u64>) {
         let mut left = 0;
         for place in places {
             left += 1;
             if let Last::Instruction(writer) = self.replace(place, Last::Instruction(by)) {
-                // A place twice in one run.
+                // One instruction writes a place twice.
                 if writer == by {
                     left -= 1;
                 } else {
@@ -68,7 +70,7 @@ impl Writers {
         self.leave(by, left);
     }
 
-    /// An instruction has written so many places.
+    /// Sets the number of places that an instruction has written.
     fn leave(&mut self, by: usize, left: u64) {
         if left > 0 {
             if by >= self.unread.len() {
@@ -78,7 +80,7 @@ impl Writers {
         }
     }
 
-    /// Places that follow each other are read: the same as [`Writers::read`] of each.
+    /// Records a read of consecutive places, like [`Writers::read`] of each.
     pub fn read_run(&mut self, places: Range<u64>) {
         let places = self.known(places);
         let mut writers: Vec<Last> = self.places[places].to_vec();
@@ -90,8 +92,8 @@ impl Writers {
         }
     }
 
-    /// An instruction writes places that follow each other: the same as [`Writers::write`] of each. Nothing where a machine
-    /// has not that much memory.
+    /// Records a write of consecutive places, like [`Writers::write`] of each. Does nothing if the
+    /// memory is not that large.
     pub fn write_run(&mut self, by: usize, places: Range<u64>) {
         let Ok(end) = usize::try_from(places.end) else { return };
         if !places.is_empty() && end > self.places.len() {
@@ -108,7 +110,7 @@ impl Writers {
         self.places[places].fill(Last::Instruction(by));
     }
 
-    /// Which of the places that were ever written these are.
+    /// Returns the part of the range that was ever written.
     fn known(&self, places: Range<u64>) -> Range<usize> {
         let all = self.places.len();
         let place = |place: u64| usize::try_from(place).map_or(all, |place| place.min(all));
@@ -116,14 +118,14 @@ impl Writers {
         start.min(end)..end
     }
 
-    /// What an instruction writes counts as read.
+    /// Marks everything that an instruction wrote as read.
     pub fn forgive(&mut self, by: usize) {
         if let Some(left) = self.unread.get_mut(by) {
             *left = 0;
         }
     }
 
-    /// Places of a writer are overwritten.
+    /// Records that places of a writer are overwritten.
     fn lose(&mut self, writer: usize, by: usize, places: u64) {
         let Some(left) = self.unread.get_mut(writer).filter(|left| **left > 0) else { return };
         *left = left.saturating_sub(places);
@@ -134,7 +136,7 @@ impl Writers {
 
     fn last(&self, place: u64) -> Last {
         let last = usize::try_from(place).ok().and_then(|place| self.places.get(place));
-        // Default: nobody has written a place beyond the last one that was written.
+        // Default: a place beyond the last written one has no writer.
         last.copied().unwrap_or_default()
     }
 
@@ -146,12 +148,12 @@ impl Writers {
         self.places.get_mut(place).map_or(Last::Nobody, |last| std::mem::replace(last, by))
     }
 
-    /// The instructions whose results were overwritten unread.
+    /// Returns the instructions whose results were overwritten unread.
     pub fn overwritten(&self) -> &[Overwritten] {
         &self.overwritten
     }
 
-    /// The instructions whose results nobody has read so far, and that are still there.
+    /// Returns the instructions whose results still exist and were not read so far.
     pub fn unread(&self) -> impl Iterator<Item = usize> {
         self.unread.iter().enumerate().filter(|(_, left)| **left > 0).map(|(writer, _)| writer)
     }

@@ -1,31 +1,32 @@
-//! [`Area`]: what an instance takes of an FPGA.
+//! [`Area`]: FPGA resources of an instance.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What an instance takes of an FPGA of AMD's 7 series or UltraScale+, as far as a model of its target tells.
+/// FPGA resources of an instance on AMD's 7 series or UltraScale+; null if the target does not
+/// estimate them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Area {
-    /// DSP slices.
+    /// Number of DSP slices.
     pub dsp: Option<f64>,
-    /// Block RAMs of 36 kbit.
+    /// Number of 36-kbit block RAMs.
     pub bram: Option<f64>,
-    /// UltraRAMs of 288 kbit.
+    /// Number of 288-kbit UltraRAMs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uram: Option<f64>,
-    /// Lookup tables of six inputs.
+    /// Number of six-input lookup tables.
     pub lut: Option<f64>,
-    /// What the figures are: `estimate` and by what, or of which synthesis.
+    /// Origin of the figures: `estimate` and its method, or the synthesis that reported them.
     pub basis: String,
 }
 
-/// Shapes of half a block RAM, of 18 kbit: words, and bits of each. The first has one port that writes and one that
-/// reads; two halves beside each other are a whole one.
+/// Shapes of an 18-kbit half block RAM: words, and bits per word. The first shape has one write
+/// port and one read port. Two adjacent halves form a whole one.
 const HALVES: [(u64, u64); 6] = [(512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)];
 
 impl Area {
-    /// The figure called `name`.
+    /// Returns the figure called `name`.
     pub fn value(&self, name: &str) -> Option<f64> {
         match name {
             "dsp" => self.dsp,
@@ -36,25 +37,25 @@ impl Area {
         }
     }
 
-    /// The figures that are known, by name.
+    /// Returns the known figures by name.
     pub fn values(&self) -> impl Iterator<Item = (String, Value)> + use<> {
         let all = [("dsp", self.dsp), ("bram", self.bram), ("uram", self.uram), ("lut", self.lut)];
         all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))))
     }
 }
 
-/// Block RAMs of 36 kbit for a memory of `words` words of `bits` bits, in halves, in the best shape. Of a memory that
-/// `is_dual` both ports read or write.
+/// Returns the number of 36-kbit block RAMs, in halves, for a memory of `words` words of `bits`
+/// bits in the best shape. If `is_dual`, both ports can read and write.
 ///
 /// Source: AMD UG473 and UG573, the shapes of RAMB18.
 pub fn block_rams(words: u64, bits: u64, is_dual: bool) -> f64 {
     let shapes = HALVES.iter().skip(usize::from(is_dual));
     let halves = shapes.map(|(deep, wide)| words.div_ceil(*deep) * bits.div_ceil(*wide)).min();
-    // Default: there are shapes.
+    // Default: never used, the list of shapes is not empty.
     halves.unwrap_or(0) as f64 / 2.0
 }
 
-/// UltraRAMs for a memory of `words` words of `bits` bits.
+/// Returns the number of UltraRAMs for a memory of `words` words of `bits` bits.
 ///
 /// Source: AMD UG573, 4096 words of 72 bits.
 pub const fn ultra_rams(words: u64, bits: u64) -> f64 {

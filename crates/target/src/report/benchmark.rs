@@ -1,55 +1,58 @@
-//! [`Benchmark`]: what was published of a network on an instance, and how good ours is to be.
+//! [`Benchmark`]: published figures of a network on an instance, and npukit's goals.
 
 /// Figures of a reference network on an instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Benchmark {
     /// Name of the network in the zoo, or of a language model.
     pub network: &'static str,
-    /// The instance: a preset, perhaps in one of its systems, as `board@fast`.
+    /// The built-in instance, optionally with a system, as `board@fast`.
     pub preset: &'static str,
-    /// Parameters in which the instance differs from the preset, by key of its configuration file.
+    /// Parameters in which the instance differs from the built-in one, by key of the configuration
+    /// file.
     pub changes: &'static [(&'static str, u64)],
-    /// The figures.
+    /// Figures of the network.
     pub figures: &'static [Figure],
 }
 
 /// A figure of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is, and under which assumptions, in a few words.
+    /// Meaning of the figure and its assumptions, in a few words.
     pub what: &'static str,
-    /// How ours is found.
+    /// How npukit measures it.
     pub measure: Measure,
-    /// What others reached, and who says so; none when nobody published it.
+    /// Published value and its source; `None` if it was never published.
     pub published: Option<(f64, &'static str)>,
-    /// The same source's cycles of each layer that multiplies, in order; empty when it has none.
+    /// Cycles of each multiplying layer from the same source, in order; empty if not published.
     pub layers: &'static [f64],
-    /// How good ours is to be.
+    /// Goal that npukit's figure should meet.
     pub bar: Bar,
 }
 
-/// How a figure is found.
+/// How a figure is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
-    /// Cycles of the program, of the cost model that the options of `npu time` choose.
+    /// Cycles of the program, with these options of `npu time`, which choose the cost model.
     Cycles(&'static [(&'static str, &'static str)]),
     /// Milliseconds of the program, with these options of `npu time`.
     Milliseconds(&'static [(&'static str, &'static str)]),
-    /// Share of the multipliers' time in which they did the network's work, with these options of `npu
-    /// time`, in percent. Work on padding counts, as in most publications.
+    /// Utilization in percent: share of the multipliers' time spent on the network, with these
+    /// options of `npu time`. Work on padding is included, as in most publications.
     Efficiency(&'static [(&'static str, &'static str)]),
-    /// Milliseconds the machine takes on the host for a sample, on one core.
+    /// Milliseconds that the simulator takes on the host for a sample, on one core.
     HostMilliseconds,
-    /// How many times as fast the machine does many samples on so many cores of the host as on one.
+    /// Speedup of the simulator on many samples with this number of host cores, relative to one
+    /// core.
     Speedup(usize),
-    /// Seconds in which the host compiles the network, as `npu compile` does, files left out.
+    /// Seconds that the host takes to compile the network, as in `npu compile` without writing
+    /// files.
     CompileSeconds,
-    /// Seconds in which the host says whether the network fits, as `npu check` does.
+    /// Seconds that the host takes to check whether the network fits, as in `npu check`.
     CheckSeconds,
 }
 
 impl Measure {
-    /// Its unit.
+    /// Returns the unit of the figure.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Cycles(_) => "cycles",
@@ -60,25 +63,25 @@ impl Measure {
         }
     }
 
-    /// Whether it is about the program, rather than about our simulator.
+    /// Returns whether the figure concerns the program, rather than npukit's own speed.
     pub const fn is_of_program(self) -> bool {
         matches!(self, Self::Cycles(_) | Self::Milliseconds(_) | Self::Efficiency(_))
     }
 }
 
-/// How good a figure is to be, in its unit.
+/// Goal for a figure, in its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bar {
-    /// Less is better.
+    /// Upper limit; less is better.
     AtMost(f64),
-    /// More is better.
+    /// Lower limit; more is better.
     AtLeast(f64),
-    /// None: the figure depends on the host.
+    /// No goal, since the figure depends on the host.
     None,
 }
 
 impl Bar {
-    /// The value at which it is reached, if there is a bar.
+    /// Returns the limit, if there is one.
     pub const fn value(self) -> Option<f64> {
         match self {
             Self::AtMost(value) | Self::AtLeast(value) => Some(value),
@@ -86,7 +89,7 @@ impl Bar {
         }
     }
 
-    /// Whether `found` reaches it, if there is a bar.
+    /// Returns whether `found` meets the goal, if there is one.
     pub fn is_met(self, found: f64) -> Option<bool> {
         match self {
             Self::AtMost(most) => Some(found <= most),

@@ -1,31 +1,32 @@
-//! [`Breakdown`]: what each instruction took, added up by layer and by kind for a
-//! [`TimeReport`](crate::TimeReport); [`Whole`] has the rows of a report that are added up otherwise.
+//! [`Breakdown`]: time of each instruction, summed by layer and by kind for a
+//! [`TimeReport`](crate::TimeReport). [`Whole`] creates the rows of reports that sum up
+//! differently.
 
 use std::collections::BTreeMap;
 
 use crate::report::time::{InstructionTime, KindTime, LayerTime, Roofline};
 
-/// Name of the instructions that are of no layer, in reports.
+/// Name of the instructions outside all layers, in reports.
 pub const OUTSIDE: &str = "(outside all layers)";
 
-/// What an instruction took.
+/// Time and work of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Place of its layer; any other number when it is of none.
+    /// Index of its layer; an index past the last layer means no layer.
     pub layer: usize,
     /// Mnemonic, with the variant.
     pub kind: &'static str,
-    /// Vectors it handles.
+    /// Number of vectors that it processes.
     pub vectors: u64,
-    /// Cycles. Those of all instructions add up to the whole.
+    /// Cycles. The cycles of all instructions add up to the total.
     pub cycles: u64,
-    /// Cycles in which it has the multipliers.
+    /// Cycles in which it uses the multipliers.
     pub compute: u64,
-    /// Cycles that its traffic takes at least, in each of two memories that work at the same time.
+    /// Lower bound in cycles for its traffic, in each of two memories that work at the same time.
     pub memory: [u64; 2],
 }
 
-/// What a layer computes.
+/// Work of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerWork<'a> {
     /// Names of the nodes.
@@ -34,27 +35,29 @@ pub struct LayerWork<'a> {
     pub macs: u64,
 }
 
-/// What the parts of a program are parts of.
+/// Totals to which the parts of a program refer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole {
     /// Cycles of the whole program.
     pub cycles: u64,
-    /// Multiply-accumulates of the machine in a cycle.
+    /// Multiply-accumulates of the machine per cycle.
     pub multipliers: u64,
 }
 
 impl Whole {
-    /// Share of the multipliers' time in which they did the model's work, 0 to 1.
+    /// Returns the share of the multipliers' time spent on the model's work, 0 to 1.
     pub fn utilisation(&self, macs: u64, cycles: u64) -> f64 {
         ratio(macs as f64, self.multipliers as f64 * cycles as f64)
     }
 
-    /// What bounds the time of `macs` that took `cycles`, when memory takes `memory` of them at least.
+    /// Returns the roofline of `macs` that took `cycles`, with a lower bound of `memory` cycles for
+    /// the traffic.
     pub fn roofline(&self, macs: u64, memory: u64, cycles: u64) -> Roofline {
         Roofline::new(macs.div_ceil(self.multipliers.max(1)), memory, cycles)
     }
 
-    /// A layer that took `cycles`, of which memory takes `memory` at least.
+    /// Returns the row of a layer that took `cycles`, with a lower bound of `memory` cycles for its
+    /// traffic.
     pub fn layer(&self, work: &LayerWork<'_>, instructions: usize, cycles: u64, memory: u64) -> LayerTime {
         LayerTime {
             name: work.name.to_owned(),
@@ -67,7 +70,7 @@ impl Whole {
         }
     }
 
-    /// A kind of instruction.
+    /// Returns the row of a kind of instruction.
     pub fn kind(&self, kind: &str, instructions: usize, vectors: u64, cycles: u64) -> KindTime {
         let share = share(cycles, self.cycles);
         KindTime { kind: kind.to_owned(), instructions, vectors, cycles, share }
@@ -94,26 +97,27 @@ impl Sum {
         }
     }
 
-    /// Cycles of the busier memory.
+    /// Returns the cycles of the busier memory.
     fn memory(&self) -> u64 {
         let [first, second] = self.memory;
         first.max(second)
     }
 }
 
-/// What the instructions of a program took.
+/// Times of the instructions of a program.
 pub struct Breakdown<'a> {
     work: &'a [LayerWork<'a>],
     spent: &'a [Spent],
     whole: Whole,
     sum: Sum,
-    /// By layer; the last one is of instructions outside all layers.
+    /// Sums by layer; the last entry is for instructions outside all layers.
     layers: Vec<Sum>,
     kinds: BTreeMap<&'static str, Sum>,
 }
 
 impl<'a> Breakdown<'a> {
-    /// By instruction, on a machine of so many multipliers; no layers when they are not known.
+    /// Sums up `spent`, one entry per instruction, on a machine with that many multipliers. `work`
+    /// is empty if the layers are unknown.
     pub fn new(work: &'a [LayerWork<'a>], spent: &'a [Spent], multipliers: u64) -> Self {
         let (mut sum, mut kinds) = (Sum::default(), BTreeMap::<_, Sum>::new());
         let mut layers = vec![Sum::default(); work.len() + 1];
@@ -128,22 +132,23 @@ impl<'a> Breakdown<'a> {
         Self { work, spent, whole, sum, layers, kinds }
     }
 
-    /// All cycles.
+    /// Returns the total cycles.
     pub const fn cycles(&self) -> u64 {
         self.whole.cycles
     }
 
-    /// Multiply-accumulates of all layers; none when they are not known.
+    /// Returns the multiply-accumulates of all layers; `None` if unknown.
     pub fn macs(&self) -> Option<u64> {
         (!self.work.is_empty()).then(|| self.work.iter().map(|layer| layer.macs).sum())
     }
 
-    /// Share of the multipliers' time in which they did the model's work; none when that is not known.
+    /// Returns the share of the multipliers' time spent on the model's work; `None` if unknown.
     pub fn utilisation(&self) -> Option<f64> {
         self.macs().map(|macs| self.whole.utilisation(macs, self.whole.cycles))
     }
 
-    /// Of the whole: by the model's work, or by what the multipliers did when that is not known.
+    /// Returns the roofline of the whole program, computed from the model's work, or from the
+    /// multipliers' busy cycles if the work is unknown.
     pub fn roofline(&self) -> Roofline {
         let Sum { compute, cycles, .. } = self.sum;
         let memory = self.sum.memory();
@@ -153,7 +158,8 @@ impl<'a> Breakdown<'a> {
         )
     }
 
-    /// By layer, and the instructions of none if there are any; nothing when no layers are known.
+    /// Returns the times by layer, followed by instructions outside all layers, if any; empty if
+    /// layers are unknown.
     pub fn layers(&self) -> Vec<LayerTime> {
         if self.work.is_empty() {
             return Vec::new();
@@ -166,14 +172,14 @@ impl<'a> Breakdown<'a> {
             .collect()
     }
 
-    /// By kind of instruction.
+    /// Returns the times by kind of instruction.
     pub fn kinds(&self) -> Vec<KindTime> {
         let time =
             |(kind, sum): (&&str, &Sum)| self.whole.kind(kind, sum.instructions, sum.vectors, sum.cycles);
         self.kinds.iter().map(time).collect()
     }
 
-    /// By instruction.
+    /// Returns the times by instruction.
     pub fn instructions(&self) -> Vec<InstructionTime> {
         let places: BTreeMap<&str, usize> = self.kinds.keys().copied().zip(0..).collect();
         let time = |one: &Spent| InstructionTime {
@@ -185,7 +191,7 @@ impl<'a> Breakdown<'a> {
     }
 }
 
-/// A share of cycles; 0 of nothing.
+/// Returns the share of `part` in `whole`; 0 if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> f64 {
     ratio(part as f64, whole as f64)
 }

@@ -1,27 +1,27 @@
-//! [`Term`]: a word explained, for `npu glossary`.
+//! [`Term`]: an entry of `npu glossary`.
 
 use serde::Serialize;
 
-/// A word and what it means.
+/// A term and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Term {
-    /// The word, in the singular.
+    /// The term, in the singular.
     pub word: &'static str,
-    /// Other words for it.
+    /// Synonyms of the term.
     pub also: &'static [&'static str],
-    /// What it means, in a sentence or two.
+    /// Meaning, in a sentence or two.
     pub meaning: &'static str,
 }
 
 impl Term {
-    /// A row of a table of words.
+    /// Creates an entry of a glossary.
     pub const fn new(word: &'static str, also: &'static [&'static str], meaning: &'static str) -> Self {
         Self { word, also, meaning }
     }
 
-    /// Whether `word` is this term or one of its other words. Case and plural do not count, and neither does what stands
-    /// between the parts of a word.
+    /// Returns whether `word` is this term or a synonym. Case, plural and separators between the
+    /// parts of a word are ignored.
     ///
     /// ```
     /// # use npukit_target::Term;
@@ -33,13 +33,13 @@ impl Term {
         self.words().any(|own| bare(own) == bare(word))
     }
 
-    /// The word and the other ones.
+    /// Returns the term and its synonyms.
     pub fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.word).chain(self.also.iter().copied())
     }
 }
 
-/// A word without case, plural and what stands between its parts.
+/// Returns a word without case, plural and separators.
 fn bare(word: &str) -> String {
     let letters = word.trim().to_lowercase().replace(['-', '_', ' '], "");
     let stem = letters.strip_suffix("ies").map(|stem| format!("{stem}y"));

@@ -1,4 +1,5 @@
-//! How long a program takes and where the time goes: [`TimeReport`], with the keys of `npu time --json`.
+//! How long a program takes and where the time goes: [`TimeReport`], with the keys of `npu time
+//! --json`.
 
 use std::collections::BTreeMap;
 
@@ -7,42 +8,42 @@ use serde::Serialize;
 
 use crate::config::run_options::Meaning;
 
-/// What timing is asked beyond the program.
+/// Options of a time measurement beyond the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeOptions {
-    /// The target's own options, by name.
+    /// Target-specific options, by name.
     pub options: BTreeMap<String, String>,
-    /// What counts where hardware computes something else than the instructions say; cycles are the same.
+    /// Meaning to use where hardware deviates from sequential execution; the cycles are the same.
     pub meaning: Meaning,
-    /// What the hardware's sampling unit gave, which is reported in place of the clock's cycles; only of a program that
-    /// writes [`TimeForm::Samples`].
+    /// Samples of the hardware's sampling unit, reported instead of the clock's cycles. Only for a
+    /// program that can write [`TimeForm::Samples`].
     pub measured: Option<MeasuredSamples>,
-    /// Whether only the [`Pace`] is wanted, without other options: quicker where the compiler knows it.
+    /// Whether only the [`Pace`] is needed, without other options; faster if the compiler knows it.
     pub is_brief: bool,
 }
 
 /// A file of the hardware's sampling unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredSamples {
-    /// Its name, for errors.
+    /// File name, for errors.
     pub name: String,
-    /// Its content.
+    /// Content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// A form of its own in which a program's clock writes what it says.
+/// A file format in which a program's clock can write its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeForm {
-    /// What the hardware's sampling unit would give.
+    /// The samples that the hardware's sampling unit would produce.
     Samples,
-    /// What every part of the machine does in each cycle, as text.
+    /// The activity of every unit in each cycle, as text.
     Cycles,
-    /// A trace for the target's own tools, by the extension of its file name, without the dot.
+    /// A trace for the target's own tools, given by its file name extension without the dot.
     Trace(&'static str),
 }
 
 impl TimeForm {
-    /// The verb that asks for it.
+    /// Returns the verb that requests it.
     pub const fn verb(self) -> &'static str {
         match self {
             Self::Samples => "time --samples",
@@ -52,53 +53,53 @@ impl TimeForm {
     }
 }
 
-/// What a report says of the whole program.
+/// Summary of the time of a whole program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// By the cost model that the report leads with; none where it has no cycles.
+    /// Cycles by the report's main cost model; `None` if it has no cycles.
     pub cycles: Option<u64>,
-    /// At the clock; none when that is not known.
+    /// Milliseconds at the clock; `None` if the clock is unknown.
     pub milliseconds: Option<f64>,
-    /// Share of the multipliers that did the model's work; none when the work is not known.
+    /// Share of the multipliers' time spent on the model's work; `None` if the work is unknown.
     pub utilisation: Option<f64>,
 }
 
 impl Pace {
-    /// That of a report.
+    /// Returns the summary of a report.
     pub fn of(report: &TimeReport) -> Self {
         let TimeReport { milliseconds, utilisation, .. } = *report;
         Self { cycles: report.cycles.get(&report.model).copied(), milliseconds, utilisation }
     }
 }
 
-/// What bounds the time from below, whatever the program does, in cycles.
+/// Lower bounds of the time in cycles, however the program is scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Roofline {
-    /// All multipliers at work in every cycle.
+    /// Cycles if all multipliers worked in every cycle.
     pub compute: u64,
-    /// The busiest memory at work in every cycle, with the traffic the program has.
+    /// Cycles if the busiest memory worked in every cycle, for the program's traffic.
     pub memory: u64,
-    /// Which of them is larger.
+    /// The larger of the two bounds.
     pub bound: Bound,
-    /// Cycles taken, as a multiple of the larger one; none when both are 0.
+    /// Cycles taken, as a multiple of the larger bound; null if both are 0.
     pub distance: Option<f64>,
 }
 
-/// A side of a roofline.
+/// Side of a roofline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
-    /// The multipliers.
+    /// The multipliers are the limit.
     #[default]
     Compute,
-    /// A memory.
+    /// A memory is the limit.
     Memory,
 }
 
 impl Bound {
-    /// Its name.
+    /// Returns the lowercase name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
@@ -108,7 +109,7 @@ impl Bound {
 }
 
 impl Roofline {
-    /// The roofline of what took `cycles`.
+    /// Creates the roofline of work that took `cycles`.
     pub fn new(compute: u64, memory: u64, cycles: u64) -> Self {
         let (bound, larger) =
             if memory > compute { (Bound::Memory, memory) } else { (Bound::Compute, compute) };
@@ -116,54 +117,54 @@ impl Roofline {
     }
 }
 
-/// Where time goes, by layer.
+/// Time of one layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LayerTime {
     /// Names of the nodes.
     pub name: String,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Cycles. Those of all layers add up to the whole.
+    /// Cycles. The cycles of all layers add up to the total.
     pub cycles: u64,
     /// Share of all cycles, 0 to 1.
     pub share: f64,
     /// Multiply-accumulates of the model.
     pub macs: u64,
-    /// Share of the array's multipliers that did the model's work, 0 to 1.
+    /// Share of the multipliers' time spent on the model's work, 0 to 1.
     pub utilisation: f64,
-    /// What bounds them.
+    /// Lower bounds of the cycles.
     pub roofline: Roofline,
 }
 
-/// Where time goes, by kind of instruction.
+/// Time of one kind of instruction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KindTime {
     /// Mnemonic, with the variant.
     pub kind: String,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Vectors they handle.
+    /// Number of vectors that they process.
     pub vectors: u64,
-    /// Cycles. Those of all kinds add up to the whole.
+    /// Cycles. The cycles of all kinds add up to the total.
     pub cycles: u64,
     /// Share of all cycles, 0 to 1.
     pub share: f64,
 }
 
-/// Where time goes, by unit of the machine. Units work at the same time, so these do not add up.
+/// Time of one unit of the machine. Units work in parallel, so these do not add up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct UnitTime {
-    /// Its name.
+    /// Name of the unit.
     pub unit: String,
-    /// Cycles in which it did work.
+    /// Cycles in which the unit worked.
     pub busy: u64,
     /// Share of all cycles, 0 to 1.
     pub share: f64,
-    /// What it waited for while it had work, the longest first. Where they are the whole rest of the
-    /// time, as with the unit that issues instructions, they add up with `busy` to all cycles.
+    /// Reasons for waits while it had work, the longest first. For a unit that is always working or
+    /// waiting, such as the one that issues instructions, they add up with `busy` to all cycles.
     pub waits: Vec<Wait>,
 }
 
@@ -171,78 +172,78 @@ pub struct UnitTime {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Wait {
-    /// For what.
+    /// Reason for the wait.
     pub on: String,
-    /// How long.
+    /// Number of cycles.
     pub cycles: u64,
 }
 
-/// Where time goes, by instruction.
+/// Time of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionTime {
-    /// Place of its layer in the report; none when no layers are known.
+    /// Index of its layer in the report; `None` if layers are unknown.
     pub layer: Option<usize>,
-    /// Place of its kind in the report.
+    /// Index of its kind in the report.
     pub kind: usize,
-    /// Cycles. Those of all instructions add up to the whole.
+    /// Cycles. The cycles of all instructions add up to the total.
     pub cycles: u64,
 }
 
-/// A flag the hardware raises.
+/// A debug flag of the hardware.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FlagTime {
-    /// Its name, and when it is high.
+    /// Name of the flag, and when it is high.
     pub flag: String,
     /// How often it rose.
     pub times: u64,
     /// Cycles in which it was high.
     pub cycles: u64,
-    /// The instruction at which it rose first.
+    /// Index of the instruction at which it rose first.
     pub first_instruction: usize,
-    /// The cycle in which it did.
+    /// Cycle in which it rose first.
     pub first_cycle: u64,
 }
 
-/// How long a program takes. What a target does not know is the default: zero, empty or none.
+/// Time of a program. Unknown figures have their default: zero, empty or null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TimeReport {
     /// Cycles by cost model.
     pub cycles: BTreeMap<String, u64>,
-    /// The cost model behind everything else.
+    /// Cost model on which all other figures are based.
     pub model: String,
-    /// What the cost models assume, a sentence each.
+    /// Assumptions of the cost models, one sentence each.
     pub assumptions: Vec<String>,
-    /// How the figures are to be read, a sentence each.
+    /// Notes on how to read the figures, one sentence each.
     pub notes: Vec<String>,
-    /// At `clock_mhz`; none when the clock is not known.
+    /// Milliseconds at `clock_mhz`; null if the clock is unknown.
     pub milliseconds: Option<f64>,
-    /// Clock of the board.
+    /// Clock of the board, in MHz.
     pub clock_mhz: Option<f64>,
-    /// Where the clock is from.
+    /// Source of the clock figure.
     pub clock_source: Option<String>,
-    /// Share of the array's multipliers that did the model's work; none when the work is not known.
+    /// Share of the multipliers' time spent on the model's work; null if the work is unknown.
     pub utilisation: Option<f64>,
-    /// Share of the cycles in which the array was given a vector.
+    /// Share of the cycles in which the array received a vector.
     pub array_busy: f64,
-    /// What bounds the whole.
+    /// Lower bounds of the total cycles.
     pub roofline: Roofline,
-    /// By layer; empty when the artifact does not say.
+    /// Times by layer; empty if the artifact does not record layers.
     pub layers: Vec<LayerTime>,
-    /// By kind of instruction.
+    /// Times by kind of instruction.
     pub kinds: Vec<KindTime>,
-    /// By unit; empty when the cost model has none.
+    /// Times by unit; empty if the cost model has no units.
     pub units: Vec<UnitTime>,
-    /// Flags that rose.
+    /// Debug flags that rose during the program.
     pub flags: Vec<FlagTime>,
-    /// By instruction; too many for a report to print.
+    /// Times by instruction; not part of the JSON report because of their number.
     #[serde(skip)]
     pub instructions: Vec<InstructionTime>,
 }
 
 impl TimeReport {
-    /// When each instruction begins, were they one after the other.
+    /// Returns the start cycle of each instruction, as if they ran one after the other.
     pub fn moments(&self) -> Moments {
         Moments::new(self.instructions.iter().map(|instruction| (instruction.layer, instruction.cycles)))
     }

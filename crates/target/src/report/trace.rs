@@ -1,4 +1,4 @@
-//! [`write_trace`]: what each unit of a program does when, as a file.
+//! [`write_trace`]: a file with the activity of each unit over time.
 
 use std::io::Write;
 
@@ -12,19 +12,19 @@ use crate::error::TargetError;
 use crate::report::breakdown::OUTSIDE;
 use crate::report::time::{TimeOptions, TimeReport};
 
-/// How a trace is written.
+/// File format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// JSON, which Perfetto and `chrome://tracing` read.
+    /// JSON, for Perfetto and `chrome://tracing`.
     Chrome,
-    /// Perfetto's protobuf.
+    /// Perfetto's protobuf format.
     Perfetto,
-    /// Waveforms, which GTKWave and Surfer read.
+    /// Waveforms, for GTKWave and Surfer.
     Fst,
 }
 
 impl TraceFormat {
-    /// That of files whose names end in `extension`, without the dot: JSON, unless it is one of another.
+    /// Returns the format for a file name extension without the dot; JSON by default.
     pub fn of_extension(extension: &str) -> Self {
         match extension {
             FST_EXTENSION => Self::Fst,
@@ -34,26 +34,26 @@ impl TraceFormat {
     }
 }
 
-/// How much a trace has.
+/// Size of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct TraceReport {
-    /// Tracks, counters among them.
+    /// Number of tracks, including counters.
     pub tracks: usize,
-    /// Slices of work and of layers.
+    /// Number of slices of work and of layers.
     pub slices: u64,
-    /// Slices of waits.
+    /// Number of slices of waits.
     pub waits: u64,
-    /// Values of counters.
+    /// Number of counter values.
     pub counter_values: u64,
-    /// Arrows from a load to its first use.
+    /// Number of arrows from a load to its first use.
     pub flows: u64,
-    /// The layers it has; none for all of them.
+    /// Names of the layers in the trace; null for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<Vec<String>>,
 }
 
-/// The layers that events of a program can be of, by their place: its own, and what is outside of all.
+/// Returns the names of the layers by index, followed by the name for events outside all layers.
 fn layers(compiled: &(impl Compiled + ?Sized)) -> Vec<String> {
     let mut layers = compiled.info().report.layers.clone();
     if !layers.is_empty() {
@@ -62,11 +62,11 @@ fn layers(compiled: &(impl Compiled + ?Sized)) -> Vec<String> {
     layers
 }
 
-/// Writes what each unit of a program does when, as a Chrome trace.
+/// Writes the activity of each unit as a Chrome trace.
 ///
 /// # Errors
 ///
-/// Those of [`Compiled::time`] and [`Compiled::record`]; what `out` refuses.
+/// The errors of [`Compiled::time`] and [`Compiled::record`]; write errors of `out`.
 pub fn chrome_trace(
     compiled: &(impl Compiled + ?Sized),
     options: &TimeOptions,
@@ -76,12 +76,13 @@ pub fn chrome_trace(
     write_trace(compiled, options, &time, TraceFormat::Chrome, None, out).map(|_| ())
 }
 
-/// Writes what each unit of a program does when, whose `time` was reported with the same options. `chosen` says by
-/// layer whether its events are written; none for all, and for those of no layer.
+/// Writes the activity of each unit; `time` is the program's report with the same options. `chosen`
+/// specifies by layer whether its events are written; `None` writes all, including those outside
+/// layers.
 ///
 /// # Errors
 ///
-/// Those of [`Compiled::record`]; what `out` refuses.
+/// The errors of [`Compiled::record`]; write errors of `out`.
 pub fn write_trace(
     compiled: &(impl Compiled + ?Sized),
     options: &TimeOptions,
@@ -104,11 +105,12 @@ pub fn write_trace(
     Ok(TraceReport { tracks, slices, waits, counter_values: values, flows, layers: names })
 }
 
-/// Tells `sink` what each unit of a program does when, as [`write_trace`] does, and gives the cycles of the whole.
+/// Sends the activity of each unit to `sink`, as [`write_trace`] does; returns the total number of
+/// cycles.
 ///
 /// # Errors
 ///
-/// Those of [`Compiled::record`]; what the sink refuses.
+/// The errors of [`Compiled::record`] and of the sink.
 pub fn record<'a>(
     compiled: &(impl Compiled + ?Sized),
     options: &TimeOptions,
@@ -119,7 +121,7 @@ pub fn record<'a>(
     let about = About {
         program: compiled.info().report.name.clone(),
         clock_mhz: time.clock_mhz,
-        // Default: a program without cycles has windows of any width.
+        // Default: for a program without cycles any window width will do.
         cycles: time.cycles.values().copied().max().unwrap_or(0),
         layers: layers(compiled),
     };

@@ -1,23 +1,24 @@
-//! [`Build`]: what a simulator is to build of a circuit, [`Run`]: what it is to run, [`Seen`]: what came of it.
+//! [`Build`]: a simulator to build from a circuit; [`Run`]: its inputs; [`Seen`]: its outputs.
 
 use std::collections::BTreeMap;
 
 use crate::rtl::circuit::{Circuit, File, Parameter};
 
-/// A simulator to build with Verilator in a folder of its own.
+/// A simulator to build with Verilator in its own folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// The files of the folder.
+    /// Files of the folder.
     pub files: Vec<File>,
-    /// The arguments of Verilator there.
+    /// Command-line arguments of Verilator.
     pub arguments: Vec<String>,
 }
 
-/// Where the simulator is in the folder, after the build.
+/// Path of the simulator in the folder, after the build.
 const PROGRAM: &str = "build/simulator";
 
-/// What Verilator and the compiler are asked for: speed of long runs before that of building. The precompiled headers of
-/// GCC have other names than packages of Verilator for any compiler take.
+/// Options for Verilator and the compiler: fast long runs matter more than a fast build. GCC's
+/// precompiled headers have other names than the Verilator packages for any compiler expect, so
+/// they are not used.
 const OPTIONS: [&str; 10] = [
     "--cc",
     "--exe",
@@ -31,13 +32,14 @@ const OPTIONS: [&str; 10] = [
     "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1",
 ];
 
-/// Waveforms that need no further libraries, of vectors as wide as any.
+/// Waveforms in VCD, which needs no further libraries, for vectors of any width.
 const WAVES: [&str; 3] = ["--trace-vcd", "--trace-max-width", "4096"];
 
 impl Build {
-    /// Of a circuit, with waveforms or, quicker, without.
+    /// Returns the build of a circuit, with waveforms or, for a faster simulator, without.
     ///
-    /// Files of `own`, in their order, are a person's sources instead of those of the circuit; a bench among them counts.
+    /// The files of `own`, in order, are user sources that replace the circuit's, including
+    /// the bench if they contain one.
     pub fn of(circuit: &Circuit, own: &[File], with_waves: bool) -> Self {
         let files = files(circuit, own);
         let top = format!("{}.sv", circuit.top());
@@ -52,16 +54,17 @@ impl Build {
         Self { files, arguments }
     }
 
-    /// Where the program is after the build, in the folder.
+    /// Returns the path of the simulator in the folder, after the build.
     pub const fn program(&self) -> &'static str {
         PROGRAM
     }
 
-    /// What tells this build from all others: files and arguments, and `tools`, what builds; for a hash.
+    /// Returns bytes that identify this build, for hashing: files, arguments, and `tools`, the
+    /// versions of the build tools.
     pub fn identity(&self, tools: &str) -> Vec<u8> {
         let files = self.files.iter().flat_map(|file| [&file.name, &file.text]);
         let texts = std::iter::once(tools).chain(files.chain(&self.arguments).map(String::as_str));
-        // The length before each, so that no two lists look alike.
+        // Each text is preceded by its length, so that different lists never give the same bytes.
         texts.flat_map(|text| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()).collect()
     }
 }
@@ -70,7 +73,8 @@ fn override_of(parameter: &Parameter) -> String {
     format!("-G{}={}", parameter.name, parameter.literal())
 }
 
-/// Sources and bench, in order; of a person's own sources those, and the bench where it is not among them.
+/// Returns sources and bench in order. User sources replace the circuit's; the circuit's bench is
+/// added if they have none.
 fn files(circuit: &Circuit, own: &[File]) -> Vec<File> {
     let bench = circuit.bench.sources().map(File::from);
     if own.is_empty() {
@@ -80,25 +84,25 @@ fn files(circuit: &Circuit, own: &[File]) -> Vec<File> {
     own.iter().cloned().chain(bench.filter(is_new)).collect()
 }
 
-/// A run of a simulator, in a folder of its own.
+/// A run of a simulator in its own folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// The files that it reads.
+    /// Files that it reads.
     pub files: BTreeMap<&'static str, Vec<u8>>,
-    /// Its arguments, which name these.
+    /// Arguments, which name these files.
     pub arguments: Vec<String>,
-    /// The files that it writes.
+    /// Files that it writes.
     pub outputs: Vec<&'static str>,
 }
 
 impl Run {
-    /// An argument of the form `--name value`.
+    /// Adds an argument of the form `--name value`.
     pub fn option(&mut self, name: &str, value: impl ToString) {
         self.arguments.extend([format!("--{name}"), value.to_string()]);
     }
 }
 
-/// What a run has written, by name.
+/// Files that a run has written, by name.
 pub type Seen = BTreeMap<&'static str, Vec<u8>>;
 
 #[cfg(test)]

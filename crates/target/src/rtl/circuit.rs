@@ -2,31 +2,31 @@
 
 use crate::rtl::port::Port;
 
-/// Whether a circuit computes what instructions say everywhere.
+/// Whether a circuit has the defects of the released one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Defects {
-    /// It does.
+    /// All known defects are corrected.
     #[default]
     Mended,
-    /// It has the known defects of the released circuit, where that has any.
+    /// The known defects of the released circuit are kept, if there are any.
     Released,
 }
 
-/// A file of a circuit, as it is embedded.
+/// An embedded source file of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its name, without a folder.
+    /// File name without a folder.
     pub name: &'static str,
-    /// Its text.
+    /// Text of the file.
     pub text: &'static str,
 }
 
 /// A file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its name, without a folder.
+    /// File name without a folder.
     pub name: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
@@ -39,48 +39,50 @@ impl From<Source> for File {
 /// A parameter of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name in the module.
+    /// Name in the module.
     pub name: &'static str,
-    /// Its value.
+    /// Value of the parameter.
     pub value: u64,
-    /// Bits of the literal, where the module's type is wider than an integer of 32 bits or is a vector.
+    /// Width of the literal in bits, if the module's type is wider than a 32-bit integer or is a
+    /// vector.
     pub bits: Option<u32>,
 }
 
 impl Parameter {
-    /// An integer of at most 32 bits.
+    /// Creates an integer parameter of at most 32 bits.
     pub const fn integer(name: &'static str, value: u64) -> Self {
         Self { name, value, bits: None }
     }
 
-    /// A value of so many bits.
+    /// Creates a parameter of `bits` bits.
     pub const fn sized(name: &'static str, value: u64, bits: u32) -> Self {
         Self { name, value, bits: Some(bits) }
     }
 
-    /// The value as SystemVerilog writes it.
+    /// Returns the value as a SystemVerilog literal.
     pub fn literal(&self) -> String {
         self.bits.map_or_else(|| self.value.to_string(), |bits| format!("{bits}'d{}", self.value))
     }
 }
 
-/// What simulates a circuit: a module around it that shows more than its ports, and a program that drives this.
+/// Test bench of a circuit: a module around it that exposes internal signals, and a program that
+/// drives the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bench {
     /// Name of the module.
     pub module: &'static str,
-    /// Its source, and those of modules within it that the circuit has not.
+    /// Source of the module, and of inner modules that the circuit does not have.
     pub modules: &'static [Source],
-    /// The program, in C++.
+    /// C++ source of the driving program.
     pub harness: Source,
-    /// What it includes.
+    /// Headers that the program includes.
     pub headers: &'static [Source],
-    /// Parameters that differ from those of the circuit.
+    /// Parameters that differ from the circuit's.
     pub parameters: Vec<Parameter>,
 }
 
 impl Bench {
-    /// Modules and program.
+    /// Returns the sources of modules and program.
     pub fn sources(&self) -> impl Iterator<Item = Source> {
         self.modules.iter().copied().chain([self.harness]).chain(self.headers.iter().copied())
     }
@@ -89,46 +91,47 @@ impl Bench {
 /// An accelerator as a circuit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Circuit {
-    /// Target and instance.
+    /// Target and instance, as `TARGET:INSTANCE`.
     pub instance: String,
-    /// Its name in names of files and modules: an [`identifier`].
+    /// Name in file and module names: an [`identifier`].
     pub name: String,
-    /// What it is, in a line.
+    /// Description in one line.
     pub summary: String,
-    /// The module that the sources make.
+    /// Name of the module that the sources define.
     pub module: &'static str,
-    /// The sources, in an order in which tools can read them.
+    /// Sources, in an order in which tools can read them.
     pub sources: Vec<Source>,
-    /// Values of the module's parameters, where they are not its defaults.
+    /// Values of the module's parameters that differ from the defaults.
     pub parameters: Vec<Parameter>,
-    /// Ports of the module, with the widths that follow.
+    /// Ports of the module, with the widths that follow from the parameters.
     pub ports: Vec<Port>,
-    /// Prefixes of those that are buses.
+    /// Prefixes of the ports that are buses.
     pub buses: Vec<&'static str>,
-    /// What simulates it.
+    /// Test bench for simulation.
     pub bench: Bench,
-    /// The FPGA of the board, where that is known.
+    /// FPGA of the board, if known.
     pub part: Option<&'static str>,
-    /// Name of the family of the FPGA for synthesis by Yosys; none for any.
+    /// FPGA family for synthesis with Yosys; `None` for any.
     pub family: Option<&'static str>,
-    /// MHz of the board's clock, where that is known.
+    /// Clock of the board in MHz, if known.
     pub clock_mhz: Option<f64>,
 }
 
 impl Circuit {
-    /// Name of the top: the module with its parameters fixed.
+    /// Returns the name of the top: the module with its parameters fixed.
     pub fn top(&self) -> String {
         format!("top_{}", self.name)
     }
 
-    /// Everything that is written of it: the top, sources, simulation, and lists for tools.
+    /// Returns all generated files: the top, sources, simulation, and lists for tools.
     pub fn files(&self) -> Vec<File> {
         let embedded = self.sources.iter().copied().chain(self.bench.sources()).map(File::from);
         std::iter::once(self.top_file()).chain(embedded).chain(self.lists()).collect()
     }
 }
 
-/// A name made of letters, digits and underscores, as modules have them: what else is in `text` becomes an underscore.
+/// Returns `text` as an identifier of letters, digits and underscores; other characters become
+/// underscores.
 pub fn identifier(text: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let mut name: String = text.chars().map(letter).collect();
@@ -143,7 +146,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::rtl::port::stream;
 
-    /// A circuit of two sources.
+    /// Returns a circuit of two sources.
     pub(crate) fn example() -> Circuit {
         Circuit {
             instance: "unit:small,depth=8".to_owned(),

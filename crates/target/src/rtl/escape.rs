@@ -1,31 +1,33 @@
-//! Names and texts in the files of a circuit: a function for each format, so that no name can say anything to a tool.
+//! Escaping of names and texts in the files of a circuit: one function per format, so that no name
+//! can inject commands into a tool.
 //!
-//! Names come from files and options and hold any character. [`comment`] is for what follows `//` or `#`, in
-//! SystemVerilog, lists of files, and scripts for Yosys and Vivado; [`yaml`] for FuseSoC; [`tcl`] for a word of TCL.
-//! Names of files and modules are an [`identifier`](crate::rtl::identifier).
+//! Names come from files and options and may contain any character. [`comment`] is for text after
+//! `//` or `#`, in SystemVerilog, file lists, and scripts for Yosys and Vivado. [`yaml`] is for
+//! FuseSoC, and [`tcl`] for a TCL word. File and module names are an
+//! [`identifier`](crate::rtl::identifier).
 
 use std::borrow::Cow;
 
 use npukit_base::on_a_line;
 
-/// A text within a comment: it stays on its line, and the line goes on after it.
+/// Escapes a text in a comment: it stays on its line and does not continue on the next.
 pub(crate) fn comment(text: &str) -> Cow<'_, str> {
     let line = on_a_line(text);
-    // A backslash at the end of a line joins the next one to it.
+    // A backslash at the end of a line would join the next line to it.
     if line.ends_with('\\') { Cow::Owned(format!("{line} ")) } else { line }
 }
 
-/// A text as YAML has it between quotes.
+/// Escapes a text for a quoted YAML string.
 pub(crate) fn yaml(text: &str) -> String {
     quoted(text, &['\\', '"'])
 }
 
-/// A word of TCL between quotes, in which nothing is a variable or a command.
+/// Escapes a text for a quoted TCL word without variable or command substitution.
 pub(crate) fn tcl(text: &str) -> String {
     quoted(text, &['\\', '"', '$', '[', ']', '{', '}'])
 }
 
-/// The text on a line between quotes, with a backslash in front of each of `special`.
+/// Puts the text on one line between quotes, with a backslash before each of `special`.
 fn quoted(text: &str, special: &[char]) -> String {
     let mut out = String::from("\"");
     for c in on_a_line(text).chars() {
@@ -42,7 +44,7 @@ pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// Names that would say something to a tool if they stood in its file as they are.
+    /// Names that tools would interpret if they were written unescaped.
     pub(crate) const NAMES: [&str; 12] = [
         "a\nexec -- touch x\n#",
         "a\r\nexec -- touch x\r\n#",

@@ -1,46 +1,46 @@
-//! [`Unbuildable`]: why there is no circuit of an instance.
+//! [`Unbuildable`]: why an instance has no circuit.
 
-/// A parameter that the circuit does not take.
+/// A parameter whose value the circuit does not support.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{parameter}` is {value}: a circuit takes {legal}")]
+#[error("`{parameter}` is {value}, but the circuit supports {legal}")]
 pub struct Limit {
-    /// Its name in the configuration.
+    /// Name in the configuration.
     pub parameter: String,
-    /// What it is.
+    /// Value of the parameter.
     pub value: String,
-    /// What it may be.
+    /// Description of the legal values.
     pub legal: String,
 }
 
 impl Limit {
-    /// The limit that a parameter passes.
+    /// Creates the limit that a parameter exceeds.
     pub fn new(parameter: &str, value: impl ToString, legal: impl Into<String>) -> Self {
         Self { parameter: parameter.to_owned(), value: value.to_string(), legal: legal.into() }
     }
 
-    /// The same, unless the value is legal.
+    /// Returns the limit, or `None` if the value is legal.
     pub fn unless(is_legal: bool, parameter: &str, value: impl ToString, legal: &str) -> Option<Self> {
         (!is_legal).then(|| Self::new(parameter, value, legal))
     }
 }
 
-/// Every parameter of which there is no circuit; never empty.
+/// All parameters that the circuit does not support; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no circuit of this instance: {}", told(.0))]
+#[error("the circuit does not support this instance: {}", told(.0))]
 pub struct Unbuildable(Vec<Limit>);
 
 impl Unbuildable {
-    /// Nothing when no limit is passed.
+    /// Succeeds if no limit is exceeded.
     ///
     /// # Errors
     ///
-    /// All limits that are.
+    /// All exceeded limits.
     pub fn check(limits: impl IntoIterator<Item = Option<Limit>>) -> Result<(), Self> {
         let passed: Vec<Limit> = limits.into_iter().flatten().collect();
         if passed.is_empty() { Ok(()) } else { Err(Self(passed)) }
     }
 
-    /// The limits.
+    /// Returns the exceeded limits.
     pub fn limits(&self) -> &[Limit] {
         &self.0
     }
@@ -61,8 +61,8 @@ mod tests {
             Limit::unless(false, "array_size", 1, "2 to 64"),
             Limit::unless(false, "data_type", "FLOAT32", "fixed-point formats"),
         ]);
-        let wanted = "there is no circuit of this instance: `array_size` is 1: a circuit takes 2 to 64; `data_type` is \
-                      FLOAT32: a circuit takes fixed-point formats";
+        let wanted = "the circuit does not support this instance: `array_size` is 1, but the circuit supports 2 to 64; \
+                      `data_type` is FLOAT32, but the circuit supports fixed-point formats";
         assert_eq!(told.map_err(|error| error.to_string()), Err(wanted.to_owned()));
         assert_eq!(Unbuildable::check([None]), Ok(()));
     }

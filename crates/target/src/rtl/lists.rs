@@ -1,13 +1,15 @@
-//! Lists of a circuit's files for tools: a plain one, FuseSoC's, and scripts for Yosys and Vivado.
+//! Lists of a circuit's files for tools: a plain list, a FuseSoC core, and scripts for Yosys and
+//! Vivado.
 
 use crate::rtl::circuit::{Circuit, File, Source};
 use crate::rtl::escape::{comment, tcl, yaml};
 
-/// The oldest Yosys that was tried and reads circuits; what it has to know is tried first, by arrays of words in a module.
+/// Oldest Yosys version tested that reads circuits. The script first checks the required feature,
+/// arrays of words in a module.
 const YOSYS: &str = "0.44";
 
 impl Circuit {
-    /// `NAME.f`, `NAME.core`, `NAME.ys` and, for a board whose FPGA is known, `NAME.tcl`.
+    /// Returns `NAME.f`, `NAME.core`, `NAME.ys` and, for a board with a known FPGA, `NAME.tcl`.
     pub(crate) fn lists(&self) -> Vec<File> {
         let file = |ending: &str, text: String| File { name: format!("{}.{ending}", self.name), text };
         let mut lists = vec![
@@ -19,7 +21,7 @@ impl Circuit {
         lists
     }
 
-    /// The names of the sources in order, the top last.
+    /// Returns the names of the sources in order, the top last.
     fn names(&self) -> Vec<String> {
         let sources = self.sources.iter().map(|source| source.name.to_owned());
         sources.chain([format!("{}.sv", self.top())]).collect()
@@ -86,7 +88,7 @@ targets:
     flow_options:
       tool: verilator
       mode: cc
-      # Parameters come as numbers of 32 bits, whatever width they have.
+      # Parameters are passed as 32-bit numbers, independent of their width.
       verilator_options: [--exe, -O3, -Wno-WIDTH]
 parameters:
 {values}",
@@ -105,8 +107,8 @@ parameters:
             |family| format!("synth_xilinx -family {family} -noiopad -top {top}"),
         );
         format!(
-            "# Synthesis of {instance} by Yosys, in the folder of this file: yosys {name}.ys\n\
-             log -nolog -stderr Needs Yosys {YOSYS} or later: an older one ends here with a syntax error.\n\
+            "# Synthesis of {instance} by Yosys; run in the folder of this file: yosys {name}.ys\n\
+             log -nolog -stderr Needs Yosys {YOSYS} or later: an older version ends here with a syntax error.\n\
              read_verilog -sv <<EOT\n\
              module {module}_needs_newer_yosys; logic [1:0][1:0] words; endmodule\n\
              EOT\n\
@@ -120,7 +122,7 @@ parameters:
         )
     }
 
-    /// Packages the top as a block for Vivado's designs.
+    /// Returns a script that packages the top as an IP block for Vivado.
     fn vivado_script(&self, part: &str) -> String {
         let Self { name, module, .. } = self;
         let (instance, top) = (comment(&self.instance), self.top());
@@ -136,11 +138,11 @@ parameters:
             format!("set_property value {:.0} [ipx::add_bus_parameter FREQ_HZ $clock]\n", mhz * 1e6)
         });
         format!(
-            "# Packages {instance} as a block for designs in Vivado, in the folder of this file:
+            "# Packages {instance} as an IP block for Vivado; run in the folder of this file:
 #   vivado -mode batch -source {name}.tcl
 #
-# Nobody has run this script in Vivado yet: npukit is built and tested where there is none. It follows the
-# documented commands of the packager; what it is told to do otherwise, please report.
+# This script has not been run in Vivado yet, since npukit is built and tested without Vivado. It follows the
+# documented commands of the packager. Please report necessary changes.
 set sources [list \\
 {names}]
 create_project -force -part {part} {name} vivado
@@ -195,7 +197,7 @@ mod tests {
     fn a_block_is_packaged_for_a_known_board_only() {
         let circuit = example();
         let script = text(&circuit, ".tcl").unwrap_or_default();
-        assert!(script.contains("Nobody has run this script in Vivado"), "{script}");
+        assert!(script.contains("This script has not been run in Vivado"), "{script}");
         assert!(script.contains("-part xc7z020clg400-1 "), "{script}");
         assert!(
             script.contains("set_property value 50000000 [ipx::add_bus_parameter FREQ_HZ $clock]\n"),
@@ -206,7 +208,8 @@ mod tests {
         assert!(text(&unknown, ".ys").unwrap_or_default().contains("\nsynth -top "));
     }
 
-    /// Lines of all files of a circuit, but for those that hold its name or summary on purpose.
+    /// Returns the lines of all files of a circuit, except lines that contain its name or summary
+    /// on purpose.
     fn lines(circuit: &Circuit, is_told: impl Fn(&str) -> bool) -> Vec<String> {
         let lines = circuit
             .files()
@@ -218,7 +221,7 @@ mod tests {
     #[test]
     fn names_say_nothing_to_tools() {
         let plain = example();
-        // Comments, and the words that are quoted: the tests of `escape` look at these.
+        // Comments and quoted words are covered by the tests of `escape`.
         let is_told = |line: &str| {
             let line = line.trim_start();
             ["//", "#", "description: \"", "set_property display_name \"", "set_property description \""]

@@ -1,37 +1,37 @@
-//! [`Port`]: a wire or bus of a top, and those of the buses that all machines have.
+//! [`Port`]: a wire or bus of a top, and the ports of common buses.
 
-/// Which way a port goes.
+/// Direction of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Into the circuit.
     Input,
-    /// Out of it.
+    /// Out of the circuit.
     Output,
 }
 
 /// A port of a circuit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Which way.
+    /// Direction of the port.
     pub direction: Direction,
-    /// Bits; none for a wire that is no vector.
+    /// Width in bits; `None` for a single wire that is not a vector.
     pub bits: Option<u64>,
-    /// Its name.
+    /// Name of the port.
     pub name: String,
 }
 
 impl Port {
-    /// A wire into the circuit.
+    /// Creates a single-wire input.
     pub fn input(name: &str) -> Self {
         Self { direction: Direction::Input, bits: None, name: name.to_owned() }
     }
 
-    /// A wire out of it.
+    /// Creates a single-wire output.
     pub fn output(name: &str) -> Self {
         Self { direction: Direction::Output, bits: None, name: name.to_owned() }
     }
 
-    /// Its declaration in the list of ports of a module.
+    /// Returns its declaration in the port list of a module.
     pub fn declaration(&self) -> String {
         let direction = match self.direction {
             Direction::Input => "input ",
@@ -42,7 +42,7 @@ impl Port {
     }
 }
 
-/// A signal of a bus: whether its source is the one who begins (the master, or who sends), bits and name.
+/// A bus signal: whether the initiator (master or sender) drives it, its width and its name.
 type Signal = (bool, Option<u64>, &'static str);
 
 fn bus<'s>(prefix: &str, is_source: bool, signals: impl IntoIterator<Item = &'s Signal>) -> Vec<Port> {
@@ -53,7 +53,8 @@ fn bus<'s>(prefix: &str, is_source: bool, signals: impl IntoIterator<Item = &'s 
     signals.into_iter().map(port).collect()
 }
 
-/// The master's side of an AXI4 bus of `data_bits`, with addresses of `address_bits`.
+/// Returns the master's side of an AXI4 bus with `data_bits` data bits and `address_bits` address
+/// bits.
 ///
 /// Source: the AXI4 protocol; signals in the order of its channels, without regions and user bits.
 pub fn axi4_master(prefix: &str, data_bits: u64, address_bits: u64, id_bits: u64) -> Vec<Port> {
@@ -103,7 +104,7 @@ pub fn axi4_master(prefix: &str, data_bits: u64, address_bits: u64, id_bits: u64
     bus(prefix, true, write.iter().chain(&written).chain(&read).chain(&returned))
 }
 
-/// One end of an AXI stream of `data_bits`: the sender's, or the receiver's.
+/// Returns the sender's or the receiver's end of an AXI stream of `data_bits`.
 pub fn stream(prefix: &str, is_sender: bool, data_bits: u64) -> Vec<Port> {
     let signals = [
         (true, None, "tvalid"),

@@ -1,10 +1,10 @@
-//! The top: the module of a circuit with its parameters fixed, for tools that begin with a module.
+//! The top: the module of a circuit with its parameters fixed, as entry point for tools.
 
 use crate::rtl::circuit::{Circuit, File};
 use crate::rtl::escape::comment;
 
 impl Circuit {
-    /// `top_NAME.sv`.
+    /// Returns the file `top_NAME.sv`.
     pub(crate) fn top_file(&self) -> File {
         let (instance, summary, module) = (comment(&self.instance), comment(&self.summary), self.module);
         let top = self.top();
@@ -16,7 +16,7 @@ impl Circuit {
         let connections: Vec<String> =
             self.ports.iter().map(|port| format!("      .{0}({0})", port.name)).collect();
         let text = format!(
-            "// {instance}: {summary}.\n//\n// Written by `npu rtl`: all parameters of the instance are here.\nmodule {top} \
+            "// {instance}: {summary}.\n//\n// Written by `npu rtl`, with all parameters of the instance.\nmodule {top} \
              (\n{}\n);\n\n  {module} #(\n{}\n  ) unit (\n{}\n  );\n\nendmodule\n",
             ports.join(",\n"),
             parameters.join(",\n"),
@@ -35,7 +35,7 @@ mod tests {
         let text = example().top_file().text;
         let wanted = "// unit:small,depth=8: a unit of 8 words.
 //
-// Written by `npu rtl`: all parameters of the instance are here.
+// Written by `npu rtl`, with all parameters of the instance.
 module top_small_depth_8 (
     input  logic clock,
     input  logic reset,

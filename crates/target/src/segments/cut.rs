@@ -1,4 +1,4 @@
-//! [`Cut`]: a graph cut by a plan; [`joined`]: parts that an instance has prepared, as one graph again.
+//! [`Cut`]: a graph cut by a plan; [`joined`]: prepared parts joined to one graph again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,15 +10,15 @@ use super::plan::{Planned, SegmentPlan};
 
 /// A part of a graph.
 pub(super) struct Cut {
-    /// Who computes it.
+    /// Whether the machine or the host computes it.
     pub place: Place,
-    /// What it computes. Values have the numbers that they have in the whole graph.
+    /// Graph of the part. Values have the same numbers as in the whole graph.
     pub graph: Graph,
 }
 
 impl SegmentPlan {
-    /// The parts of `graph`, which is the one that was planned, or has come of it by passes. Outputs that the graph has
-    /// beside the planned ones are those of the part that makes them.
+    /// Cuts `graph`, which is the planned graph or was derived from it by passes. Outputs that are
+    /// not in the plan belong to the part that computes them.
     ///
     /// # Errors
     ///
@@ -50,8 +50,9 @@ fn ids(graph: &Graph, names: &[String]) -> Result<Vec<ValueId>, SegmentError> {
     names.iter().map(id).collect()
 }
 
-/// The graph that computes the parts one after the other, with the inputs and outputs of `whole`. Values that `whole` has
-/// are found by their names; others keep theirs where no other part has given it to one of its own.
+/// Returns the graph that computes the parts in sequence, with the inputs and outputs of `whole`.
+/// Values of `whole` are identified by name; other values keep their names unless another part
+/// already uses them.
 pub(super) fn joined(whole: &Graph, parts: &[Graph]) -> Graph {
     let mut graph = Graph { nodes: Vec::new(), ..whole.clone() };
     let known: HashMap<&str, ValueId> =
@@ -69,7 +70,7 @@ pub(super) fn joined(whole: &Graph, parts: &[Graph]) -> Graph {
             };
             ids.push(match same {
                 Some(id) if !used || is_same(&id) && same_elements(whole, id, value) => id,
-                // Unused values have any number.
+                // Unused values may have any number.
                 None if !used => ValueId(0),
                 _ => {
                     let name = graph.fresh_name(&value.name);
@@ -88,7 +89,7 @@ pub(super) fn joined(whole: &Graph, parts: &[Graph]) -> Graph {
     graph
 }
 
-/// Whether a constant of a part is that of the whole graph.
+/// Returns whether a constant of a part equals that of the whole graph.
 fn same_elements(whole: &Graph, id: ValueId, value: &npukit_graph::Value) -> bool {
     match (&whole.value(id).constant, &value.constant) {
         (Some(a), Some(b)) => std::sync::Arc::ptr_eq(a, b) || a == b,

@@ -1,4 +1,5 @@
-//! [`SegmentedInstance`]: an instance that compiles what it takes of a model, and leaves the rest to the host.
+//! [`SegmentedInstance`]: an instance that compiles the supported part of a model and leaves the
+//! rest to the host.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,8 +21,8 @@ use crate::contract::program::Compiled;
 use crate::error::TargetError;
 use crate::phase::Phase;
 
-/// An instance, and what it takes of one model. Its verbs are those of the instance's compiler; there is nothing to
-/// assemble for it.
+/// An instance with the plan for one model. It has the verbs of the instance's compiler; it has
+/// no assembler.
 pub struct SegmentedInstance {
     info: InstanceInfo,
     instance: Arc<dyn Instance>,
@@ -29,9 +30,10 @@ pub struct SegmentedInstance {
 }
 
 impl SegmentedInstance {
-    /// The instance that compiles models by `plan`.
+    /// Creates an instance that compiles models by `plan`.
     pub fn new(instance: Arc<dyn Instance>, plan: SegmentPlan) -> Self {
-        // Reports of segments have no parameters and no area; of the inputs of a segment nobody has any to measure programs on.
+        // Reports of segments have no parameters and no area. No user inputs exist for a segment,
+        // so nothing can be measured on it.
         let info = InstanceInfo {
             parameters: Value::Null,
             area: None,
@@ -45,7 +47,7 @@ impl SegmentedInstance {
         self.plan.cut(graph).map_err(TargetError::failed)
     }
 
-    /// The graph with what becomes of its segments in their places.
+    /// Returns the graph with each segment replaced by the result of the callback.
     fn changed(
         &self,
         graph: &Graph,
@@ -59,7 +61,7 @@ impl SegmentedInstance {
         Ok(joined(graph, &parts?))
     }
 
-    /// What each part of the graph becomes.
+    /// Calls the callback for each part of the graph and returns the results.
     fn parts<T>(
         &self,
         graph: &Graph,
@@ -69,7 +71,7 @@ impl SegmentedInstance {
     ) -> Result<Vec<T>, TargetError> {
         let mut segment = 0;
         let part = |Cut { place, mut graph }: Cut| {
-            // Fraction lengths are by the numbers of values, which this changes.
+            // Fraction lengths refer to value numbers, which the callback changes.
             if place == Place::Host || options.quantisation.is_none() {
                 graph.remove_dead();
             }
@@ -78,7 +80,7 @@ impl SegmentedInstance {
             }
             let model_name = of_segment(&options.model_name, segment);
             segment += 1;
-            // Of the inputs of a segment nobody has any.
+            // The user's inputs do not apply to a segment.
             let samples = TypicalInputs::default();
             chip(&graph, &CompileOptions { model_name, samples, ..options.clone() })
         };
@@ -86,7 +88,7 @@ impl SegmentedInstance {
     }
 }
 
-/// The file name of a model, with the number of a segment before its ending.
+/// Returns the file name of a model, with the number of a segment before its extension.
 fn of_segment(model: &str, segment: usize) -> String {
     match model.rsplit_once('.') {
         Some((stem, ending)) => format!("{stem}_seg{segment}.{ending}"),
@@ -108,7 +110,7 @@ impl Instance for SegmentedInstance {
         self.instance.language(name)
     }
 
-    /// Nothing: the plan was made of what the instance refuses.
+    /// Returns no problems: the plan already avoids everything that the instance refuses.
     fn check(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Ok(Vec::new())
     }

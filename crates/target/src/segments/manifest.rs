@@ -1,5 +1,5 @@
-//! The artifact of a model in segments: a manifest in JSON, the constants of the host's steps as an `.npz`, and the files
-//! of every segment as the target's drivers load them.
+//! The artifact of a segmented model: a JSON manifest, the constants of the host steps as an
+//! `.npz`, and the files of every segment as the target's drivers load them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
@@ -20,39 +20,40 @@ use crate::files::parts::{Checked, Parts};
 use crate::files::read::{Reader, sibling};
 use crate::files::seal::Seal;
 
-/// What names of manifests end in, without the dot.
+/// File name extension of manifests, without the first dot.
 pub const EXTENSION: &str = "segments.json";
-/// The form that is written, and the only one that is read.
+/// The format that is written, and the only one that is read.
 const FORMAT: &str = "npukit.segments.1";
-/// Bytes that the results of a part of the host may take at a time: a small file can ask for any number.
+/// Maximum bytes of the results of a host part. A small file could otherwise request any amount of
+/// memory.
 const MOST_BYTES: u64 = 4 << 30;
 
 #[derive(Serialize, Deserialize)]
 struct Manifest {
     format: String,
-    /// Of this file.
+    /// Digest of this file.
     digest: Seal,
     name: String,
     target: String,
-    /// Multiply-accumulates of the model, and those that the machine does.
+    /// Multiply-accumulates of the model; the machine's share follows.
     macs: u64,
     macs_on_chip: u64,
     inputs: Vec<Written>,
     outputs: Vec<Written>,
-    /// In the order in which they are computed.
+    /// Parts in execution order.
     parts: Vec<WrittenPart>,
-    /// The file of the host's constants, where there are any.
+    /// File of the host's constants, if there are any.
     constants: Option<String>,
     sha256: Parts,
 }
 
-/// A value.
+/// A value of the model.
 #[derive(Serialize, Deserialize)]
 struct Written {
     name: String,
     shape: Vec<usize>,
     element: ElementType,
-    /// Its name among the constants, if it is one.
+    /// Name in the file of constants, if the value is a constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     constant: Option<String>,
 }
@@ -70,7 +71,7 @@ enum WrittenPart {
         inputs: Vec<String>,
         outputs: Vec<String>,
         nodes: Vec<WrittenNode>,
-        /// All that the nodes read and make.
+        /// All values that the nodes read and produce.
         values: Vec<Written>,
     },
 }
@@ -78,16 +79,16 @@ enum WrittenPart {
 #[derive(Serialize, Deserialize)]
 struct WrittenNode {
     name: String,
-    /// The operator's name, as ONNX spells it.
+    /// Name of the operator, as in ONNX.
     kind: String,
-    /// The operator and its attributes.
+    /// The operator with its attributes.
     op: Op,
     inputs: Vec<String>,
     outputs: Vec<String>,
     reason: String,
 }
 
-/// The files of a program, the manifest first.
+/// Returns the files of a program, the manifest first.
 pub(super) fn write(program: &SegmentedProgram) -> Result<Vec<ArtifactFile>, TargetError> {
     let (mut files, mut parts, mut constants) = (Vec::new(), Vec::new(), Constants::default());
     for part in &program.parts {
@@ -141,7 +142,8 @@ fn host(
 ) -> Result<WrittenPart, TargetError> {
     let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>();
     let node = |node: &Node| {
-        // Attributes that JSON does not have would be read as others. NaN is not equal to itself, its text is.
+        // Attributes that JSON cannot represent would be read back differently. The comparison is
+        // by text because NaN is not equal to itself.
         let written = serde_json::to_value(&node.op).map_err(TargetError::failed)?;
         let again = serde_json::from_value::<Op>(written.clone()).and_then(serde_json::to_value);
         if again.ok() != Some(written) {
@@ -169,12 +171,12 @@ fn host(
     })
 }
 
-/// The constants of all host steps.
+/// Constants of all host steps.
 #[derive(Default)]
 struct Constants(Vec<Tensor>);
 
 impl Constants {
-    /// The name that a constant has in the file.
+    /// Adds a constant and returns its name in the file.
     fn add(&mut self, tensor: &Tensor) -> String {
         self.0.push(tensor.clone());
         format!("c{}", self.0.len() - 1)
@@ -204,23 +206,23 @@ impl From<Written> for End {
     }
 }
 
-/// The target, with its instance, that the manifest at `path` is of.
+/// Returns the target and instance of the manifest at `path`.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, or is no manifest.
+/// A file that cannot be read or is not a manifest.
 pub fn segments_target(path: &str, files: &dyn Reader) -> Result<String, TargetError> {
     Ok(read(path, files)?.target)
 }
 
-/// What loads the artifact of a segment from the manifest at a path.
+/// Loads the artifact of a segment from the manifest at a path.
 pub type Load<'a> = &'a dyn Fn(&str, &dyn Reader) -> Result<Box<dyn Compiled>, TargetError>;
 
-/// The program of the manifest at `path`, each of whose segments `load` loads.
+/// Loads the program of the manifest at `path`; `load` loads each segment.
 ///
 /// # Errors
 ///
-/// Files that cannot be read, are of another compilation or not of the form; what `load` says of a segment.
+/// Files that cannot be read, are invalid or from another compilation; errors of `load`.
 pub fn load_segments(
     path: &str,
     files: &dyn Reader,
@@ -266,7 +268,7 @@ fn read(path: &str, files: &dyn Reader) -> Result<Manifest, TargetError> {
         TargetError::failed(ManifestError { file, reason: told, place })
     })?;
     if manifest.format != FORMAT {
-        let reason = format!("`format` is `{}`, this npukit reads `{FORMAT}`", manifest.format);
+        let reason = format!("`format` is `{}`, but this npukit reads `{FORMAT}`", manifest.format);
         return Err(wrong(path, reason));
     }
     manifest.digest.check(path, &bytes).map_err(TargetError::failed)?;
@@ -277,7 +279,7 @@ fn wrong(file: &str, reason: String) -> TargetError {
     TargetError::failed(ManifestError { file: file.to_owned(), reason, place: Box::default() })
 }
 
-/// The graph of a part that the host computes; the error is what is wrong with it.
+/// Returns the graph of a host part; the error describes its fault.
 fn graph(
     values: Vec<Written>,
     nodes: Vec<WrittenNode>,
@@ -288,14 +290,14 @@ fn graph(
     let mut ids = HashMap::new();
     for Written { name, shape, element, constant } in values {
         let tensor = constant.map(|member| {
-            let tensor = constants.get(&member).ok_or_else(|| format!("there is no constant `{member}`"))?;
+            let tensor = constants.get(&member).ok_or_else(|| format!("unknown constant `{member}`"))?;
             to_element(&name, tensor, element).map_err(|error| error.to_string())
         });
         let constant = tensor.transpose()?.map(std::sync::Arc::new);
         let value = Value { name: name.clone(), info: ValueInfo { shape, element }, constant };
         ids.insert(name, graph.add_value(value));
     }
-    let id = |name: &String| ids.get(name).copied().ok_or_else(|| format!("there is no value `{name}`"));
+    let id = |name: &String| ids.get(name).copied().ok_or_else(|| format!("unknown value `{name}`"));
     let all = |names: &[String]| names.iter().map(id).collect::<Result<Vec<_>, _>>();
     for WrittenNode { name, op, inputs, outputs, .. } in nodes {
         graph.nodes.push(Node { name, op, inputs: all(&inputs)?, outputs: all(&outputs)? });
@@ -305,7 +307,7 @@ fn graph(
     let bytes = Work::of(&graph).peak_bytes;
     if bytes > MOST_BYTES {
         return Err(format!(
-            "a step of the host takes {bytes} bytes for its results, at most are {MOST_BYTES}"
+            "the results of a host step take {bytes} bytes, but the maximum is {MOST_BYTES}"
         ));
     }
     Ok(graph)

@@ -1,4 +1,5 @@
-//! [`SegmentPlan`]: what the machine takes of a model and what the host does, by the instance's own refusals.
+//! [`SegmentPlan`]: assignment of a model's nodes to machine and host, based on what the instance
+//! refuses.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -9,42 +10,44 @@ use crate::config::compile_options::CompileOptions;
 use crate::contract::instance::Instance;
 use crate::error::TargetError;
 
-/// A part of a model, by the names of its values: these stay when passes change the graph in between.
+/// A part of a model, identified by the names of its values, since these stay the same when passes
+/// change the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned {
-    /// Who computes it.
+    /// Whether the machine or the host computes it.
     pub place: Place,
-    /// The values that it reads.
+    /// Values that it reads.
     pub inputs: Vec<String>,
-    /// The values that others read of it, or that the model gives.
+    /// Values that other parts read or that the model outputs.
     pub outputs: Vec<String>,
 }
 
-/// What the machine takes of a model and what the host does.
+/// Assignment of a model's nodes to machine and host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentPlan {
     pub(super) parts: Vec<Planned>,
-    /// Why the host computes a node, by the node's name, where the instance refuses it.
+    /// Reasons why the instance refuses nodes, by node name.
     pub(super) reasons: BTreeMap<String, String>,
 }
 
 impl SegmentPlan {
-    /// A plan for `graph`, in which the instance refuses `problems`. None when there is nothing in it for the machine: no
-    /// multiply-accumulate is left to it, or what it refuses is no matter of nodes, as a memory that is too small.
+    /// Creates a plan for `graph`, in which the instance refuses `problems`. `None` if the machine
+    /// would compute nothing: no multiply-accumulate remains, or a problem does not concern a node,
+    /// such as a memory that is too small.
     ///
-    /// Segments are checked again, as often as one is refused: what was refused for another node's sake is told of then,
-    /// and what is legal inside a network need not be at the end of one.
+    /// Segments are checked again until none is refused. A node may have been refused only because
+    /// of another, and a node that is legal inside a network may be illegal at the end of one.
     ///
     /// # Errors
     ///
-    /// Those of [`Instance::check`].
+    /// The errors of [`Instance::check`].
     pub fn new(
         instance: &dyn Instance,
         graph: &Graph,
         options: &CompileOptions,
         problems: &[Problem],
     ) -> Result<Option<Self>, TargetError> {
-        // What gives a constant out computes nothing.
+        // A constant as output involves no computation.
         if graph.outputs.iter().any(|&output| graph.constant(output).is_some()) {
             return Ok(None);
         }
@@ -89,17 +92,17 @@ impl SegmentPlan {
     }
 }
 
-/// A segment as a graph of its own.
+/// Returns a segment as a separate graph.
 fn part(graph: &Graph, segment: &Segment) -> Graph {
     graph.part(&segment.inputs.iter().copied().collect(), &segment.outputs)
 }
 
-/// The nodes that the instance refuses.
+/// Nodes that the instance refuses.
 struct Refused<'g> {
     graph: &'g Graph,
-    /// By node.
+    /// Whether each node is refused, by node.
     nodes: Vec<bool>,
-    /// By the node's name.
+    /// Reasons, by node name.
     reasons: BTreeMap<String, String>,
 }
 
@@ -108,7 +111,8 @@ impl<'g> Refused<'g> {
         Self { graph, nodes: vec![false; graph.nodes.len()], reasons: BTreeMap::new() }
     }
 
-    /// Takes down the problems of a part that has these nodes. False when one of them is of no node, or nothing is new.
+    /// Records the problems of a part with these nodes. Returns false if a problem concerns no
+    /// node, or if nothing is new.
     fn all(&mut self, problems: &[Problem], among: &[NodeId]) -> bool {
         let before = self.nodes.iter().filter(|refused| **refused).count();
         for problem in problems {
@@ -125,8 +129,8 @@ impl<'g> Refused<'g> {
         self.nodes.iter().filter(|refused| **refused).count() > before
     }
 
-    /// The nodes that a problem is told of by `name`: that of the node, or of one that it was made of; of an input, whose
-    /// readers they are then; of a result.
+    /// Returns the nodes to which a problem named `name` refers: the node, a node it was derived
+    /// from, an input's readers, or a result's producer.
     fn meant(&self, name: &str, among: &[NodeId]) -> BTreeSet<NodeId> {
         let node = |id: &NodeId| self.graph.node(*id);
         let having = |name: &str| among.iter().copied().filter(|id| node(id).name == name).collect();
@@ -140,7 +144,7 @@ impl<'g> Refused<'g> {
             let reads = among.iter().copied().filter(|id| node(id).inputs.contains(&value));
             return if made.is_empty() { reads.collect() } else { made };
         }
-        // A target names the parts of what it takes apart after it.
+        // A target names the parts of a decomposed node after the node.
         let ends = name.rmatch_indices('/').map(|(end, _)| &name[..end]);
         ends.map(having).find(|found: &BTreeSet<NodeId>| !found.is_empty()).unwrap_or_default() // Default: no node.
     }

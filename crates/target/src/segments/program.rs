@@ -1,4 +1,4 @@
-//! [`SegmentedProgram`]: segments and steps of the host in order.
+//! [`SegmentedProgram`]: segments and host steps in order.
 
 mod field;
 mod machine;
@@ -27,11 +27,11 @@ use crate::report::{HostStepReport, MemoryReport, ProgramReport, Saturations};
 use field::SegmentedField;
 use machine::SegmentedMachine;
 
-/// A part of a program in segments.
+/// A part of a segmented program.
 pub(super) enum Part {
     /// A program of the machine. Its ports have the names of the model's values.
     Chip(Box<dyn Compiled>),
-    /// What the host computes in `f32`.
+    /// A graph that the host computes in `f32`.
     Host(Box<Graph>),
 }
 
@@ -42,25 +42,26 @@ pub(super) struct End {
     pub info: ValueInfo,
 }
 
-/// Programs of a machine, and what the host computes between them.
+/// Programs of a machine, with host steps in between.
 pub(super) struct SegmentedProgram {
     pub name: String,
     pub target: String,
     pub inputs: Vec<End>,
     pub outputs: Vec<End>,
     pub parts: Vec<Part>,
-    /// Why the host computes a node, by the node's name, where the machine refuses it.
+    /// Reasons why the machine refuses nodes, by node name.
     pub reasons: BTreeMap<String, String>,
     /// Multiply-accumulates of the model.
     pub macs: u64,
-    /// Names of the model's values, which layers may end in; none of a program that was read.
+    /// Names of the model's values in which layers may end; empty for a program that was read from
+    /// files.
     pub known: HashSet<String>,
-    /// What is known of it, once somebody has asked.
+    /// Info of the program, computed at first use.
     pub info: OnceLock<ProgramInfo>,
 }
 
-/// Why the host computes what the machine takes.
-const BESIDE: &str = "it is cheap, and beside other steps of the host";
+/// Reason why the host computes a node that the machine supports.
+const BESIDE: &str = "it is cheap and next to other host steps";
 
 impl SegmentedProgram {
     pub fn new(
@@ -90,7 +91,7 @@ impl SegmentedProgram {
         }
     }
 
-    /// The programs of the machine, in order.
+    /// Returns the programs of the machine, in order.
     pub fn chips(&self) -> impl Iterator<Item = &dyn Compiled> {
         self.parts.iter().filter_map(|part| match part {
             Part::Chip(compiled) => Some(&**compiled),
@@ -105,12 +106,12 @@ impl SegmentedProgram {
         })
     }
 
-    /// Why the host computes a node.
+    /// Returns why the host computes a node.
     pub fn reason(&self, node: &Node) -> &str {
         reason(&self.reasons, node)
     }
 
-    /// Every step of the host, in order: nodes between segments, and what is left of a segment.
+    /// Returns all host steps in order: nodes between segments, and steps left over from segments.
     pub fn host_steps(&self) -> Vec<HostStepReport> {
         let steps = |part: &Part| match part {
             Part::Chip(compiled) => compiled.info().report.host_steps.clone(),
@@ -119,7 +120,7 @@ impl SegmentedProgram {
         self.parts.iter().flat_map(steps).collect()
     }
 
-    /// Runs a part on the values that there are, and adds those that it makes.
+    /// Runs a part on the existing values, and adds its results.
     pub fn run_part(
         &self,
         part: &Part,
@@ -138,7 +139,7 @@ impl SegmentedProgram {
         Ok(())
     }
 
-    /// What a segment takes of the values that there are.
+    /// Selects a segment's inputs from the existing values.
     pub fn sample(
         &self,
         compiled: &dyn Compiled,
@@ -153,18 +154,18 @@ impl SegmentedProgram {
         sample.collect()
     }
 
-    /// The model's outputs among the values that there are.
+    /// Selects the model's outputs from the existing values.
     fn ends(&self, values: &Values) -> Result<Vec<Output>, TargetError> {
         let output = |end: &End| find(values, "the model's end", &end.name).cloned();
         self.outputs.iter().map(output).collect()
     }
 }
 
-/// Computes what the host does in a part, and adds its values.
+/// Computes a host part and adds its values.
 fn run_host(graph: &Graph, values: &mut Values) -> Result<(), TargetError> {
     let tensor = |&id| {
         let value = graph.value(id);
-        let tensor = read(values, "a step of the host", &value.name)?;
+        let tensor = read(values, "a host step", &value.name)?;
         Ok(as_element(tensor, value.info.element))
     };
     let tensors: Vec<Tensor> = graph.inputs.iter().map(tensor).collect::<Result<_, TargetError>>()?;
@@ -174,14 +175,14 @@ fn run_host(graph: &Graph, values: &mut Values) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Values by their names.
+/// Values of a run, by name.
 pub(super) type Values = HashMap<String, Output>;
 
 fn add(values: &mut Values, outputs: impl IntoIterator<Item = Output>) {
     values.extend(outputs.into_iter().map(|output| (output.name.clone(), output)));
 }
 
-/// The values that there are before the first part.
+/// Returns the values that exist before the first part.
 pub(super) fn values_of(program: &SegmentedProgram, inputs: &Inputs) -> Result<Values, TargetError> {
     let mut values = Values::new();
     for end in &program.inputs {
@@ -193,12 +194,12 @@ pub(super) fn values_of(program: &SegmentedProgram, inputs: &Inputs) -> Result<V
     Ok(values)
 }
 
-/// Why the host computes a node, by those that the machine refuses.
+/// Returns why the host computes a node, given the machine's reasons.
 fn reason<'a>(reasons: &'a BTreeMap<String, String>, node: &Node) -> &'a str {
     reasons.get(&node.name).map_or(BESIDE, String::as_str)
 }
 
-/// The nodes of a part that the host computes.
+/// Returns the nodes of a host part.
 pub(super) fn host_steps(graph: &Graph, reasons: &BTreeMap<String, String>) -> Vec<HostStepReport> {
     let step = |node: &Node| HostStepReport {
         node: node.name.clone(),
@@ -209,7 +210,7 @@ pub(super) fn host_steps(graph: &Graph, reasons: &BTreeMap<String, String>) -> V
     graph.nodes.iter().map(step).collect()
 }
 
-/// Use of memories by segments that run one after the other.
+/// Combines the memory use of segments that run in sequence.
 pub(super) fn together<'a>(
     segments: impl Iterator<Item = &'a BTreeMap<String, MemoryReport>>,
 ) -> BTreeMap<String, MemoryReport> {
@@ -228,7 +229,7 @@ pub(super) fn together<'a>(
     memory
 }
 
-/// The tensor that `reader` reads.
+/// Returns the tensor that `reader` reads.
 fn read<'a>(values: &'a Values, reader: &str, name: &str) -> Result<&'a Tensor, TargetError> {
     find(values, reader, name).map(|output| &output.values)
 }
@@ -238,7 +239,7 @@ fn find<'a>(values: &'a Values, reader: &str, name: &str) -> Result<&'a Output, 
     values.get(name).ok_or_else(|| TargetError::failed(missing()))
 }
 
-/// Each text once: what is said of several segments is said of the whole.
+/// Removes duplicates: a note on several segments is a note on the whole program.
 pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for text in texts {
@@ -264,7 +265,7 @@ impl SegmentedProgram {
     fn report(&self) -> ProgramReport {
         let reports: Vec<&ProgramReport> = self.chips().map(|chip| &chip.info().report).collect();
         let memory = together(reports.iter().map(|report| &report.memory));
-        // A choice is one of the whole where it is that of every segment.
+        // A choice applies to the whole program if all segments share it.
         let (first, rest) =
             reports.split_first().map_or((None, &[][..]), |(first, rest)| (Some(*first), rest));
         let is_common = |(key, value): &(&String, &String)| {
@@ -289,9 +290,9 @@ impl SegmentedProgram {
     fn made_info(&self) -> ProgramInfo {
         let of_segments: Vec<&ProgramInfo> = self.chips().map(Compiled::info).collect();
         let host_macs = of_segments.iter().map(|info| info.host_macs);
-        let segments = of_segments.iter().map(|info| info.segments.unwrap_or(1)); // Default: one program.
+        let segments = of_segments.iter().map(|info| info.segments.unwrap_or(1)); // Default: a program that is not segmented is one program.
         let layer = |mut layer: Layer| {
-            // Two segments may give one name to values of their own.
+            // Two segments may use the same name for internal values.
             layer.results.retain(|name| self.known.contains(name));
             layer
         };
@@ -330,7 +331,7 @@ impl Compiled for SegmentedProgram {
                 None => words = Some(ProgramWords { instance, parts: named.collect() }),
             }
         }
-        words.ok_or_else(|| self.info().unsupported("disasm of a program without segments"))
+        words.ok_or_else(|| self.info().unsupported("disasm of a program with host steps only"))
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {

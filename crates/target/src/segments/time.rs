@@ -1,4 +1,4 @@
-//! [`sum`]: the times of segments, added up.
+//! [`sum`]: adds up the times of segments.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use npukit_base::counted;
 use crate::report::breakdown::share;
 use crate::report::time::{InstructionTime, KindTime, Roofline, TimeReport, UnitTime};
 
-/// The time of segments that run one after the other, and of so many steps of the host, which no clock knows.
+/// Returns the time of segments that run in sequence; `host_steps` host steps in between are not
+/// timed.
 pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
     let mut all = TimeReport::default();
     let segments = times.len();
@@ -40,7 +41,7 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
         instructions += time.instructions.len();
         all.instructions.extend(time.instructions.into_iter().map(|one| InstructionTime {
             layer: one.layer.map(|layer| layer + layers),
-            kind: kinds.get(one.kind).copied().unwrap_or(one.kind), // Default: of a kind that no report names.
+            kind: kinds.get(one.kind).copied().unwrap_or(one.kind), // Default: a kind without a name keeps its index.
             ..one
         }));
     }
@@ -51,19 +52,19 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
     all.kinds.iter_mut().for_each(|kind| kind.share = share(kind.cycles, whole));
     all.units.iter_mut().for_each(|unit| unit.share = share(unit.busy, whole));
     all.notes.push(format!(
-        "{}, whose times are added up; {} of the host are not timed, nor is what drivers do between them",
+        "the times of {} are added up; {} on the host and the drivers' work in between are not timed",
         counted(segments as u64, "segment"),
         counted(host_steps as u64, "step"),
     ));
     all
 }
 
-/// Cycles of the cost model that a report leads with.
+/// Returns the cycles of the report's main cost model.
 fn cycles(time: &TimeReport) -> u64 {
-    time.cycles.get(&time.model).copied().unwrap_or(0) // Default: a report without cycles takes none.
+    time.cycles.get(&time.model).copied().unwrap_or(0) // Default: a report without cycles adds 0.
 }
 
-/// Means over cycles.
+/// Averages weighted by cycles.
 #[derive(Default)]
 struct Weighted {
     cycles: f64,
@@ -83,7 +84,7 @@ impl Weighted {
         self.is_known = true;
     }
 
-    /// Utilisation, and how busy the array is.
+    /// Returns utilization and the busy share of the array.
     fn means(&self) -> (Option<f64>, f64) {
         let mean = |sum: f64| if self.cycles > 0.0 { sum / self.cycles } else { 0.0 };
         (self.utilisation.map(mean), mean(self.busy))
@@ -98,7 +99,7 @@ fn new_ones(all: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// Adds kinds by their names; gives the places that they have in the sum.
+/// Adds kinds by name; returns their indices in the sum.
 fn add_kinds(all: &mut Vec<KindTime>, more: Vec<KindTime>) -> Vec<usize> {
     let mut place = |kind: KindTime| match all.iter().position(|known| known.kind == kind.kind) {
         Some(place) => {
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(all.layers.iter().map(|layer| layer.share).collect::<Vec<_>>(), [0.75, 0.25]);
         assert_eq!((all.kinds.len(), all.kinds[0].cycles, all.kinds[0].share), (1, 40, 1.0));
         assert_eq!(all.instructions[1].layer, Some(1));
-        assert!(all.notes[0].starts_with("2 segments") && all.notes[0].contains("3 steps of the host"));
+        assert!(all.notes[0].contains("2 segments") && all.notes[0].contains("3 steps on the host"));
         assert_eq!(sum(vec![time("a", 30, 0.5), TimeReport::default()], 0).utilisation, None);
     }
 }

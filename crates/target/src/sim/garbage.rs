@@ -1,8 +1,8 @@
-//! What memory holds that nobody has set: [`garbage`].
+//! Content of unwritten memory: [`garbage`].
 
 use npukit_numeric::SplitMix64;
 
-/// Bits that follow from `seed`, the same on every machine.
+/// Returns pseudorandom bits from `seed`, the same on every machine.
 pub fn garbage(seed: u64) -> impl FnMut() -> u64 {
     let mut random = SplitMix64::new(seed);
     move || random.bits()

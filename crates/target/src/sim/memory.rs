@@ -1,35 +1,37 @@
-//! On-chip memory: [`Flat`], all vectors one after the other.
+//! On-chip memory: [`Flat`], one contiguous array of vectors.
 
 use thiserror::Error;
 
-/// A memory that would not fit the host.
+/// A memory that is too large for the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{depth} vectors of {lanes} scalars are more than {limit_bytes} bytes")]
 pub struct TooLarge {
-    /// Vectors.
+    /// Number of vectors.
     pub depth: u64,
-    /// Scalars of a vector.
+    /// Scalars per vector.
     pub lanes: usize,
-    /// Largest size.
+    /// Largest allowed size in bytes.
     pub limit_bytes: u64,
 }
 
-/// A memory of vectors, all of it allocated, all zero at the start.
+/// A memory of vectors, fully allocated and zero at the start.
 ///
-/// Addresses count vectors. The caller has checked them: an address at or beyond the depth panics.
+/// Addresses are vector indices. The caller must check them: an address at or beyond the depth
+/// panics.
 #[derive(Clone, Debug)]
 pub struct Flat<T> {
     lanes: usize,
     values: Vec<T>,
-    /// By vector, whether it was written since [`Flat::poison`]; none before.
+    /// Whether each vector was written since [`Flat::poison`]; `None` before.
     written: Option<Vec<bool>>,
 }
 
 impl<T: Clone + Default> Flat<T> {
-    /// Largest size. Untouched parts cost nothing: the host hands out zero pages when they are written.
+    /// Largest allowed size in bytes. Untouched parts cost nothing, since the host allocates zero
+    /// pages lazily.
     pub const LIMIT_BYTES: u64 = 1 << 30;
 
-    /// A memory of `depth` vectors of `lanes` scalars.
+    /// Creates a memory of `depth` vectors of `lanes` scalars.
     ///
     /// # Errors
     ///
@@ -42,22 +44,22 @@ impl<T: Clone + Default> Flat<T> {
         Ok(Self { lanes, values: vec![T::default(); depth as usize * lanes], written: None })
     }
 
-    /// The vector at `address`.
+    /// Returns the vector at `address`.
     pub fn vector(&self, address: u64) -> &[T] {
         self.vectors(address, 1)
     }
 
-    /// The vector at `address`, to write.
+    /// Returns the vector at `address`, for writing.
     pub fn vector_mut(&mut self, address: u64) -> &mut [T] {
         self.vectors_mut(address, 1)
     }
 
-    /// `count` vectors from `address` on.
+    /// Returns `count` vectors, starting at `address`.
     pub fn vectors(&self, address: u64, count: u64) -> &[T] {
         &self.values[address as usize * self.lanes..][..count as usize * self.lanes]
     }
 
-    /// `count` vectors from `address` on, to write: they count as written.
+    /// Returns `count` vectors, starting at `address`, for writing; they are marked as written.
     pub fn vectors_mut(&mut self, address: u64, count: u64) -> &mut [T] {
         if let Some(written) = &mut self.written {
             written[address as usize..][..count as usize].fill(true);
@@ -65,24 +67,24 @@ impl<T: Clone + Default> Flat<T> {
         &mut self.values[address as usize * self.lanes..][..count as usize * self.lanes]
     }
 
-    /// Puts something into every scalar, as a memory holds that nobody has set.
+    /// Fills every scalar, to simulate uninitialized memory.
     pub fn fill_with(&mut self, scalar: impl FnMut() -> T) {
         self.values.fill_with(scalar);
     }
 
-    /// Counts every vector as not written from now on.
+    /// Marks every vector as unwritten.
     pub fn poison(&mut self) {
         self.written = Some(vec![false; self.values.len() / self.lanes.max(1)]);
     }
 
-    /// The first of `count` vectors from `address` on that was not written since [`Flat::poison`]; none when all
-    /// were, or when nobody asked for poison.
+    /// Returns the first of `count` vectors, starting at `address`, that was not written since
+    /// [`Flat::poison`]. `None` if all were written, or if poison is not enabled.
     pub fn unwritten(&self, address: u64, count: u64) -> Option<u64> {
         let range = self.written.as_ref()?.get(address as usize..)?.iter().take(count as usize);
         range.zip(address..).find_map(|(&written, vector)| (!written).then_some(vector))
     }
 
-    /// Everything from `address` on.
+    /// Returns all vectors starting at `address`.
     pub fn from(&self, address: u64) -> &[T] {
         &self.values[address as usize * self.lanes..]
     }

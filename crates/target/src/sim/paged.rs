@@ -1,57 +1,60 @@
-//! Off-chip memory: [`Paged`], of which only what was written exists.
+//! Off-chip memory: [`Paged`], which allocates only what was written.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A memory of vectors that may be far larger than the host's: pages appear when written to.
+/// A memory of vectors that may be far larger than the host's; pages are allocated when written.
 ///
-/// Addresses count vectors from an origin that can be moved; vectors never written are zero, or garbage. Ranges
-/// are the caller's to check. A copy shares the pages that neither side has written since.
+/// Addresses are vector indices relative to a movable origin. Unwritten vectors are zero, or
+/// garbage. The caller must check ranges. A copy shares the pages that neither side has written
+/// since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paged<T> {
     lanes: usize,
-    /// Where vector 0 begins: whole vectors, and scalars beyond.
+    /// Origin of vector 0: whole vectors, and scalars beyond.
     origin: (u64, usize),
     pages: HashMap<u64, Arc<[T]>>,
-    /// What a page holds that was never written; zero when none.
+    /// Initial content of a page; zero if `None`.
     garbage: Option<Arc<[T]>>,
-    /// By page, whether each scalar was written since [`Paged::poison`]; none before.
+    /// Whether each scalar was written since [`Paged::poison`], by page; `None` before.
     written: Option<HashMap<u64, Arc<[bool]>>>,
 }
 
-/// Vectors of a page.
+/// Vectors per page.
 const PAGE: u64 = 64;
 
 impl<T: Clone + Default> Paged<T> {
-    /// An empty memory of vectors of `lanes` scalars; `lanes` is at least 1.
+    /// Creates an empty memory of vectors of `lanes` scalars; `lanes` is at least 1.
     pub fn new(lanes: usize) -> Self {
         Self { lanes, origin: (0, 0), pages: HashMap::new(), garbage: None, written: None }
     }
 
-    /// Vector 0 is from now on what begins at scalar `scalars` of the memory. Nothing is moved.
+    /// Makes vector 0 begin at scalar `scalars` of the memory. No data is moved.
     pub fn set_origin(&mut self, scalars: u64) {
         let lanes = self.lanes as u64;
         self.origin = (scalars / lanes, (scalars % lanes) as usize);
     }
 
-    /// What was never written holds from now on what `scalar` gives: the same on every page.
+    /// Sets the content of unwritten memory to values from `scalar`, the same on every page.
     pub fn fill_with(&mut self, scalar: impl FnMut() -> T) {
         self.garbage = Some(std::iter::repeat_with(scalar).take(self.page_scalars()).collect());
     }
 
-    /// Counts every scalar as not written from now on.
+    /// Marks every scalar as unwritten.
     pub fn poison(&mut self) {
         self.written = Some(HashMap::new());
     }
 
-    /// The first vector that holds one of `len` scalars from vector `address` on that was not written since
-    /// [`Paged::poison`]; none when all were, or when nobody asked for poison.
+    /// Returns the first vector that holds an unwritten scalar, among `len` scalars starting at
+    /// vector `address`. `None` if all were written since [`Paged::poison`], or if poison is not
+    /// enabled.
     pub fn unwritten(&self, address: u64, len: usize) -> Option<u64> {
         let scalar = self.unwritten_from((address, 0), len)?;
         Some(address + (scalar / self.lanes) as u64)
     }
 
-    /// As [`Paged::unwritten`], from scalar `skip` of vector `address` on: the place among the `len` scalars.
+    /// Like [`Paged::unwritten`], starting at scalar `skip` of vector `address`; returns an index
+    /// among the `len` scalars.
     pub fn unwritten_from(&self, (address, skip): (u64, usize), len: usize) -> Option<usize> {
         let written = self.written.as_ref()?;
         self.parts((address, skip), len).find_map(|(page, offset, part)| match written.get(&page) {
@@ -62,7 +65,7 @@ impl<T: Clone + Default> Paged<T> {
         })
     }
 
-    /// Notes that `len` scalars from scalar `at` on are written.
+    /// Marks `len` scalars, starting at scalar `at`, as written.
     fn note_written(&mut self, at: (u64, usize), len: usize) {
         let size = self.page_scalars();
         let parts = self.parts(at, len);
@@ -78,12 +81,13 @@ impl<T: Clone + Default> Paged<T> {
         PAGE as usize * self.lanes
     }
 
-    /// Reads whole vectors from `address` on into `out`.
+    /// Reads whole vectors, starting at `address`, into `out`.
     pub fn read(&self, address: u64, out: &mut [T]) {
         self.read_from((address, 0), out);
     }
 
-    /// Reads scalars from scalar `skip` of vector `address` on; `skip` is less than a vector.
+    /// Reads scalars, starting at scalar `skip` of vector `address`; `skip` is less than the vector
+    /// length.
     pub fn read_from(&self, (address, skip): (u64, usize), out: &mut [T]) {
         for (page, offset, part) in self.parts((address, skip), out.len()) {
             let out = &mut out[part];
@@ -97,12 +101,13 @@ impl<T: Clone + Default> Paged<T> {
         }
     }
 
-    /// Writes whole vectors from `address` on.
+    /// Writes whole vectors, starting at `address`.
     pub fn write(&mut self, address: u64, values: &[T]) {
         self.write_from((address, 0), values);
     }
 
-    /// Writes scalars from scalar `skip` of vector `address` on; `skip` is less than a vector.
+    /// Writes scalars, starting at scalar `skip` of vector `address`; `skip` is less than the
+    /// vector length.
     pub fn write_from(&mut self, (address, skip): (u64, usize), values: &[T]) {
         for (page, offset, part) in self.parts((address, skip), values.len()) {
             let values = &values[part];
@@ -111,14 +116,15 @@ impl<T: Clone + Default> Paged<T> {
         self.note_written((address, skip), values.len());
     }
 
-    /// A page to write to, with what it holds when it is new.
+    /// Returns a page for writing; a new page has the initial content.
     fn page(&mut self, page: u64) -> &mut [T] {
         let (size, garbage) = (self.page_scalars(), &self.garbage);
         let new = || garbage.clone().unwrap_or_else(|| vec![T::default(); size].into());
         Arc::make_mut(self.pages.entry(page).or_insert_with(new))
     }
 
-    /// Writes zero to `vectors` whole vectors from `address` on. Pages that are not there and zero stay so.
+    /// Writes zero to `vectors` whole vectors, starting at `address`. Missing pages that read as
+    /// zero are not allocated.
     pub fn clear(&mut self, address: u64, vectors: usize) {
         let len = vectors * self.lanes;
         for (page, offset, part) in self.parts((address, 0), len) {
@@ -129,8 +135,9 @@ impl<T: Clone + Default> Paged<T> {
         self.note_written((address, 0), len);
     }
 
-    /// Cuts `len` scalars from scalar `skip` of vector `address` on at the page ends: page, offset of the first
-    /// scalar in it, and the range of the scalars that lie in it.
+    /// Splits `len` scalars, starting at scalar `skip` of vector `address`, at page boundaries.
+    /// Yields the page, the offset of the first scalar in it, and the range of the scalars in the
+    /// page.
     fn parts(
         &self,
         (address, skip): (u64, usize),
@@ -140,7 +147,7 @@ impl<T: Clone + Default> Paged<T> {
         let (vectors, scalars) = self.origin;
         let first = address + vectors;
         let mut page = first / PAGE;
-        // Where the next scalar is in its page; beyond its end only at the start.
+        // Offset of the next scalar in its page; exceeds the page only at the start.
         let mut offset = (first % PAGE) as usize * lanes + scalars + skip;
         let mut done = 0;
         std::iter::from_fn(move || {
@@ -208,7 +215,7 @@ mod tests {
         memory.clear(5, 1);
         assert_eq!((memory.unwritten(PAGE - 1, 6), memory.unwritten(5, 3)), (None, None));
         assert_eq!((memory.unwritten(PAGE - 1, 7), memory.unwritten(4, 6)), (Some(PAGE + 1), Some(4)));
-        // The same scalars, from an origin one scalar further on.
+        // These scalars again, relative to an origin one scalar further.
         memory.set_origin(1);
         assert_eq!((memory.unwritten(PAGE - 1, 5), memory.unwritten(PAGE - 1, 6)), (None, Some(PAGE)));
     }

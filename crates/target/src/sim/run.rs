@@ -5,11 +5,12 @@ use crate::sim::fault::Fault;
 /// Instructions between two reports of progress.
 const REPORT_EVERY: usize = 1024;
 
-/// Steps through `ops`. `progress` is told the number of instructions done, now and then and at the end.
+/// Steps through `ops`. Calls `progress` with the number of completed instructions at intervals and
+/// at the end.
 ///
 /// # Errors
 ///
-/// The first error of `step`, with the index of its instruction. No further instruction runs then.
+/// The first error of `step`, with the index of its instruction. No further instruction runs.
 pub fn run<O, K: std::error::Error>(
     ops: &[O],
     progress: &mut dyn FnMut(usize),

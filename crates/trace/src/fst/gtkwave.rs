@@ -1,37 +1,38 @@
-//! [`save_file`]: how GTKWave shows a file, as the text of its save files.
+//! [`save_file`]: returns the text of a GTKWave save file, which configures the view.
 //!
-//! A line `@` with flags in hexadecimal says how the signals after it are shown, a line `-` is a heading. First comes the
-//! program; then what each unit does and waits for, by the name of the unit; then curves; then all signals of each unit, in
-//! groups that are closed.
+//! A line `@` with hexadecimal flags sets the format of the following signals; a line `-` is a
+//! heading. The order is: the program; work and waits of each unit, named after the unit; curves;
+//! all signals of each unit, in closed groups.
 
 use std::fmt::Write;
 
 use super::signals::{Form, MEMORIES, PROGRAM, Purpose, Scope, Signal, Signals};
 
-/// Names on the right, beside the waves.
+/// Names are right-aligned, next to the waves.
 const RIGHT: u64 = 0x20;
 const DECIMAL: u64 = 0x4;
 const BINARY: u64 = 0x8;
 const ASCII: u64 = 0x800;
-/// A curve of steps, from the least to the most of all times.
+/// Step curve, scaled to its minimum and maximum.
 const STEPS: u64 = 0x8000 | 0x80000;
-/// Room for the curve above.
+/// Space for the curve above.
 const ROOM: &str = "@20000\n-\n-\n";
-/// A heading.
+/// Heading.
 const HEADING: u64 = 0x200;
 const OPENS: u64 = 0x80_0000;
 const CLOSES: u64 = 0x100_0000;
-/// Of a group that shows no more than its heading.
+/// Group that shows only its heading.
 const CLOSED: u64 = 0x40_0000;
-/// What waits is orange, what the program is about yellow, all else of the default colour.
+/// Waits are orange, the program is yellow, all other signals have the default color.
 const ORANGE: u8 = 2;
 const YELLOW: u8 = 3;
-/// Pixels of the waves when a file is opened: all of it is to be seen.
+/// Width of the waves in pixels, in which the whole trace is shown.
 const PIXELS: f64 = 900.0;
-/// Pixels between marks of time at zoom 0.
+/// Pixels between time marks at zoom 0.
 const MARK: f64 = 200.0;
 
-/// The text of a save file: of signals up to the time `end`, with a note above all.
+/// Returns the text of a save file for signals up to the time `end`, with an optional note at the
+/// top.
 pub(super) fn save_file(signals: &Signals, note: Option<&str>, end: u64, waveforms: Option<&str>) -> String {
     let mut save = String::from("[*]\n[*] GTKWave save file, by npukit\n[*]\n");
     if let Some(name) = waveforms {
@@ -64,12 +65,12 @@ pub(super) fn save_file(signals: &Signals, note: Option<&str>, end: u64, wavefor
     save
 }
 
-/// Strings take all that is written.
+/// Writing to a string cannot fail.
 fn line(save: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(save, "{text}");
 }
 
-/// What is below a heading; nothing at all when nothing is.
+/// Writes a group with a heading; nothing if the group is empty.
 fn group(save: &mut String, name: &str, is_closed: bool, fill: impl FnOnce(&mut String)) {
     let mut inside = String::new();
     fill(&mut inside);
@@ -86,7 +87,7 @@ fn all(save: &mut String, scope: &Scope) {
     scope.signals.iter().for_each(|(_, signal)| show(save, scope, signal, None));
 }
 
-/// What a unit does and waits for, by its name.
+/// Writes the work and waits of a unit, with the unit's name.
 fn main(save: &mut String, scope: &Scope) {
     for (_, signal) in &scope.signals {
         match signal.purpose {
@@ -103,7 +104,7 @@ fn curves(save: &mut String, scope: &Scope) {
         .for_each(|(_, signal)| show(save, scope, signal, Some(&format!("{} {}", scope.name, signal.name))));
 }
 
-/// A signal, by another name if there is one.
+/// Writes a signal, with an alias if there is one.
 fn show(save: &mut String, scope: &Scope, signal: &Signal, alias: Option<&str>) {
     let is_curve = signal.purpose == Purpose::Curve;
     let format = match signal.form {
@@ -127,7 +128,7 @@ fn show(save: &mut String, scope: &Scope, signal: &Signal, alias: Option<&str>) 
     }
 }
 
-/// What GTKWave adds to the names of vectors.
+/// Suffix that GTKWave adds to the names of vectors.
 struct Range(Form);
 
 impl std::fmt::Display for Range {

@@ -1,8 +1,8 @@
-//! [`Lane`]: what a track has told, in few bytes.
+//! [`Lane`]: compact storage of a track's events.
 //!
-//! Numbers are written one after the other as varints: of a slice how long after the one before it begins, how long it
-//! is, the number of its name, how many values follow, and for each its column and number; of a counter the cycles since
-//! the last value and the bits of the new one.
+//! Events are sequences of varints. A slice has its distance from the previous slice, its length,
+//! the number of its name, the number of details, and for each detail its column and number. A
+//! counter value has the cycles since the last value and the bits of the new one.
 
 use std::io;
 
@@ -11,56 +11,56 @@ use prost::encoding::{decode_varint, encode_varint};
 use super::texts::Texts;
 use crate::model::{Interval, Role, Shown, Value};
 
-/// What slices say by these keys their times say, too.
+/// Details that repeat the slice's times.
 const TIMES: [&str; 2] = ["cycle", "cycles"];
-/// What a recorder leaves out where it is all cycles, of work and of waits.
+/// Details that a recorder omits if they are all cycles, for work and for waits.
 const ALL_CYCLES: [(Role, &str); 2] = [(Role::Unit, "busy"), (Role::Waits, "waited")];
-/// What a recorder leaves out where it is none.
+/// Detail that a recorder omits if it is 0.
 const NONE: &str = "bytes";
 
-/// A track.
+/// Events of a track.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub name: String,
     pub role: Role,
-    /// The place of the lane it belongs to.
+    /// Index of the parent lane.
     pub parent: Option<usize>,
-    /// The most characters of a slice's name.
+    /// Maximum number of characters of a slice's name.
     pub longest: usize,
-    /// What its slices say.
+    /// Details of its slices.
     pub columns: Vec<Column>,
-    /// Whether all values of the counter are whole numbers that are exact.
+    /// Whether all values of the counter are exact whole numbers.
     pub is_whole: bool,
-    /// The largest value of the counter.
+    /// Largest value of the counter.
     pub most: f64,
     tape: Vec<u8>,
-    /// The last cycle of which something is told.
+    /// Cycle of the last event.
     pub end: u64,
 }
 
-/// What slices say by a key.
+/// Detail of slices with a common key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Column {
     pub key: String,
     pub is_text: bool,
-    /// The largest number, or the most characters.
+    /// Largest number, or maximum number of characters.
     pub most: u64,
 }
 
 impl Column {
-    /// The number of slices that do not say it, where it is known.
+    /// Returns the value for slices that do not have the detail, if it is known.
     pub fn unsaid(&self) -> Option<u64> {
         (self.key == NONE && !self.is_text).then_some(0)
     }
 }
 
-/// A slice, read again.
+/// Slice, read from a lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Played {
     pub start: u64,
     pub end: u64,
     pub name: u64,
-    /// By column; those it does not say are not there.
+    /// Details that the slice has, by column.
     pub values: Vec<(usize, u64)>,
 }
 
@@ -79,9 +79,9 @@ impl Lane {
         }
     }
 
-    /// Takes a slice. One of no cycles is at no time seen and left out.
+    /// Adds a slice. A slice of 0 cycles is never visible and is omitted.
     ///
-    /// Errors: it begins before the one before it ends.
+    /// Errors: it begins before the previous one ends.
     pub fn slice(&mut self, interval: &Interval<'_>, texts: &mut Texts) -> io::Result<()> {
         let Some(cycles) = interval.end.checked_sub(interval.start).filter(|cycles| *cycles > 0) else {
             return Ok(());
@@ -98,9 +98,9 @@ impl Lane {
         Ok(())
     }
 
-    /// Takes a value of a counter.
+    /// Adds a value of a counter.
     ///
-    /// Errors: it is older than the one before it.
+    /// Errors: it is older than the previous one.
     pub fn count(&mut self, at: u64, value: f64) -> io::Result<()> {
         let after = self.after(at)?;
         self.end = at;
@@ -111,13 +111,15 @@ impl Lane {
         Ok(())
     }
 
-    /// Cycles from the end of what was told.
+    /// Returns the cycles since the last event.
     fn after(&self, cycle: u64) -> io::Result<u64> {
-        let early = || format!("the track `{}` comes to cycle {cycle} after cycle {}", self.name, self.end);
+        let early = || {
+            format!("the track `{}` has an event in cycle {cycle} after one in cycle {}", self.name, self.end)
+        };
         cycle.checked_sub(self.end).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, early()))
     }
 
-    /// The column and the number of each detail.
+    /// Returns the column and the number of each detail.
     fn values(&mut self, interval: &Interval<'_>, texts: &mut Texts) -> Vec<[u64; 2]> {
         let says = |wanted: &str| interval.details.iter().find(|(key, _)| *key == wanted);
         let all = ALL_CYCLES.iter().find(|(role, key)| *role == self.role && says(key).is_none());
@@ -145,16 +147,16 @@ impl Lane {
         [place as u64, number]
     }
 
-    /// What was told, from the start.
+    /// Returns a reader at the first event.
     pub fn reader(&self) -> Reader<'_> {
         Reader { tape: &self.tape, at: 0 }
     }
 }
 
-/// From here on not every whole number is exact.
+/// Whole numbers from this value are not all exact.
 const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
 
-/// Reads what a lane has told.
+/// Reader of a lane's events.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     tape: &'a [u8],
@@ -166,7 +168,7 @@ impl Reader<'_> {
         decode_varint(&mut self.tape).ok()
     }
 
-    /// The next slice.
+    /// Returns the next slice.
     pub fn slice(&mut self) -> Option<Played> {
         let start = self.at + self.number()?;
         let end = start + self.number()?;
@@ -177,7 +179,7 @@ impl Reader<'_> {
         Some(Played { start, end, name, values: values? })
     }
 
-    /// The next value of a counter, and its cycle.
+    /// Returns the next value of a counter, with its cycle.
     pub fn count(&mut self) -> Option<(u64, f64)> {
         self.at += self.number()?;
         let (bits, rest) = self.tape.split_first_chunk()?;

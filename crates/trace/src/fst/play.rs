@@ -1,4 +1,4 @@
-//! [`play`]: all that lanes have told, in order of time.
+//! [`play`]: replays the events of all lanes in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use crate::model::Role;
 
 /// Sets the signals of all lanes.
 ///
-/// Errors: times that no viewer counts.
+/// Errors: a time exceeds the range of viewers.
 pub(super) fn play(lanes: &[Lane], signals: &Signals, stage: &mut Stage<'_>) -> io::Result<()> {
     let mut players: Vec<_> =
         lanes.iter().zip(&signals.wires).map(|(lane, wires)| Player::new(lane, wires)).collect();
@@ -27,7 +27,7 @@ pub(super) fn play(lanes: &[Lane], signals: &Signals, stage: &mut Stage<'_>) -> 
     Ok(())
 }
 
-/// What comes next of a lane.
+/// Reader of a lane with its next event.
 struct Player<'a> {
     wires: &'a Wires,
     lane: &'a Lane,
@@ -35,11 +35,11 @@ struct Player<'a> {
     ahead: Ahead,
 }
 
-/// What was read and is not yet shown.
+/// Event that was read and is not yet shown.
 enum Ahead {
-    /// A slice; and when the one before it ends, if it is under way.
+    /// Next slice; and the end of the current slice, if there is one.
     Slice(Option<Played>, Option<u64>),
-    /// A value, and its cycle.
+    /// Next value, with its cycle.
     Value(Option<(u64, f64)>),
 }
 
@@ -53,7 +53,7 @@ impl<'a> Player<'a> {
         Self { wires, lane, reader, ahead }
     }
 
-    /// The cycle of its next change.
+    /// Returns the cycle of its next change.
     fn next(&self) -> Option<u64> {
         match &self.ahead {
             Ahead::Slice(slice, end) => end.or_else(|| Some(slice.as_ref()?.start)),
@@ -61,7 +61,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Shows what happens at `cycle`, which is that of its next change.
+    /// Shows the changes at `cycle`, which is the cycle of its next change.
     fn step(&mut self, cycle: u64, stage: &mut Stage<'_>) -> io::Result<()> {
         match &mut self.ahead {
             Ahead::Value(ahead) => {
@@ -81,13 +81,13 @@ impl<'a> Player<'a> {
     }
 }
 
-/// A slice ends, and no other one begins.
+/// Ends a slice that no other one follows.
 fn rest(wires: &Wires, stage: &mut Stage<'_>) -> io::Result<()> {
     wires.active.map_or(Ok(()), |number| stage.set(number, Level::Number(0)))?;
     wires.value.iter().chain(&wires.columns).try_for_each(|number| stage.set(*number, Level::Nothing))
 }
 
-/// A slice begins.
+/// Begins a slice.
 fn work(lane: &Lane, wires: &Wires, slice: &Played, stage: &mut Stage<'_>) -> io::Result<()> {
     wires.active.map_or(Ok(()), |number| stage.set(number, Level::Number(1)))?;
     wires.value.map_or(Ok(()), |number| stage.set(number, Level::Number(slice.name)))?;

@@ -1,32 +1,33 @@
-//! [`Signals`]: the signals of a file by scope, and which of them a lane drives.
+//! [`Signals`]: signals of a file by scope, and the signals that each lane drives.
 
 use super::lane::{Column, Lane};
 use crate::model::Role;
 
-/// The scope of the whole machine.
+/// Scope of the whole machine.
 pub(super) const PROGRAM: &str = "program";
-/// The scope of numbers that belong to no unit.
+/// Scope of numbers that belong to no unit.
 pub(super) const MEMORIES: &str = "memories";
-/// What slices say by this key is the place of an instruction in the program.
+/// Key of the detail with the index of an instruction in the program.
 pub(super) const INSTRUCTION: &str = "instruction";
-/// The most characters of a name.
+/// Maximum number of characters of a name.
 const LONGEST_NAME: usize = 200;
 
-/// How values of a signal are written.
+/// Encoding of a signal's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// 0 or 1.
     Bit,
-    /// Bytes of ASCII, most significant first, of so many characters at most.
+    /// ASCII bytes, most significant first, with this maximum number of characters.
     Text(u32),
-    /// A whole number of so many bits, of which the first is a sign that is never set: viewers take integers for signed.
+    /// Whole number with this number of bits, including a sign bit that is never set, as viewers
+    /// treat integers as signed.
     Integer(u32),
-    /// A number.
+    /// A float.
     Real,
 }
 
 impl Form {
-    /// Of whole numbers up to `most`.
+    /// Encoding of whole numbers up to `most`.
     fn integer(most: u64) -> Self {
         Self::Integer((u64::BITS - most.leading_zeros()).max(1) + 1)
     }
@@ -40,24 +41,24 @@ impl Form {
     }
 }
 
-/// What a viewer does with a signal.
+/// Purpose of a signal in a viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Of the whole machine.
+    /// Signal of the whole machine.
     Program,
     /// Whether a unit works.
     Active,
-    /// What a unit does.
+    /// Work of a unit.
     Operation,
-    /// What a unit waits for.
+    /// Cause of a unit's wait.
     Waits,
-    /// A detail of what a unit does.
+    /// Detail of a unit's work.
     Detail,
-    /// A number that is drawn as a curve.
+    /// Number that is drawn as a curve.
     Curve,
 }
 
-/// A signal.
+/// Signal of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signal {
     pub name: String,
@@ -65,41 +66,41 @@ pub(super) struct Signal {
     pub purpose: Purpose,
 }
 
-/// Signals below a name.
+/// Named group of signals.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     pub name: String,
-    /// With their numbers in the file.
+    /// Signals with their numbers in the file.
     pub signals: Vec<(usize, Signal)>,
 }
 
-/// Which signals a lane drives, by number.
+/// Signals that a lane drives, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wires {
-    /// The name of its slice, or its value.
+    /// Signal of the slice's name, or of the counter's value.
     pub value: Option<usize>,
-    /// Whether it has a slice.
+    /// Signal that is set during slices.
     pub active: Option<usize>,
-    /// By column.
+    /// Signals of the details, by column.
     pub columns: Vec<usize>,
-    /// The column of the program's instruction, and the signal.
+    /// Column of the program's instruction, and its signal.
     pub issues: Option<(usize, usize)>,
 }
 
-/// All signals.
+/// All signals of a file.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
     pub scopes: Vec<Scope>,
-    /// By lane.
+    /// Signals that each lane drives.
     pub wires: Vec<Wires>,
-    /// By number.
+    /// Encoding of each signal.
     pub forms: Vec<Form>,
-    /// The cycle of the last change, where times are not cycles.
+    /// Signal with the cycle of the last change, if times are not cycles.
     pub cycle: Option<usize>,
 }
 
 impl Signals {
-    /// Those of lanes up to a cycle, which is a signal where times are none.
+    /// Creates the signals of lanes up to a cycle. With a clock, the cycle is a signal as well.
     pub fn new(lanes: &[Lane], end: u64, has_clock: bool) -> Self {
         let mut signals = Self { wires: vec![Wires::default(); lanes.len()], ..Self::default() };
         signals.program(lanes, end, has_clock);
@@ -129,7 +130,7 @@ impl Signals {
         self.cycle = has_clock.then(|| self.add("cycle", Form::integer(end), Purpose::Program));
     }
 
-    /// A unit, and what belongs to it.
+    /// Adds the signals of a unit, its waits and its counters.
     fn unit(&mut self, lanes: &[Lane], place: usize, lane: &Lane) {
         self.scope(&lane.name);
         let operation = self.add("operation", Form::text(lane.longest as u64), Purpose::Operation);
@@ -153,7 +154,7 @@ impl Signals {
         self.wire(place, |wires| (wires.value, wires.columns) = (Some(value), columns));
     }
 
-    /// Numbers of no unit: whole ones, unless one of them is not.
+    /// Adds numbers that belong to no unit; whole ones, unless one of them is not.
     fn memories(&mut self, lanes: &[Lane]) {
         let is_unit = |place: usize| lanes.get(place).is_some_and(|lane| lane.role == Role::Unit);
         let free = |lane: &Lane| lane.role == Role::Counter && !lane.parent.is_some_and(is_unit);
@@ -179,12 +180,12 @@ impl Signals {
         lane.columns.iter().map(add).collect()
     }
 
-    /// Sets what a lane drives.
+    /// Changes the signals that a lane drives.
     fn wire(&mut self, place: usize, wire: impl FnOnce(&mut Wires)) {
         self.wires.get_mut(place).map_or((), wire)
     }
 
-    /// What is added next is below this name.
+    /// Starts a scope for the following signals.
     fn scope(&mut self, name: &str) {
         let is_taken = |name: &str| name == MEMORIES || self.scopes.iter().any(|scope| scope.name == name);
         let name = unique(name, is_taken);
@@ -202,7 +203,7 @@ impl Signals {
     }
 }
 
-/// A name of letters, digits and single underscores that is not taken.
+/// Returns an unused name of letters, digits and single underscores.
 fn unique(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let words: Vec<&str> =
         name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -215,5 +216,5 @@ fn unique(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
         return legal;
     }
     let mut numbered = (2u64..).map(|number| format!("{legal}_{number}"));
-    numbered.find(|name| !is_taken(name)).unwrap_or(legal) // Default: there is always another number.
+    numbered.find(|name| !is_taken(name)).unwrap_or(legal) // Default: an unused number always exists.
 }

@@ -1,4 +1,4 @@
-//! [`Stage`]: a file under way, whose signals are set in order of time.
+//! [`Stage`]: writer of a file, whose signals are set in order of time.
 
 use std::io::{self, Cursor};
 
@@ -11,24 +11,23 @@ use super::signals::{Form, Purpose, Scope, Signals};
 use super::texts::Texts;
 use super::time::Scale;
 
-/// Bytes of changes that are written together; few in tests, so that they see files of several blocks.
+/// Bytes of changes that are written together; few in tests, so that files have several blocks.
 const BLOCK: usize = if cfg!(test) { 1 << 9 } else { 1 << 24 };
-/// The value of a signal while there is none, for each of its bits: nobody drives it. Viewers draw a line, so that slices
-/// stand out.
+/// Value of each bit of an undriven signal. Viewers draw a line, so that slices are visible.
 const NOTHING: u8 = b'z';
 
-/// What a signal is.
+/// Level of a signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Level {
-    /// There is none.
+    /// The signal is undriven.
     Nothing,
-    /// A bit, a whole number or that of a text.
+    /// A bit, a whole number, or the number of a text.
     Number(u64),
-    /// A number.
+    /// A float.
     Real(f64),
 }
 
-/// Signals are numbered as they are declared.
+/// Declares the signals in order of their numbers.
 fn declare(
     header: &mut FstHeaderWriter<Cursor<Vec<u8>>>,
     scope: &Scope,
@@ -54,13 +53,13 @@ fn failed(error: FstWriteError) -> io::Error {
     }
 }
 
-/// A file under way.
+/// Writer of a file.
 pub(super) struct Stage<'a> {
     body: FstBodyWriter<Cursor<Vec<u8>>>,
-    /// By number of the signal.
+    /// Id of each signal.
     ids: Vec<FstSignalId>,
     levels: Vec<Option<Level>>,
-    /// Of the last change.
+    /// Time of the last change.
     time: u64,
     scale: Scale,
     texts: &'a Texts,
@@ -69,7 +68,7 @@ pub(super) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Declares all signals: until one is set, it is 0 where it is a bit or a number that is drawn, and else there is none.
+    /// Declares all signals. Initially, bits and curves are 0, and other signals are undriven.
     pub fn new(signals: &'a Signals, texts: &'a Texts, scale: Scale, version: String) -> io::Result<Self> {
         let info = FstInfo {
             start_time: 0,
@@ -93,15 +92,15 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    /// The file, of which the last cycle is `end`.
+    /// Returns the file, whose last cycle is `end`.
     pub fn finish(mut self, end: u64) -> io::Result<Vec<u8>> {
         self.go_to(end)?;
         Ok(self.body.finish().map_err(failed)?.into_inner())
     }
 
-    /// What is set next is of this cycle, which is not before the one that was.
+    /// Sets the cycle of the following changes, which must not be before the previous one.
     ///
-    /// Errors: a time that no viewer counts.
+    /// Errors: the time exceeds the range of viewers.
     pub fn go_to(&mut self, cycle: u64) -> io::Result<()> {
         let time = self.scale.at(cycle)?;
         if time > self.time {
@@ -115,7 +114,7 @@ impl<'a> Stage<'a> {
         self.signals.cycle.map_or(Ok(()), |number| self.set(number, Level::Number(cycle)))
     }
 
-    /// A signal has a level from now on.
+    /// Sets the level of a signal.
     pub fn set(&mut self, number: usize, level: Level) -> io::Result<()> {
         let form = self.signals.forms.get(number).zip(self.levels.get_mut(number)).zip(self.ids.get(number));
         let Some(((form, before), id)) = form else { return Ok(()) };
@@ -127,7 +126,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// A level as the file has it: a character for each bit, or a number of eight bytes.
+/// Encodes a level for the file: one character per bit, or a number of eight bytes.
 fn spell(form: Form, level: Level, texts: &Texts, bytes: &mut Vec<u8>) {
     bytes.clear();
     match (form, level) {
@@ -138,7 +137,7 @@ fn spell(form: Form, level: Level, texts: &Texts, bytes: &mut Vec<u8>) {
         (Form::Integer(bits), level) => spell_number(level, bits, bytes),
         (Form::Text(characters), Level::Number(number)) => {
             let text = texts.printable(number);
-            // Characters that are not there are bytes of 0 in front, which viewers leave out.
+            // Missing characters are leading zero bytes, which viewers omit.
             bytes.resize(8 * (characters as usize).saturating_sub(text.len()), b'0');
             text.bytes().for_each(|byte| spell_bits(byte.into(), 8, bytes));
         }
@@ -154,7 +153,7 @@ fn spell_number(level: Level, bits: u32, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The first one is the most significant.
+/// Most significant bit first.
 fn spell_bits(number: u64, bits: u32, bytes: &mut Vec<u8>) {
-    bytes.extend((0..bits).rev().map(|bit| b'0' + (number.checked_shr(bit).unwrap_or(0) & 1) as u8)); // Default: a sign.
+    bytes.extend((0..bits).rev().map(|bit| b'0' + (number.checked_shr(bit).unwrap_or(0) & 1) as u8)); // Default: the sign bit is 0.
 }

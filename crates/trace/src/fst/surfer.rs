@@ -1,13 +1,15 @@
-//! [`command_file`]: how Surfer shows a file, as commands for it.
+//! [`command_file`]: returns commands for Surfer, which configure the view.
 //!
-//! Items are named by letters `a` to `p` for the digits of their places, from the top, in hexadecimal. Each text is focused
-//! to get its format; what comes next is added at the end when nothing is.
+//! Items are identified by their hexadecimal position from the top, with letters `a` to `p` as
+//! digits. Each text is focused to set its format. New items are added at the end if no item is
+//! focused.
 
 use std::fmt::Write;
 
 use super::signals::{Form, MEMORIES, PROGRAM, Purpose, Scope, Signal, Signals};
 
-/// The text of a command file: the program, what each unit does and waits for, and the numbers that are drawn.
+/// Returns the text of a command file that shows the program, the work and waits of each unit, and
+/// the curves.
 pub(super) fn command_file(signals: &Signals) -> String {
     let mut file = Commands { text: String::from("# Surfer commands, by npukit\n"), items: 0 };
     let is_unit = |scope: &&Scope| ![PROGRAM, MEMORIES].contains(&scope.name.as_str());
@@ -28,10 +30,10 @@ pub(super) fn command_file(signals: &Signals) -> String {
     file.text
 }
 
-/// A file under way.
+/// Command file under construction.
 struct Commands {
     text: String,
-    /// Items so far.
+    /// Number of items so far.
     items: usize,
 }
 
@@ -40,7 +42,7 @@ impl Commands {
     fn show(&mut self, scope: &Scope, is_shown: impl Fn(&Signal) -> bool) {
         for (_, signal) in scope.signals.iter().filter(|(_, signal)| is_shown(signal)) {
             let path = format!("{}.{}", scope.name, signal.name);
-            // Strings take all that is written.
+            // Writing to a string cannot fail.
             let _ = writeln!(self.text, "variable_add {path}");
             if matches!(signal.form, Form::Text(_)) {
                 let letters = letters(self.items);
@@ -52,7 +54,7 @@ impl Commands {
     }
 }
 
-/// A place as Surfer spells it.
+/// Returns a position in Surfer's notation.
 fn letters(place: usize) -> String {
     let digits = format!("{place:x}");
     digits.chars().filter_map(|digit| char::from_digit(digit.to_digit(16)? + 10, 36)).collect()

@@ -1,4 +1,4 @@
-//! What is written, read back by the library of Surfer.
+//! Tests that read the files back with Surfer's library.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -11,14 +11,14 @@ use super::Fst;
 use crate::model::{About, Interval, Role, Shown, Sink, Track, Value};
 use crate::recorder::{Measures, Recorder, Slice, Wait};
 
-/// A file as a viewer has it.
+/// File as a viewer reads it.
 struct Waves {
     read: simple::Waveform,
     save: String,
     commands: String,
 }
 
-/// Records, and reads what was written.
+/// Records a trace and reads the file.
 fn waves(about: About, record: impl FnOnce(&mut Recorder<'_>) -> u64) -> Waves {
     let (mut file, mut save, mut commands) = (Vec::new(), Vec::new(), Vec::new());
     let fst = Fst::new(&mut file).with_gtkwave(&mut save, Some("x.fst")).with_surfer(&mut commands);
@@ -37,13 +37,13 @@ fn read(file: Vec<u8>) -> simple::Waveform {
 }
 
 impl Waves {
-    /// The names of all signals.
+    /// Names of all signals.
     fn names(&self) -> Vec<String> {
         let hierarchy = self.read.hierarchy();
         hierarchy.all_vars().map(|var| hierarchy[var].full_name(hierarchy)).collect()
     }
 
-    /// The changes of a signal: the time, and the value as a viewer shows it, `z` for none.
+    /// Changes of a signal: time, and value as a viewer shows it, with `z` for undriven.
     fn changes(&self, name: &str) -> Vec<(u64, String)> {
         let hierarchy = self.read.hierarchy();
         let var = hierarchy.all_vars().find(|var| hierarchy[*var].full_name(hierarchy) == name);
@@ -54,14 +54,14 @@ impl Waves {
         signal.iter_changes().map(change).collect()
     }
 
-    /// Values from their cycles on.
+    /// Asserts the values and the cycles at which they start.
     fn expect(&self, name: &str, expected: &[(u64, &str)]) {
         let expected: Vec<_> = expected.iter().map(|(at, value)| (*at, (*value).to_owned())).collect();
         assert_eq!(self.changes(name), expected, "{name}");
     }
 }
 
-/// The value of a signal at a time.
+/// Value of a signal at a time.
 fn at(changes: &[(u64, String)], time: u64) -> &str {
     let after = changes.partition_point(|(at, _)| *at <= time);
     &changes[after - 1].1
@@ -90,7 +90,7 @@ fn shown(kind: VarType, value: SignalValueRef<'_>) -> String {
     }
 }
 
-/// Two units: a decoder that waits, and an array that works and overlaps itself.
+/// Two units: a decoder that waits, and an array that works, with overlapping slices.
 fn two_units(recorder: &mut Recorder<'_>) -> u64 {
     let decoder = recorder.unit("decoder", Measures::default());
     let array = recorder.unit("DRAM 0, read", Measures { utilisation: true, bytes: true });
@@ -102,7 +102,7 @@ fn two_units(recorder: &mut Recorder<'_>) -> u64 {
         let base = Slice { start, layer, instruction, ..Slice::default() };
         recorder.slice(decoder, &Slice { name: "decode", cycles: 1, busy: 1, ..base });
         let details = [("address", Value::Number(64 * start)), ("bound", Value::Text("compute"))];
-        // The second one begins before the first one is done, and is cut off.
+        // The second one begins before the first one ends, and is cut off.
         let (bytes, details) = (if index == 1 { 0 } else { 32 }, &details[..]);
         let slice =
             Slice { name: ["MatMul", "Load\n", "Store"][index], cycles: 8, busy: 4, bytes, details, ..base };
@@ -145,7 +145,8 @@ fn signals_change_as_was_recorded() {
     waves.expect(&unit("bytes"), &[(0, "32"), (8, "0"), (16, "32"), (24, "z")]);
     waves.expect(&unit("address"), &[(0, "0"), (8, "64"), (16, "768"), (24, "z")]);
     waves.expect(&unit("bound"), &[(0, "compute"), (24, "z")]);
-    // Windows of 16 cycles: 64 bytes fall into the first, but those of cycles 16 to 20 of the third slice.
+    // Windows of 16 cycles: 64 bytes are in the first, except for cycles 16 to 20 of the third
+    // slice.
     waves.expect(&unit("utilisation"), &[(0, "62.5"), (16, "12.5"), (32, "0")]);
     waves.expect(&unit("bytes_a_cycle"), &[(0, "3"), (16, "1"), (32, "0")]);
     waves.expect("memories.live_vectors_of_local_memory", &[(0, "5"), (40, "0")]);
@@ -183,7 +184,7 @@ fn what_begins_in_disorder_or_late_is_refused() {
     fst.track(Track(1), &shown).unwrap();
     fst.slice(Track(1), &interval(5, 9)).unwrap();
     let error = fst.slice(Track(1), &interval(8, 10)).unwrap_err();
-    assert_eq!(error.to_string(), "the track `unit` comes to cycle 8 after cycle 9");
+    assert_eq!(error.to_string(), "the track `unit` has an event in cycle 8 after one in cycle 9");
     fst.slice(Track(1), &interval(9, u64::MAX)).unwrap();
     assert_eq!(fst.end().unwrap_err().kind(), io::ErrorKind::InvalidData);
 }
@@ -274,7 +275,7 @@ fn the_save_file_and_the_commands_name_what_is_there() {
     assert!(waves.commands.contains("item_focus d_decoder.operation\nitem_set_format ASCII\nitem_unfocus\n"));
 }
 
-/// Where slices of a unit begin, from the one before, how long they are, and what they are called.
+/// Slices of a unit: distance from the previous one, length, and name.
 type Told = Vec<(u64, u64, usize)>;
 
 fn told() -> impl Strategy<Value = [Told; 2]> {
@@ -284,7 +285,8 @@ fn told() -> impl Strategy<Value = [Told; 2]> {
 
 const NAMES: [&str; 4] = ["0", "1", "MatMul", ""];
 
-/// By cycle, the name and the place of the slice that covers it; one that overlaps the one before it is cut off.
+/// For each cycle, the name and index of the slice that covers it; a slice that overlaps the
+/// previous one is cut off.
 fn covering(told: &Told) -> Vec<Option<(usize, usize)>> {
     let (mut cycles, mut start) = (Vec::new(), 0);
     for (place, (after, long, name)) in told.iter().enumerate() {

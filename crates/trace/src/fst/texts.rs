@@ -1,19 +1,19 @@
-//! [`Texts`]: every text of a recording once, and [`printable`], how viewers get it.
+//! [`Texts`]: interned texts of a recording. [`printable`]: their form in viewers.
 
 use indexmap::IndexMap;
 
-/// The most characters of a text that a waveform has.
+/// Maximum number of characters of a text in a waveform.
 const LONGEST: usize = 1000;
 
 /// Texts by number.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    /// With the characters of what viewers get.
+    /// Texts with the number of characters of their printable form.
     all: IndexMap<String, usize>,
 }
 
 impl Texts {
-    /// The number of a text, and how many characters viewers get of it.
+    /// Returns the number of a text, and the number of characters of its printable form.
     pub fn number(&mut self, text: &str) -> (u64, usize) {
         if let Some((index, _, &long)) = self.all.get_full(text) {
             return (index as u64, long);
@@ -23,15 +23,15 @@ impl Texts {
         (index as u64, long)
     }
 
-    /// What viewers get of a text.
+    /// Returns the printable form of a text.
     pub fn printable(&self, number: u64) -> String {
         let found = usize::try_from(number).ok().and_then(|index| self.all.get_index(index));
-        found.map(|(text, _)| printable(text)).unwrap_or_default() // Default: numbers are those given before.
+        found.map(|(text, _)| printable(text)).unwrap_or_default() // Default: only numbers of known texts are used.
     }
 }
 
-/// A text as viewers show it: they take bytes for characters of ASCII. All else is escaped as in Rust, and what is too long
-/// ends in dots.
+/// Returns a text in the form of viewers, which treat bytes as ASCII characters. Other characters
+/// are escaped as in Rust, and long texts are truncated with dots.
 pub(super) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

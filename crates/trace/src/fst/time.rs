@@ -1,54 +1,54 @@
-//! [`Scale`]: the times of cycles in a file.
+//! [`Scale`]: conversion of cycles to times in a file.
 
 use std::io;
 
 use crate::model::About;
 
-/// Exponents of the units of time that files may have: second, millisecond and so on to the femtosecond.
+/// Exponents of the possible time units: second, millisecond and so on to femtosecond.
 const EXPONENTS: [i8; 6] = [0, -3, -6, -9, -12, -15];
-/// Units of time that a cycle has at least, where there are units so small: rounded times are within a thousandth of a
-/// cycle.
+/// Minimum number of time units per cycle, if a unit is small enough: rounded times are within a
+/// thousandth of a cycle.
 const UNITS: f64 = 1000.0;
-/// The last time: viewers take it for a number with a sign.
+/// Largest time: viewers treat it as a signed number.
 const LAST: u64 = i64::MAX as u64;
 
-/// How long a cycle is.
+/// Length of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
-    /// A unit of time is ten to the power of this, in seconds.
+    /// Exponent of the time unit: 10 to this power seconds.
     pub exponent: i8,
-    /// Units of time; none: one.
+    /// Time units per cycle; `None` means 1.
     cycle: Option<f64>,
 }
 
 impl Scale {
-    /// Without a clock a cycle is a nanosecond, as in [`About`]. With one the unit is the largest of which a cycle has a
-    /// thousand: picoseconds from 1 MHz to 1 GHz.
+    /// Selects the unit. Without a clock, a cycle is a nanosecond, as in [`About`]. With a clock,
+    /// the unit is the largest with at least a thousand units per cycle: picoseconds from 1 MHz to
+    /// 1 GHz.
     pub fn new(about: &About) -> Self {
         let Some(mhz) = about.clock() else { return Self { exponent: -9, cycle: None } };
         let units = |exponent: i8| 10f64.powi(-i32::from(exponent) - 6) / mhz;
         let exponent = EXPONENTS.into_iter().find(|exponent| units(*exponent) >= UNITS);
-        let exponent = exponent.unwrap_or(-15); // Default: there is no smaller unit.
+        let exponent = exponent.unwrap_or(-15); // Default: this is the smallest unit.
         Self { exponent, cycle: Some(units(exponent)) }
     }
 
-    /// Whether times are not cycles.
+    /// Whether times differ from cycles.
     pub fn has_clock(self) -> bool {
         self.cycle.is_some()
     }
 
-    /// When a cycle begins, in units of time.
+    /// Returns the start of a cycle in time units.
     ///
-    /// Errors: the time is more than a viewer can count.
+    /// Errors: the time exceeds the range of viewers.
     pub fn at(self, cycle: u64) -> io::Result<u64> {
         let time = match self.cycle {
-            // Rounded; beyond the largest number it stops there, which is too late.
+            // Rounded; saturates at the largest number, which is refused.
             Some(units) => (cycle as f64 * units).round() as u64,
             None => cycle,
         };
-        let late = || {
-            format!("cycle {cycle} is later than waveforms have time for, {LAST} x 10^{} s", self.exponent)
-        };
+        let late =
+            || format!("cycle {cycle} is after the last time of a waveform, {LAST} x 10^{} s", self.exponent);
         (time <= LAST).then_some(time).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, late()))
     }
 }

@@ -1,18 +1,19 @@
-//! [`Interned`]: texts of a sequence that are said once.
+//! [`Interned`]: texts that a sequence writes once.
 
 use std::collections::HashMap;
 
 use super::proto::Name;
 
-/// Texts that a sequence remembers: who reads the trace keeps them all.
+/// Maximum number of interned texts per sequence, as readers keep all of them in memory.
 const MOST: usize = 1 << 14;
 
-/// Texts with their numbers, from 1.
+/// Texts with their numbers, starting at 1.
 #[derive(Debug, Default)]
 pub(super) struct Interned(HashMap<Box<str>, u64>);
 
 impl Interned {
-    /// The number of a text, which is added to `new` when it is; or, when there are too many, the text itself.
+    /// Returns the number of a text, which is added to `new` if it is new. If there are too many
+    /// texts, returns the text itself.
     pub(super) fn number(&mut self, text: &str, new: &mut Vec<Name>) -> (Option<u64>, Option<String>) {
         if let Some(&iid) = self.0.get(text) {
             return (Some(iid), None);

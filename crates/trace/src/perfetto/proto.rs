@@ -1,154 +1,154 @@
-//! The protobuf messages of a Perfetto trace, declared by hand for the fields we write.
+//! Protobuf messages of a Perfetto trace, with the fields that npukit writes.
 //!
 //! The root is [`Trace`]. Source: `protos/perfetto/trace` of the Perfetto project.
 
-/// A trace.
+/// Root message: a trace as a list of packets.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Trace {
-    /// In any order but that of a sequence.
+    /// Packets, in any order except within a sequence.
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }
 
-/// An event, or what is needed to understand events.
+/// Event, or data needed to read events.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TracePacket {
-    /// When, on the clock that the defaults name.
+    /// Time, on the default clock of the sequence.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// Of whoever wrote it: names and defaults are a sequence's own.
+    /// Id of the writer. Interned names and defaults are per sequence.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
-    /// Clocks side by side.
+    /// Values of several clocks at the same time.
     #[prost(message, optional, tag = "6")]
     pub clock_snapshot: Option<ClockSnapshot>,
-    /// An event.
+    /// Event, if the packet contains one.
     #[prost(message, optional, tag = "11")]
     pub track_event: Option<TrackEvent>,
-    /// Names that events use by number from here on.
+    /// Names that the following events use by number.
     #[prost(message, optional, tag = "12")]
     pub interned_data: Option<InternedData>,
     /// [`STATE_CLEARED`], [`NEEDS_STATE`].
     #[prost(uint32, optional, tag = "13")]
     pub sequence_flags: Option<u32>,
-    /// A [`Trace`], deflated with zlib's header.
+    /// A [`Trace`], compressed with zlib's header.
     #[prost(bytes = "vec", optional, tag = "50")]
     pub compressed_packets: Option<Vec<u8>>,
-    /// What packets of the sequence have in common.
+    /// Defaults for packets of the sequence.
     #[prost(message, optional, tag = "59")]
     pub trace_packet_defaults: Option<TracePacketDefaults>,
-    /// A track.
+    /// Track description, if the packet contains one.
     #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
 }
 
-/// The sequence begins: what was known of it does not count any more.
+/// The sequence begins, and its earlier state is discarded.
 pub const STATE_CLEARED: u32 = 1;
-/// The packet can only be understood with those before it.
+/// The packet depends on earlier packets.
 pub const NEEDS_STATE: u32 = 2;
 
-/// Clocks side by side.
+/// Values of several clocks at the same time.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ClockSnapshot {
-    /// The clocks.
+    /// Clocks with their values.
     #[prost(message, repeated, tag = "1")]
     pub clocks: Vec<Clock>,
 }
 
-/// What a clock says.
+/// Clock with its value.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Clock {
-    /// Which one; 64 to 127 are a sequence's own.
+    /// Id of the clock; 64 to 127 are local to a sequence.
     #[prost(uint32, optional, tag = "1")]
     pub clock_id: Option<u32>,
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     #[prost(uint64, optional, tag = "2")]
     pub timestamp: Option<u64>,
-    /// Times are given as differences to the packet before.
+    /// Whether times are differences from the previous packet.
     #[prost(bool, optional, tag = "3")]
     pub is_incremental: Option<bool>,
 }
 
-/// What packets of a sequence have in common.
+/// Defaults for packets of a sequence.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TracePacketDefaults {
-    /// The clock of their times.
+    /// Clock of the timestamps.
     #[prost(uint32, optional, tag = "58")]
     pub timestamp_clock_id: Option<u32>,
-    /// What events have in common.
+    /// Defaults for events.
     #[prost(message, optional, tag = "11")]
     pub track_event_defaults: Option<TrackEventDefaults>,
 }
 
-/// What events have in common.
+/// Defaults for events.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TrackEventDefaults {
-    /// Their track.
+    /// Track of the events.
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
 }
 
-/// A track.
+/// Description of a track.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TrackDescriptor {
-    /// Its number.
+    /// Number of the track.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
-    /// Its name.
+    /// Name of the track.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    /// The process it is, if it is one.
+    /// Process that it represents, if any.
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
-    /// The track it stands below.
+    /// Parent track.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
-    /// The counter it is, if it is one.
+    /// Counter that it represents, if any.
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
-    /// How those below it are ordered: [`BY_RANK`].
+    /// Order of its child tracks: [`BY_RANK`].
     #[prost(int32, optional, tag = "11")]
     pub child_ordering: Option<i32>,
-    /// Its place among those beside it.
+    /// Rank among its sibling tracks.
     #[prost(int32, optional, tag = "12")]
     pub sibling_order_rank: Option<i32>,
 }
 
-/// Tracks stand in the order of their ranks.
+/// Child tracks are ordered by rank.
 pub const BY_RANK: i32 = 3;
 
-/// A process.
+/// Process of a trace.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ProcessDescriptor {
-    /// Its number.
+    /// Number of the process.
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
-    /// Its name.
+    /// Name of the process.
     #[prost(string, optional, tag = "6")]
     pub process_name: Option<String>,
 }
 
-/// A counter.
+/// Counter of a track.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct CounterDescriptor {
-    /// The unit of its values.
+    /// Unit of its values.
     #[prost(string, optional, tag = "6")]
     pub unit_name: Option<String>,
 }
 
-/// An event.
+/// Event on a track.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TrackEvent {
     /// [`BEGIN`], [`END`] or [`COUNTER`].
     #[prost(int32, optional, tag = "9")]
     pub r#type: Option<i32>,
-    /// Its name, by number.
+    /// Number of its interned name.
     #[prost(uint64, optional, tag = "10")]
     pub name_iid: Option<u64>,
-    /// Its name, as it is.
+    /// Name, not interned.
     #[prost(string, optional, tag = "23")]
     pub name: Option<String>,
-    /// What the viewer shows of it.
+    /// Details shown in the viewer.
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
     /// Value of a counter.
@@ -164,38 +164,38 @@ pub struct TrackEvent {
 
 /// A slice begins.
 pub const BEGIN: i32 = 1;
-/// The slice that began last on its track ends.
+/// The last slice on the track ends.
 pub const END: i32 = 2;
 /// A value of a counter.
 pub const COUNTER: i32 = 4;
 
-/// A detail of an event.
+/// Detail of an event.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct DebugAnnotation {
-    /// Its name, by number.
+    /// Number of its interned name.
     #[prost(uint64, optional, tag = "1")]
     pub name_iid: Option<u64>,
-    /// Its name, as it is.
+    /// Name, not interned.
     #[prost(string, optional, tag = "10")]
     pub name: Option<String>,
-    /// A number.
+    /// Value, if it is a number.
     #[prost(uint64, optional, tag = "3")]
     pub uint_value: Option<u64>,
-    /// A text, as it is.
+    /// Value, if it is a text that is not interned.
     #[prost(string, optional, tag = "6")]
     pub string_value: Option<String>,
-    /// A text, by number.
+    /// Number of the interned text, if the value is one.
     #[prost(uint64, optional, tag = "17")]
     pub string_value_iid: Option<u64>,
 }
 
-/// Names that are used by number.
+/// Interned texts.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct InternedData {
-    /// Of events.
+    /// Names of events.
     #[prost(message, repeated, tag = "2")]
     pub event_names: Vec<Name>,
-    /// Of details.
+    /// Names of details.
     #[prost(message, repeated, tag = "3")]
     pub debug_annotation_names: Vec<Name>,
     /// Texts of details.
@@ -203,10 +203,10 @@ pub struct InternedData {
     pub debug_annotation_string_values: Vec<Name>,
 }
 
-/// A text and its number.
+/// Text with its number.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Name {
-    /// The number.
+    /// Number of the text.
     #[prost(uint64, optional, tag = "1")]
     pub iid: Option<u64>,
     /// The text.

@@ -1,35 +1,35 @@
-//! [`Counter`]: what happens in windows of equal width.
+//! [`Counter`]: sums or maxima over windows of equal width.
 
 use crate::model::Track;
 
-/// What a counter adds up.
+/// Quantity that a counter sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sums {
-    /// Cycles of work, shown as a share of all.
+    /// Cycles of work, shown as a share of all cycles.
     Busy,
-    /// Bytes, shown by cycle.
+    /// Bytes, shown per cycle.
     Bytes,
 }
 
-/// What a counter makes of a window.
+/// Value of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The sum, by cycle.
+    /// Sum, per cycle.
     Sum(Sums),
-    /// The most; what was last holds on.
+    /// Maximum; the last level continues in the next window.
     Peak,
 }
 
-/// A number in windows. Time goes on: what belongs to a window that is over counts in the one under way.
+/// Number in windows. Time only advances: an event in a past window is added to the current one.
 #[derive(Debug)]
 pub(super) struct Counter {
     kind: Kind,
-    /// Its track, once there is one.
+    /// Track, once it exists.
     pub(super) track: Option<Track>,
-    /// The window under way.
+    /// Index of the current window.
     index: u64,
     amount: u64,
-    /// What holds at the end of the window, of a peak.
+    /// Level at the end of the window, for a maximum.
     level: u64,
     shown: f64,
 }
@@ -43,7 +43,7 @@ impl Counter {
         Self { kind: Kind::Peak, track: Some(track), index: 0, amount: 0, level: 0, shown: 0.0 }
     }
 
-    /// Its name and unit.
+    /// Returns the name and unit.
     pub(super) const fn shown(&self) -> (&'static str, &'static str) {
         match self.kind {
             Kind::Sum(Sums::Busy) => ("utilisation", "%"),
@@ -52,8 +52,8 @@ impl Counter {
         }
     }
 
-    /// Something happens from `start` to `end`, evenly: cycles of work and bytes, or a level. Gives the values that are
-    /// known now, with the cycle they hold from.
+    /// Adds an amount that is evenly distributed from `start` to `end`: cycles of work, bytes, or a
+    /// level. Returns the finished values, with the cycle at which each starts.
     pub(super) fn add(
         &mut self,
         start: u64,
@@ -74,7 +74,7 @@ impl Counter {
         values
     }
 
-    /// The values that are left when all is over.
+    /// Returns the remaining values.
     pub(super) fn finish(&mut self, end: u64, window: u64) -> Vec<(u64, f64)> {
         let mut values = Vec::new();
         let last = (end.max(1) - 1) / window;
@@ -89,7 +89,7 @@ impl Counter {
         if amount == 0 {
             return;
         }
-        let length = u128::from(end.saturating_sub(start).max(1)); // Default: what takes no time is of its cycle.
+        let length = u128::from(end.saturating_sub(start).max(1)); // Default: an event without duration belongs to its cycle.
         let (mut at, mut done) = (start, 0);
         while done < amount {
             let index = (at / window).max(self.index);
@@ -102,7 +102,7 @@ impl Counter {
         }
     }
 
-    /// The window under way is over, and perhaps more after it.
+    /// Ends the current window, and possibly following ones.
     fn go_on(&mut self, index: u64, window: u64, values: &mut Vec<(u64, f64)>) {
         if index <= self.index {
             return;
@@ -117,7 +117,7 @@ impl Counter {
         }
     }
 
-    /// The value of the window under way, of which `cycles` count.
+    /// Adds the value of the current window after `cycles` of its cycles.
     fn show(&mut self, cycles: u64, window: u64, values: &mut Vec<(u64, f64)>) {
         let amount = self.amount as f64;
         let value = match self.kind {
@@ -128,7 +128,7 @@ impl Counter {
         self.put(self.index * window, value, values);
     }
 
-    /// A value is shown where it is another one.
+    /// Adds a value if it differs from the previous one.
     fn put(&mut self, at: u64, value: f64, values: &mut Vec<(u64, f64)>) {
         if self.shown != value {
             self.shown = value;
@@ -142,7 +142,7 @@ mod tests {
     use super::{Counter, Sums};
     use crate::model::Track;
 
-    /// Value times time, up to `end`.
+    /// Integral of the values up to `end`.
     fn integral(values: &[(u64, f64)], end: u64) -> f64 {
         let next = values.iter().skip(1).map(|(at, _)| *at).chain([end]);
         values.iter().zip(next).map(|((at, value), next)| value * (next - at) as f64).sum()
@@ -173,7 +173,7 @@ mod tests {
         let mut counter = Counter::sum(Sums::Busy);
         let mut values = counter.add(8, 24, [16, 0], 16);
         values.extend(counter.finish(40, 16));
-        // What does not change is not said again.
+        // Unchanged values are not repeated.
         assert_eq!(values, [(0, 50.0), (32, 0.0)]);
     }
 

@@ -1,12 +1,12 @@
-//! One text for each JSON value: [`canonical`].
+//! A canonical text of each JSON value: [`canonical`].
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A value as JSON on one line, the keys of its objects sorted by their bytes.
+/// Returns a value as JSON on one line, with the keys of its objects sorted by their bytes.
 ///
-/// `serde_json` may keep the order of keys, which is not the same in every build.
+/// `serde_json` may keep the insertion order of keys, depending on the features of the build.
 pub fn canonical(value: &Value) -> String {
     match value {
         Value::Object(keys) => {

@@ -1,51 +1,51 @@
-//! [`CertificateError`]: why a certificate does not hold.
+//! [`CertificateError`]: reasons why a certificate does not hold.
 
 use super::SCHEMA;
 
-/// Why a certificate does not hold, or is none.
+/// Reason why a certificate is invalid or does not hold.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// It is not JSON, lacks a key, or has one that there is not.
-    #[error("it is no certificate: {reason}")]
+    /// The file is not JSON, lacks a key, or has an unknown key.
+    #[error("not a certificate: {reason}")]
     Json {
-        /// What is wrong, and where.
+        /// Description of the error, with its place.
         reason: String,
     },
-    /// It is of another version, or no certificate.
-    #[error("its key `schema` is {}, and not `{SCHEMA}`", told(.found.as_deref()))]
+    /// The certificate has another version, or the file is not a certificate.
+    #[error("key `schema` is {}; it must be `{SCHEMA}`", told(.found.as_deref()))]
     Schema {
-        /// What it says; none where it says nothing.
+        /// Value of the key; `None` if it is missing.
         found: Option<String>,
     },
-    /// It was changed after it was written.
-    #[error("its content has digest {actual}, and it says {said}: it was changed after it was written")]
+    /// The file was changed after it was written.
+    #[error("the content has digest {actual} instead of {said}: it was changed after it was written")]
     Digest {
-        /// What it says.
+        /// Digest in the certificate.
         said: String,
-        /// That of its content.
+        /// Digest of its content.
         actual: String,
     },
-    /// It has no seeds.
-    #[error("it has no seeds: nothing was compared")]
+    /// The certificate has no seeds.
+    #[error("the certificate has no seeds: nothing was compared")]
     NoRuns,
-    /// It has no outputs.
-    #[error("it has no outputs: nothing was compared")]
+    /// The certificate has no outputs.
+    #[error("the certificate has no outputs: nothing was compared")]
     NoOutputs,
-    /// It says something else than what is there, or than what the proof shows.
-    #[error("{what} is {found}, and the certificate says {said}", found = quoted(.found), said = quoted(.said))]
+    /// The certificate differs from the files or from the repeated proof.
+    #[error("{what} is {found}, but the certificate has {said}", found = quoted(.found), said = quoted(.said))]
     Differs {
-        /// What.
+        /// Item that differs.
         what: String,
-        /// In the certificate.
+        /// Value in the certificate.
         said: String,
-        /// Here.
+        /// Actual value.
         found: String,
     },
-    /// The proof assumes what it does not say.
-    #[error("the proof assumes what the certificate does not say: {assumption}")]
+    /// The proof has an assumption that the certificate lacks.
+    #[error("the proof has an assumption that the certificate lacks: {assumption}")]
     Unsaid {
-        /// What is assumed.
+        /// The assumption.
         assumption: String,
     },
 }
@@ -57,10 +57,10 @@ impl From<serde_json::Error> for CertificateError {
 }
 
 fn told(schema: Option<&str>) -> String {
-    schema.map_or_else(|| "not there".to_owned(), |schema| format!("`{schema}`"))
+    schema.map_or_else(|| "missing".to_owned(), |schema| format!("`{schema}`"))
 }
 
-/// What is empty has to be seen.
+/// Makes an empty value visible in the message.
 fn quoted(text: &str) -> &str {
     if text.is_empty() { "empty" } else { text }
 }

@@ -35,8 +35,8 @@ fn certificate() -> Certificate {
     Certificate::new("1.2.3", subject(), claim())
 }
 
-/// Every change of one thing in a value: of each text and number, each entry of a list or of an object left out, one more
-/// of each. With the place of each.
+/// Returns every change of one item in a value, with its place: each text and number changed, each
+/// entry of a list or object removed, and one more of each added.
 fn changes(value: &Value) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     match value {
@@ -84,7 +84,7 @@ fn changes(value: &Value) -> Vec<(String, Value)> {
         Value::Number(number) => {
             found.push((String::new(), json!(number.as_u64().unwrap() ^ 1)));
         }
-        _ => unreachable!("a certificate has neither truth values nor nulls"),
+        _ => unreachable!("certificates contain neither booleans nor nulls"),
     }
     found.retain(|(_, changed)| changed != value);
     found
@@ -110,13 +110,13 @@ fn whatever_is_changed_is_found_by_the_digest() {
     }
 }
 
-/// Who changes a certificate may make its digest anew: then the proof shows what is not so.
+/// If the digest is recomputed after a change, repeating the proof finds the change.
 #[test]
 fn what_is_changed_with_its_digest_is_found_by_the_proof() {
     let value = serde_json::to_value(certificate()).unwrap();
     let mut passed = Vec::new();
     for (place, changed) in changes(&value) {
-        // Of another form, it has no digest.
+        // A certificate of another form has no digest.
         let Ok(Certificate { subject: said, claim: claimed, npukit, schema, .. }) =
             serde_json::from_value(changed)
         else {
@@ -130,8 +130,8 @@ fn what_is_changed_with_its_digest_is_found_by_the_proof() {
             passed.push(place);
         }
     }
-    // Its digest was made anew, which is that of the content; who made it is not known; the proof was made with these
-    // seeds; and to assume more claims less.
+    // These changes are harmless: the digest was recomputed and matches, the version is not
+    // checked, the proof used these seeds, and a claim with more assumptions is weaker.
     let is_harmless = |place: &String| {
         let harmless = [
             "/digest",
@@ -154,18 +154,24 @@ fn a_proof_of_nothing_is_none() {
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(told(Claim { seeds: Vec::new(), ..claim() }), "it has no seeds: nothing was compared");
-    assert_eq!(told(Claim { outputs: Vec::new(), ..claim() }), "it has no outputs: nothing was compared");
+    assert_eq!(
+        told(Claim { seeds: Vec::new(), ..claim() }),
+        "the certificate has no seeds: nothing was compared"
+    );
+    assert_eq!(
+        told(Claim { outputs: Vec::new(), ..claim() }),
+        "the certificate has no outputs: nothing was compared"
+    );
 }
 
 #[test]
 fn what_is_none_is_told() {
     let told = |text: &str| Certificate::parse(text.as_bytes()).unwrap_err().to_string();
-    assert!(told("{").starts_with("it is no certificate: EOF"));
-    assert_eq!(told("[]"), format!("its key `schema` is not there, and not `{SCHEMA}`"));
+    assert!(told("{").starts_with("not a certificate: EOF"));
+    assert_eq!(told("[]"), format!("key `schema` is missing; it must be `{SCHEMA}`"));
     assert_eq!(
         told("{\"schema\": \"npukit.certificate/2\"}"),
-        format!("its key `schema` is `npukit.certificate/2`, and not `{SCHEMA}`")
+        format!("key `schema` is `npukit.certificate/2`; it must be `{SCHEMA}`")
     );
     let twice = certificate().to_json().replacen(
         "\"npukit\": \"1.2.3\"",
@@ -182,22 +188,20 @@ fn the_first_that_differs_is_named() {
     let hash = sha256(b"weights.bin");
     assert_eq!(
         told,
-        format!(
-            "the SHA-256 of file `weights.bin` of the model is no such file, and the certificate says {hash}"
-        )
+        format!("the SHA-256 of file `weights.bin` of the model is missing, but the certificate has {hash}")
     );
     let mut less = claim();
     less.assumptions.pop();
     claim().check(&less).unwrap();
     let told = less.check(&claim()).unwrap_err().to_string();
-    assert_eq!(told, "the proof assumes what the certificate does not say: no time");
+    assert_eq!(told, "the proof has an assumption that the certificate lacks: no time");
     let mut one = claim();
     one.outputs.pop();
     let told = one.check(&claim()).unwrap_err().to_string();
-    assert_eq!(told, "output 1 is `z` of 10 elements, and the certificate says none");
+    assert_eq!(told, "output 1 is `z` of 10 elements, but the certificate has none");
 }
 
-/// Nothing names the file of a model, but for those who made it.
+/// No other file names the main file of a model.
 #[test]
 fn a_model_may_be_called_otherwise() {
     let mut renamed = subject();

@@ -1,4 +1,5 @@
-//! [`of_circuit`]: what the released circuit makes of an instruction that the seed's text says otherwise.
+//! [`of_circuit`]: instructions that the released circuit executes differently from the ISA
+//! document.
 
 use super::lint::Lint;
 use crate::config::component::Component;
@@ -6,12 +7,12 @@ use crate::config::fabric::Cell;
 use crate::config::revision::{Repx, Revision};
 use crate::isa::op::{Op, ResourceOp};
 
-/// Everything that is so, whenever the instruction is executed.
+/// Returns the differences that do not depend on when the instruction is executed.
 pub(super) fn of_circuit(cell: &Cell, op: Op) -> Vec<Lint> {
     match op {
         Op::Brn { .. } => vec![Lint::Branch],
         Op::Resource { slot, op } => {
-            let component = cell.component_at(slot).expect("a word for an empty slot is no instruction");
+            let component = cell.component_at(slot).expect("a word for an empty slot is not an instruction");
             of_port(cell, slot, component, op)
         }
         _ => Vec::new(),
@@ -36,7 +37,7 @@ fn of_port(cell: &Cell, slot: u8, component: Component, op: ResourceOp) -> Vec<L
         }
         ResourceOp::Repx { iter, delay, .. } => match Revision::Released.repx(component) {
             Repx::NextLevel => vec![Lint::NextLevel { component }],
-            // Where fields are as wide as in the text the same comes of it.
+            // If fields are as wide as in the ISA document, the result is the same.
             Repx::Extends if widths == Revision::Text.widths(component) || (iter, delay) == (0, 0) => {
                 Vec::new()
             }
@@ -46,7 +47,7 @@ fn of_port(cell: &Cell, slot: u8, component: Component, op: ResourceOp) -> Vec<L
     }
 }
 
-/// Addresses that a port can have.
+/// Returns the number of addresses of a port.
 fn size(cell: &Cell, slot: u8, port: u8) -> u32 {
     let ports = cell.resources.iter().flat_map(|part| part.ports());
     ports.into_iter().find(|(of, known, _)| (*of, *known) == (slot, port)).map_or(0, |(_, _, size)| size)

@@ -1,4 +1,4 @@
-//! [`findings`]: everything wrong with a program, as reports have it.
+//! [`findings`]: all problems of a program, in the form of reports.
 
 use npukit_target::{Finding, Severity};
 
@@ -9,11 +9,12 @@ use crate::config::fabric::Fabric;
 use crate::isa::program::{At, Program, ProgramError};
 use crate::isa::refusal::refusals;
 
-/// The fabric that has what the one of a kernel ignores.
+/// Fabric that executes what the fabric of a kernel ignores.
 pub(crate) const ELSEWHERE: &str = "a fabric with `+seed`";
 
-/// Everything that the fabric refuses, does otherwise than the program says, or that is probably a mistake, in the
-/// order of the program's cells. `elsewhere` names the fabric that has what this one ignores.
+/// Returns all refused instructions, differences between fabric and program, and likely mistakes,
+/// in the order of the program's cells. `elsewhere` names the fabric that executes what this one
+/// ignores.
 ///
 /// # Errors
 ///
@@ -26,7 +27,7 @@ pub(crate) fn findings(
     findings_with(fabric, program, Vec::new(), elsewhere)
 }
 
-/// The same with what else is known: of the text that the program comes from, of its memories.
+/// Like [`findings`], with additional findings `others` from the program's text or memories.
 ///
 /// # Errors
 ///
@@ -60,7 +61,8 @@ pub(crate) fn findings_with(
     Ok(all.into_iter().map(finding).collect())
 }
 
-/// What a lint says, and which fabric has what this one ignores.
+/// Returns the message of a lint. If the released fabric ignores the instruction, it names a fabric
+/// that does not.
 pub(crate) fn told(lint: &Lint, elsewhere: &str) -> String {
     if lint.is_ignored() { ignores(&lint.to_string(), elsewhere) } else { lint.to_string() }
 }

@@ -9,8 +9,8 @@ use crate::isa::op::{Op, ResourceOp};
 use crate::machine::exec::sequencer::execute;
 use crate::machine::state::CellState;
 
-/// What a cell's program has in vain, by instruction. What a sequencer does does not depend on data: it is followed to its
-/// `halt`. Where that is not found, or something faults before it, nothing is certain.
+/// Returns the unused instructions of a cell by index. Control flow does not depend on data, so the
+/// sequencer is followed to its `halt`. If it does not halt or faults before, nothing is reported.
 pub(super) fn idle(cell: &Cell, options: Options, ops: &[Op]) -> Vec<(usize, Lint)> {
     let empty = without_memory(cell);
     let mut state: CellState = CellState::new(&empty, options, ops.to_vec());
@@ -33,7 +33,8 @@ pub(super) fn idle(cell: &Cell, options: Options, ops: &[Op]) -> Vec<(usize, Lin
     Vec::new()
 }
 
-/// A finding for each run of instructions that were not executed, at its first. `halt` behind the end fills memory.
+/// Returns one finding per run of unexecuted instructions, at its first. Trailing `halt`s only fill
+/// the memory.
 fn unreachable(executed: &[bool]) -> Vec<(usize, Lint)> {
     let mut found: Vec<(usize, Lint)> = Vec::new();
     for (pc, _) in executed.iter().enumerate().filter(|(_, executed)| !**executed) {
@@ -45,10 +46,10 @@ fn unreachable(executed: &[bool]) -> Vec<(usize, Lint)> {
     found
 }
 
-/// Ports that are configured, and those that were started.
+/// Ports that are configured, and ports that were started.
 #[derive(Default)]
 struct Ports {
-    /// By slot and port, where it was configured last.
+    /// Index of the last configuring instruction, by slot and port.
     configured: BTreeMap<(u8, u8), usize>,
     started: BTreeSet<(u8, u8)>,
 }
@@ -64,7 +65,8 @@ impl Ports {
         }
     }
 
-    /// A port that is started at any time may have been meant: nothing is said of those.
+    /// Returns the unused ports. A port that is started at any time is not reported, as it may be
+    /// intended.
     fn unused(self) -> impl Iterator<Item = (usize, Lint)> {
         let unused = self.configured.into_iter().filter(move |(port, _)| !self.started.contains(port));
         unused.map(|((slot, port), pc)| (pc, Lint::Unused { slot, port }))

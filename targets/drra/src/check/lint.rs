@@ -1,4 +1,4 @@
-//! [`lints`]: what is legal but probably a mistake.
+//! [`lints`]: instructions that are legal but probably a mistake.
 
 use npukit_target::{Lint as Kind, Severity};
 use thiserror::Error;
@@ -10,194 +10,196 @@ use crate::isa::op::DpuMode;
 use crate::machine::WarningKind;
 use crate::machine::fault::FaultKind;
 
-/// A legal instruction that is probably a mistake.
+/// Legal instruction that is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Lint {
-    /// No times.
-    #[error("iter=0 repeats nothing; it counts as a single time")]
+    /// A repetition of 0 times.
+    #[error("iter=0 does not repeat: the instruction runs once")]
     NoTimes,
-    /// A port that is not there is activated.
-    #[error("port {port} of slot {slot} is activated, which has no generator there")]
+    /// `act` names a port that does not exist.
+    #[error("port {port} of slot {slot} is activated, but has no address generator")]
     NoPort {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
     },
-    /// Hardware goes by the port of the last `dsu` or `evt`.
+    /// Hardware uses the port of the last `dsu` or `evt` instead of the named one.
     #[error(
-        "this is for port {port}; hardware takes it for port {last}, of the last `dsu` or `evt` of the slot"
+        "this names port {port}; hardware applies it to port {last}, of the last `dsu` or `evt` of the slot"
     )]
     OtherPort {
-        /// As written.
+        /// Port as written.
         port: u8,
-        /// As opened last.
+        /// Port that was opened last.
         last: u8,
     },
-    /// Hardware builds these memories with one lane.
-    #[error("hardware builds an iosram's ports with one lane: `trans` and a second lane are lost there")]
+    /// The ports of these memories have only one lane in hardware.
+    #[error("ports of an iosram have one lane in hardware: `trans` and a second lane are lost")]
     Lanes,
-    /// Hardware loses repetitions.
+    /// Hardware loses the first repetition level.
     #[error("hardware loses the first level of lane 0 when another lane is opened")]
     SecondLane,
-    /// A register that does not exist.
-    #[error("{field} is register {register} of 16; it counts modulo 16")]
+    /// A register does not exist.
+    #[error("{field} is register {register} of 16; the number is taken modulo 16")]
     Register {
-        /// The field.
+        /// Field that names the register.
         field: &'static str,
-        /// As written.
+        /// Register number as written.
         register: u16,
     },
-    /// A mode without even a name.
-    #[error("dpu mode {} is reserved: it gives 0", .mode.code())]
+    /// A dpu mode that no source names.
+    #[error("dpu mode {} is reserved: its result is 0", .mode.code())]
     Reserved {
-        /// The mode.
+        /// Reserved mode.
         mode: DpuMode,
     },
-    /// An event of a slot in which nothing is, or of none.
-    #[error("`wait` for events names no port that is there: it waits for nothing")]
+    /// `wait` for events names only empty slots, or no slot.
+    #[error("`wait` for events names no existing port: it ends at once")]
     NoEvent,
-    /// No slot has a port of that number.
-    #[error("`act` names port {param} of each slot: there are 0 to 3")]
+    /// No slot has a port with that number.
+    #[error("`act` names port {param} of each slot: legal are 0 to 3")]
     PortIndex {
-        /// As written.
+        /// Port number as written.
         param: u8,
     },
-    /// A slot without words or rows.
-    #[error("slot {slot} has no {what}: nothing comes of this")]
+    /// The slot has no words, or no rows.
+    #[error("slot {slot} has no {what}: this has no effect")]
     NothingThere {
-        /// The slot.
+        /// Empty slot, or slot of another kind.
         slot: u8,
-        /// What it lacks.
+        /// Kind of data that the slot lacks.
         what: &'static str,
     },
-    /// A port under way is started.
-    #[error("in cycle {cycle}: slot {slot}, port {port} is activated while it runs: it goes on as before")]
+    /// A port is started while it is active.
+    #[error(
+        "in cycle {cycle}: slot {slot}, port {port} is activated while it runs: the second start is lost"
+    )]
     Runs {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
-        /// When.
+        /// Cycle of the second start.
         cycle: u64,
     },
-    /// It goes wrong, or may go wrong in hardware, because of when it is.
+    /// The instruction faults, or may fault in hardware, because of its cycle.
     #[error("in cycle {cycle}: {fault}")]
     InCycle {
-        /// When, counted from the cell's first instruction.
+        /// Cycle, counted from the cell's first instruction.
         cycle: u64,
-        /// What.
+        /// Kind of fault.
         fault: FaultKind,
     },
-    /// Bits that the circuit does not keep.
+    /// The circuit keeps fewer bits of a field.
     #[error(
-        "the {} keeps {bits} bits of {field}: {field}={value} is {field}={kept} there", .component.name()
+        "the {} keeps {bits} bits of {field}: {field}={value} becomes {field}={kept}", .component.name()
     )]
     Narrow {
-        /// Whose port it is.
+        /// Component of the port.
         component: Component,
-        /// The field.
+        /// Truncated field.
         field: &'static str,
-        /// As written.
+        /// Value as written.
         value: u32,
-        /// Bits there are.
+        /// Number of bits that the circuit keeps.
         bits: u32,
-        /// What is left.
+        /// Value that the circuit keeps.
         kept: u32,
     },
-    /// A level instead of the high parts.
+    /// `repx` fills the next level instead of extending the `rep` before it.
     #[error("the {} writes `repx` into the next level instead of extending the `rep` before it", .component.name())]
     NextLevel {
-        /// Whose port it is.
+        /// Component of the port.
         component: Component,
     },
-    /// High parts that stand elsewhere.
-    #[error("the {} takes the fields of `repx` for the bits from {} of iter and {} of delay on", .component.name(), .widths.iter, .widths.delay)]
+    /// The circuit places the high parts of `repx` at other bits.
+    #[error("the {} places the fields of `repx` at bit {} of iter and bit {} of delay", .component.name(), .widths.iter, .widths.delay)]
     HighParts {
-        /// Whose port it is.
+        /// Component of the port.
         component: Component,
-        /// Bits of its fields.
+        /// Widths of the component's fields.
         widths: Widths,
     },
-    /// A first address that is lost.
-    #[error("{} has no first address, and init_addr={base} is 0 there", .component.name())]
+    /// The first address is ignored.
+    #[error("{} has no first address: init_addr={base} is taken as 0", .component.name())]
     FirstAddress {
-        /// Whose port it is.
+        /// Component of the port.
         component: Component,
-        /// As written.
+        /// First address as written.
         base: u16,
     },
-    /// A step without its sign.
-    #[error("addresses of a buffer have more bits than a step, which has no sign there: step={step} is {}", i32::from(*.step) + 128)]
+    /// A negative step loses its sign.
+    #[error("buffer addresses are wider than a step, which is not sign-extended: step={step} is taken as {}", i32::from(*.step) + 128)]
     NegativeStep {
-        /// As written.
+        /// Step as written.
         step: i8,
     },
-    /// A branch that never branches.
-    #[error("the sequencer goes on with the next instruction at `brn`")]
+    /// The sequencer ignores the branch.
+    #[error("the sequencer ignores `brn` and continues with the next instruction")]
     Branch,
-    /// Another result.
+    /// The sequencer computes another result.
     #[error("the sequencer computes r{register} = {circuit}, not {text}")]
     Calc {
-        /// The register.
+        /// Result register.
         register: usize,
-        /// What the text says.
+        /// Result according to the ISA document.
         text: i16,
-        /// What the circuit computes.
+        /// Result that the circuit computes.
         circuit: i16,
     },
-    /// Other addresses, whatever the reason.
-    #[error("in cycle {cycle}: slot {slot}, port {port} gives other addresses than its instructions say")]
+    /// The port gives other addresses, for a reason that no other lint names.
+    #[error("in cycle {cycle}: slot {slot}, port {port} gives addresses that differ from its instructions")]
     OtherAddresses {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
-        /// When it is started.
+        /// Cycle in which the port is started.
         cycle: u64,
     },
     /// Instructions that are never executed.
-    #[error("{count} instructions from here on are never executed")]
+    #[error("{count} instructions starting here are never executed")]
     Unreachable {
-        /// How many.
+        /// Number of instructions.
         count: usize,
     },
-    /// A port that is set up in vain.
+    /// A port that is configured and never started.
     #[error("port {port} of slot {slot} is configured and never started")]
     Unused {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
     },
-    /// What a port writes is read by nobody.
-    #[error("nothing of what port {port} of slot {slot} writes is read")]
+    /// No instruction reads the words that the port writes.
+    #[error("the words that port {port} of slot {slot} writes are never read")]
     Unread {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
     },
-    /// A run tells of it.
+    /// Warning of a run of the program.
     #[error("in cycle {cycle}: {told}")]
     Told {
-        /// When it first happens.
+        /// Cycle of the first occurrence.
         cycle: u64,
-        /// What.
+        /// Warning of the machine.
         told: WarningKind,
     },
-    /// `step` of `repx` left to its default.
+    /// `step` of `repx` is left to its default.
     #[error("`repx` without `step` has step=1, which adds 128 to the step")]
     DefaultStep,
 }
 
 impl Lint {
-    /// Whether the released fabric ignores what the seed's text says.
+    /// Whether the released fabric ignores this instruction of the ISA document.
     pub const fn is_ignored(&self) -> bool {
         matches!(self, Self::Branch | Self::FirstAddress { .. })
     }
 
-    /// Whether it is about when, rather than what.
+    /// Whether the lint is about timing.
     pub const fn is_in_time(&self) -> bool {
         matches!(
             self,
@@ -205,17 +207,17 @@ impl Lint {
         )
     }
 
-    /// Whether the scheduler of PASM may bring it about, beyond what its operations say.
+    /// Whether the PASM scheduler may cause the finding although the operations are correct.
     pub const fn is_after_scheduling(&self) -> bool {
         self.is_in_time() || matches!(self, Self::Branch)
     }
 
-    /// What kind it is: the same word in every program.
+    /// Lint name, the same in every program.
     pub const fn code(&self) -> &'static str {
         self.kind().code
     }
 
-    /// What kind it is, explained.
+    /// Lint kind, with its explanation.
     pub(crate) const fn kind(&self) -> &'static Kind {
         match self {
             Self::NoTimes => NO_TIMES,
@@ -251,7 +253,8 @@ impl Lint {
         }
     }
 
-    /// Whether the fabric does something else than the instructions say, or nothing at all.
+    /// Severity on a fabric of this revision: error if the fabric deviates from the instruction or
+    /// ignores it.
     pub const fn severity(&self, revision: Revision) -> Severity {
         let is_error = match self {
             Self::Narrow { .. }

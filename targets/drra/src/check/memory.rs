@@ -1,4 +1,5 @@
-//! [`memory`]: words that are used although nobody has written them, words that are written for nobody, rows that are lost.
+//! [`memory`]: words that are read before they are written, words that are never read, and rows
+//! that are lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,12 +17,13 @@ use crate::machine::{
     How, Machine, Memory, MemoryKind, Observer, Touch, UnwrittenRead, Warning, WarningKind,
 };
 
-/// Cycles after which nothing is said of a program: some tenths of a second.
+/// Limit of computed cycles, after which no finding is reported: some tenths of a second.
 const LIMIT: u64 = 1 << 17;
 
-/// What a run of the program shows of its memories, filled and looked at as `experiment` says. Addresses do not depend on data,
-/// and what a driver puts into the input buffer is not known: all of its rows count as written. Nothing is said of a program
-/// that does not come to its end, and of one whose sequencers begin with numbers that the experiment gives.
+/// Returns the memory findings of a run of the program; `experiment` gives the memory contents
+/// before and the reads after it. Addresses do not depend on data. All rows of the input buffer
+/// count as written, as the driver's data are unknown. Nothing is reported if the program does not
+/// end, or if the experiment sets sequencer registers.
 pub(crate) fn memory(fabric: &Fabric, program: &Program, experiment: &Experiment) -> Vec<(At, Lint)> {
     let Ok(mut machine) = Machine::new(fabric, program) else { return Vec::new() };
     machine.tell_unwritten();
@@ -39,7 +41,7 @@ pub(crate) fn memory(fabric: &Fabric, program: &Program, experiment: &Experiment
     unwritten.chain(told).chain(writers.finish()).collect()
 }
 
-/// What an experiment does before and after the run: addresses of memories.
+/// Addresses that an experiment writes before and reads after the run.
 struct Around {
     filled: Vec<(MemoryKind, Range<usize>)>,
     looked_at: Vec<(MemoryKind, Range<usize>)>,
@@ -55,7 +57,8 @@ impl Around {
     }
 }
 
-/// The addresses that a range names: where it does not say how many, all up to the end, as nobody counts its values here.
+/// Returns the addresses of a range. A range without a length extends to the end of the memory, as
+/// its values are not counted here.
 fn addresses(memory: &Memory, range: &MemoryRange) -> Option<(MemoryKind, Range<usize>)> {
     let is_named = memory.kind.to_string().eq_ignore_ascii_case(&range.memory);
     let bound =
@@ -64,7 +67,7 @@ fn addresses(memory: &Memory, range: &MemoryRange) -> Option<(MemoryKind, Range<
     is_named.then(|| (memory.kind, bound(range.start)..end))
 }
 
-/// What the machine warns of, whatever its data are; the rest is found without a run.
+/// Returns the warnings of the machine that concern memories; other findings need no run.
 fn told(Warning { cycle, at, kind }: Warning) -> Option<(At, Lint)> {
     let is_of_memory = match kind {
         WarningKind::Wrapped { .. } | WarningKind::Dropped { .. } | WarningKind::StillRuns { .. } => true,
@@ -73,26 +76,26 @@ fn told(Warning { cycle, at, kind }: Warning) -> Option<(At, Lint)> {
     is_of_memory.then_some((at, Lint::Told { cycle, told: kind }))
 }
 
-/// The finding of a read, at the instruction that started its port.
+/// Returns the finding of an unwritten read, at the instruction that started its port.
 fn unwritten(UnwrittenRead { at, fault }: UnwrittenRead) -> Option<(At, Lint)> {
     let Fault::Access { cycle, kind, .. } = fault else { return None };
     let is_driver = matches!(kind, FaultKind::UnwrittenInput { .. });
     (!is_driver).then_some((at?, Lint::InCycle { cycle, fault: kind }))
 }
 
-/// A port of a cell: number of the cell, slot, port.
+/// Port of a cell: index of the cell, slot, port.
 type PortOf = (usize, u8, u8);
 
-/// Follows which instruction configured the port that wrote a word.
+/// Tracks which instruction configured the port that wrote a word.
 struct Writers<'f> {
     fabric: &'f Fabric,
-    /// The last `dsu` of each port.
+    /// Index of the last `dsu` of each port.
     configured: BTreeMap<PortOf, usize>,
-    /// Ports that have an address in the cycle at hand.
+    /// Ports with an address in the current cycle.
     active: (u64, BTreeSet<PortOf>),
-    /// Of words, by cell, slot and place, who wrote them.
+    /// Cell and `dsu` that wrote each word, by cell, slot and address.
     held: BTreeMap<(usize, u8, usize), (usize, usize)>,
-    /// By cell and `dsu`: its port, and whether something was read of what it wrote.
+    /// Port of each `dsu`, and whether any of its words was read, by cell and instruction index.
     found: BTreeMap<(usize, usize), (PortOf, bool)>,
 }
 
@@ -107,7 +110,7 @@ impl<'f> Writers<'f> {
         }
     }
 
-    /// The port that writes words of the part at a slot in this cycle.
+    /// Returns the port that writes words of the resource at a slot in this cycle.
     fn writer(&self, cell: usize, slot: u8, words: usize) -> Option<PortOf> {
         let is_file = self.fabric.cells.get(cell)?.component_at(slot) == Some(Component::Rf);
         let ports = match (is_file, words) {
@@ -119,7 +122,7 @@ impl<'f> Writers<'f> {
         ports.find(|port| self.active.1.contains(port))
     }
 
-    /// Words that are of use, since somebody looks at them after the run.
+    /// Marks words as used that the experiment reads after the run.
     fn look_at(&mut self, kind: MemoryKind, addresses: Range<usize>) {
         let (place, slot, words) = match kind {
             MemoryKind::Registers { place, slot } => (place, slot, addresses),
@@ -139,7 +142,7 @@ impl<'f> Writers<'f> {
         }
     }
 
-    /// Ports of whose words none was read.
+    /// Returns a finding for each port without any word that is read.
     fn finish(self) -> impl Iterator<Item = (At, Lint)> {
         let fabric = self.fabric;
         let unread = self.found.into_iter().filter(|(_, (_, is_read))| !is_read);
@@ -197,7 +200,7 @@ mod tests {
         found.into_iter().map(|(at, lint)| format!("{} {}", lint.code(), at.pc)).collect()
     }
 
-    /// Copies a register file to another one; the experiment around it is to fill and to look.
+    /// Program that copies a register file to another one, between the experiment's directives.
     fn copy(around: &str) -> String {
         format!(
             "{around}cell (row=1, col=0)

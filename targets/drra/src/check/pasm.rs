@@ -1,4 +1,4 @@
-//! [`mistakes`]: what is wrong with the text of a PASM program, or probably a mistake.
+//! [`mistakes`]: errors and likely mistakes in the text of a PASM program.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use crate::isa::op::Op;
 use crate::isa::pasm::epoch::RopText;
 use crate::isa::refusal::refusal;
 
-/// An error or a likely mistake in a text.
+/// Error or likely mistake in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// What kind it is, for one that the linter finds, too.
+    /// Lint kind, if the linter reports the mistake as well.
     pub kind: Option<&'static Kind>,
-    /// What is wrong.
+    /// Message for the user.
     pub message: String,
 }
 
 impl Mistake {
-    /// Of a kind.
+    /// Creates a mistake of a lint kind.
     pub fn new(kind: &'static Kind, error: impl ToString) -> Self {
         Self { kind: Some(kind), message: error.to_string() }
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Errors and likely mistakes of a program, each with its place in the text.
+/// Returns the errors and likely mistakes of a program, each with its span in the text.
 pub fn mistakes(fabric: &Fabric, texts: &[RopText]) -> Vec<(Span, Mistake)> {
     texts.iter().flat_map(|text| of_rop(fabric, text)).collect()
 }
@@ -57,7 +57,7 @@ fn of_rop(fabric: &Fabric, text: &RopText) -> Vec<(Span, Mistake)> {
     let mut found: Vec<(Span, Mistake)> = refused.chain(lints).chain(steps).collect();
     found.sort_by_key(|(span, _)| span.start);
     if let Some(span) = text.unheard {
-        let message = "nothing listens to port 2 of a swb; routes are on port 1".to_owned();
+        let message = "port 2 of a swb has no effect; routes are on port 1".to_owned();
         found.insert(0, (span, Mistake { kind: None, message }));
     }
     found

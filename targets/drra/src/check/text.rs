@@ -1,4 +1,4 @@
-//! Likely mistakes in the instructions of cells: [`lints`].
+//! Likely mistakes in the instructions of cells, found without running them: [`lints`].
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use crate::config::revision::Revision;
 use crate::isa::op::{ActMode, Op, ResourceOp, Transfer};
 use crate::isa::program::At;
 
-/// The likely mistakes of a program; `ops` are those of the fabric's cells, in its order.
+/// Returns the likely mistakes of a program; `ops` holds the instructions of each cell, in fabric
+/// order.
 pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
     let mut found = Vec::new();
     for ((place, cell), ops) in fabric.places().zip(&fabric.cells).zip(ops) {
@@ -27,11 +28,11 @@ pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
     found
 }
 
-/// The likely mistakes in instructions for a cell, whenever they are executed.
+/// Returns the likely mistakes in a cell's instructions that do not depend on timing.
 pub(crate) fn lints_of_text(cell: &Cell, revision: Revision, ops: &[Op]) -> Vec<(usize, Lint)> {
     let (mut found, mut order) = (Vec::new(), Order::default());
     for (pc, op) in ops.iter().enumerate() {
-        // It is about hardware.
+        // The order of configurations matters only in hardware.
         let of_order = if revision.is_seed() { None } else { order.lint(cell, *op) };
         let circuit = if revision.is_released() { of_circuit(cell, *op) } else { Vec::new() };
         let of_text = alone(cell, ops.get(pc + 1), *op).into_iter();
@@ -41,7 +42,7 @@ pub(crate) fn lints_of_text(cell: &Cell, revision: Revision, ops: &[Op]) -> Vec<
     found
 }
 
-/// What can be said of an instruction and the next.
+/// Returns the lint of one instruction, given the next one.
 pub(crate) fn alone(cell: &Cell, next: Option<&Op>, op: Op) -> Option<Lint> {
     match op {
         Op::Act { mode: ActMode::Contiguous, ports, param } => {
@@ -81,7 +82,7 @@ pub(crate) fn alone(cell: &Cell, next: Option<&Op>, op: Op) -> Option<Lint> {
     }
 }
 
-/// What the seed's text allows and is probably a mistake.
+/// Returns likely mistakes that the ISA document allows.
 pub(crate) fn of_seed(cell: &Cell, op: Op) -> Option<Lint> {
     match op {
         Op::Act { mode: ActMode::PortIndex, param, .. } if param > 3 => Some(Lint::PortIndex { param }),
@@ -108,7 +109,7 @@ pub(crate) fn no_rows(cell: &Cell, slots: u16) -> Option<Lint> {
     Some(Lint::NothingThere { slot, what: "bulk rows" })
 }
 
-/// What was opened last, in the order of the program.
+/// Port that was opened last in each slot, in program order.
 #[derive(Default)]
 pub(crate) struct Order {
     last: BTreeMap<u8, u8>,
@@ -118,7 +119,7 @@ pub(crate) struct Order {
 impl Order {
     fn lint(&mut self, cell: &Cell, op: Op) -> Option<Lint> {
         match op {
-            // The ports start: what is opened next is for the next time.
+            // The ports start: a later `dsu` configures the next run.
             Op::Act { .. } => {
                 self.lanes.clear();
                 None

@@ -1,8 +1,8 @@
-//! [`lints_in_time`]: ports that are configured or started while they run, and what the released circuit does otherwise
-//! than the seed's text says.
+//! [`lints_in_time`]: ports that are configured or started while they run, and timing-dependent
+//! differences between the released circuit and the ISA document.
 //!
-//! What a sequencer does does not depend on data, so that it can be followed to its end without any: once as the
-//! fabric's revision has it, and beside it as the text has it.
+//! Control flow does not depend on data, so a sequencer can be followed to its end without any. It
+//! is followed twice: with the fabric's revision, and as the ISA document describes it.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use crate::machine::exec::sequencer::{Notice, execute};
 use crate::machine::fault::FaultKind;
 use crate::machine::state::CellState;
 
-/// Instructions that a cell is followed for; longer programs rarely differ after that.
+/// Instructions executed per cell; longer programs rarely show new findings.
 pub(super) const MAX_INSTRUCTIONS: usize = 1 << 16;
-/// Addresses of a port that are compared.
+/// Number of addresses compared per port.
 const MAX_ADDRESSES: usize = 1 << 16;
 
-/// Rows of a memory by which addresses differ.
+/// Memory rows that distinguish addresses.
 const MAX_ROWS: usize = 1 << 10;
 
-/// The likely mistakes of a cell's program that depend on time, by instruction, each once. A difference from the
-/// seed's text is one of them unless its reason `is_known` or was found here.
+/// Returns the timing-dependent likely mistakes of a cell's program, each once, by instruction.
+/// Differences from the ISA document are included unless their reason `is_known` or was found here.
 pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known: bool) -> Vec<(usize, Lint)> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let empty = without_memory(cell);
@@ -76,14 +76,14 @@ pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known:
     found
 }
 
-/// The cell as the seed's text has it.
+/// The cell, executed as the ISA document describes it.
 struct Text {
     state: CellState,
     options: Options,
 }
 
 impl Text {
-    /// None where the fabric is the same.
+    /// Returns `None` if the fabric already follows the ISA document.
     fn new(empty: &Cell, options: Options, ops: &[Op]) -> Option<Self> {
         if !options.revision.is_released() {
             return None;
@@ -92,9 +92,9 @@ impl Text {
         Some(Self { state: CellState::new(empty, options, ops.to_vec()), options })
     }
 
-    /// Follows the instruction that `other` has executed: what came out otherwise there.
+    /// Executes the instruction that `other` has executed, and returns the differences.
     ///
-    /// Errors: what cannot be executed.
+    /// Errors: the instruction cannot be executed.
     fn step(
         &mut self,
         other: &CellState,
@@ -120,7 +120,7 @@ impl Text {
     }
 }
 
-/// Whether a port has the same addresses ahead in both.
+/// Whether a port has the same remaining addresses in both states.
 fn same(a: &CellState, b: &CellState, number: usize) -> bool {
     if (a.ports.active ^ b.ports.active) >> number & 1 == 1 {
         return false;
@@ -141,7 +141,7 @@ fn same(a: &CellState, b: &CellState, number: usize) -> bool {
     true
 }
 
-/// The cell, whose memories take little space.
+/// Returns the cell with small memories, to save space.
 pub(super) fn without_memory(cell: &Cell) -> Cell {
     let empty = |part: &Resource| Resource { rows: part.rows.min(MAX_ROWS), ..part.clone() };
     Cell { resources: cell.resources.iter().map(empty).collect(), ..cell.clone() }

@@ -1,4 +1,4 @@
-//! [`Counts`]: how often ports had addresses, and what instructions took.
+//! [`Counts`]: active cycles of ports, and cycles of instructions by mnemonic.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub(crate) struct Counts<'a> {
     fabric: &'a Fabric,
     /// Cycles with an address, by cell and `4 * slot + port`.
     pub ports: BTreeMap<(usize, usize), u64>,
-    /// Instructions and the cycles of their cells, by mnemonic.
+    /// Number of executed instructions and their cycles, by mnemonic.
     pub kinds: BTreeMap<&'static str, (usize, u64)>,
-    /// Cycles in which words were read for the dpus of a cell.
+    /// Cycles in which the dpus of a cell received words, by cell.
     pub computing: BTreeMap<usize, u64>,
     last_read: BTreeMap<usize, u64>,
 }

@@ -1,52 +1,52 @@
-//! [`Lives`]: from when to when the words of each memory are needed in a run.
+//! [`Lives`]: lifetimes of the words of each memory in a run.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::machine::{Access, How, Observer, Touch};
 
-/// A memory. Places of a buffer are rows, those of others words.
+/// Memory of the fabric. Addresses of a buffer are rows, addresses of other memories are words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Store {
     /// The input buffer.
     Input,
     /// The output buffer.
     Output,
-    /// The file or memory at a slot of a cell.
+    /// Register file or memory at a slot of a cell.
     Cell(usize, u8),
 }
 
-/// A place, and the cycles in which it is needed: from the one in which it is written, up to the last one in which it
-/// is read.
+/// Lifetime of an address: from the cycle in which it is written to the last cycle in which it is
+/// read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Life {
-    /// The place.
+    /// Address in the memory.
     pub place: usize,
-    /// The cycles; from the first one on where it was not written in the run.
+    /// Cycles of the lifetime. It starts at 0 if the address was not written in the run.
     pub cycles: Range<u64>,
-    /// Whether it was written in the run.
+    /// Whether the address was written in the run.
     pub is_written: bool,
 }
 
-/// Follows a run.
+/// Observer that collects lifetimes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lives {
     stores: BTreeMap<Store, Memory>,
 }
 
-/// What is known of a memory.
+/// Lifetimes of a memory.
 #[derive(Clone, Debug, Default)]
 struct Memory {
-    /// By place, what it holds.
+    /// Current content of each address.
     held: Vec<Option<Held>>,
     lives: Vec<Life>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
-    /// When it was written; none when it was there before.
+    /// Cycle of the write; `None` if the content was there before the run.
     from: Option<u64>,
-    /// The end of its last reader.
+    /// End of the last read.
     until: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ impl Memory {
         self.at(place).get_or_insert_default().until = Some(cycle + 1);
     }
 
-    /// Reads what was written.
+    /// Extends the lifetime of the content, if there is any, to this cycle.
     fn carry(&mut self, place: usize, cycle: u64) {
         if let Some(held) = self.at(place) {
             held.until = Some(cycle + 1);
@@ -82,14 +82,15 @@ impl Memory {
     }
 }
 
-/// None for what nobody reads.
+/// Returns the lifetime, or `None` if the content was never read.
 fn life(place: usize, Held { from, until }: Held) -> Option<Life> {
-    // Default: what was there before is needed from the first cycle on.
+    // Default: content from before the run is needed starting at the first cycle.
     Some(Life { place, cycles: from.unwrap_or(0)..until?, is_written: from.is_some() })
 }
 
 impl Lives {
-    /// What was found in a run of so many cycles, after which its driver takes rows of the output buffer.
+    /// Returns the lifetimes of a run of `cycles` cycles, after which the driver reads the rows
+    /// `taken` of the output buffer.
     pub fn finish(mut self, cycles: u64, taken: impl Iterator<Item = usize>) -> BTreeMap<Store, Vec<Life>> {
         let output = self.stores.entry(Store::Output).or_default();
         taken.for_each(|row| output.carry(row, cycles.saturating_sub(1)));
@@ -123,7 +124,7 @@ impl Observer for Lives {
 }
 
 impl Store {
-    /// What a place is.
+    /// Unit of an address.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Input | Self::Output => "rows of 16 words",
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(lives(&found, Store::Output), [(1, 8..12, true)], "row 0 is not taken, row 2 not written");
         let mut words = lives(&found, Store::Cell(3, 2));
         words.sort_by_key(|word| word.0);
-        // Word 1 was written again, for nobody; word 20 is read, and carried, without being written.
+        // Word 1 is written again and never read; word 20 is read and carried, but not written.
         let row = (0..16).map(|word| (word, 4..7, true));
         assert_eq!(words, row.chain([(20, 0..10, false)]).collect::<Vec<_>>());
     }

@@ -1,4 +1,4 @@
-//! [`Table`]: what every cell does in each cycle, as text.
+//! [`Table`]: activity of every cell in each cycle, as text.
 //!
 //! ```text
 //! cycle  cell    instruction                       addresses
@@ -14,15 +14,15 @@ use crate::config::fabric::Fabric;
 use crate::isa::op::Op;
 use crate::machine::Observer;
 
-/// Columns of an instruction; longer ones push the addresses away.
+/// Width of the instruction column; longer instructions shift the addresses.
 const WIDTH: usize = 52;
 
-/// A table under way.
+/// Writer of the table.
 pub(crate) struct Table<'a, W: Write> {
     fabric: &'a Fabric,
     out: W,
     cycle: u64,
-    /// What is known of the cycle, by cell.
+    /// Activity of the current cycle, by cell.
     cells: BTreeMap<usize, Doing>,
     error: Option<io::Error>,
 }
@@ -34,7 +34,7 @@ struct Doing {
 }
 
 impl<'a, W: Write> Table<'a, W> {
-    /// Begins with the head.
+    /// Creates a table and writes its header.
     ///
     /// # Errors
     ///
@@ -44,18 +44,18 @@ impl<'a, W: Write> Table<'a, W> {
         Ok(Self { fabric, out, cycle: 0, cells: BTreeMap::new(), error: None })
     }
 
-    /// Ends the table.
+    /// Writes the last row.
     ///
     /// # Errors
     ///
-    /// The first time that `out` could not be written.
+    /// The first write error of `out`.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush(self.cycle);
         self.error.map_or(Ok(()), Err)?;
         self.out.flush()
     }
 
-    /// What is known of a cell in `cycle`; writes what is known of the cycle before.
+    /// Returns the activity of a cell in `cycle`, after writing earlier cycles.
     fn cell(&mut self, cycle: u64, cell: usize) -> &mut Doing {
         if cycle != self.cycle {
             self.flush(cycle);

@@ -1,4 +1,4 @@
-//! [`Timeline`]: what each port and each sequencer does when, as [`Played`] slices for viewers.
+//! [`Timeline`]: activity of each port and sequencer, as [`Played`] slices for trace viewers.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::config::fabric::Fabric;
 use crate::isa::op::Op;
 use crate::machine::Observer;
 
-/// What a port or a sequencer does for a while.
+/// Activity of a port or a sequencer over some cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Played {
-    /// Place of its track in [`Tracks::tracks`].
+    /// Index of its track in [`Tracks::tracks`].
     lane: usize,
     name: String,
     start: u64,
@@ -20,29 +20,29 @@ pub(crate) struct Played {
     what: What,
 }
 
-/// What is known of it.
+/// Kind of activity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
-    /// An instruction as text, and its place in the cell's program.
+    /// Instruction as text, and its index in the cell's program.
     Instruction(String, usize),
-    /// The first and the last of addresses that follow each other without a gap, of a port.
+    /// First and last of a port's addresses that follow each other without a gap.
     Addresses(u32, u32),
 }
 
-/// The tracks of a fabric.
+/// Tracks of a fabric.
 pub(crate) struct Tracks {
-    /// Of each cell the sequencer, then its ports, each with its name.
+    /// Tracks with their names: the sequencer of each cell, followed by its ports.
     tracks: Vec<(Track, String)>,
 }
 
 impl Tracks {
-    /// Makes the tracks.
+    /// Creates the tracks.
     pub fn new(fabric: &Fabric, recorder: &mut Recorder<'_>) -> Self {
         let tracks = lanes(fabric).map(|(name, _)| (recorder.unit(&name, Default::default()), name));
         Self { tracks: tracks.collect() }
     }
 
-    /// Shows a slice, `later` than it says, of a layer.
+    /// Records a slice of a layer, shifted by `later` cycles.
     pub fn show(&self, recorder: &mut Recorder<'_>, played: &Played, later: u64, layer: Option<usize>) {
         let Played { lane, name, start, cycles, what } = played;
         let Some((track, port)) = self.tracks.get(*lane) else { return };
@@ -64,7 +64,8 @@ impl Tracks {
     }
 }
 
-/// The name of each track, with the number of the port in its cell: none for the sequencer.
+/// Returns the name of each track, its cell, and the port number in the cell, which is `None` for
+/// the sequencer.
 fn lanes(fabric: &Fabric) -> impl Iterator<Item = (String, (usize, Option<usize>))> {
     let mut names = port_names(fabric).into_iter().peekable();
     fabric.places().enumerate().flat_map(move |(cell, place)| {
@@ -76,16 +77,16 @@ fn lanes(fabric: &Fabric) -> impl Iterator<Item = (String, (usize, Option<usize>
     })
 }
 
-/// Watches a run, and gives `out` a slice when it is over. Those of a track come in order.
+/// Observer that passes each slice to `out` when it ends. Slices of a track come in order.
 pub(crate) struct Timeline<'a, F: FnMut(Played)> {
     fabric: &'a Fabric,
-    /// By cell.
+    /// Track index of each cell's sequencer.
     sequencers: BTreeMap<usize, usize>,
     ports: BTreeMap<(usize, usize), Port>,
     out: F,
 }
 
-/// A track and the addresses that follow each other without a gap.
+/// Track of a port, and its addresses without a gap.
 struct Port {
     lane: usize,
     run: Option<Run>,
@@ -100,7 +101,7 @@ struct Run {
 }
 
 impl<'a, F: FnMut(Played)> Timeline<'a, F> {
-    /// Of a fabric.
+    /// Creates a timeline of a fabric.
     pub fn new(fabric: &'a Fabric, out: F) -> Self {
         let (mut sequencers, mut ports) = (BTreeMap::new(), BTreeMap::new());
         for (lane, (_, (cell, number))) in lanes(fabric).enumerate() {
@@ -112,7 +113,7 @@ impl<'a, F: FnMut(Played)> Timeline<'a, F> {
         Self { fabric, sequencers, ports, out }
     }
 
-    /// Gives what is not yet over.
+    /// Passes on the slices that have not ended.
     pub fn finish(mut self) {
         let last: Vec<Played> = self.ports.values_mut().filter_map(Port::end).collect();
         last.into_iter().for_each(&mut self.out);
@@ -120,7 +121,7 @@ impl<'a, F: FnMut(Played)> Timeline<'a, F> {
 }
 
 impl Port {
-    /// The run is over.
+    /// Ends the current run of addresses.
     fn end(&mut self) -> Option<Played> {
         let Run { start, end, first, last } = self.run.take()?;
         let name = if first == last { first.to_string() } else { format!("{first} to {last}") };

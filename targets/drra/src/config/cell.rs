@@ -1,4 +1,4 @@
-//! Cells and their resources, whichever form of file they come from.
+//! Cells and their resources, for all file formats.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::config::error::ConfigError;
 use crate::config::fabric::{Cell, Resource, SLOTS};
 use crate::config::parameters::Parameters;
 
-/// JSON of a shape; errors say the line and column.
+/// Parses JSON. Errors name the line and column.
 pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ConfigError> {
     serde_json::from_str(text).map_err(|error| ConfigError::Json(error.to_string()))
 }
@@ -21,7 +21,7 @@ pub(super) fn unknown(
     ConfigError::Unknown { place: place.to_owned(), what, name: name.to_owned(), known: known.collect() }
 }
 
-/// Kinds of cells and their ports to the input and the output buffer.
+/// Kinds of cells, each with whether it has ports to the input and the output buffer.
 pub(super) const CELL_KINDS: [(&str, bool, bool); 4] = [
     ("cell_top", true, false),
     ("cell_mid", false, false),
@@ -29,7 +29,7 @@ pub(super) const CELL_KINDS: [(&str, bool, bool); 4] = [
     ("cell_single_row", true, true),
 ];
 
-/// Memories are where the cell has ports to their buffers, the input and the output one.
+/// Checks that memories are only in cells with ports to their buffers.
 pub(super) fn check_buffers(
     name: &str,
     kind: &str,
@@ -52,7 +52,7 @@ pub(super) fn check_buffers(
     }
 }
 
-/// A size in a file must be the component's own.
+/// Checks that the size in a file, if any, equals the component's size.
 pub(super) fn check_size(name: &str, kind: &str, size: Option<u64>) -> Result<(), ConfigError> {
     let (Some(component), Some(size)) = (Component::from_name(kind), size) else {
         return Ok(());
@@ -64,7 +64,8 @@ pub(super) fn check_size(name: &str, kind: &str, size: Option<u64>) -> Result<()
     Err(ConfigError::Size { resource: name.to_owned(), size, kind: component.name(), slots })
 }
 
-/// A cell with resources, by slot, kind and own parameters; without a slot in the next one.
+/// Creates a cell from resources with slot, kind and parameters. A resource without a slot gets the
+/// next one.
 pub(super) fn cell<'a>(
     name: &str,
     kinds: impl IntoIterator<Item = (Option<usize>, &'a str, Parameters)>,

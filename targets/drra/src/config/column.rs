@@ -1,19 +1,19 @@
-//! [`Column`]: an input memory, a cell that computes and an output memory below each other.
+//! [`Column`]: an input memory, a computing cell and an output memory in one column.
 
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric, Place, Resource};
 use crate::config::revision::Revision;
 
-/// The parts of a column that kernels use.
+/// Parts of a column that kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Cell with the input memory.
     pub top: Place,
-    /// First slot of that memory.
+    /// First slot of the input memory.
     pub input: u8,
     /// Cell that computes.
     pub mid: Place,
-    /// Slots of its register files: both operands and the result.
+    /// Slots of its register files: first operand, second operand, result.
     pub files: [u8; 3],
     /// First slot of its dpu.
     pub dpu: u8,
@@ -21,17 +21,17 @@ pub struct Column {
     pub fraction_bits: u32,
     /// Cell with the output memory.
     pub bottom: Place,
-    /// First slot of that memory.
+    /// First slot of the output memory.
     pub output: u8,
-    /// Of the fabric.
+    /// Revision of the fabric.
     pub revision: Revision,
 }
 
-/// The columns of a fabric that can compute, all alike.
+/// Returns the columns of a fabric that can compute. All are alike.
 ///
 /// # Errors
 ///
-/// Why there is none.
+/// The reason why no column can compute.
 pub fn columns(fabric: &Fabric) -> Result<Vec<Column>, String> {
     let found: Vec<Column> = (0..fabric.cols).filter_map(|col| column(fabric, col)).collect();
     let Some(first) = found.first() else {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::config::preset;
 
-    /// Products lose the same bits in all columns that work together.
+    /// Columns that work together must have the same fraction bits.
     #[test]
     fn columns_with_another_dpu_are_left_out() {
         let mut fabric = preset("3x4").unwrap();

@@ -1,9 +1,9 @@
-//! [`Component`]: the kinds of hardware blocks a cell is made of. Each has an instruction set of its own.
+//! [`Component`]: kinds of hardware blocks in a cell. Each kind has its own instruction set.
 
-/// A kind of block. All but the sequencer sit in the slots of a cell.
+/// Kind of hardware block. All except the sequencer are in the slots of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Component {
-    /// Fetches instructions, executes those of control, forwards the others to slots.
+    /// Fetches instructions, executes control instructions, and forwards the others to slots.
     Sequencer,
     /// Data processing unit: arithmetic on words.
     Dpu,
@@ -20,11 +20,11 @@ pub enum Component {
 }
 
 impl Component {
-    /// Every kind.
+    /// All kinds, in code order.
     pub const ALL: [Self; 7] =
         [Self::Sequencer, Self::Dpu, Self::Swb, Self::Rf, Self::IosramTop, Self::IosramBtm, Self::IosramBoth];
 
-    /// The name in architecture files and in the instruction table.
+    /// Name in architecture files and in the instruction table.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequencer => "sequencer",
@@ -37,12 +37,12 @@ impl Component {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|component| component.name() == name)
     }
 
-    /// Consecutive slots it takes; a sequencer takes none.
+    /// Number of consecutive slots it occupies; 0 for a sequencer.
     pub const fn slots(self) -> u8 {
         match self {
             Self::Sequencer => 0,
@@ -52,12 +52,13 @@ impl Component {
         }
     }
 
-    /// Whether it is one of the memories with a port outside.
+    /// Whether it is a memory with a port to a buffer.
     pub const fn is_iosram(self) -> bool {
         matches!(self, Self::IosramTop | Self::IosramBtm | Self::IosramBoth)
     }
 
-    /// Whether its ports have lanes and levels around them. Such a port erases its configuration a cycle longer.
+    /// Whether its ports have lanes, with levels around them. Such a port needs one more cycle to
+    /// erase its configuration.
     pub const fn has_lanes(self) -> bool {
         !matches!(self, Self::Sequencer | Self::IosramBtm | Self::IosramBoth)
     }

@@ -1,5 +1,6 @@
-//! The elaborated architecture (specification 6.3), which upstream's `assemble` writes and its `compile` reads: every
-//! cell in its place, every resource in its slot, every parameter with its value. [`read()`] and [`to_json`].
+//! Elaborated architecture (specification 6.3), which upstream's `assemble` writes and its
+//! `compile` reads. Every cell has its position, every resource its slot, every parameter its
+//! value. [`read()`] reads it, [`to_json`] writes it.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ struct File {
     interface: Interface,
     #[serde(default)]
     options: FileOptions,
-    /// Ours: what is around the fabric.
+    /// npukit's extension: the system around the fabric.
     #[serde(default)]
     system: System,
     #[serde(default)]
@@ -77,7 +78,7 @@ struct Part {
 
 /// Reads an elaborated architecture.
 ///
-/// Errors: as those of an architecture file, with the place of the cell.
+/// Errors: like an architecture file, with the position of the cell.
 pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
     let file: File = parse(text)?;
     if let Some(platform) = file.platform.filter(|platform| platform != "drra") {
@@ -85,7 +86,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
     }
     let fabric = Parameters::new("the fabric", file.parameters);
     let most = MAX_SIDE as i64;
-    // There is no default: 0 is not legal.
+    // A missing value is an error, since 0 is not legal.
     let side = |name: &str| fabric.get("parameters", name, 0, 1, most).map(|side| side as usize);
     let (rows, cols) = (side("ROWS")?, side("COLS")?);
     let mut cells: Vec<Option<Cell>> = vec![None; rows * cols];
@@ -108,7 +109,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
 }
 
 fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell, ConfigError> {
-    // Errors name the cell by its place.
+    // Errors name the cell with its position.
     let name = format!("{} {place}", entry.name);
     let label = format!("cell `{name}`");
     let mut own = Parameters::new(&label, entry.parameters);
@@ -130,7 +131,7 @@ fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell
     });
     let found = cell(&name, resources, &own, fabric)?;
     let known = CELL_KINDS.iter().find(|(kind, _, _)| *kind == entry.kind);
-    // Default: a cell of an unknown kind may use what its resources use.
+    // Default: a cell of an unknown kind may have the buffer ports that its resources use.
     let has = |given: Option<bool>, of_kind: Option<bool>| given.or(of_kind).unwrap_or(true);
     let has_input = has(entry.io_input, known.map(|kind| kind.1));
     let has_output = has(entry.io_output, known.map(|kind| kind.2));
@@ -138,7 +139,8 @@ fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell
     Ok(Cell { name: entry.name, ..found })
 }
 
-/// The elaborated architecture of a fabric, from which [`from_json`](super::from_json) makes the same fabric.
+/// Returns the elaborated architecture of a fabric. [`from_json`](super::from_json) reads it back
+/// to the same fabric.
 pub fn to_json(fabric: &Fabric) -> Value {
     let cells = fabric.places().zip(&fabric.cells).map(|(place, cell)| {
         json!({ "coordinates": { "row": place.row, "col": place.col }, "cell": cell_json(cell) })
@@ -175,7 +177,7 @@ fn cell_json(cell: &Cell) -> Value {
         "kind": kind.map(|(name, _, _)| *name),
         "io_input": input,
         "io_output": output,
-        // 8 bits address all of the largest instruction memory.
+        // 8 bits address the largest instruction memory.
         "parameters": { "INSTR_ADDR_WIDTH": 8 },
         "controller": {
             "name": "sequencer_inst",

@@ -4,195 +4,197 @@ use thiserror::Error;
 
 use crate::config::fabric::Place;
 
-/// What is wrong with an architecture.
+/// Error in an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// Not JSON, or not of the documented shape.
+    /// Not JSON, or JSON with an unexpected structure.
     #[error("{0}")]
     Json(String),
-    /// The short form is not of its shape.
-    #[error("`{text}` is no architecture: {reason}")]
+    /// The short form is malformed.
+    #[error("`{text}` is not an architecture: {reason}")]
     Short {
-        /// As written.
+        /// Text as written.
         text: String,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
-    /// The file is for something else.
+    /// The file is for another platform.
     #[error("platform is `{0}`, not `drra`")]
     Platform(String),
-    /// A name nobody defines.
-    #[error("{place}: there is no {what} `{name}`{}", hint(.known))]
+    /// An undefined name.
+    #[error("{place}: unknown {what} `{name}`{}", hint(.known))]
     Unknown {
-        /// Who names it.
+        /// Position of the name.
         place: String,
-        /// What it should be.
+        /// Kind of the name.
         what: &'static str,
-        /// The name.
+        /// The undefined name.
         name: String,
-        /// What there is.
+        /// Names that are defined.
         known: Vec<String>,
     },
-    /// A name defined twice.
+    /// A name is defined twice.
     #[error("{what} `{name}` is defined twice")]
     Twice {
-        /// What it is.
+        /// Kind of the name.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// A size that cannot be.
-    #[error("{place}: {name} is {value}: legal are {min} to {max}")]
+    /// A size is out of range.
+    #[error("{place}: {name} is {value}; legal are {min} to {max}")]
     Range {
-        /// Where.
+        /// Position of the parameter.
         place: String,
-        /// Parameter.
+        /// Parameter name.
         name: String,
-        /// Its value.
+        /// Value found.
         value: i64,
-        /// Smallest.
+        /// Smallest legal value.
         min: i64,
-        /// Largest.
+        /// Largest legal value.
         max: i64,
     },
-    /// A revision whose words are others.
-    #[error("options: revision `{revision}` has another encoding: leave one of them out")]
+    /// The revision has another encoding.
+    #[error("options: revision `{revision}` has another encoding; remove `revision` or `encoding`")]
     Encoding {
-        /// The revision.
+        /// Name of the revision.
         revision: &'static str,
     },
-    /// Choices that the revision does not have.
+    /// `seed` choices are given for a revision that has none.
     #[error(
-        "options: `seed` says what the seed's text leaves open, and the revision is `{revision}`: make it `seed`, or leave `seed` out"
+        "options: `seed` applies only to revision `seed`, and the revision is `{revision}`; change the revision, or remove `seed`"
     )]
     Seed {
-        /// The revision.
+        /// Name of the revision.
         revision: &'static str,
     },
-    /// A parameter is given in two ways.
-    #[error("{place}: parameter {name} is {first} by {by_first} and {second} by {by_second}")]
+    /// Two sources give a parameter different values.
+    #[error(
+        "{place}: parameter {name} is {first} according to {by_first} and {second} according to {by_second}"
+    )]
     Conflict {
-        /// Where.
+        /// Position of the parameter.
         place: String,
-        /// Parameter.
+        /// Parameter name.
         name: String,
-        /// A value.
+        /// First value.
         first: i64,
-        /// Who says so.
+        /// Source of the first value.
         by_first: String,
-        /// Another.
+        /// Second value.
         second: i64,
-        /// Who says so.
+        /// Source of the second value.
         by_second: String,
     },
-    /// A cell beyond the fabric.
+    /// A cell is outside the fabric.
     #[error("cell `{name}` is placed at {place}, but the fabric has {rows} rows and {cols} columns")]
     Outside {
-        /// Kind of cell.
+        /// Name of the cell.
         name: String,
-        /// Where.
+        /// Position of the cell.
         place: Place,
-        /// Rows.
+        /// Rows of the fabric.
         rows: usize,
-        /// Columns.
+        /// Columns of the fabric.
         cols: usize,
     },
-    /// Two cells at one place.
+    /// Two cells are at one position.
     #[error("cells `{first}` and `{second}` are both placed at {place}")]
     Taken {
-        /// One.
+        /// Name of the first cell.
         first: String,
-        /// The other.
+        /// Name of the second cell.
         second: String,
-        /// Where.
+        /// Shared position.
         place: Place,
     },
-    /// A place without a cell.
+    /// A position has no cell.
     #[error("no cell is placed at {place}; every position of the fabric needs one")]
     Empty {
-        /// Where.
+        /// The empty position.
         place: Place,
     },
-    /// Resources take more slots than there are.
+    /// Resources need more slots than a cell has.
     #[error(
         "cell `{cell}`: resource `{resource}` would take slots {first} to {last}; a cell has 16, 0 to 15"
     )]
     Slots {
-        /// Kind of cell.
+        /// Name of the cell.
         cell: String,
-        /// The resource.
+        /// Name of the resource.
         resource: String,
-        /// Its first slot.
+        /// First slot of the resource.
         first: usize,
-        /// Its last slot.
+        /// Last slot of the resource.
         last: usize,
     },
-    /// Two resources in one slot.
+    /// Two resources use one slot.
     #[error(
-        "cell `{cell}`: resource `{resource}` is in slot {slot}, which is taken; slots from {free} on are free"
+        "cell `{cell}`: resource `{resource}` is in slot {slot}, which is taken; the first free slot is {free}"
     )]
     Overlap {
-        /// The cell.
+        /// Name of the cell.
         cell: String,
-        /// The resource.
+        /// Name of the resource.
         resource: String,
-        /// Its slot.
+        /// Slot of the resource.
         slot: usize,
-        /// The first free slot.
+        /// First free slot.
         free: usize,
     },
-    /// A size that contradicts the component.
+    /// A size in the file differs from the component's.
     #[error("resource `{resource}` has size {size}; a {kind} takes {slots} slots")]
     Size {
-        /// The resource.
+        /// Name of the resource.
         resource: String,
-        /// As written.
+        /// Size as written.
         size: u64,
-        /// Its kind.
+        /// Kind of the resource.
         kind: &'static str,
-        /// What it takes.
+        /// Number of slots of the component.
         slots: u8,
     },
-    /// The switch box must be in slot 0.
+    /// A switch box is not in slot 0.
     #[error("cell `{cell}`: slot {slot} holds a swb; a swb is in slot 0, where its network is wired")]
     Switch {
-        /// Kind of cell.
+        /// Name of the cell.
         cell: String,
-        /// Where it is.
+        /// Slot of the switch box.
         slot: usize,
     },
-    /// A memory at a buffer that the cell has no port to.
+    /// A memory needs a buffer port that its cell lacks.
     #[error("cell `{cell}` of kind {kind} has no port to the {buffer} buffer, which `{resource}` needs")]
     Port {
         /// Name of the cell.
         cell: String,
-        /// Its kind.
+        /// Kind of the cell.
         kind: String,
-        /// Input or output.
+        /// `input` or `output`.
         buffer: &'static str,
-        /// The resource.
+        /// Name of the resource.
         resource: &'static str,
     },
-    /// Memories beyond what a simulation may take.
-    #[error("the fabric's memories have {rows} rows of 16 words together: at most {most} are simulated")]
+    /// The memories exceed the limit of the simulator.
+    #[error("the fabric's memories have {rows} rows of 16 words in total; at most {most} can be simulated")]
     Memory {
-        /// Rows.
+        /// Rows of all memories.
         rows: usize,
-        /// Limit.
+        /// Largest number of rows.
         most: usize,
     },
-    /// A buffer has one port in each column.
+    /// Two cells use the single buffer port of a column.
     #[error("cells {first} and {second} both use the {buffer} buffer of column {}", .first.col)]
     Shared {
-        /// One.
+        /// Position of the first cell.
         first: Place,
-        /// The other.
+        /// Position of the second cell.
         second: Place,
-        /// Input or output.
+        /// `input` or `output`.
         buffer: &'static str,
     },
 }
 
 fn hint(known: &[String]) -> String {
-    if known.is_empty() { String::new() } else { format!("; there are {}", known.join(", ")) }
+    if known.is_empty() { String::new() } else { format!("; known: {}", known.join(", ")) }
 }

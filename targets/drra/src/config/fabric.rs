@@ -1,4 +1,5 @@
-//! [`Fabric`]: rows and columns of cells, each with its resources in slots. An architecture, elaborated.
+//! [`Fabric`]: an elaborated architecture. It has rows and columns of cells, each with its
+//! resources in slots.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +11,15 @@ use crate::config::encoding::Encoding;
 use crate::config::revision::Revision;
 use crate::config::seed::Choices;
 
-/// Words of a bulk row.
+/// Words per bulk row.
 pub const ROW_WORDS: usize = 16;
-/// Slots of a cell.
+/// Slots per cell.
 pub const SLOTS: usize = 16;
 
-/// A row of a memory: element 0 first.
+/// Row of a memory, element 0 first.
 pub type Row<W = i16> = [W; ROW_WORDS];
 
-/// Where a cell is.
+/// Position of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// Row, 0 at the top.
@@ -33,44 +34,46 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// An instance: every position holds a cell.
+/// Instance of the target: every position has a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Columns.
+    /// Number of columns.
     pub cols: usize,
-    /// Cells, row after row.
+    /// Cells in row-major order.
     pub cells: Vec<Cell>,
     /// Rows of the input buffer.
     pub input_depth: usize,
     /// Rows of the output buffer.
     pub output_depth: usize,
-    /// Which hardware it is, and what is not hardware.
+    /// Hardware revision and deviations from hardware.
     pub options: Options,
-    /// What is around it.
+    /// Systems around the fabric.
     pub systems: Systems,
 }
 
-/// How programs are to be understood.
+/// Hardware revision and deviations from hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Which hardware it is.
+    /// Hardware revision.
     pub revision: Revision,
-    /// Cycles by which a column starts after the one before it: 0 as the seed's compiler has it, 1 as the hardware.
+    /// Cycles by which a column starts after the previous one: 0 in the ISA document's compiler, 1
+    /// in hardware.
     pub call_skew: u32,
-    /// Gives a meaning to what no source defines: see the table in `targets/drra/README.md`.
+    /// Whether the dpu modes that no source defines have a meaning; see the table in
+    /// `targets/drra/README.md`.
     pub extensions: bool,
-    /// Refuses addresses beyond a memory, which otherwise wrap.
+    /// Whether an address beyond a memory is a fault. Otherwise it wraps.
     pub strict: bool,
-    /// How words are written in files. In programs they are as released.
+    /// Encoding of words in files. Programs in memory use the released encoding.
     pub encoding: Encoding,
-    /// What the seed's text leaves open, where it counts.
+    /// Choices where the ISA document is silent; used by revision `Seed` only.
     pub seed: Choices,
 }
 
 impl Options {
-    /// Those of a revision.
+    /// Returns the default options of a revision.
     pub const fn of(revision: Revision) -> Self {
         let encoding = match revision {
             Revision::Released | Revision::Text | Revision::Seed => Encoding::Released,
@@ -80,7 +83,7 @@ impl Options {
         Self { revision, call_skew, extensions: false, strict: false, encoding, seed }
     }
 
-    /// Whether the modes of dpus have a meaning that no source defines.
+    /// Whether the dpu modes that no source defines have a meaning.
     pub const fn has_modes(&self) -> bool {
         self.extensions || self.revision.is_seed()
     }
@@ -92,58 +95,59 @@ impl Default for Options {
     }
 }
 
-/// A cell.
+/// Cell of a fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Name of its kind in the architecture.
+    /// Name of the cell's kind in the architecture.
     pub name: String,
-    /// Words its instruction memory can be loaded with.
+    /// Number of words that can be loaded into its instruction memory.
     pub iram_words: usize,
-    /// In the order of their slots.
+    /// Resources, in slot order.
     pub resources: Vec<Resource>,
 }
 
-/// A component in a slot.
+/// Component in a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// What it is.
+    /// Kind of component.
     pub component: Component,
-    /// Its first slot.
+    /// First slot of the component.
     pub slot: u8,
-    /// Rows of 16 words of its memory; 0 without one.
+    /// Rows of 16 words of its memory; 0 if it has none.
     pub rows: usize,
     /// Fraction bits of a dpu's products.
     pub fraction_bits: u32,
 }
 
-/// The sides and corners of a cell that bulk rows cross, and the cell itself; the discriminant is the code.
+/// Sides and corners of a cell that bulk rows cross, and the cell itself. The discriminant is the
+/// code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// To the row above, the column before.
+    /// To the previous column in the row above.
     NorthWest = 0,
     /// To the row above.
     North = 1,
-    /// To the row above, the next column.
+    /// To the next column in the row above.
     NorthEast = 2,
-    /// To the column before.
+    /// To the previous column.
     West = 3,
-    /// From slot to slot of the cell.
+    /// Within the cell, from slot to slot.
     Centre = 4,
     /// To the next column.
     East = 5,
-    /// To the row below, the column before.
+    /// To the previous column in the row below.
     SouthWest = 6,
     /// To the row below.
     South = 7,
-    /// To the row below, the next column.
+    /// To the next column in the row below.
     SouthEast = 8,
 }
 
-/// Directions there are.
+/// Number of directions.
 pub const DIRECTIONS: usize = Direction::ALL.len();
 
 impl Direction {
-    /// Every one, by code.
+    /// All directions, by code.
     pub const ALL: [Self; 9] = [
         Self::NorthWest,
         Self::North,
@@ -156,27 +160,27 @@ impl Direction {
         Self::SouthEast,
     ];
 
-    /// The code in `route`.
+    /// Code in `route`.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The direction of that code.
+    /// Returns the direction of a code, or `None` if the code is above 8.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// Its place in [`Direction::ALL`].
+    /// Index in [`Direction::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Whether it crosses a corner, where no circuit has wires.
+    /// Whether it crosses a corner. No released circuit has wires there.
     pub const fn is_diagonal(self) -> bool {
         matches!(self, Self::NorthWest | Self::NorthEast | Self::SouthWest | Self::SouthEast)
     }
 
-    /// What is seen from the other side.
+    /// Direction in which the receiving cell sees the sender.
     pub const fn opposite(self) -> Self {
         match self {
             Self::NorthWest => Self::SouthEast,
@@ -193,12 +197,12 @@ impl Direction {
 }
 
 impl Resource {
-    /// Whether it takes that slot.
+    /// Whether the component occupies a slot.
     pub const fn covers(&self, slot: u8) -> bool {
         slot >= self.slot && slot < self.slot + self.component.slots()
     }
 
-    /// Its address generators: slot, port, and how many addresses each can have.
+    /// Returns its address generators: slot, port, and number of addresses.
     pub fn ports(&self) -> Vec<(u8, u8, u32)> {
         const BUFFER_ROWS: u32 = 1 << 16;
         const OPTIONS: u32 = 4;
@@ -222,7 +226,7 @@ impl Resource {
         }
     }
 
-    /// The slot through which its bulk rows go; none for what has no bulk ports.
+    /// Slot of its bulk rows, or `None` if it has no bulk ports.
     pub const fn bulk_slot(&self) -> Option<u8> {
         match self.component {
             Component::Rf => Some(self.slot),
@@ -233,82 +237,83 @@ impl Resource {
 }
 
 impl Cell {
-    /// The resource at a slot.
+    /// Returns the resource at a slot.
     pub fn resource_at(&self, slot: u8) -> Option<&Resource> {
         self.resources.iter().find(|resource| resource.covers(slot))
     }
 
-    /// What sits at a slot.
+    /// Returns the component at a slot.
     pub fn component_at(&self, slot: u8) -> Option<Component> {
         self.resource_at(slot).map(|resource| resource.component)
     }
 
-    /// Whether it reads the input buffer.
+    /// Whether the cell reads the input buffer.
     pub fn has_input(&self) -> bool {
         self.resources.iter().any(|resource| resource.component.has_input())
     }
 
-    /// Whether it writes the output buffer.
+    /// Whether the cell writes the output buffer.
     pub fn has_output(&self) -> bool {
         self.resources.iter().any(|resource| resource.component.has_output())
     }
 }
 
 impl Fabric {
-    /// The same as another revision.
+    /// Returns the fabric as another revision.
     pub fn of_revision(mut self, revision: Revision) -> Self {
         let Options { extensions, strict, seed, .. } = self.options;
         self.options = Options { extensions, strict, seed, ..Options::of(revision) };
         self
     }
 
-    /// How it differs from released hardware, as far as that is known.
+    /// Returns how the fabric differs from released hardware, or `None` if no difference is known.
     pub fn unreleased(&self) -> Option<String> {
         let bits = self.cells.iter().flat_map(|cell| &cell.resources).map(|part| part.fraction_bits).max();
         let bits = bits.filter(|bits| *bits > 0 && self.options.revision != Revision::Later)?;
         Some(format!(
-            "dpus with {bits} fraction bits are no released hardware: they came with the later encoding (`+later`)"
+            "dpus with {bits} fraction bits are not released hardware: they require the later encoding (`+later`)"
         ))
     }
 
-    /// The cell at a place.
+    /// Returns the cell at a position.
     pub fn cell(&self, place: Place) -> Option<&Cell> {
         self.cells.get(self.index(place)?)
     }
 
-    /// A place's number, row after row.
+    /// Returns the row-major index of a position.
     pub fn index(&self, place: Place) -> Option<usize> {
         (place.row < self.rows && place.col < self.cols).then(|| place.row * self.cols + place.col)
     }
 
-    /// The place of a number.
+    /// Returns the position of a row-major index.
     pub const fn place(&self, index: usize) -> Place {
         Place { row: index / self.cols, col: index % self.cols }
     }
 
-    /// All places, row after row.
+    /// Returns all positions in row-major order.
     pub fn places(&self) -> impl Iterator<Item = Place> {
         (0..self.cells.len()).map(|index| self.place(index))
     }
 
-    /// The cell at a side or a corner of another; the cell itself at its centre.
+    /// Returns the index of the neighboring cell in a direction, which is the cell itself for the
+    /// center.
     pub fn neighbour(&self, index: usize, side: Direction) -> Option<usize> {
         let Place { row, col } = self.place(index);
-        // Codes go through the rows of three by three cells, of which this one is the centre.
+        // The codes number the 3 x 3 cells around this one, row by row.
         let (down, right) = (side.index() / 3, side.index() % 3);
         self.index(Place { row: (row + down).checked_sub(1)?, col: (col + right).checked_sub(1)? })
     }
 }
 
-/// Rows by number; others are zero, or were not written.
+/// Rows of a buffer by number. Missing rows are zero or unwritten.
 pub type Image = BTreeMap<u32, Row>;
 
 impl Fabric {
-    /// The same in the system of that name.
+    /// Returns the fabric in the named system.
     ///
     /// # Errors
     ///
-    /// It has none of this name; the sentence says which it has.
+    /// The name is unknown; the message lists the known names.
     pub fn with_system(mut self, name: &str) -> Result<Self, String> {
         self.systems.own = system_of(&self.systems.named, name)?.clone();
         Ok(self)

@@ -1,4 +1,4 @@
-//! [`Elaborated`]: cells in their places, and what holds between them.
+//! [`Elaborated`]: cells at their positions, with the checks between them.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::config::fabric::{Cell, Fabric, Options, Place};
 use crate::config::revision::Revision;
 use crate::config::seed::Choices;
 
-/// Rows of the buffers.
+/// Sizes of the buffers, in rows.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Interface {
     input_buffer_depth: Option<i64>,
     output_buffer_depth: Option<i64>,
 }
 
-/// Ours: which revision it is, and what is not hardware.
+/// npukit's extension of architecture files: revision, and deviations from hardware.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileOptions {
@@ -34,9 +34,10 @@ pub(super) struct FileOptions {
 }
 
 impl FileOptions {
-    /// What a file says, and what follows for what it does not say. Errors: an encoding that the revision has not.
+    /// Returns the options of a file, with defaults for missing keys. Errors: an encoding that the
+    /// revision does not have.
     fn options(&self) -> Result<Options, ConfigError> {
-        // Default: a file that says the encoding only means the revision that has it.
+        // Default: a file with only an encoding means the revision that has it.
         let revision = self.revision.unwrap_or(match self.encoding {
             Some(Encoding::Later) => Revision::Later,
             _ => Revision::Released,
@@ -48,18 +49,18 @@ impl FileOptions {
         if self.seed.is_some() && !revision.is_seed() {
             return Err(ConfigError::Seed { revision: revision.name() });
         }
-        // Default: what the seed's text leaves open is as we choose.
+        // Default: npukit's choices where the ISA document is silent.
         let seed = self.seed.unwrap_or_default();
-        // Default: what a file does not say is as in its revision.
+        // Default: a missing key has the revision's value.
         let call_skew = self.call_skew.unwrap_or(own.call_skew);
         Ok(Options { call_skew, extensions: self.extensions, strict: self.strict, seed, ..own })
     }
 }
 
-/// Rows of all memories together: 256 MiB.
+/// Limit for the rows of all memories: 256 MiB.
 const MAX_MEMORY_ROWS: usize = 1 << 23;
 
-/// Cells in their places, before what holds between them is checked.
+/// Cells at their positions, before the checks between them.
 pub(super) struct Elaborated {
     pub rows: usize,
     pub cols: usize,
@@ -67,12 +68,12 @@ pub(super) struct Elaborated {
 }
 
 impl Elaborated {
-    /// The fabric, with what a file says of buffers and options.
+    /// Returns the fabric, with the buffers and options of a file.
     ///
     /// # Errors
     ///
-    /// An encoding that the revision does not have, two cells at one port of a buffer, memories beyond what a
-    /// simulation may take.
+    /// The revision does not have the encoding, two cells share a buffer port, or the memories
+    /// exceed the limit of the simulator.
     pub fn finish(self, interface: &Interface, options: &FileOptions) -> Result<Fabric, ConfigError> {
         let depth = |depth: Option<i64>, name: &str| {
             let given = Parameters::new("interface", depth.map(|depth| (name.to_owned(), depth)));
@@ -86,11 +87,11 @@ impl Elaborated {
         )
     }
 
-    /// The fabric.
+    /// Returns the fabric.
     ///
     /// # Errors
     ///
-    /// Two cells at one port of a buffer, memories beyond what a simulation may take.
+    /// Two cells share a buffer port, or the memories exceed the limit of the simulator.
     pub fn check(
         self,
         input_depth: usize,
@@ -111,7 +112,7 @@ impl Elaborated {
 }
 
 impl Fabric {
-    /// Each column has one port to a buffer.
+    /// Checks that at most one cell per column uses a buffer, as each column has one port to it.
     fn check_buffer(&self, buffer: &'static str, uses: fn(&Cell) -> bool) -> Result<(), ConfigError> {
         let mut users: BTreeMap<usize, Place> = BTreeMap::new();
         for (place, cell) in self.places().zip(&self.cells) {
@@ -126,5 +127,5 @@ impl Fabric {
     }
 }
 
-/// Rows and columns that any fabric may have.
+/// Largest number of rows, and of columns, of a fabric.
 pub(super) const MAX_SIDE: usize = 256;

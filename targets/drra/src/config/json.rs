@@ -1,6 +1,6 @@
 //! Architecture JSON (specification 6.3): [`from_json`] elaborates it to a [`Fabric`].
 //!
-//! What is elaborated already is read by `elaborated`.
+//! Files that are already elaborated are read by `elaborated`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric, Place};
 use crate::config::grid::MAX_SIDE;
 
-/// An architecture file.
+/// Architecture file.
 #[derive(Debug, Deserialize)]
 struct File {
     platform: Option<String>,
@@ -30,17 +30,17 @@ struct File {
     fabric: Grid,
     #[serde(default)]
     interface: Interface,
-    /// Ours: which revision it is, and what is not hardware.
+    /// npukit's extension: revision, and deviations from hardware.
     #[serde(default)]
     options: FileOptions,
-    /// Ours: what is around the fabric.
+    /// npukit's extension: the system around the fabric.
     #[serde(default)]
     system: System,
     #[serde(default)]
     systems: NamedSystems<System>,
 }
 
-/// A named instance of a library kind.
+/// Named instance of a library kind.
 #[derive(Debug, Deserialize)]
 struct PoolEntry {
     name: String,
@@ -67,7 +67,7 @@ struct CellKind {
     custom_properties: Vec<Property>,
 }
 
-/// A resource in a cell: the name of a pool entry, alone or with parameters.
+/// Resource in a cell: the name of a pool entry, alone or with parameters.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Placement {
@@ -100,19 +100,19 @@ struct Coordinates {
     col: usize,
 }
 
-/// Which of the forms a file has: an elaborated one has parameters and no list of what is placed where.
+/// Keys that distinguish the two forms: an elaborated file has parameters and no placement list.
 #[derive(Deserialize)]
 struct Form {
     fabric: Option<IgnoredAny>,
     parameters: Option<IgnoredAny>,
 }
 
-/// Elaborates an architecture file, or reads one that is elaborated already.
+/// Reads an architecture file, elaborated or not.
 ///
 /// # Errors
 ///
-/// Not JSON, a name nobody defines, a parameter out of range or given in two ways, a place with no cell or
-/// two, more slots than a cell has, a memory where its buffer is not.
+/// Not JSON, or an invalid architecture: an undefined name, a parameter out of range or with two
+/// values, a position with no cell or two cells, too many slots, or a memory without its buffer.
 pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
     let form: Form = parse(text)?;
     if form.fabric.is_none() && form.parameters.is_some() {
@@ -134,7 +134,7 @@ pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
     Ok(Fabric { systems: Systems { own: file.system, named: file.systems }, ..fabric })
 }
 
-/// Entries by name. Errors: a name that occurs twice.
+/// Returns entries by name. Errors: a name that occurs twice.
 fn unique<'a, T>(
     what: &'static str,
     entries: &'a [T],
@@ -194,14 +194,14 @@ fn cell_kind(
     Ok(found)
 }
 
-/// The cells where the file has them.
+/// Returns the cells at their positions.
 fn place(
     grid: &Grid,
     parameters: &Parameters,
     kinds: &BTreeMap<&str, Cell>,
 ) -> Result<Elaborated, ConfigError> {
     let side = |given: usize, key: &str, name: &str| {
-        // Default: any number beyond the limit is refused below with it.
+        // Default: a number beyond the limit is refused below.
         let value = i64::try_from(given).unwrap_or(i64::MAX);
         let given = Parameters::new(key, [(name.to_owned(), value)]).inherit("fabric", parameters)?;
         given.get("fabric", name, value, 1, MAX_SIDE as i64).map(|side| side as usize)

@@ -1,13 +1,13 @@
-//! Keys of architecture JSON that nobody reads: [`misspelt`] finds those that are almost ones we read.
+//! [`misspelt`]: unknown keys of architecture JSON that resemble known ones.
 //!
-//! Upstream's files hold more than we read (widths of buses, descriptions, an instruction set), which is none of a
-//! reader's business. What is spelt almost like a key that is read was meant to be read.
+//! Upstream's files have many keys that npukit does not read (bus widths, descriptions, an
+//! instruction set). Only keys that resemble a known one are reported.
 
 use npukit_base::closest;
 use serde_json::Value;
 
 #[rustfmt::skip] // A table.
-/// Keys of either form (specification 6.3), and upstream's own that we do not read.
+/// Keys of both forms (specification 6.3), and upstream's keys that npukit does not read.
 const KEYS: [&str; 40] = [
     "platform", "resources", "controllers", "cells", "fabric", "interface", "options", "name", "kind", "size",
     "custom_properties", "value", "controller", "resource_list", "height", "width", "cells_list", "coordinates",
@@ -17,17 +17,17 @@ const KEYS: [&str; 40] = [
 ];
 
 #[rustfmt::skip] // A table.
-/// Parameters that we read, and those of upstream's template.
+/// Parameters that npukit reads, and parameters of upstream's template.
 const PARAMETERS: [&str; 16] = [
     "ROWS", "COLS", "INSTR_ADDR_WIDTH", "IRAM_DEPTH", "RF_DEPTH", "SRAM_ADDR_WIDTH", "FRACTIONAL_BITWIDTH",
     "IO_DATA_WIDTH", "IO_ADDR_WIDTH", "RESOURCE_INSTR_WIDTH", "INSTR_DATA_WIDTH", "INSTR_HOPS_WIDTH",
     "INSTR_OPCODE_BITWIDTH", "BULK_WIDTH", "INSTR_PAYLOAD_BITWIDTH", "SRAM_DEPTH",
 ];
 
-/// A warning for each key and each parameter that is almost one we know, in the order of the file.
+/// Returns a warning for each key or parameter that resembles a known one, in file order.
 pub fn misspelt(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    // Whoever reads the file reports text that is not JSON.
+    // The caller's parser reports text that is not JSON.
     if let Ok(file) = serde_json::from_str(text) {
         walk(&file, &mut found);
     }
@@ -49,7 +49,7 @@ fn walk(value: &Value, found: &mut Vec<String>) {
                         let names = properties.iter().filter_map(|property| property.get("name")?.as_str());
                         found.extend(names.filter_map(|name| almost(name, &PARAMETERS)));
                     }
-                    // Ours, whose keys are all read or refused.
+                    // npukit's own sections, whose keys are all read or refused.
                     Value::Object(_) if ["options", "system", "systems"].contains(&key.as_str()) => {}
                     value => walk(value, found),
                 }
@@ -59,13 +59,13 @@ fn walk(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Letters by which a misspelt name is longer or shorter at the most: beyond that it is another name.
+/// Largest difference in length between a misspelled name and the intended one.
 const SLIPS: usize = 2;
 
 fn almost(name: &str, known: &[&str]) -> Option<String> {
     let near = known.iter().copied().filter(|key| key.len().abs_diff(name.len()) <= SLIPS);
     let meant = closest(name, near).filter(|_| !known.contains(&name))?;
-    Some(format!("`{name}` is no key of an architecture and is ignored: `{meant}` is meant, perhaps"))
+    Some(format!("`{name}` is not an architecture key and is ignored; did you mean `{meant}`?"))
 }
 
 #[cfg(test)]
@@ -78,8 +78,7 @@ mod tests {
             "custom_properties": [{"name": "RF_DETPH", "value": 4}, {"name": "MY_OWN", "value": 4}]}}"#;
         let warnings = misspelt(text);
         for (key, meant) in [("platfrom", "platform"), ("widht", "width"), ("RF_DETPH", "RF_DEPTH")] {
-            let line =
-                format!("`{key}` is no key of an architecture and is ignored: `{meant}` is meant, perhaps");
+            let line = format!("`{key}` is not an architecture key and is ignored; did you mean `{meant}`?");
             assert!(warnings.contains(&line), "{warnings:?}");
         }
         assert_eq!(warnings.len(), 3, "{warnings:?}");

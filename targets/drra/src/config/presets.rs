@@ -1,19 +1,19 @@
-//! Fabrics that come with npukit: the architecture files of `configs/`, embedded.
+//! Built-in fabrics: the embedded architecture files of `configs/`.
 
 use super::json::from_json;
 use crate::config::fabric::Fabric;
 
-/// Name, what it is, and the file.
+/// Name, description and file content.
 #[rustfmt::skip] // A table.
 pub const PRESETS: &[(&str, &str, &str)] = &[
-    ("3x1", "the released fabric (bfe6cc6): 3 rows, 1 column: input memory, three register files and a dpu, output memory; with `+f11`, `+ext` or `+seed` behind no released hardware", include_str!("../../configs/3x1.json")),
-    ("seed", "3x1 by the seed's text to the letter, as `3x1+seed`; no released hardware", include_str!("../../configs/seed.json")),
-    ("3x2", "3 rows, 2 columns of the same; a column starts a cycle after the one before", include_str!("../../configs/3x2.json")),
-    ("3x4", "3 rows, 4 columns of the same", include_str!("../../configs/3x4.json")),
+    ("3x1", "the released fabric (bfe6cc6): 3 rows, 1 column: input memory, three register files and a dpu, output memory; with the suffix `+f11`, `+ext` or `+seed` it is not released hardware", include_str!("../../configs/3x1.json")),
+    ("seed", "3x1 that follows the ISA document to the letter, like `3x1+seed`; not released hardware", include_str!("../../configs/seed.json")),
+    ("3x2", "3 rows and 2 columns like 3x1; each column starts one cycle after the previous one", include_str!("../../configs/3x2.json")),
+    ("3x4", "3 rows and 4 columns like 3x1", include_str!("../../configs/3x4.json")),
     ("1x1", "a single cell with both buffers, three register files and a dpu", include_str!("../../configs/1x1.json")),
 ];
 
-/// The fabric of that name.
+/// Returns the built-in fabric with this name.
 pub fn preset(name: &str) -> Option<Fabric> {
     let (_, _, text) = PRESETS.iter().find(|(known, _, _)| *known == name)?;
     from_json(text).ok()

@@ -1,44 +1,47 @@
-//! [`Revision`]: which hardware a fabric is, and where it reads programs otherwise than the seed's text.
+//! [`Revision`]: hardware revision of a fabric, and its differences from the ISA document.
 //!
-//! Source: specification 1.2 (#10 to #17, #23, #27), 3.6, 4.4 and 4.5; the runs on the released circuit in
-//! `tests/golden/drra/released_kernels.json`.
+//! Source: specification 1.2 (#10 to #17, #23, #27), 3.6, 4.4 and 4.5; the runs on the released
+//! circuit in `tests/golden/drra/released_kernels.json`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::component::Component;
 
-/// Which hardware a fabric is.
+/// Hardware revision of a fabric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Revision {
-    /// The components as released with the seed's encoding; revision bfe6cc6 is the last.
+    /// Components as released with the encoding of the ISA document; revision bfe6cc6 is the last.
     #[default]
     Released,
-    /// What the specification makes of the seed's text, which no released circuit does: it differs where the seed's
-    /// own words cannot be meant or where all published programs read them otherwise.
+    /// The specification's reading of the ISA document, which no released circuit implements. It
+    /// differs from the letter where the document contradicts itself or where all published
+    /// programs read it differently.
     Text,
-    /// What the seed's text says, to the letter, and [`Choices`](crate::config::seed::Choices) where it is silent.
+    /// The ISA document to the letter, with [`Choices`](crate::config::seed::Choices) where it is
+    /// silent.
     Seed,
-    /// The components since July 2026, with another encoding, in which `repx` extends the `rep` before it.
+    /// Components since July 2026, with another encoding, in which `repx` extends the `rep` before
+    /// it.
     Later,
 }
 
-/// What `repx` does in a port.
+/// Meaning of `repx` in a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repx {
-    /// The high parts of the `rep` before it.
+    /// It holds the high bits of the preceding `rep`.
     Extends,
-    /// The high parts of the next level, and counts as one more level.
+    /// It holds the high bits of the next level, and adds one level.
     NextLevel,
 }
 
 impl Revision {
-    /// Whether configurations are the released circuit's registers.
+    /// Whether the fabric is the released circuit, whose configuration registers are simulated.
     pub const fn is_released(self) -> bool {
         matches!(self, Self::Released)
     }
 
-    /// The bits that a component keeps of each field of `rep`, and as many of `repx`.
+    /// Number of bits that a component keeps of each field of `rep`, and of `repx`.
     pub const fn widths(self, component: Component) -> Widths {
         match (self, component) {
             (Self::Released, Component::Dpu) => Widths { iter: 7, step: 6, delay: 6 },
@@ -47,7 +50,7 @@ impl Revision {
         }
     }
 
-    /// What `repx` does in a component.
+    /// Meaning of `repx` in a component.
     pub const fn repx(self, component: Component) -> Repx {
         match (self, component) {
             (Self::Released, Component::Dpu | Component::Swb)
@@ -56,7 +59,8 @@ impl Revision {
         }
     }
 
-    /// Cycles by which a column starts after the one before it. The seed's compiler knows none.
+    /// Cycles by which a column starts after the previous one: 0 in the compiler of the ISA
+    /// document.
     pub const fn call_skew(self) -> u32 {
         match self {
             Self::Released | Self::Later => 1,
@@ -64,22 +68,24 @@ impl Revision {
         }
     }
 
-    /// Whether the seed's text counts to the letter.
+    /// Whether the revision follows the ISA document to the letter.
     pub const fn is_seed(self) -> bool {
         matches!(self, Self::Seed)
     }
 
-    /// The step of a `rep` whose field holds this: signed but by the seed, where it is 0 to 127.
+    /// Returns the step of a `rep` with this field. It is signed, except in [`Revision::Seed`],
+    /// where it is 0 to 127.
     pub const fn step(self, field: i8) -> i32 {
         if self.is_seed() { field as i32 & 0x7f } else { field as i32 }
     }
 
-    /// What is added to a distance from the next instruction to make a target of `brn`.
+    /// Difference between a `brn` field and the distance from the next instruction: 1 if the field
+    /// is relative to the branch itself, otherwise 0.
     pub const fn branch_base(self) -> i16 {
         if self.is_seed() { 1 } else { 0 }
     }
 
-    /// Its name in files.
+    /// Name of the revision in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Released => "released",
@@ -90,13 +96,13 @@ impl Revision {
     }
 }
 
-/// Bits of the fields of a `rep`.
+/// Widths of the fields of a `rep`, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Widths {
-    /// Of `iter`.
+    /// Bits of `iter`.
     pub iter: u32,
-    /// Of `step`.
+    /// Bits of `step`.
     pub step: u32,
-    /// Of `delay`.
+    /// Bits of `delay`.
     pub delay: u32,
 }

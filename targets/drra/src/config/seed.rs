@@ -1,69 +1,72 @@
-//! [`Choices`]: what a fabric of [`Revision::Seed`](crate::config::revision::Revision::Seed) does where the seed's text names
-//! something and does not say what it is.
+//! [`Choices`]: behavior of a fabric of [`Revision::Seed`](crate::config::revision::Revision::Seed)
+//! where the ISA document names something without defining it.
 //!
-//! A fabric's file gives them in `options.seed`; `targets/drra/SOURCES.md` has the reasons of the defaults.
+//! A fabric file sets the choices in `options.seed`; `targets/drra/SOURCES.md` explains the
+//! defaults.
 
 use serde::{Deserialize, Serialize};
 
-/// What the seed's text leaves open.
+/// Choices where the ISA document is silent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choices {
-    /// What the event of a slot is wired to.
+    /// Condition that raises the event of a slot.
     pub event: Event,
-    /// What a `wait` for several events waits for.
+    /// Whether a `wait` for several events waits for all or any.
     pub events: Events,
-    /// What `option` of `dsu` selects.
+    /// Meaning of `option` of `dsu`.
     pub dsu_option: DsuOption,
-    /// What the operands of `and`, `or` and `not` of `calc` are.
+    /// Operands of `and`, `or` and `not` of `calc`.
     pub logic_operands: LogicOperands,
 }
 
-/// What the event of a slot is wired to. It is there from the cycle of the last address on, until the port starts again.
+/// Condition that raises the event of a slot. The event holds from the cycle of the last address
+/// until the port starts again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// None of the slot's ports runs.
+    /// No port of the slot is active.
     #[default]
     Slot,
-    /// Port 0 does not run.
+    /// Port 0 is not active.
     Port0,
-    /// Port 1 does not run.
+    /// Port 1 is not active.
     Port1,
-    /// Port 2 does not run.
+    /// Port 2 is not active.
     Port2,
-    /// Port 3 does not run.
+    /// Port 3 is not active.
     Port3,
 }
 
-/// What a `wait` for several events waits for.
+/// Condition that ends a `wait` for several events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Events {
-    /// All of them.
+    /// All events have occurred.
     #[default]
     All,
-    /// The first of them.
+    /// At least one event has occurred.
     Any,
 }
 
-/// What `option` of `dsu` selects.
+/// Meaning of `option` of `dsu`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DsuOption {
-    /// One of four configurations of the port, to which `rep`, `repx` and `trans` go until the next `dsu`. Starting the
-    /// port takes the stored one of the lowest number and leaves it empty.
+    /// Selects one of four configurations of the port, to which `rep`, `repx` and `trans` apply
+    /// until the next `dsu`. Starting the port takes the stored configuration with the lowest
+    /// number and leaves it empty.
     #[default]
     Configurations,
-    /// Nothing.
+    /// No effect.
     Nothing,
 }
 
-/// What the operands of `and`, `or` and `not` of `calc` are.
+/// Operands of `and`, `or` and `not` of `calc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogicOperands {
-    /// Flag registers, as their results are.
+    /// Flag registers, like their results.
     #[default]
     Flags,
     /// Scalar registers.
@@ -71,7 +74,7 @@ pub enum LogicOperands {
 }
 
 impl Choices {
-    /// Those of a fabric that says nothing.
+    /// Choices of a fabric file without `options.seed`.
     pub const DEFAULT: Self = Self {
         event: Event::Slot,
         events: Events::All,
@@ -81,7 +84,7 @@ impl Choices {
 }
 
 impl Event {
-    /// The ports that it is of, a bit each.
+    /// Mask of the ports that the event depends on, one bit per port.
     pub(crate) const fn ports(self) -> u64 {
         match self {
             Self::Slot => 0b1111,

@@ -1,5 +1,5 @@
-//! What may be set of a [`Fabric`] in the name of an instance. An architecture file names its parts one by one; here a
-//! word stands for all parts of a kind.
+//! Parameters of a [`Fabric`] that an instance name can set. An architecture file names its parts
+//! one by one; here one name applies to all parts of a kind.
 
 use npukit_target::parameters::SET_BY_NAME;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric, Options, Resource};
 use crate::config::grid::MAX_SIDE;
 
-/// What may be set; none where parts of a kind differ.
+/// Settable parameters; `None` if the parts of a kind differ.
 #[derive(Deserialize)]
 struct Settable {
     cols: i64,
@@ -33,7 +33,7 @@ struct Clock {
     clock_mhz: Option<f64>,
 }
 
-/// What may be set of the fabric.
+/// Returns the settable parameters of a fabric.
 pub fn tree(fabric: &Fabric) -> Value {
     let Options { call_skew, extensions, strict, .. } = fabric.options;
     json!({
@@ -51,11 +51,11 @@ pub fn tree(fabric: &Fabric) -> Value {
     })
 }
 
-/// The fabric with what the tree says.
+/// Returns the fabric with the parameters of the tree.
 ///
 /// # Errors
 ///
-/// A number that is not legal; more or fewer columns of a fabric whose columns differ.
+/// A number is out of range, or the number of columns changes although the columns differ.
 pub fn from_tree(fabric: Fabric, tree: Value) -> Result<Fabric, String> {
     let set: Settable = serde_json::from_value(tree).map_err(|error| error.to_string())?;
     let given = |name, value: Option<i64>, least, most| {
@@ -66,7 +66,7 @@ pub fn from_tree(fabric: Fabric, tree: Value) -> Result<Fabric, String> {
     let iosram_rows = given("iosram_rows", set.iosram_rows, 1, 1 << 16)?;
     let iram_words = given("iram_words", set.iram_words, 1, 256)?;
     let mut cells = with_columns(&fabric, legal("cols", set.cols, 1, MAX_SIDE)?)?;
-    // Default, here and below: parts that differ stay as they are.
+    // Default, here and below: parts that differ keep their values.
     cells.iter_mut().for_each(|cell| cell.iram_words = iram_words.unwrap_or(cell.iram_words));
     for part in cells.iter_mut().flat_map(|cell| &mut cell.resources) {
         if is_dpu(part) {
@@ -90,7 +90,7 @@ pub fn from_tree(fabric: Fabric, tree: Value) -> Result<Fabric, String> {
     Ok(changed)
 }
 
-/// The cells of a fabric of so many columns, each like the first.
+/// Returns the cells of a fabric with `cols` columns, each like the first.
 fn with_columns(fabric: &Fabric, cols: usize) -> Result<Vec<Cell>, String> {
     if cols == fabric.cols {
         return Ok(fabric.cells.clone());
@@ -103,7 +103,7 @@ fn with_columns(fabric: &Fabric, cols: usize) -> Result<Vec<Cell>, String> {
     Ok(rows.flat_map(|cell| std::iter::repeat_n(cell.clone(), cols)).collect())
 }
 
-/// A number in its range.
+/// Checks that a number is in its range.
 fn legal(name: &str, value: i64, least: i64, most: usize) -> Result<usize, String> {
     let given = Parameters::new("the name", [(name.to_owned(), value)]);
     let found = given.get("the fabric", name, value, least, most as i64);
@@ -126,7 +126,7 @@ fn parts(fabric: &Fabric, is_kind: fn(&Resource) -> bool) -> impl Iterator<Item 
     fabric.cells.iter().flat_map(|cell| &cell.resources).filter(move |part| is_kind(part))
 }
 
-/// What all are, if they are alike.
+/// Returns the common value if all values are equal.
 fn alike<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
     let first = all.next()?;
     all.all(|one| one == first).then_some(first)

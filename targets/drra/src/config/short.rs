@@ -1,7 +1,7 @@
-//! The short form: `3x1: top=[swb,iosram_top] mid=[swb,rf,rf,rf,dpu] btm=[swb,iosram_btm]`.
+//! Short form: `3x1: top=[swb,iosram_top] mid=[swb,rf,rf,rf,dpu] btm=[swb,iosram_btm]`.
 //!
-//! `top`, `mid` and `btm` (or `tops`, `mids`, `btms`) name the resources of the first, the inner and the last row;
-//! a single list describes every cell.
+//! `top`, `mid` and `btm` (or `tops`, `mids`, `btms`) list the resources of cells in the first, the
+//! inner and the last row. A single list describes every cell.
 
 use super::error::ConfigError;
 use super::grid::Elaborated;
@@ -10,20 +10,22 @@ use crate::config::cell::cell;
 use crate::config::fabric::{Fabric, Options};
 use crate::config::grid::MAX_SIDE;
 
-/// The fabric of a short form, as the released revision, with the default parameters but instruction memories of 256 words.
+/// Returns the fabric of a short form, as the released revision. Parameters have their defaults,
+/// except that instruction memories have 256 words.
 ///
 /// # Errors
 ///
-/// A text of another form, an unknown component, or cells that do not go together.
+/// Malformed text, an unknown component, or an invalid combination of cells.
 pub fn from_short(text: &str) -> Result<Fabric, ConfigError> {
     let error = |reason: &str| ConfigError::Short { text: text.to_owned(), reason: reason.to_owned() };
-    let (size, kinds) = text.split_once(':').ok_or_else(|| error("a `:` follows the size"))?;
-    let (rows, cols) = size.trim().split_once('x').ok_or_else(|| error("it begins as `3x1:` does"))?;
+    let (size, kinds) = text.split_once(':').ok_or_else(|| error("a `:` must follow the size"))?;
+    let (rows, cols) =
+        size.trim().split_once('x').ok_or_else(|| error("it must begin with a size such as `3x1:`"))?;
     let side = |text: &str| text.trim().parse().ok().filter(|side| (1..=MAX_SIDE).contains(side));
     let (Some(rows), Some(cols)) = (side(rows), side(cols)) else {
-        return Err(error("rows and columns are 1 to 256"));
+        return Err(error("rows and columns must be 1 to 256"));
     };
-    let kinds = kinds_of(kinds).ok_or_else(|| error("lists look like `top=[swb,iosram_top]`"))?;
+    let kinds = kinds_of(kinds).ok_or_else(|| error("lists must look like `top=[swb,iosram_top]`"))?;
     let mut cells = Vec::new();
     for row in 0..rows {
         let name = if row == 0 {
@@ -43,7 +45,7 @@ pub fn from_short(text: &str) -> Result<Fabric, ConfigError> {
     Elaborated { rows, cols, cells }.check(1 << 16, 1 << 16, Options::default())
 }
 
-/// The lists by name, which is empty for one without.
+/// Returns the lists by name; a list without a name has an empty one.
 fn kinds_of(text: &str) -> Option<Vec<(&str, Vec<&str>)>> {
     let mut rest = text.trim();
     let mut kinds = Vec::new();
@@ -79,10 +81,10 @@ mod tests {
     #[test]
     fn faults_are_named() {
         let message = |text: &str| from_short(text).unwrap_err().to_string();
-        assert!(message("3x1 [swb]").contains("a `:` follows"));
+        assert!(message("3x1 [swb]").contains("a `:` must follow"));
         assert!(message("0x1: [swb]").contains("1 to 256"));
         assert!(message("2x1: top=[swb]").contains("row 1 needs `btm=[...]`"));
-        assert!(message("1x1: [swb,rg]").contains("there is no resource kind `rg`"));
+        assert!(message("1x1: [swb,rg]").contains("unknown resource kind `rg`"));
         assert!(message("1x1: [rf,swb]").contains("slot 1 holds a swb"));
         assert!(message("2x1: [swb,iosram_top]").contains("both use the input buffer of column 0"));
     }

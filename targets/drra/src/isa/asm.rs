@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cell (row=1, col=0)
-//! rep(slot=1, port=word_read, iter=32)   # any order; names or numbers; what is left out has its default
+//! rep(slot=1, port=word_read, iter=32)   # any order; names or numbers; missing fields have defaults
 //! halt()
 //! ```
 
@@ -17,5 +17,5 @@ pub(crate) use parse::{Heard, heard};
 pub use parse::{Source, assemble, assemble_with, instruction, list};
 pub use print::{Listed, Listing, disassemble};
 
-/// What begins a comment.
+/// Start of a comment.
 pub(crate) const COMMENTS: Comments = Comments(&["#"]);

@@ -1,4 +1,4 @@
-//! [`AssemblyLanguage`] and [`PasmLanguage`]: assembly and PASM as editors need them.
+//! [`AssemblyLanguage`] and [`PasmLanguage`]: support of assembly and PASM in editors.
 
 mod assembly;
 mod calls;
@@ -13,13 +13,14 @@ use crate::isa::Isa;
 pub use assembly::AssemblyLanguage;
 pub use pasm::PasmLanguage;
 
-/// Where the rows of a component begin in [`Isa::spec`].
+/// Returns the index of a component's first row in [`Isa::spec`].
 fn first_row(isa: &Isa, component: Component) -> usize {
     let before = Component::ALL.iter().take_while(|other| **other != component);
     before.map(|other| isa.rows(*other).len()).sum()
 }
 
-/// The row of an instruction: that of a component, or the first of that name.
+/// Returns the row of an instruction of a component, or the first row with this name if the
+/// component is unknown.
 fn row_of(spec: &IsaSpec, isa: &Isa, component: Option<Component>, name: &str) -> Option<usize> {
     let of = |component: Component| {
         let row = isa.rows(component).iter().position(|row| row.name == name)?;
@@ -28,7 +29,7 @@ fn row_of(spec: &IsaSpec, isa: &Isa, component: Option<Component>, name: &str) -
     component.and_then(of).or_else(|| spec.instructions.iter().position(|row| row.name == name))
 }
 
-/// What may follow a point, of the directives that the language has.
+/// Keeps only the directives that the language has.
 fn own_directives(mut found: Proposals, is_own: impl Fn(&str) -> bool) -> Proposals {
     found.all.retain(|proposal| {
         proposal.kind != ProposalKind::Directive || is_own(proposal.text.trim_start_matches('.'))
@@ -36,7 +37,8 @@ fn own_directives(mut found: Proposals, is_own: impl Fn(&str) -> bool) -> Propos
     found
 }
 
-/// What a word or a number is as a value of a field, and whether it is a word of the field's own.
+/// Describes a word or a number as a value of a field, and returns whether it is one of the field's
+/// own words.
 fn value_of(
     spec: &IsaSpec,
     row: usize,

@@ -1,10 +1,10 @@
-//! [`layout`]: lays assembly and PASM out, comments kept.
+//! [`layout`]: formats assembly and PASM, and keeps comments.
 
 use crate::isa::token::{Token, TokenKind, tokens};
 
 const INDENT: &str = "  ";
 
-/// The language of a text, by the word whose parenthesis stands differently.
+/// Language of a text. They differ in which words have a space before the parenthesis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     /// `cell (...)`, but `rep(...)`.
@@ -13,7 +13,7 @@ pub(crate) enum Language {
     Pasm,
 }
 
-/// Lays out text that parses: an operation, an instruction and a constraint have a line each.
+/// Formats text that parses: one line per operation, instruction and constraint.
 pub(crate) fn layout(text: &str, language: Language) -> String {
     let (tokens, _) = tokens(text);
     let mut layout = Layout { language, text: String::new(), line: String::new(), braces: 0, parentheses: 0 };
@@ -62,7 +62,7 @@ impl Layout {
         }
     }
 
-    /// A comment stays on the line it stands on.
+    /// A comment stays on its line.
     fn comment(&mut self, text: &str, gap: &str) {
         if gap.contains('\n') {
             self.end_line();

@@ -1,34 +1,34 @@
-//! [`read`]: a row of the table as the seed's text has it to the letter.
+//! [`read`]: changes a table row to the letter of the ISA document.
 
 use npukit_isa::{FieldKind, InstructionSpec, Radix};
 
-/// What the seed's text says of a field: instruction, field, meaning.
+/// Fields in the ISA document: instruction, field, meaning.
 #[rustfmt::skip] // A table.
 const FIELDS: [(&str, &str, &str); 14] = [
-    ("wait", "cycle", "cycles it takes, less one; of mode events the slots, a bit each"),
+    ("wait", "cycle", "number of cycles minus one; in mode events a mask of slots"),
     ("act", "param", "first slot, port of each slot or first register, by `mode`"),
-    ("calc", "operand1", "scalar register; of and, or and not a flag register"),
+    ("calc", "operand1", "scalar register; flag register for and, or and not"),
     ("calc", "operand2_sd", "whether `operand2` names a register"),
-    ("calc", "operand2", "number or register, as `operand1`"),
-    ("calc", "result", "scalar register; of eq to le, and, or and not a flag register"),
+    ("calc", "operand2", "number or register, like `operand1`"),
+    ("calc", "result", "scalar register; flag register for eq to le, and, or and not"),
     ("brn", "reg", "flag register"),
-    ("brn", "target_true", "distance from this instruction if it is set"),
-    ("brn", "target_false", "distance from this instruction if it is not set"),
-    ("dsu", "option", "which of the four configurations of the port"),
+    ("brn", "target_true", "distance from this instruction if the flag is set"),
+    ("brn", "target_false", "distance from this instruction if the flag is not set"),
+    ("dsu", "option", "configuration number of the port"),
     ("dsu", "init_addr_sd", "whether `init_addr` names a scalar register"),
     ("dsu", "init_addr", "first address, or the scalar register that holds it"),
-    ("rep", "step", "what is added to the address each time"),
-    ("repx", "step", "the high bits of the step; all of both is in two's complement"),
+    ("rep", "step", "added to the address in each repetition"),
+    ("repx", "step", "high bits of the step; the whole step is in two's complement"),
 ];
 
-/// What instructions do.
+/// Instructions in the ISA document: name, meaning.
 const ROWS: [(&str, &str); 3] = [
     ("wait", "takes `cycle` + 1 cycles, or waits for the events of slots"),
-    ("brn", "goes on at a distance from itself, by whether a flag is set"),
+    ("brn", "branches to a distance from itself, depending on a flag"),
     ("dsu", "opens a lane of a configuration of the port at an address"),
 ];
 
-/// Changes a row to what the seed's text says of it.
+/// Changes a row to its description in the ISA document.
 pub(super) fn read(row: &mut InstructionSpec) {
     if let Some((_, meaning)) = ROWS.iter().find(|(name, _)| *name == row.name) {
         row.meaning = (*meaning).to_owned();

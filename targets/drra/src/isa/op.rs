@@ -1,8 +1,9 @@
-//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`] of the
-//! sequencer, [`ResourceOp::rows`] of the components in the slots.
+//! Typed instructions: [`Op`], and the rows that define their words, names and text. [`Op::rows`]
+//! has the sequencer's rows, [`ResourceOp::rows`] the rows of components in slots.
 //!
-//! The simulator, the checks and the scheduler use these instead of fields. [`Op::new`] makes one of an
-//! [`Instruction`], [`Op::word`] goes back. Source: specification 2, `drra-isa.json`.
+//! The simulator, the checks and the scheduler use typed instructions instead of fields.
+//! [`Op::new`] converts an [`Instruction`], [`Op::word`] encodes a word. Source: specification 2,
+//! `drra-isa.json`.
 
 mod format;
 mod mode;
@@ -18,121 +19,121 @@ pub use format::Format;
 use format::{CONTROL, RESOURCE, below};
 pub use mode::{ActMode, CalcMode, DpuMode, Transfer};
 
-/// An instruction.
+/// Typed instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Ends the cell's program.
     Halt,
     /// Takes `cycle` + 1 cycles, or waits for events.
     Wait {
-        /// Waits for the events of the mask `cycle`, which no hardware does.
+        /// Whether `cycle` is a mask of events to wait for, which no hardware supports.
         events: bool,
-        /// Cycles, less one.
+        /// Cycles minus one.
         cycle: u32,
     },
     /// Activates ports.
     Act {
-        /// How the other two are read.
+        /// How `ports` and `param` are read.
         mode: ActMode,
-        /// Ports or slots.
+        /// Mask of ports or slots.
         ports: u16,
         /// First slot, mask of ports or first register.
         param: u8,
     },
     /// `result = mode(operand1, operand2)`.
     Calc {
-        /// What is computed.
+        /// Operation.
         mode: CalcMode,
-        /// Scalar register.
+        /// Scalar register of the first operand.
         operand1: u8,
         /// Whether `operand2` is a scalar register.
         dynamic: bool,
-        /// Number or scalar register.
+        /// Number or scalar register of the second operand.
         operand2: u8,
-        /// Scalar register.
+        /// Scalar register of the result.
         result: u8,
     },
-    /// Goes on `target_true` or `target_false` after the next instruction.
+    /// Branches to a distance after the next instruction.
     Brn {
-        /// Scalar register that decides.
+        /// Scalar register that is tested.
         reg: u8,
-        /// If it is not 0.
+        /// Distance if the register is not 0.
         target_true: i16,
-        /// If it is 0.
+        /// Distance if the register is 0.
         target_false: i16,
     },
-    /// For the component at `slot`.
+    /// Instruction of the component at `slot`.
     Resource {
-        /// Where it goes.
+        /// Slot of the component.
         slot: u8,
-        /// What it does there.
+        /// Typed instruction of the component.
         op: ResourceOp,
     },
 }
 
-/// What a component does with an instruction.
+/// Instruction of a component in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceOp {
-    /// dpu: sets configuration `config`.
+    /// dpu: writes configuration `config`.
     Dpu {
-        /// Which of the four.
+        /// Configuration number, 0 to 3.
         config: u8,
-        /// What is computed.
+        /// Operation.
         mode: DpuMode,
-        /// Constant of some modes; bits of a signed number.
+        /// Constant of some modes, as the bits of a signed number.
         immediate: u16,
     },
-    /// swb: links word output `source` to word input `target`.
+    /// swb: connects word output `source` to word input `target`.
     Swb {
-        /// Which of the four tables.
+        /// Table number, 0 to 3.
         option: u8,
-        /// `target` once more.
+        /// Same slot as `target`.
         channel: u8,
-        /// Slot.
+        /// Slot that sends.
         source: u8,
-        /// Slot.
+        /// Slot that receives.
         target: u8,
     },
-    /// swb: the directions that the bulk rows of slot `source` leave in, or the slots that take those from
-    /// direction `source`.
+    /// swb: selects the directions in which the bulk rows of slot `source` leave, or the slots that
+    /// take the rows from direction `source`.
     Route {
-        /// Which of the four tables.
+        /// Table number, 0 to 3.
         option: u8,
-        /// Which of the two.
+        /// Whether the route sends or receives.
         sr: Transfer,
-        /// Slot or direction.
+        /// Slot that sends, or direction that rows come from.
         source: u8,
-        /// Directions or slots, a bit each.
+        /// Mask of directions or of slots.
         target: u16,
     },
-    /// dpu and swb: opens a lane of `port`, at address 0.
+    /// dpu and swb: opens a lane of `port` at address 0.
     Evt {
         /// Port of the slot.
         port: u8,
     },
     /// Memories: opens a lane of `port` at address `base`.
     Dsu {
-        /// Which of the four tables, which nothing reads.
+        /// Configuration number, 0 to 3, without effect in hardware.
         option: u8,
         /// Port of the slot.
         port: u8,
         /// Whether `base` names a scalar register.
         dynamic: bool,
-        /// First address.
+        /// First address, or the register that holds it.
         base: u16,
     },
-    /// A repetition level.
+    /// Repetition level.
     Rep {
         /// Port of the slot.
         port: u8,
-        /// How often.
+        /// Number of repetitions.
         iter: u8,
-        /// Added to the address each time.
+        /// Added to the address in each repetition.
         step: i8,
-        /// Idle cycles between.
+        /// Idle cycles between repetitions.
         delay: u8,
     },
-    /// The high parts of the `rep` before it.
+    /// High bits of the preceding `rep`.
     Repx {
         /// Port of the slot.
         port: u8,
@@ -147,12 +148,12 @@ pub enum ResourceOp {
     Trans {
         /// Port of the slot.
         port: u8,
-        /// Idle cycles between.
+        /// Idle cycles between the lanes.
         delay: u32,
     },
 }
 
-/// Bytes of a word.
+/// Bytes per word.
 const WORD_BYTES: usize = 4;
 
 const WAIT: [BitRange; 2] = below(CONTROL, [1, 27]);
@@ -168,7 +169,7 @@ instructions! {
 
     1 => "wait" { Self::Wait { events: mode, cycle } } "takes `cycle` + 1 cycles" {
         mode: WAIT[0] => Names(&[(0, "cycles"), (1, "events")]), MODE;
-        cycle: WAIT[1] => all(WAIT[1]), "cycles it takes, less one";
+        cycle: WAIT[1] => all(WAIT[1]), "number of cycles minus one";
     };
 
     2 => "act" { Self::Act { mode, ports, param } }
@@ -188,10 +189,10 @@ instructions! {
     };
 
     4 => "brn" { Self::Brn { reg, target_true, target_false } }
-    "goes on at a distance from the next instruction, by whether a register is not 0" {
+    "branches to a distance from the next instruction, depending on a register" {
         reg: BRN[0] => all(BRN[0]), "scalar register";
-        target_true: BRN[1] => Signed::all(BRN[1]), "distance if it is not 0";
-        target_false: BRN[2] => Signed::all(BRN[2]), "distance if it is 0";
+        target_true: BRN[1] => Signed::all(BRN[1]), "distance if the register is not 0";
+        target_false: BRN[2] => Signed::all(BRN[2]), "distance if the register is 0";
     };
 
     outside {
@@ -208,16 +209,16 @@ instructions! {
 
     code(format.code(4, 0)), if format.component == Component::Dpu
     => "dpu" { Self::Dpu { config, mode, immediate } } "sets a configuration" {
-        config: DPU[0] => all(DPU[0]), "which of the four configurations";
+        config: DPU[0] => all(DPU[0]), "configuration number";
         mode: DPU[1] => Names(DpuMode::NAMES), MODE;
         immediate: DPU[2] => all(DPU[2]), "constant of some modes";
     };
 
     code(format.code(4, 0)), variant(0) in format.variant(), if format.component == Component::Swb
     => "swb" { Self::Swb { option, channel, source, target } }
-    "links a slot's word output to a slot's word input" {
+    "connects a slot's word output to a slot's word input" {
         option: format.swb()[0] => all(format.swb()[0]), OPTION;
-        channel: format.swb()[1] => all(format.swb()[1]), "the slot that receives, once more";
+        channel: format.swb()[1] => all(format.swb()[1]), "same slot as `target`";
         source: format.swb()[2] => all(format.swb()[2]), SOURCE;
         target: format.swb()[3] => all(format.swb()[3]), TARGET;
     };
@@ -225,7 +226,7 @@ instructions! {
     code(format.code(5, 0)), variant(format.second()) in format.variant(),
     if format.component == Component::Swb
     => "route" { Self::Route { option, sr, source, target } }
-    "links bulk rows of slots to directions, or directions to slots" {
+    "routes bulk rows from slots to directions, or from directions to slots" {
         option: format.route()[0] => all(format.route()[0]), OPTION;
         sr: format.route()[1] => Names(Transfer::NAMES), "whether slots send or receive";
         source: format.route()[2] => all(format.route()[2]), SOURCE;
@@ -249,60 +250,60 @@ instructions! {
 
     code(format.timing(0, 2)), variant(0) in format.variant()
     => "rep" { Self::Rep { port, iter, step, delay } }
-    "repeats what the port does `iter` times, `delay` idle cycles between" {
+    "repeats the port's addresses `iter` times, with `delay` idle cycles in between" {
         port: format.rep()[0] => Names(format.ports()), PORT;
-        iter: format.rep()[1] => all(format.rep()[1]), "how often";
+        iter: format.rep()[1] => all(format.rep()[1]), "number of repetitions";
         step: format.rep()[2] => Signed::all(format.rep()[2]), STEP;
         delay: format.rep()[3] => all(format.rep()[3]), DELAY;
     } .with_default("step", 1);
 
     code(format.timing(1, 2)), variant(format.second()) in format.variant()
     => "repx" { Self::Repx { port, iter, step, delay } }
-    "the high parts of the fields of the `rep` before it" {
+    "high bits of the fields of the preceding `rep`" {
         port: format.rep()[0] => Names(format.ports()), PORT;
-        iter: format.rep()[1] => all(format.rep()[1]), "how often";
+        iter: format.rep()[1] => all(format.rep()[1]), "number of repetitions";
         step: format.rep()[2] => all(format.rep()[2]), STEP;
         delay: format.rep()[3] => all(format.rep()[3]), DELAY;
     } .with_default("step", 1);
 
     code(format.timing(2, 3))
     => "trans" { Self::Trans { port, delay } }
-    "connects a lane of the port with the next one, `delay` idle cycles between" {
+    "connects a lane of the port with the next one, with `delay` idle cycles in between" {
         port: format.port() => Names(format.ports()), PORT;
         delay: format.transition() => all(format.transition()), DELAY;
     };
 }
 
 const DYNAMIC: &[(u64, &str)] = &[(0, "s"), (1, "d")];
-const MODE: &str = "what is done";
-const OPTION: &str = "which of the four tables; without effect in `dsu`";
-const SOURCE: &str = "the slot that sends; of `route`, sr=receive, the direction";
-const TARGET: &str = "the slot that receives; of `route` the directions, or the slots, a bit each";
-const PORT: &str = "which address generator of the slot";
-const STEP: &str = "what is added to the address each time; signed in `rep`";
-const DELAY: &str = "idle cycles between";
+const MODE: &str = "operation";
+const OPTION: &str = "table number; without effect in `dsu`";
+const SOURCE: &str = "slot that sends; direction for `route` with sr=receive";
+const TARGET: &str = "slot that receives; for `route` a mask of directions or slots";
+const PORT: &str = "address generator of the slot";
+const STEP: &str = "added to the address in each repetition; signed in `rep`";
+const DELAY: &str = "idle cycles in between";
 
-/// Every number that the bits hold.
+/// Number field that allows every value of its bits.
 const fn all(bits: BitRange) -> Number {
     Number::all(bits, Radix::Decimal)
 }
 
-/// An instruction whose mode has no meaning.
+/// Unknown mode of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{instruction} has no mode {mode}")]
 pub struct ModeError {
-    /// The instruction.
+    /// Mnemonic.
     pub instruction: &'static str,
-    /// The mode.
+    /// Mode found.
     pub mode: u64,
 }
 
 impl Op {
-    /// What an instruction means.
+    /// Converts an instruction to its typed form.
     ///
     /// # Errors
     ///
-    /// A mode without meaning.
+    /// The mode is unknown.
     pub fn new(instruction: &Instruction) -> Result<Self, ModeError> {
         let (word, format) =
             (Word::from(Isa::get().encode(instruction)), Format::released(instruction.component));
@@ -317,7 +318,7 @@ impl Op {
         })
     }
 
-    /// The word of the instruction, at a component.
+    /// Encodes the instruction as a word of a component.
     ///
     /// # Errors
     ///
@@ -326,7 +327,7 @@ impl Op {
         Ok(self.to_word(Format::released(component))?.low_u64() as u32)
     }
 
-    /// The slot of a resource instruction.
+    /// Slot of a resource instruction, or `None` for a control instruction.
     pub const fn slot(&self) -> Option<u8> {
         match self {
             Self::Resource { slot, .. } => Some(*slot),
@@ -336,7 +337,7 @@ impl Op {
 }
 
 impl ResourceOp {
-    /// The port whose address generator it is for.
+    /// Port of the address generator that it configures, if any.
     pub const fn port(&self) -> Option<u8> {
         match self {
             Self::Evt { port }

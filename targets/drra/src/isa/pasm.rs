@@ -1,8 +1,8 @@
 //! PASM: operations on ports of a fabric, and constraints between their starts.
 //!
-//! [`parse`] reads a program, with every fault of the file in one [`PasmErrors`]; [`format()`] lays a text out and
-//! keeps its comments; [`constraint`] are the expressions of `cstr`; [`pattern`] is when the events of an
-//! operation happen.
+//! [`parse`] reads a program and collects every error of the file in one [`PasmErrors`].
+//! [`format()`] formats a text and keeps its comments. [`constraint`] has the expressions of
+//! `cstr`, and [`pattern`] the timing of an operation's events.
 
 pub mod ast;
 pub mod constraint;
@@ -25,12 +25,12 @@ pub use error::{PasmError, PasmErrors};
 pub use parser::parse;
 pub(crate) use parser::parse_all;
 
-/// The text of a file, laid out; `name` is the file's, for messages. Lines of directives, which say what is around a run,
-/// stay lines of their own.
+/// Formats the text of a file; `name` is the file's, for messages. Directive lines, which describe
+/// the memories around a run, stay lines of their own.
 ///
 /// # Errors
 ///
-/// What [`parse`] finds.
+/// The errors of [`parse`].
 pub fn format(name: &str, text: &str) -> Result<String, PasmErrors> {
     let left = without_directives(text, &mut |_| {});
     parse(name, &left)?;
@@ -41,7 +41,7 @@ pub fn format(name: &str, text: &str) -> Result<String, PasmErrors> {
     Ok(npukit_asm::format(text, &Style { comments: COMMENTS, instruction: 0, block: 2, statements }))
 }
 
-/// The braces and parentheses that are open after a line, of which `open` were before it.
+/// Returns the number of braces and parentheses open after a line, given the number before it.
 fn opens(open: usize, line: &str) -> Option<usize> {
     let (tokens, _) = tokens(line);
     let step = |open: usize, token: &Token<'_>| match token.text {
@@ -52,7 +52,7 @@ fn opens(open: usize, line: &str) -> Option<usize> {
     tokens.iter().try_fold(open, step)
 }
 
-/// The text with spaces for lines of directives; `each` is called with where the name of one stands.
+/// Replaces directive lines by spaces, and calls `each` with the span of each directive's name.
 pub(crate) fn without_directives(text: &str, each: &mut dyn FnMut(Span)) -> String {
     let (mut left, mut start) = (String::new(), 0);
     for line in text.split_inclusive('\n') {
@@ -71,7 +71,7 @@ pub(crate) fn without_directives(text: &str, each: &mut dyn FnMut(Span)) -> Stri
     left
 }
 
-/// Lays out text that parses.
+/// Formats text that parses.
 pub(crate) fn layout_of(text: &str) -> String {
     layout(text, Language::Pasm)
 }

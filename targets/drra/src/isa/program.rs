@@ -1,4 +1,5 @@
-//! [`Program`]: the words of each cell. Its forms in files are in [`crate::isa::asm`] and [`crate::program::binary`].
+//! [`Program`]: the words of each cell. [`crate::isa::asm`] and [`crate::program::binary`] read and
+//! write it.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +9,17 @@ use crate::config::fabric::{Fabric, Place};
 use crate::isa::op::{ModeError, Op};
 use crate::isa::{DecodeError, Isa};
 
-/// A program: words by cell. Cells that are not listed halt at once.
+/// Program: words by cell. Cells that are not listed halt at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// Words of each cell.
     pub cells: BTreeMap<Place, Vec<u32>>,
 }
 
-/// An instruction's place in a program.
+/// Position of an instruction in a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct At {
-    /// The cell.
+    /// Position of the cell.
     pub place: Place,
     /// Index in the cell's program.
     pub pc: usize,
@@ -30,65 +31,66 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Why a program does not fit a fabric.
+/// Reason why a program does not fit a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProgramError {
-    /// A cell that is not there.
-    #[error("there is no cell {place}: the fabric has {rows} rows and {cols} columns")]
+    /// The program has a cell that the fabric does not have.
+    #[error("cell {place} does not exist: the fabric has {rows} rows and {cols} columns")]
     NoCell {
-        /// The cell.
+        /// Position of the cell.
         place: Place,
-        /// Rows.
+        /// Rows of the fabric.
         rows: usize,
-        /// Columns.
+        /// Columns of the fabric.
         cols: usize,
     },
-    /// More words than the instruction memory takes.
+    /// The program has more words than the instruction memory.
     #[error(
         "cell {place} has {words} instructions: at most {most} can be loaded (IRAM_DEPTH, 2^INSTR_ADDR_WIDTH)"
     )]
     TooLong {
-        /// The cell.
+        /// Position of the cell.
         place: Place,
-        /// Its words.
+        /// Number of words of the cell.
         words: usize,
-        /// What fits.
+        /// Largest number of words.
         most: usize,
     },
-    /// A word that is not an instruction.
+    /// A word is not an instruction.
     #[error("{at}: {reason}")]
     Word {
-        /// Where.
+        /// Position of the word.
         at: At,
-        /// What is wrong.
+        /// Reason.
         reason: DecodeError,
     },
-    /// A mode without meaning.
+    /// The mode of an instruction is unknown.
     #[error("{at}: {reason}")]
     Mode {
-        /// Where.
+        /// Position of the instruction.
         at: At,
-        /// What is wrong.
+        /// Reason.
         reason: ModeError,
     },
 }
 
 impl Program {
-    /// The number of an instruction, cell after cell.
+    /// Returns the number of an instruction, counted cell after cell.
     pub fn index(&self, at: At) -> usize {
         self.cells.range(..at.place).map(|(_, words)| words.len()).sum::<usize>() + at.pc
     }
 
-    /// How many instructions there are.
+    /// Number of instructions in all cells.
     pub fn instructions(&self) -> usize {
         self.cells.values().map(Vec::len).sum()
     }
 
-    /// The instructions of every cell of a fabric, in the fabric's order.
+    /// Decodes the instructions of every cell of a fabric, in fabric order.
     ///
     /// # Errors
     ///
-    /// A cell that is not there, a program too long, a word that means nothing to its cell.
+    /// A cell that does not exist, a program that is too long, or a word that is not an instruction
+    /// of its cell.
     pub fn decode(&self, fabric: &Fabric) -> Result<Vec<Vec<Op>>, ProgramError> {
         let mut ops = vec![Vec::new(); fabric.cells.len()];
         for (&place, words) in &self.cells {

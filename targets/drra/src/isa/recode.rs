@@ -1,7 +1,7 @@
-//! [`recode`]: the words of a program in another encoding.
+//! [`recode`]: converts the words of a program to another encoding.
 //!
-//! Instructions stay where they are, since each takes a cycle. A `rep` and the `repx` after it are one
-//! repetition, whose parts are as long as the fields of the encoding.
+//! Each instruction keeps its index, since each takes a cycle. A `rep` and the `repx` after it form
+//! one repetition, whose values are split into parts of the encoding's field widths.
 
 use npukit_base::BitRange;
 use npukit_isa::coding::{Coding, Number, Signed};
@@ -13,40 +13,41 @@ use crate::config::encoding::Encoding;
 use crate::config::fabric::{Cell, Fabric};
 use crate::isa::program::{At, Program};
 
-/// Why a program has no words in an encoding.
+/// Reason why a program cannot be converted to an encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecodeError {
-    /// A word that is not an instruction.
+    /// A word is not an instruction.
     #[error("{at}: {reason}")]
     Word {
-        /// Where.
+        /// Position of the word.
         at: At,
-        /// What is wrong.
+        /// Reason.
         reason: DecodeError,
     },
-    /// A value that is too large there.
+    /// A value is too large for the encoding.
     #[error(
         "{at}: {value} does not fit field `{field}` of {instruction}, which has {bits} bits in that encoding"
     )]
     Value {
-        /// Where.
+        /// Position of the instruction.
         at: At,
-        /// The instruction.
+        /// Mnemonic.
         instruction: &'static str,
-        /// The field.
+        /// Field name.
         field: &'static str,
-        /// The value.
+        /// Value found.
         value: i64,
-        /// Bits of the field, with those of `repx` if there is one.
+        /// Bits of the field, including the bits of `repx` if there is one.
         bits: u32,
     },
 }
 
-/// The words of a program for a fabric in another encoding. Cells that the fabric does not have stay as they are.
+/// Converts the words of a program for a fabric to another encoding. Cells that the fabric does not
+/// have stay unchanged.
 ///
 /// # Errors
 ///
-/// A word that is no instruction, a value that does not fit.
+/// A word is not an instruction, or a value does not fit.
 pub fn recode(
     fabric: &Fabric,
     program: &Program,
@@ -67,26 +68,26 @@ pub fn recode(
 }
 
 impl Fabric {
-    /// A program with the words of a file, from one as released.
+    /// Converts a program from the released encoding to the fabric's file encoding.
     ///
     /// # Errors
     ///
-    /// What [`recode`] finds.
+    /// The errors of [`recode`].
     pub fn encoded(&self, program: &Program) -> Result<Program, RecodeError> {
         recode(self, program, Encoding::Released, self.options.encoding)
     }
 
-    /// A program as released, from one with the words of a file.
+    /// Converts a program from the fabric's file encoding to the released encoding.
     ///
     /// # Errors
     ///
-    /// What [`recode`] finds.
+    /// The errors of [`recode`].
     pub fn decoded(&self, program: &Program) -> Result<Program, RecodeError> {
         recode(self, program, self.options.encoding, Encoding::Released)
     }
 }
 
-/// From a table to another for a cell.
+/// Conversion of a cell's words from one table to another.
 struct Recoder<'a> {
     cell: &'a Cell,
     from: &'static Isa,
@@ -110,20 +111,21 @@ impl Recoder<'_> {
         Ok(recoded)
     }
 
-    /// Whether the second is a `repx` of the first.
+    /// Whether the second instruction is the `repx` of the first.
     fn extends(&self, first: &Instruction, second: &Instruction) -> bool {
         let port = |of: &Instruction| (of.get("slot"), of.get("port"));
         (first.spec().name.as_str(), second.spec().name.as_str()) == ("rep", "repx")
             && port(first) == port(second)
     }
 
-    /// The words of an instruction, or of a `rep` and its `repx`.
+    /// Returns the words of an instruction, or of a `rep` and its `repx`.
     fn repetition(&self, parts: &[&Instruction], at: At) -> Result<Vec<u32>, RecodeError> {
         let mut recoded: Vec<Instruction> = parts.iter().map(|&part| part.clone()).collect();
         let row = |isa: &'static Isa| &isa.rows(parts[0].component)[parts[0].row];
         let (from, to) = (row(self.from), row(self.to));
         for (index, (old, new)) in from.fields.iter().zip(&to.fields).enumerate() {
-            // Each part goes to the slot and the port; the other fields continue in the next part.
+            // Every part has the slot and the port; the values of the other fields are split among
+            // the parts.
             let is_shared = matches!(old.name.as_str(), "slot" | "port");
             let count = if is_shared { 1 } else { parts.len() };
             let value = joined(old, parts.iter().take(count).map(|part| part.values[index]));
@@ -143,7 +145,7 @@ impl Recoder<'_> {
     }
 }
 
-/// The value of a field whose parts are in several instructions, the low one first.
+/// Returns the value of a field that is split among instructions, low part first.
 fn joined(field: &Field, parts: impl Iterator<Item = u32>) -> u64 {
     let (mut bits, mut count) = (0, 0);
     for part in parts {
@@ -153,7 +155,7 @@ fn joined(field: &Field, parts: impl Iterator<Item = u32>) -> u64 {
     wide(field, count).value(bits)
 }
 
-/// A field with this number of parts.
+/// Returns a field that is `parts` times as wide.
 fn wide(field: &Field, parts: usize) -> Field {
     let bits = BitRange::new(0, field.bits.width * parts as u32);
     let kind = match field.kind {

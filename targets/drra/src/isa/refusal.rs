@@ -1,7 +1,7 @@
-//! What an instruction may not do on a fabric: [`refusals`].
+//! [`refusals`]: instructions that a fabric does not execute.
 //!
-//! They are found before a program runs, all at once. What depends on values or time is a
-//! [`Fault`](crate::machine::fault::Fault) of the run.
+//! All are found before a program runs. Errors that depend on values or time are
+//! [`Fault`](crate::machine::fault::Fault)s of the run.
 
 use thiserror::Error;
 
@@ -10,87 +10,84 @@ use crate::config::fabric::{Direction, Fabric, Options, Resource};
 use crate::isa::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::isa::program::At;
 
-/// Why an instruction is refused.
+/// Reason why an instruction is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Waits for events, which nobody implements.
-    #[error("`wait` for events is not implemented: use mode=cycles, or a fabric with `+seed`")]
+    /// `wait` for events, which no hardware implements.
+    #[error("`wait` for events is unsupported: use mode=cycles, or a fabric with `+seed`")]
     EventWait,
-    /// Waits for events of what is no slot.
-    #[error("`wait` for events: there are slots 0 to 15, and `cycle` is {mask:#x}")]
+    /// `wait` for events of slots that do not exist.
+    #[error("`wait` for events: `cycle` is {mask:#x}; it must be a mask of slots 0 to 15")]
     EventSlots {
-        /// As written.
+        /// Mask as written.
         mask: u32,
     },
-    /// The register is not there.
-    #[error("`act` in mode map reads its map from register {param} on: legal are 0 to 15")]
+    /// The register does not exist.
+    #[error("`act` in mode map reads its map starting at register {param}; legal are 0 to 15")]
     ActRegister {
-        /// As written.
+        /// Register as written.
         param: u8,
     },
-    /// Four registers from here are not there.
-    #[error("`act` in mode map reads four registers from {param}: legal are 1 to 12")]
+    /// Fewer than four registers follow.
+    #[error("`act` in mode map reads four registers starting at {param}; legal are 1 to 12")]
     ActRegisters {
-        /// The first.
+        /// First register.
         param: u8,
     },
-    /// A slot of a component that takes no such instructions.
-    #[error("slot {slot} belongs to a {} at slot {first}, which does not decode this there", .component.name())]
+    /// The component in the slot does not take such instructions.
+    #[error("slot {slot} belongs to a {} at slot {first}, which does not decode this instruction in that slot", .component.name())]
     Slot {
-        /// The slot.
+        /// Slot of the instruction.
         slot: u8,
-        /// The component.
+        /// Component in the slot.
         component: Component,
-        /// Its first slot.
+        /// First slot of the component.
         first: u8,
     },
-    /// A port that is not there.
+    /// The port does not exist.
     #[error("slot {slot} ({}) has no port {port}", .component.name())]
     Port {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The component.
+        /// Component in the slot.
         component: Component,
-        /// The port.
+        /// Port number.
         port: u8,
     },
     /// An address from a register, which hardware ignores.
-    #[error(
-        "init_addr_sd=d is decoded and ignored by hardware: it needs `extensions` or a fabric with `+seed`"
-    )]
+    #[error("hardware ignores init_addr_sd=d: it needs `extensions` or a fabric with `+seed`")]
     DynamicAddress,
-    /// A mode no source defines.
-    #[error("dpu mode {} is defined by no source: it needs `extensions` or a fabric with `+seed`", .mode.name())]
+    /// A mode that no source defines.
+    #[error("no source defines dpu mode {}: it needs `extensions` or a fabric with `+seed`", .mode.name())]
     Mode {
-        /// The mode.
+        /// Mode as written.
         mode: DpuMode,
     },
-    /// A mode without even a name.
+    /// A mode that no source names.
     #[error("dpu mode {} is reserved", .mode.code())]
     Reserved {
-        /// The mode.
+        /// Mode as written.
         mode: DpuMode,
     },
-    /// A direction that is not wired.
-    #[error(
-        "direction {code} is not wired: there are N 1, W 3, C 4, E 5 and S 7, and with `+seed` all from 0 to 8"
-    )]
+    /// A direction without wires.
+    #[error("direction {code} is not wired; legal are N 1, W 3, C 4, E 5 and S 7, and with `+seed` 0 to 8")]
     Direction {
-        /// Its code.
+        /// Direction code.
         code: u8,
     },
-    /// A channel that is not the target.
-    #[error("channel {channel} is not the target {target}")]
+    /// The channel differs from the target.
+    #[error("channel is {channel}; it must equal the target {target}")]
     Channel {
-        /// As written.
+        /// Channel as written.
         channel: u8,
-        /// As written.
+        /// Target as written.
         target: u8,
     },
 }
 
 impl Refusal {
-    /// What of the seed's text it is that the released fabric ignores; none of what no fabric has, or no other way.
+    /// Name of the ISA document's feature that the released fabric ignores, or `None` if no fabric
+    /// has it.
     pub(crate) const fn ignored(&self) -> Option<&'static str> {
         match self {
             Self::EventWait => Some("`wait` for events"),
@@ -100,7 +97,8 @@ impl Refusal {
     }
 }
 
-/// Every instruction that a fabric refuses; `ops` are those of its cells, in its order.
+/// Returns every instruction that a fabric refuses; `ops` holds the instructions of each cell, in
+/// fabric order.
 pub fn refusals(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Refusal)> {
     let mut found = Vec::new();
     for ((place, cell), ops) in fabric.places().zip(&fabric.cells).zip(ops) {
@@ -113,7 +111,7 @@ pub fn refusals(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Refusal)> {
     found
 }
 
-/// Why an instruction is refused at a component; none when it is not.
+/// Returns why a component refuses an instruction, or `None` if it executes it.
 pub fn refusal(op: Op, resource: Option<&Resource>, options: Options) -> Option<Refusal> {
     let is_seed = options.revision.is_seed();
     match (op, resource) {
@@ -134,7 +132,7 @@ pub fn refusal(op: Op, resource: Option<&Resource>, options: Options) -> Option<
     }
 }
 
-/// Whether the component takes it at this slot and port.
+/// Checks that the component takes the instruction at this slot and port.
 fn place(slot: u8, op: ResourceOp, resource: &Resource) -> Option<Refusal> {
     let (component, first) = (resource.component, resource.slot);
     let Some(port) = op.port() else {

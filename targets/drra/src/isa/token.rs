@@ -1,8 +1,8 @@
-//! [`tokens`]: cuts assembly and PASM into tokens.
+//! [`tokens`]: splits assembly and PASM into tokens.
 
 use npukit_base::Span;
 
-/// A token and its place.
+/// Token with its span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
     pub kind: TokenKind,
@@ -11,35 +11,36 @@ pub(crate) struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// Whether it is this punctuation.
+    /// Whether the token is this punctuation.
     pub fn is(&self, mark: &str) -> bool {
         self.kind == TokenKind::Punctuation && self.text == mark
     }
 }
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Integer(i64),
     Identifier,
-    /// Quotes included.
+    /// Quoted text, including the quotes.
     Text,
     /// One of `= , { } ( ) < >`.
     Punctuation,
-    /// From `#` to the end of its line.
+    /// Comment from `#` to the end of the line.
     Comment,
 }
 
-/// Characters that make no token.
+/// Characters that do not form a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NoToken {
     pub found: String,
-    /// What is wrong with them.
+    /// Reason.
     pub fault: &'static str,
     pub span: Span,
 }
 
-/// Cuts `text` into tokens, comments included; text that is not a token is reported and left out.
+/// Splits `text` into tokens, including comments. Text that is not a token is reported and left
+/// out.
 pub(crate) fn tokens(text: &str) -> (Vec<Token<'_>>, Vec<NoToken>) {
     let (mut tokens, mut errors) = (Vec::new(), Vec::new());
     let mut start = 0;
@@ -63,13 +64,13 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token<'_>>, Vec<NoToken>) {
     (tokens, errors)
 }
 
-/// Bytes of the token that begins with `first`.
+/// Length in bytes of the token that begins with `first`.
 fn size(rest: &str, first: char) -> usize {
-    // Default: the last line.
+    // Default: the last line ends with the text.
     let line = rest.find('\n').unwrap_or(rest.len());
     let word = |from: usize| {
         let tail = &rest[from..];
-        // Default: up to the end of the text.
+        // Default: the word extends to the end of the text.
         from + tail.find(|letter: char| !is_word(letter)).unwrap_or(tail.len())
     };
     match first {
@@ -89,22 +90,22 @@ fn kind(piece: &str, first: char) -> Result<TokenKind, &'static str> {
     match first {
         '#' => Ok(TokenKind::Comment),
         '"' if piece.len() > 1 && piece.ends_with('"') => Ok(TokenKind::Text),
-        '"' => Err("a text ends on the line it begins on, with a quotation mark"),
+        '"' => Err("a quoted text must end with a quotation mark on the same line"),
         '=' | ',' | '{' | '}' | '(' | ')' | '<' | '>' => Ok(TokenKind::Punctuation),
         '+' | '-' | '0'..='9' => integer(piece)
             .map(TokenKind::Integer)
-            .ok_or("numbers are decimal or begin with 0b, 0o, 0d or 0x, and have at most 63 bits"),
+            .ok_or("a number must be decimal or begin with 0b, 0o, 0d or 0x, and have at most 63 bits"),
         _ if first.is_ascii_alphabetic() => Ok(TokenKind::Identifier),
-        '_' => Err("names begin with a letter"),
-        _ => Err("there is no such character"),
+        '_' => Err("a name must begin with a letter"),
+        _ => Err("unexpected character"),
     }
 }
 
-/// The value of a number with an optional sign and base.
+/// Parses a number with an optional sign and base.
 fn integer(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
-        // Default: a sign may be missing.
+        // Default: the sign is optional.
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     if !digits.starts_with(|digit: char| digit.is_ascii_digit()) {
@@ -113,7 +114,7 @@ fn integer(text: &str) -> Option<i64> {
     let lower = digits.to_ascii_lowercase();
     let bases = [("0b", 2), ("0o", 8), ("0d", 10), ("0x", 16)];
     let base = bases.iter().find_map(|(prefix, base)| Some((lower.strip_prefix(prefix)?, *base)));
-    // Default: without a prefix a number is decimal.
+    // Default: a number without a prefix is decimal.
     let (digits, base) = base.unwrap_or((&lower, 10));
     let value = u64::from_str_radix(digits, base).ok().filter(|_| !digits.starts_with('+'))?;
     let value = i64::try_from(value).ok()?;

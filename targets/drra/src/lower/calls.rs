@@ -1,4 +1,4 @@
-//! The calls of kernels that a task takes, by what fits the buffers and keeps all columns busy.
+//! Splits a task into kernel calls that fit the buffers and keep all columns busy.
 
 use crate::config::column::Column;
 use crate::config::fabric::{Fabric, ROW_WORDS};
@@ -8,19 +8,20 @@ use crate::program::gather::Gather;
 use crate::program::kernels::{Bases, Kernel, Kind, Nest, Operands, Stream, Work};
 use crate::program::plan::Task;
 
-/// Words of a register file.
+/// Words per register file.
 const FILE_WORDS: usize = 64;
-/// Longest period for which rows of results follow each other: the delay between them has 14 bits.
+/// Longest period with which rows of results follow each other: the delay in between has 14 bits.
 const MAX_ROW_PERIOD: usize = 1024;
-/// Longest period for which levels of the released dpu reach from a result to the next.
+/// Longest period that the levels of the released dpu can cover between two results.
 const MAX_RESET_PERIOD: usize = 64;
-/// Results that are reset one by one in a call: a cell of the released fabric has 64 words.
+/// Maximum number of results per call that are reset separately: a cell of the released fabric
+/// holds 64 instruction words.
 const MAX_RESETS: usize = 8;
-/// Rows that a stream may take beyond its words, so that levels count them.
+/// Rows that a stream may exceed its words by, so that its length can be expressed by levels.
 const SPARE_ROWS: usize = 4;
 
 impl Task {
-    /// The calls, in order.
+    /// Returns the calls in order.
     pub fn calls(&self, fabric: &Fabric, columns: &[Column]) -> Vec<Call> {
         match self {
             Self::Vectors { work, operands, .. } => vector_calls(*work, operands, fabric, columns.len()),
@@ -32,7 +33,7 @@ impl Task {
         }
     }
 
-    /// Rows of the input buffer that a single result takes, when those are more than there are.
+    /// Returns the size of a single result's operands if they exceed the input buffer.
     pub fn too_long(&self, fabric: &Fabric) -> Option<TooLong> {
         let Self::Vectors { work, operands, .. } = self else { return None };
         let (words, rows) = (operands.first()?.length(), one_result(*work, operands, fabric)?);
@@ -41,45 +42,45 @@ impl Task {
     }
 }
 
-/// A result of more words than the input buffer holds.
+/// Result whose operands exceed the input buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
     /// Words of each operand.
     pub words: usize,
-    /// Operands that stream.
+    /// Number of operands that stream.
     pub operands: usize,
-    /// Rows that they take.
+    /// Rows needed in the input buffer.
     pub rows: usize,
-    /// Rows there are.
+    /// Rows of the input buffer.
     pub depth: usize,
 }
 
-/// Rows that the operands of a single result take.
+/// Rows of the input buffer for the operands of a single result.
 fn one_result(work: Work, operands: &[Gather], fabric: &Fabric) -> Option<usize> {
     let words = operands.first()?.length();
     let stream = Stream { work, operands: streams(operands), words, period: words, spare: 0 };
     Some(stream.rows(fabric.options.revision) * operands.len())
 }
 
-/// What streams when these are the operands.
+/// Number of operands that stream.
 const fn streams(operands: &[Gather]) -> Operands {
     if operands.len() > 1 { Operands::Pair } else { Operands::One }
 }
 
-/// Results of a call: whole rows as long as there are many; all in one row where rows cannot follow each other; few
-/// where each is reset by itself.
+/// Results per call: whole rows if there are enough results; a single row if rows cannot follow
+/// each other; few if each is reset separately.
 fn results_of_call(most: usize, period: usize, work: Work, revision: Revision) -> usize {
     let most = if is_reset_alone(period, work, revision) { most.min(MAX_RESETS) } else { most };
     let most = if period > MAX_ROW_PERIOD { most.min(ROW_WORDS) } else { most };
     if most >= ROW_WORDS { most - most % ROW_WORDS } else { most.max(1) }
 }
 
-/// Whether each result has a reset of its own.
+/// Whether each result needs its own reset.
 fn is_reset_alone(period: usize, work: Work, revision: Revision) -> bool {
     revision.is_released() && work.accumulates() && period > MAX_RESET_PERIOD
 }
 
-/// Ranges of at most `size`. What is left of whole rows is a range of its own.
+/// Splits `count` into ranges of at most `size`. The remainder of whole rows is a range of its own.
 fn ranges(count: usize, size: usize) -> Vec<std::ops::Range<usize>> {
     let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
     let mut start = 0;
@@ -106,7 +107,7 @@ fn vector_calls(work: Work, operands: &[Gather], fabric: &Fabric, columns: usize
     let Some(first) = operands.first() else { return Vec::new() };
     let (count, length, revision) = (first.count(), first.length(), fabric.options.revision);
     let spare = |size: usize| usize::from(size > 1 && is_reset_alone(length, work, revision));
-    // As many columns as there is room for a result in the input buffer.
+    // As many columns as the input buffer has room for, one result per column.
     let room = one_result(work, operands, fabric).and_then(|rows| fabric.input_depth.checked_div(rows));
     let columns = room.map_or(columns, |room| columns.min(room)).max(1);
     let kind = streams(operands);
@@ -134,7 +135,7 @@ fn vector_calls(work: Work, operands: &[Gather], fabric: &Fabric, columns: usize
 
 fn dot_calls(work: Work, stationary: &Gather, stream: &Gather, fabric: &Fabric, columns: usize) -> Vec<Call> {
     let (count, period, kept) = (stream.count(), stationary.length(), stationary.count());
-    // Columns share the rows that stream when each keeps another vector.
+    // Columns share the streamed rows if each keeps a different vector.
     let streams = if kept >= columns { 1 } else { columns };
     let rows = (fabric.input_depth.saturating_sub(columns * FILE_WORDS / ROW_WORDS) / streams)
         .saturating_sub(SPARE_ROWS);
@@ -166,7 +167,7 @@ fn dot_calls(work: Work, stationary: &Gather, stream: &Gather, fabric: &Fabric, 
     calls
 }
 
-/// Parts of one length, at most `most` at a time.
+/// Groups parts of equal length, at most `most` at a time.
 fn same_length(
     parts: &[std::ops::Range<usize>],
     most: usize,
@@ -190,8 +191,8 @@ mod tests {
         Gather::rows(Source::Value(0), count, length)
     }
 
-    /// The calls of a task, whose loads fit the input buffer and whose kernels are for the columns there are; each of
-    /// `all` results comes once.
+    /// Returns the calls of a task, after checking that loads fit the input buffer, that kernels
+    /// match the columns, and that each of `all` results occurs once.
     fn calls_of(fabric: &Fabric, task: &Task, all: usize) -> Vec<Call> {
         let columns = columns(fabric).unwrap();
         let calls = task.calls(fabric, &columns);
@@ -208,7 +209,7 @@ mod tests {
         calls
     }
 
-    /// The first result and the number of results of each column, call by call.
+    /// First result and number of results of each column, call by call.
     fn results_of(calls: &[Call]) -> Vec<Vec<(usize, usize)>> {
         let of = |call: &Call| call.results.iter().map(|results| (results.first, results.count)).collect();
         calls.iter().map(of).collect()
@@ -219,17 +220,17 @@ mod tests {
         Task::Vectors { work, operands, to: Place::all(count) }
     }
 
-    /// `kept` vectors that stay and `count` that stream.
+    /// Task of `kept` vectors that stay and `count` vectors that stream.
     fn dots(length: usize, kept: usize, count: usize) -> Task {
         let (stationary, stream) = (rows_of(length, kept), rows_of(length, count));
         Task::Dots { work: MAC, stationary, stream, to: Place::all(kept * count) }
     }
 
-    /// An input buffer has 1,024 rows of 16 words, of which 4 stay free for each stream.
+    /// An input buffer has 1,024 rows of 16 words, with 4 free rows per stream.
     #[test]
     fn vectors_are_shared_by_columns_as_far_as_they_fit() {
         let seed = |name: &str| preset(name).unwrap().of_revision(Revision::Text);
-        // 25 each, in whole rows.
+        // 25 results per column, in whole rows.
         let calls = calls_of(&seed("3x4"), &vectors(1, 3, 100, MAC), 100);
         assert_eq!(results_of(&calls), [vec![(0, 32), (32, 32), (64, 32)], vec![(96, 4)]]);
         // 508 rows of each operand are 81 vectors of 100.
@@ -243,7 +244,8 @@ mod tests {
         assert_eq!(results_of(&calls), [[(0, 1)], [(1, 1)], [(2, 1)]]);
     }
 
-    /// On the released circuit each of several results of more than 64 words has a zero after it, in which it is reset.
+    /// On the released circuit, each of several results of more than 64 words is followed by a
+    /// zero, in which it is reset.
     #[test]
     fn results_that_are_reset_alone_have_a_spare_word() {
         let fabric = preset("3x1").unwrap();
@@ -265,14 +267,14 @@ mod tests {
         assert_eq!(streams(&vectors(2, 1016, 20, MAC), 20), [seven, seven, six]);
     }
 
-    /// Rows of 16 vectors that stay take 4 for each column.
+    /// Rows of 16 vectors that stay take 4 rows per column.
     #[test]
     fn columns_keep_vectors_and_share_what_streams() {
         let fabric = preset("3x4").unwrap();
         let whole = |vectors: std::ops::Range<usize>, first, size, count: usize| -> Vec<(usize, usize)> {
             vectors.map(|vector| (vector * count + first, size)).collect()
         };
-        // Four columns at a time, for all that streams.
+        // Four columns at a time, for everything that streams.
         let calls = calls_of(&fabric, &dots(10, 8, 100), 800);
         let expected = [(0..4, 0, 96), (4..8, 0, 96), (0..4, 96, 4), (4..8, 96, 4)];
         assert_eq!(
@@ -280,7 +282,7 @@ mod tests {
             expected.map(|(vectors, first, size)| whole(vectors, first, size, 100))
         );
         assert!(calls.iter().all(|call| call.loads.len() == 5), "one stream");
-        // Fewer vectors than columns: each stays in two columns, which have halves of the stream.
+        // Fewer vectors than columns: each stays in two columns, which get half of the stream.
         let calls = calls_of(&fabric, &dots(10, 2, 128), 256);
         assert_eq!(results_of(&calls), [[(0, 64), (128, 64), (64, 64), (192, 64)]]);
         assert_eq!(calls[0].loads.len(), 4);
@@ -293,7 +295,8 @@ mod tests {
         assert_eq!(results_of(&calls)[0], [(0, 48), (1000, 48), (48, 48), (1048, 48)]);
     }
 
-    /// A single result's operands are to fit the input buffer of 1,024 rows; two operands come in pairs of rows.
+    /// The operands of a single result must fit the input buffer of 1,024 rows; two operands come
+    /// in pairs of rows.
     #[test]
     fn what_is_longer_than_the_input_buffer_is_told() {
         let fabric = preset("3x4").unwrap().of_revision(Revision::Text);

@@ -1,4 +1,4 @@
-//! What several tests schedule and run.
+//! Example shared by several tests.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -10,7 +10,8 @@ use super::{lower, prepare};
 use crate::config::preset;
 use crate::program::executable::Executable;
 
-/// A product, a sum and what a softmax takes, of 20 x 20, on a preset with extensions.
+/// Compiles a product, a sum and a softmax of 20 x 20 elements for a built-in fabric with
+/// extensions.
 pub(crate) fn executable(fabric: &str) -> Executable {
     let mut graph = Graph::default();
     let inputs = ["x", "w", "b"]

@@ -1,4 +1,4 @@
-//! [`Executable`]: a plan with its kernels scheduled.
+//! Compiles an [`Executable`]: a plan with its kernels scheduled.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,14 @@ use crate::program::kernels::Kernel;
 use crate::program::plan::Plan;
 
 impl Executable {
-    /// Schedules the kernels of a plan, each once.
+    /// Schedules each kernel of a plan once.
     ///
     /// # Errors
     ///
-    /// A kernel without a schedule, or one that the fabric's revision computes otherwise; a call that faults.
+    /// A kernel without a schedule, a kernel that the fabric's revision executes differently, or a
+    /// call that faults.
     pub fn new(fabric: &Fabric, plan: Plan) -> Result<Self, ExecuteError> {
-        // Default: a plan without calls, of driver's steps only, needs no columns.
+        // Default: a plan of driver steps only needs no columns.
         let columns = columns(fabric).unwrap_or_default();
         let (mut kernels, mut known): (Vec<Ready>, HashMap<Kernel, usize>) = (Vec::new(), HashMap::new());
         let mut calls = Vec::new();
@@ -52,7 +53,7 @@ impl Executable {
         Ok(executable)
     }
 
-    /// Runs every kernel once with zeros: no word is used that was not written before.
+    /// Runs every kernel once with zeros, to show that no word is read before it is written.
     fn prove(&self) -> Result<(), ExecuteError> {
         let phase = Phase::counting("prove kernels", self.plan.steps.len());
         let mut proven = vec![false; self.kernels.len()];
@@ -81,7 +82,8 @@ impl Ready {
         Ok(ready)
     }
 
-    /// Refuses what the fabric's revision computes otherwise, and what is beyond what it has been seen to do.
+    /// Refuses kernels that the fabric's revision executes differently, and features that are
+    /// untested on the released circuit.
     fn checked(self, fabric: &Fabric) -> Result<Self, ExecuteError> {
         let found = findings(fabric, &self.compiled.program, ELSEWHERE)
             .map_err(|error| CallError::Load(error.into()).of_step(&self.kernel.kind.name()))?;
@@ -114,7 +116,7 @@ mod tests {
     use crate::lower::{lower, prepare};
     use crate::machine::fault::Fault;
 
-    /// A kernel that does nothing leaves words that nobody wrote, whichever it is.
+    /// Every kernel that does nothing leaves unwritten words, and is refused.
     #[test]
     fn every_kernel_is_proven() {
         let mut graph = Graph::default();

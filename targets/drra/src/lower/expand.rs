@@ -1,16 +1,16 @@
-//! Operators that others make: [`expand`]. Passes over the graph recognise them in what exporters write as arithmetic,
-//! and the dpu has modes for that arithmetic.
+//! [`expand`]: replaces operators by simpler ones. Graph passes recognize these operators in the
+//! arithmetic of exporters, and the dpu has modes for that arithmetic.
 
 use npukit_graph::op::{Binary, BinaryKind, Clip, Reduce, ReduceKind, Unary, UnaryKind};
 use npukit_graph::pass::PassError;
 use npukit_graph::{Graph, Node, Op, OpError, Operator, Value, ValueId};
 use npukit_numeric::Tensor;
 
-/// Puts several nodes in the place of each operator that they make.
+/// Replaces each expandable operator by several nodes.
 ///
 /// # Errors
 ///
-/// The shapes of a new node do not go together.
+/// The shapes of a new node are inconsistent.
 pub fn expand(graph: &mut Graph) -> Result<(), PassError> {
     for node in std::mem::take(&mut graph.nodes) {
         let mut parts = Parts { name: node.name.clone(), nodes: Vec::new(), graph };
@@ -26,10 +26,10 @@ pub fn expand(graph: &mut Graph) -> Result<(), PassError> {
     Ok(())
 }
 
-/// What a node computes last, and of what.
+/// Last node of an expansion: operator and inputs.
 type Last = (Op, Vec<ValueId>);
 
-/// The nodes that come before the last.
+/// Nodes before the last one.
 struct Parts<'g> {
     graph: &'g mut Graph,
     name: String,
@@ -37,7 +37,7 @@ struct Parts<'g> {
 }
 
 impl Parts<'_> {
-    /// The operator in parts; none when it stays.
+    /// Expands an operator; `None` if it stays.
     fn of(&mut self, node: &Node) -> Result<Option<Last>, PassError> {
         let Some(&x) = node.inputs.first() else { return Ok(None) };
         let scalar = |place: usize| node.inputs.get(place).and_then(|&id| self.graph.constant(id)?.as_f32());
@@ -80,20 +80,21 @@ impl Parts<'_> {
         Ok(Some(last))
     }
 
-    /// Whether a value is of the shape of the node's result.
+    /// Whether a value has the shape of the node's result.
     fn is_like(&self, value: ValueId, node: &Node) -> bool {
         node.outputs.iter().all(|&output| self.graph.value(output).info == self.graph.value(value).info)
     }
 
-    /// `min(max(alpha x + beta, 0), 1)`.
+    /// Returns `min(max(alpha x + beta, 0), 1)`.
     fn hard_sigmoid(&mut self, x: ValueId, alpha: f32, beta: f32) -> Result<Last, PassError> {
         let scaled = self.with(BinaryKind::Mul, x, alpha)?;
         let moved = self.with(BinaryKind::Add, scaled, beta)?;
         Ok((Clip { min: 0.0, max: 1.0 }.into(), vec![moved]))
     }
 
-    /// `x sigmoid(2 u)` with `u = sqrt(2 / pi) (x + 0.044715 x^3)`, the form by the hyperbolic tangent; the exact one is
-    /// at most 0.0005 away, which is half a unit of the sigmoid. Beyond 4 the sigmoid is 1 to within as much.
+    /// Returns `x sigmoid(2 u)` with `u = sqrt(2 / pi) (x + 0.044715 x^3)`, the tanh form. The
+    /// exact form differs by at most 0.0005, half a unit of the sigmoid. Beyond 4 the sigmoid is 1
+    /// within the same error.
     fn gelu(&mut self, x: ValueId) -> Result<Last, PassError> {
         let slope = 2.0 * (2.0 / std::f32::consts::PI).sqrt();
         let near = self.node(Clip { min: -4.0, max: 4.0 }.into(), vec![x])?;
@@ -105,7 +106,8 @@ impl Parts<'_> {
         Ok((binary(BinaryKind::Mul), vec![x, gate]))
     }
 
-    /// `x / sqrt(mean of squares + epsilon)`, times the first of `parameters` plus the second.
+    /// Returns `x / sqrt(mean of squares + epsilon)`, times the first of `parameters` plus the
+    /// second.
     fn normalised(
         &mut self,
         x: ValueId,
@@ -126,13 +128,13 @@ impl Parts<'_> {
         Ok(last)
     }
 
-    /// What becomes of the elements from an axis on.
+    /// Reduces the axes starting at `axis`.
     fn trailing(&mut self, kind: ReduceKind, x: ValueId, axis: usize) -> Result<ValueId, PassError> {
         let axes = (axis..self.graph.shape(x).len()).collect();
         self.node(Reduce { kind, axes, keep_dims: true }.into(), vec![x])
     }
 
-    /// One over the elements of a constant of floats; none when that is not finite.
+    /// Returns the reciprocals of a float constant; `None` if one is not finite.
     fn inverse(&mut self, id: ValueId) -> Option<ValueId> {
         let inverse: Vec<f32> = self.graph.constant(id)?.as_f32()?.iter().map(|x| x.recip()).collect();
         let shape = self.graph.shape(id).to_vec();
@@ -141,13 +143,13 @@ impl Parts<'_> {
         Some(self.graph.add_constant(name, tensor))
     }
 
-    /// A value and a number.
+    /// Combines a value with a number.
     fn with(&mut self, kind: BinaryKind, x: ValueId, number: f32) -> Result<ValueId, PassError> {
         let number = self.number(number)?;
         self.node(binary(kind), vec![x, number])
     }
 
-    /// A constant without axes.
+    /// Adds a scalar constant.
     fn number(&mut self, number: f32) -> Result<ValueId, PassError> {
         let name = self.graph.fresh_name(&format!("{}/number", self.name));
         let tensor = Tensor::from_f32(Vec::new(), vec![number]).map_err(|data| {
@@ -157,7 +159,7 @@ impl Parts<'_> {
         Ok(self.graph.add_constant(name, tensor))
     }
 
-    /// The result of one more node.
+    /// Adds a node, and returns its result.
     fn node(&mut self, op: Op, inputs: Vec<ValueId>) -> Result<ValueId, PassError> {
         let values: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
         let infos = op.infer(&values).map_err(|error| self.refused(error))?;
@@ -196,7 +198,7 @@ mod tests {
         Tensor::from_f32(shape.to_vec(), values.to_vec()).unwrap()
     }
 
-    /// What the operator is made of, which computes the same.
+    /// Operators of the expansion, after checking that it computes the same.
     fn parts(op: Op, shape: &[usize], constant: Option<Tensor>) -> Vec<&'static str> {
         let mut graph = Graph::default();
         let info = ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
@@ -229,12 +231,12 @@ mod tests {
         assert_eq!(of_12(unary(hard_sigmoid), None), ["Mul", "Add", "Clip"]);
         assert_eq!(of_12(unary(UnaryKind::HardSwish), None), ["Mul", "Add", "Clip", "Mul"]);
         assert_eq!(of_12(Relu.into(), None), ["Relu"]);
-        // Squares, where the result is of the same shape.
+        // Squares, if the result has the same shape.
         assert_eq!(of_12(pow(), number(2.0)), ["Mul"]);
         assert_eq!(of_12(pow(), Some(tensor(&[1], &[2.0]))), ["Mul"]);
         assert_eq!(of_12(pow(), number(3.0)), ["Pow"]);
         assert_eq!(parts(pow(), &[4], Some(tensor(&[1, 1], &[2.0]))), ["Pow"]);
-        // What has a finite inverse.
+        // Division by a constant with finite reciprocals.
         assert_eq!(of_12(div(), Some(tensor(&[4], &[0.5, -2.0, 3.0, 8.0]))), ["Mul"]);
         assert_eq!(of_12(div(), Some(tensor(&[4], &[0.5, -2.0, 3.0, 1e-39]))), ["Div"]);
     }

@@ -1,4 +1,4 @@
-//! [`unfit`]: what kernels of ours do not do, because no run on the released circuit has shown it.
+//! [`unfit`]: features that generated kernels avoid, as they are untested on the released circuit.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,13 @@ use crate::config::fabric::{Cell, Fabric};
 use crate::isa::op::{ActMode, Op, ResourceOp};
 use crate::isa::program::Program;
 
-/// Words that each cell of a shipped fabric can be loaded with.
+/// Words that each cell of a released fabric can be loaded with.
 const MAX_WORDS: usize = 64;
 /// Levels of a port.
 const MAX_LEVELS: usize = 4;
 
-/// Everything in a program that is beyond that, in words; nothing for fabrics that are not the released circuit.
+/// Returns the untested features of a program as messages; empty for fabrics other than the
+/// released circuit.
 pub(super) fn unfit(fabric: &Fabric, program: &Program) -> Vec<String> {
     let Ok(ops) = program.decode(fabric) else { return Vec::new() };
     if !fabric.options.revision.is_released() {
@@ -28,7 +29,7 @@ pub(super) fn unfit(fabric: &Fabric, program: &Program) -> Vec<String> {
 fn of_cell(cell: &Cell, ops: &[Op]) -> Vec<String> {
     let mut found = Vec::new();
     if ops.len() > MAX_WORDS {
-        found.push(format!("{} words; it can be loaded with {MAX_WORDS}", ops.len()));
+        found.push(format!("{} words; it holds at most {MAX_WORDS}", ops.len()));
     }
     let mut levels: BTreeMap<(u8, u8), usize> = BTreeMap::new();
     for (pc, op) in ops.iter().enumerate() {
@@ -38,7 +39,9 @@ fn of_cell(cell: &Cell, ops: &[Op]) -> Vec<String> {
             _ => false,
         };
         found
-            .extend(wrong.then(|| format!("instruction {pc} ({}) has not been seen to work", op.mnemonic())));
+            .extend(wrong.then(|| {
+                format!("instruction {pc} ({}) is untested on the released circuit", op.mnemonic())
+            }));
     }
     found
 }
@@ -76,7 +79,7 @@ mod tests {
     use crate::config::revision::Revision;
     use crate::isa::asm::assemble;
 
-    /// Of a program for the cell that computes.
+    /// Messages for a program of the computing cell.
     fn reasons(fabric: &Fabric, text: &str) -> Vec<String> {
         unfit(fabric, &assemble(fabric, "test", &format!("cell (row=1, col=0)\n{text}")).unwrap().program)
     }
@@ -100,7 +103,7 @@ mod tests {
                 format!("{}trans(slot=1, port=word_read, delay=1)", open("word_read")),
                 vec!["instruction 1 (trans)"],
             ),
-            // The circuit's register files begin at 0.
+            // The circuit's register files start at 0.
             ("dsu(slot=1, port=word_read, init_addr=4)".to_owned(), vec!["instruction 0 (dsu)"]),
             ("dsu(slot=1, port=word_read, init_addr=0)".to_owned(), vec![]),
             // Four levels of each port, and again after it is opened.
@@ -116,7 +119,7 @@ mod tests {
         ] {
             let expected: Vec<String> = expected
                 .iter()
-                .map(|what| format!("cell (1, 0): {what} has not been seen to work"))
+                .map(|what| format!("cell (1, 0): {what} is untested on the released circuit"))
                 .collect();
             assert_eq!(reasons(&fabric, &text), expected, "{text}");
             assert_eq!(reasons(&fabric.clone().of_revision(Revision::Text), &text), [""; 0], "{text}");
@@ -135,7 +138,7 @@ mod tests {
         let fabric = preset("3x1").unwrap();
         assert_eq!(reasons(&fabric, &"wait(cycle=1) ".repeat(64)), [""; 0]);
         for words in [65, 66] {
-            let expected = format!("cell (1, 0): {words} words; it can be loaded with 64");
+            let expected = format!("cell (1, 0): {words} words; it holds at most 64");
             assert_eq!(reasons(&fabric, &"wait(cycle=1) ".repeat(words)), [expected]);
         }
     }

@@ -1,8 +1,9 @@
-//! [`Format`]: which fraction lengths values have, and how a dpu gets from those of operands to those of results.
+//! [`Format`]: fraction lengths of values, and how a dpu converts from operands to results.
 //!
-//! A dpu scales products by its fixed number of fraction bits, mode `mac`; with extensions, mode `mac_inter` sums
-//! exactly and scales by a constant of its configuration. Where the bits lost are not those that the result asks for,
-//! operands give up some of theirs beforehand: constants, which costs nothing, or values, which are scaled.
+//! A dpu scales products by its fixed number of fraction bits (mode `mac`). With extensions, mode
+//! `mac_inter` sums exactly and scales by a constant of its configuration. If the bits lost differ
+//! from what the result needs, operands give up fraction bits beforehand: constants at no cost,
+//! values by a scaling step.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +18,19 @@ use crate::isa::op::DpuMode;
 use crate::machine::exec::word::{fits, integer};
 use crate::program::kernels::Work;
 
-/// Bits of a word.
+/// Bits per word.
 const BITS: u32 = 16;
-/// Places that `mac_inter` shifts by.
+/// Largest shift of `mac_inter`, in bits.
 const MAX_SHIFT: i32 = 31;
 /// Bits that a constant gives up alone, before both operands of a product do.
 const OF_CONSTANTS: i32 = 7;
-/// The operand that stands for one in the product of an addend is two to this at most.
+/// Exponent of the largest word that represents one in the product of an addend: at most
+/// `2^MAX_ONE`.
 const MAX_ONE: i32 = BITS as i32 - 2;
-/// Bits that an operand has to keep.
+/// Bits that an operand must keep.
 const MIN_BITS: i32 = 4;
 
-/// Fraction lengths of values, and what the dpus can do.
+/// Fraction lengths of values, and the abilities of the dpus.
 #[derive(Clone, Debug)]
 pub struct Format<'a> {
     /// Fraction bits that products lose.
@@ -36,58 +38,60 @@ pub struct Format<'a> {
     /// Whether modes that no source defines may be used.
     pub extensions: bool,
     quantisation: Option<&'a Quantisation>,
-    /// What differs from the quantisation.
+    /// Fraction lengths that differ from the quantization, by value.
     changed: BTreeMap<ValueId, i32>,
 }
 
 /// How products become a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Products {
-    /// Fraction lengths that the operands are to have.
+    /// Fraction lengths required of the operands.
     pub operands: [i32; 2],
     /// Fraction bits that a product loses.
     pub shift: i32,
-    /// Fraction length of what comes out: less than was asked for where operands do not have as many bits.
+    /// Fraction length of the result; smaller than requested if operands do not have enough bits.
     pub result: i32,
-    /// What sums them.
+    /// Work of the dpu for a sum of products.
     pub sum: Work,
-    /// What gives a single one.
+    /// Work of the dpu for a single product.
     pub single: Work,
 }
 
-/// The integers that tensors become on a fabric.
+/// Quantization scheme of a fabric.
 ///
-/// Sums of mode `mac` saturate after every product, so that activations keep a bit for what a sum is on its way.
+/// Sums of mode `mac` saturate after every product, so activations keep a spare bit for
+/// intermediate sums.
 pub fn scheme(fabric: &Fabric) -> Scheme {
     let activations = if fabric.options.extensions { BITS } else { BITS - 1 };
     let (weights, biases, partial_sums) = (BITS, BITS, activations);
-    // What dpus cannot shift by, operands and results make up for.
+    // Operands and results make up for shifts that dpus cannot do.
     let shifts = -MAX_SHIFT..=MAX_SHIFT;
     Scheme { activations, weights, biases, partial_sums, shifts, rounding: Rounding::HalfAway }
 }
 
 impl<'a> Format<'a> {
-    /// That of columns that are alike.
+    /// Format of columns, which must be alike.
     pub fn new(columns: &[Column], extensions: bool, quantisation: Option<&'a Quantisation>) -> Self {
         let fraction_bits = columns.first().map_or(0, |column| column.fraction_bits as i32);
         Self { fraction_bits, extensions, quantisation, changed: BTreeMap::new() }
     }
 
-    /// The same with known fraction lengths of the first values.
+    /// Format with known fraction lengths, in the order of the graph's values.
     pub fn known(columns: &[Column], extensions: bool, fractions: impl Iterator<Item = i32>) -> Self {
         let changed = (0..).map(ValueId).zip(fractions).collect();
         Self { changed, ..Self::new(columns, extensions, None) }
     }
 
-    /// The fraction length of a value.
+    /// Returns the fraction length of a value.
     pub fn fraction(&self, id: ValueId) -> i32 {
         let stated = || self.quantisation.and_then(|all| all.fraction(id));
-        // Default: without fraction lengths all numbers have those of the dpu's products.
+        // Default: without fraction lengths, all numbers use the fraction bits of the dpu's
+        // products.
         self.changed.get(&id).copied().or_else(stated).unwrap_or(self.fraction_bits)
     }
 
-    /// Takes fraction bits from the operands of products of two inputs, which have no weights that could give way,
-    /// or from the results, where a dpu loses a fixed number of them.
+    /// Reduces the fraction bits of operands or results of products of two inputs. These have no
+    /// weights that could give up bits. Only needed if a dpu loses a fixed number of fraction bits.
     pub fn balance(&mut self, graph: &Graph) {
         let readers = Readers::of(graph);
         let is_product = |op: &Op| matches!(op, Op::MatMul(_) | Op::Binary(Binary { kind: BinaryKind::Mul }));
@@ -104,14 +108,16 @@ impl<'a> Format<'a> {
         }
     }
 
-    /// How products of operands with these fraction lengths become a result with fraction length `y`.
+    /// Returns how products of operands with these fraction lengths become a result with fraction
+    /// length `y`.
     ///
-    /// `constant` says which operands are constants. `addend` is the largest fraction length of a product with which
-    /// what is added to the sum, as one more product, fits; see [`addend_fraction`].
+    /// `constant` marks the operands that are constants. `addend` is the largest fraction length of
+    /// a product with which the addend of the sum, an additional product, fits; see
+    /// [`addend_fraction`].
     ///
     /// # Errors
     ///
-    /// Bits that would be lost, when few are left.
+    /// The operands would keep fewer than 4 bits.
     pub fn products(
         &self,
         operands: [i32; 2],
@@ -121,7 +127,7 @@ impl<'a> Format<'a> {
     ) -> Result<Products, Reject> {
         let range = if self.extensions { 0..=MAX_SHIFT } else { self.fraction_bits..=self.fraction_bits };
         let [a, b] = operands;
-        // The sum has no more fraction bits than its addend has room for: operands give up what is beyond.
+        // The addend limits the fraction bits of the sum: operands give up the excess.
         let sum = addend.map_or(a + b, |addend| addend.min(a + b));
         let shift = (sum - y).clamp(*range.start(), *range.end());
         let result = y.min(sum - shift);
@@ -148,8 +154,8 @@ impl<'a> Format<'a> {
         Ok(Products { operands: [a - given[0], b - given[1]], shift, result, sum, single })
     }
 
-    /// How words become `2^up` times as large, and the word that they are multiplied by, if they are; none when no
-    /// mode does that.
+    /// Returns the dpu work, and the second operand if it needs one, that multiplies words by
+    /// `2^up`; `None` if no mode does.
     pub fn scaling(&self, up: i32) -> Option<(Work, Option<i16>)> {
         if self.extensions {
             let mode = if up < 0 { DpuMode::ScaleDw } else { DpuMode::ScaleUp };
@@ -159,12 +165,12 @@ impl<'a> Format<'a> {
         (0..BITS as i32 - 1).contains(&factor).then(|| (Work::plain(DpuMode::Mult), Some(1 << factor)))
     }
 
-    /// The operand of `mult` that stands for -1.
+    /// Operand of `mult` that represents -1.
     pub fn minus_one(&self) -> i16 {
         integer(-1.0, self.fraction_bits)
     }
 
-    /// The mode, which only extensions have.
+    /// Returns the work of an extension mode.
     ///
     /// # Errors
     ///
@@ -178,38 +184,39 @@ impl<'a> Format<'a> {
     }
 }
 
-/// The largest fraction length with which all of the numbers fit; at most 30.
+/// Returns the largest fraction length with which all numbers fit a word, at most 30.
 pub fn largest_fraction(values: impl Iterator<Item = f64>) -> i32 {
     largest_fraction_of(values, 30)
 }
 
-/// The same, at most `limit`.
+/// Returns the largest fraction length with which all numbers fit a word, at most `limit`.
 fn largest_fraction_of(values: impl Iterator<Item = f64>, limit: i32) -> i32 {
     let largest = values.filter(|x| x.is_finite()).fold(0_f64, |largest, x| largest.max(x.abs()));
     let all_fit = |fraction: &i32| fits(largest, *fraction);
-    // Default: numbers beyond saturate.
+    // Default: larger numbers saturate.
     (-30..=limit).rev().find(all_fit).unwrap_or(-30)
 }
 
-/// The largest fraction length of a product of two words with which numbers that are added to sums fit.
+/// Returns the largest fraction length of a product of two words with which the addends of sums
+/// fit.
 ///
-/// The second word, which stands for one, is 2^14 at most.
+/// The second word, which represents one, is at most 2^14.
 pub fn addend_fraction(values: impl Iterator<Item = f64>) -> i32 {
-    // Two operands have 60 fraction bits at most.
+    // Two operands have at most 60 fraction bits.
     largest_fraction_of(values, 60) + MAX_ONE
 }
 
-/// How numbers that are added to sums of products are products themselves: the fraction length of the first word, and
-/// the second, which stands for one.
+/// Represents addends of sums as products: returns the fraction length of the first word, and the
+/// second word, which represents one.
 ///
-/// `fraction` is that of the products, no more than [`addend_fraction`] says.
+/// `fraction` is the fraction length of the products, at most [`addend_fraction`].
 pub fn addend(values: impl Iterator<Item = f64>, fraction: i32) -> (i32, i16) {
-    // As few bits as possible are those of one, so that the numbers have as many as fit.
+    // One gets as few bits as possible, so that the addends keep as many as fit.
     let one = (fraction - largest_fraction_of(values, 60)).clamp(0, MAX_ONE);
     (fraction - one, 1 << one)
 }
 
-/// Fraction bits of the modes that compute functions, Q4.11.
+/// Fraction bits of the modes that compute functions (Q4.11).
 pub(super) const FUNCTION_BITS: i32 = 11;
 
 #[cfg(test)]
@@ -262,8 +269,9 @@ mod tests {
         assert_eq!(format(false, 0).scaling(-4), None);
     }
 
-    /// The wide accumulator holds every sum of products, so that these may lose 18 bits and more; what is added as one
-    /// more product has to fit two words, and takes bits from the weights where it does not.
+    /// The wide accumulator holds every sum of products, so these may lose 18 bits and more. The
+    /// addend, an additional product, must fit two words, and takes bits from the weights if it
+    /// does not.
     #[test]
     fn operands_give_up_what_an_addend_has_no_room_for() {
         let format = |extensions, fraction_bits| Format {
@@ -282,7 +290,7 @@ mod tests {
         assert_eq!(of_wide(addend_fraction([0.4].into_iter())), ([15, 15], 16, 14));
         assert_eq!(of_wide(31), ([15, 16], 17, 14));
         assert_eq!(of_wide(74), ([15, 16], 17, 14));
-        // An addend beyond the result's range takes fraction bits from the result, too.
+        // An addend outside the result's range takes fraction bits from the result, too.
         assert_eq!(of_wide(13), ([6, 7], 0, 13));
         assert_eq!(of(false, 15, [15, 15], 15, 29), ([15, 14], 15, 14));
     }
@@ -294,7 +302,7 @@ mod tests {
         assert_eq!(of([1.0, 32_767.5 / 32_768.0, -1.1, f64::NAN]), [false; 4]);
     }
 
-    /// Expected are the bits that the operands give up, those that the product loses, and the result's.
+    /// Expected: bits that the operands give up, bits that the product loses, bits of the result.
     #[test]
     fn bits_are_given_up_by_what_has_them() {
         let format =
@@ -321,7 +329,7 @@ mod tests {
         }
     }
 
-    /// An operand of 16 bits keeps 4 at least, where fraction lengths are those of samples.
+    /// An operand of 16 bits keeps at least 4, if fraction lengths are measured on samples.
     #[test]
     fn operands_keep_four_bits() {
         let fabric = crate::config::preset("3x1").unwrap();
@@ -333,7 +341,7 @@ mod tests {
             changed: BTreeMap::new(),
         };
         let of = |y| format.products([14, 14], [false, true], y, None).map(|found| found.operands);
-        assert_eq!(of(4), Ok([2, 2]), "12 bits each");
+        assert_eq!(of(4), Ok([2, 2]), "12 bits per operand");
         let refusal = of(3).unwrap_err();
         let Reject::Unsupported { reason, .. } = &refusal else { panic!("{refusal:?}") };
         assert!(reason.contains("leave 4 and 3 of 16 bits"), "{reason}");
@@ -351,7 +359,7 @@ mod tests {
         assert_eq!(extended.shifts, -31..=31);
     }
 
-    /// A factor is a power of two that a word holds.
+    /// A factor is a power of two that fits a word.
     #[test]
     fn words_are_scaled_by_what_fits() {
         let format = |extensions, fraction_bits| Format {
@@ -384,7 +392,7 @@ mod tests {
         }
     }
 
-    /// A product of two values, and what becomes of the fraction lengths of its operands and result.
+    /// Product of two values, with the resulting fraction lengths of its operands and result.
     #[test]
     fn products_of_inputs_are_balanced() {
         use npukit_graph::op::{MatMul, Relu};
@@ -393,13 +401,13 @@ mod tests {
 
         #[derive(Clone, Copy, Default)]
         struct Case {
-            /// The second operand is the first.
+            /// Whether the second operand is the first.
             is_square: bool,
-            /// Another node reads the first operand.
+            /// Whether another node reads the first operand.
             is_shared: bool,
-            /// The second operand is a constant.
+            /// Whether the second operand is a constant.
             is_constant: bool,
-            /// The result is read by a node.
+            /// Whether a node reads the result.
             is_read: bool,
             extensions: bool,
             is_sum: bool,
@@ -430,15 +438,16 @@ mod tests {
             [a, b, y].map(|id| format.fraction(id))
         };
         let plain = Case::default();
-        // 14 + 14 - 11 is 17: three more than the result has, of which the first operand gives up one.
+        // 14 + 14 - 11 is 17: three more than the result has. The first operand gives up one of
+        // them.
         assert_eq!(of(plain, [14, 14, 14]), [13, 12, 14]);
         assert_eq!(of(plain, [14, 14, 16]), [14, 13, 16]);
         assert_eq!(of(plain, [14, 14, 17]), [14, 14, 17]);
-        // A result that has more than products give gets what there is.
+        // A result with more fraction bits than products give gets the bits of the products.
         assert_eq!(of(plain, [14, 14, 20]), [14, 14, 17]);
         assert_eq!(of(plain, [3, 4, 9]), [3, 4, -4]);
         assert_eq!(of(Case { is_read: true, ..plain }, [14, 14, 20]), [14, 14, 20]);
-        // Who else reads an operand is to get what it was.
+        // Other readers of an operand must see unchanged fraction bits.
         assert_eq!(of(Case { is_shared: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
         assert_eq!(of(Case { is_square: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
         assert_eq!(of(Case { is_constant: true, ..plain }, [14, 14, 14]), [14, 14, 14]);

@@ -1,4 +1,4 @@
-//! Kernels as PASM programs, made for a size: [`Kernel::pasm`].
+//! Kernels as PASM programs, generated for a size: [`Kernel::pasm`].
 
 mod column;
 mod nest;
@@ -9,7 +9,7 @@ use crate::config::column::Column;
 use crate::program::kernels::{Kernel, Kind};
 
 impl Kernel {
-    /// The program as PASM, on as many columns as there are bases.
+    /// Returns the kernel as a PASM program for `columns.len()` columns.
     pub fn pasm(&self, columns: &[Column]) -> String {
         let mut writer = writer::Writer::new(&self.kind.name());
         for (number, (column, bases)) in columns.iter().zip(&self.bases).enumerate() {
@@ -33,7 +33,7 @@ mod tests {
     use crate::isa::op::DpuMode;
     use crate::program::kernels::{Bases, Operands, Stream, Work};
 
-    /// The body of each operation, by its name.
+    /// Body of each operation, by name.
     fn operations(revision: Revision, kind: Kind) -> std::collections::BTreeMap<String, String> {
         let columns = columns(&preset("3x1").unwrap().of_revision(revision)).unwrap();
         let pasm = Kernel { kind, bases: vec![Bases::default()] }.pasm(&columns);
@@ -50,8 +50,9 @@ mod tests {
         Kind::Stream(Stream { work: Work::plain(mode), operands, words: results * period, period, spare: 0 })
     }
 
-    /// Sums are reset, extremes counted, too; what depends on nothing before is neither. Levels of the circuit's dpu reach
-    /// over 64 cycles; beyond that each of several results has a reset of its own.
+    /// Sums are reset, and extremes also counted; work that depends on no earlier word is neither.
+    /// Levels of the circuit's dpu cover 64 cycles; for longer periods, each of several results has
+    /// its own reset.
     #[test]
     fn what_depends_on_the_words_before_is_reset() {
         let of = |mode, results, period| -> Vec<String> {
@@ -67,7 +68,8 @@ mod tests {
         assert_eq!(of(DpuMode::MaxMinAcc, 3, 4), ["count", "reset"]);
     }
 
-    /// Expected are the levels by hand: a row each 16 cycles, the two operands' rows a cycle after each other.
+    /// Expected levels: one row every 16 cycles, with the two operands' rows
+    /// in adjacent cycles.
     #[test]
     fn levels_of_a_stream_of_pairs() {
         let all = operations(Revision::Text, stream(DpuMode::Mult, Operands::Pair, 160, 1));
@@ -82,7 +84,8 @@ mod tests {
         }
     }
 
-    /// One result is kept once, whenever it comes, and levels that repeat nothing are left out.
+    /// A single result is kept once, whatever its cycle, and levels that repeat nothing are left
+    /// out.
     #[test]
     fn levels_of_a_single_result() {
         let all = operations(Revision::Released, stream(DpuMode::Mac, Operands::Pair, 1, 150));

@@ -1,4 +1,4 @@
-//! Operators as steps: a file for each family.
+//! Lowers operators to steps: one file per family.
 
 mod dense;
 mod extremes;
@@ -42,19 +42,19 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reje
         Op::Pad(pad) => layout::pad(lowering, node, pad),
         Op::Resize(resize) => layout::resize(lowering, node, resize),
         _ => Err(Reject::new(
-            "there is no kernel for it",
-            "there are matrix products, convolutions, pooling, reductions, BatchNormalization, Softmax, arithmetic of \
-             elements and what moves them; targets/drra/README.md lists all",
+            "no kernel computes this operator",
+            "supported are matrix products, convolutions, pooling, reductions, BatchNormalization, Softmax, elementwise \
+             arithmetic and data moves; targets/drra/README.md lists all operators",
         )),
     }
 }
 
-/// The operand in a place.
+/// Returns the operand with an index.
 fn operand(node: &Node, place: usize) -> Result<ValueId, Reject> {
     node.inputs.get(place).copied().ok_or_else(|| Reject::new("an operand is missing", "check the model"))
 }
 
-/// The only result.
+/// Returns the single result.
 fn result(node: &Node) -> Result<ValueId, Reject> {
     node.outputs.first().copied().ok_or_else(|| Reject::new("the result is missing", "check the model"))
 }

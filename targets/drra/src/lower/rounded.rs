@@ -1,4 +1,5 @@
-//! [`rounded`]: the prepared graph with the constants that its plan has, as lowering rounds them.
+//! [`rounded`]: the prepared graph with its constants replaced by the rounded constants of the
+//! plan.
 
 use std::ops::RangeInclusive;
 
@@ -12,63 +13,64 @@ use crate::config::column::columns;
 use crate::config::fabric::Fabric;
 use crate::machine::exec::word::integer;
 
-/// What became of a constant of a node.
+/// How a constant of a node was rounded.
 #[derive(Clone, Debug)]
 pub(super) enum Rounding {
-    /// Its words have this fraction length.
+    /// A constant was quantized with this fraction length.
     Constant {
-        /// The constant.
+        /// Id of the constant.
         id: ValueId,
-        /// Fraction length.
+        /// Fraction length of its words.
         fraction: i32,
-        /// Words beyond these become the nearest of them.
+        /// Range that words are clamped to.
         range: RangeInclusive<i16>,
     },
     /// The only number of the operator.
     Factor(f32),
-    /// A factor and an addend of each channel.
+    /// A factor and an addend per channel.
     Affine {
-        /// Factors.
+        /// Factors by channel.
         factors: Vec<f32>,
-        /// Addends.
+        /// Addends by channel.
         addends: Vec<f32>,
     },
     /// Steps of Newton's method.
     Root {
-        /// What they begin with.
+        /// Initial guess.
         guess: f32,
-        /// How many.
+        /// Number of steps.
         steps: usize,
     },
-    /// Limits, infinite where there are none.
+    /// Limits; infinite if absent.
     Limits {
-        /// The lower.
+        /// Lower limit.
         min: f32,
-        /// The upper.
+        /// Upper limit.
         max: f32,
     },
 }
 
-/// What became of the constants of each node, by the node's number.
+/// Rounding of constants, each with the index of its node.
 pub(super) type Roundings = Vec<(usize, Rounding)>;
 
 impl Rounding {
-    /// That of a constant of any words.
+    /// Rounding of a constant without limits.
     pub const fn constant(id: ValueId, fraction: i32) -> Self {
         Self::Constant { id, fraction, range: i16::MIN..=i16::MAX }
     }
 }
 
-/// The number that a word stands for.
+/// Returns the number that a word represents.
 pub(super) fn real(word: i16, fraction: i32) -> f32 {
     (f64::from(word) * 2f64.powi(-fraction)) as f32
 }
 
-/// A prepared graph with the constants that a plan has whose values have these fraction lengths.
+/// Returns a prepared graph with the constants of its plan, given the fraction lengths of the
+/// plan's values.
 ///
 /// # Errors
 ///
-/// Nodes that cannot be lowered: the plan is not of this graph.
+/// Nodes cannot be lowered, so the plan is not of this graph.
 pub fn rounded(fabric: &Fabric, graph: &Graph, fractions: Vec<i32>) -> Result<Graph, Vec<Problem>> {
     let problem = |reason| vec![Problem::new("fabric", "fabric", reason, "use the fabric of the plan")];
     let columns = columns(fabric).map_err(problem)?;
@@ -76,7 +78,7 @@ pub fn rounded(fabric: &Fabric, graph: &Graph, fractions: Vec<i32>) -> Result<Gr
     let (lowered, roundings) = super::lower_in(fabric, graph, format)?;
     let mut result = graph.clone();
     let mut nodes = std::mem::take(&mut result.nodes);
-    // For each node that comes before another one, the number of that.
+    // For each node that precedes another one, the index of the latter.
     let mut owners = Vec::new();
     for (number, rounding) in roundings {
         if let Some(node) = nodes.get_mut(number) {
@@ -91,7 +93,7 @@ pub fn rounded(fabric: &Fabric, graph: &Graph, fractions: Vec<i32>) -> Result<Gr
         }
         result.nodes.push(node);
     }
-    // After nodes, whose constants have fraction lengths of their own.
+    // Processed after the nodes, whose constants have their own fraction lengths.
     for &id in &graph.outputs {
         let Some(values) = graph.constant(id).and_then(|constant| constant.as_f32()) else { continue };
         let fraction = lowered.values[id.0 as usize].fraction;
@@ -101,7 +103,8 @@ pub fn rounded(fabric: &Fabric, graph: &Graph, fractions: Vec<i32>) -> Result<Gr
     Ok(result)
 }
 
-/// Puts what became of a constant into a node; a node that is to come before it is appended to those of the graph.
+/// Replaces the constants of a node by rounded ones. Nodes that must precede it are appended to the
+/// graph.
 fn apply(graph: &mut Graph, node: &mut Node, rounding: Rounding, number: usize) {
     match (rounding, node.op.clone()) {
         (Rounding::Constant { id, fraction, range }, _) => {
@@ -146,7 +149,7 @@ fn apply(graph: &mut Graph, node: &mut Node, rounding: Rounding, number: usize) 
     }
 }
 
-/// A mean of windows is a convolution of each channel.
+/// Replaces a mean of windows by a convolution per channel.
 fn pooled(graph: &mut Graph, node: &mut Node, pool: &AveragePool, factor: f32, number: usize) {
     let Some(channels) = node.inputs.first().and_then(|&x| graph.shape(x).last().copied()) else { return };
     let [kh, kw] = pool.window.kernel;
@@ -157,7 +160,7 @@ fn pooled(graph: &mut Graph, node: &mut Node, pool: &AveragePool, factor: f32, n
     node.inputs.push(weights);
 }
 
-/// `(s + x / s) / 2` again and again.
+/// Replaces a root by repeated steps `(s + x / s) / 2`.
 fn root(graph: &mut Graph, node: &mut Node, guess: f32, steps: usize, number: usize) {
     let (Some(&x), Some(&y)) = (node.inputs.first(), node.outputs.first()) else { return };
     let half = constant(graph, Vec::new(), vec![0.5], number);
@@ -173,7 +176,7 @@ fn root(graph: &mut Graph, node: &mut Node, guess: f32, steps: usize, number: us
     }
 }
 
-/// The result of a node before another one, of the kind of `like`.
+/// Adds a node before `node` with the shape and type of `like`, and returns its result.
 fn before(graph: &mut Graph, node: &Node, kind: BinaryKind, inputs: [ValueId; 2], like: ValueId) -> ValueId {
     let (name, info) = (graph.fresh_name(&node.name), graph.value(like).info.clone());
     let result = graph.add_value(Value { name: name.clone(), info, constant: None });
@@ -182,7 +185,7 @@ fn before(graph: &mut Graph, node: &Node, kind: BinaryKind, inputs: [ValueId; 2]
     result
 }
 
-/// Puts two nodes in the place of one: the first of these operands, the second of its result and a constant.
+/// Replaces a node by two: the first on these operands, the second on its result and a constant.
 fn split(
     graph: &mut Graph,
     node: &mut Node,
@@ -202,5 +205,5 @@ fn constant(graph: &mut Graph, shape: Vec<usize>, values: Vec<f32>, number: usiz
 }
 
 fn tensor(shape: Vec<usize>, values: Vec<f32>) -> Tensor {
-    Tensor::from_f32(shape, values).expect("as many numbers as the shape of the constant says")
+    Tensor::from_f32(shape, values).expect("the number of values matches the shape of the constant")
 }

@@ -1,7 +1,7 @@
-//! [`Tapes`]: what each kernel computes, recorded from runs of it on a fabric and played for every call.
+//! [`Tapes`]: computations of kernels, recorded once on a fabric and replayed for every call.
 //!
-//! The calls of a plan are walked in their order on one fabric, with words that only know where they came from. A kernel
-//! that makes anything else than it did at first, by what calls before it left, is refused.
+//! The recorder runs the calls of a plan in order on one fabric, with words that track only their
+//! origin. A kernel whose computation depends on earlier calls is refused.
 
 mod writer;
 
@@ -23,18 +23,19 @@ use crate::program::driver::{Called, Fill, Kernels};
 use crate::program::executable::{CallError, Executable, ExecuteError};
 use writer::Writer;
 
-/// What a kernel computes: after the word 0, each word after those that it is made of.
+/// Recorded computation of a kernel. It starts with the word 0; each word follows its operands.
 #[derive(Clone, Debug, PartialEq)]
 struct Tape {
     steps: Vec<Step>,
-    /// What is multiplied, for all sums one after the other.
+    /// Factors of all sums, one sum after the other.
     factors: Vec<[Place; 2]>,
-    /// The results of each column.
+    /// Results of each column.
     results: Vec<Vec<Place>>,
     run: Run,
 }
 
-/// Where a word is: its number in the input buffer, or, with the highest bit, among those that steps make.
+/// Position of a word: its index in the input buffer or, with the highest bit set, among the
+/// computed words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place(u32);
 
@@ -49,11 +50,11 @@ impl Place {
     }
 }
 
-/// What makes a word of others.
+/// Operation that computes a word from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Made(Made<Place>),
-    /// `start` and the products of the factors up to number `end`, which lose fraction bits.
+    /// `start` plus the products of the factors up to index `end`, which lose fraction bits.
     Sum {
         start: Place,
         end: u32,
@@ -61,7 +62,7 @@ enum Step {
     },
 }
 
-/// What a tape depends on: the kernel, the rows of its inputs, and the results of each column.
+/// Key of a tape: the kernel, the rows of its inputs, and the results of each column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     kernel: usize,
@@ -76,44 +77,45 @@ impl Key {
     }
 }
 
-/// The kernels of an executable.
+/// Recorded kernels of an executable.
 #[derive(Debug)]
 pub struct Tapes {
     tapes: HashMap<Key, Tape>,
     depth: usize,
 }
 
-/// Plays the kernels of an executable, where words that nobody wrote are of a seed.
+/// Replays the kernels of an executable. Unwritten words are random, from a seed.
 #[derive(Debug)]
 pub struct Player<'a> {
     tapes: &'a Tapes,
     seed: u64,
-    /// What nobody uses.
+    /// Buffers for reuse.
     free: Mutex<Vec<Words>>,
 }
 
-/// The words of a call.
+/// Words of a call.
 #[derive(Debug)]
 struct Words {
     input: Buffer<FieldWord>,
     made: Vec<FieldWord>,
 }
 
-/// Walks the calls of an executable on one fabric.
+/// Runs the calls of an executable on one fabric.
 struct Recorder<'a> {
     executable: &'a Executable,
     machine: Machine<Traced>,
-    /// The kernel that was called last, what the fabric is set to since, and whether it was so before that call, too.
+    /// Last kernel called, the fabric configuration that it left, and whether that equals the
+    /// configuration before the call.
     last: Option<(usize, String, bool)>,
     tapes: HashMap<Key, Tape>,
 }
 
 impl Tapes {
-    /// Records each kernel, on a fabric of a revision.
+    /// Records each kernel on a fabric of a revision.
     ///
     /// # Errors
     ///
-    /// What the machine refuses or faults on; a kernel that goes by what calls before it left.
+    /// The machine refuses or faults, or a kernel depends on the state that earlier calls left.
     pub fn record(executable: &Executable, revision: Revision) -> Result<Self, ExecuteError> {
         let (tapes, depth) = (HashMap::new(), executable.fabric.input_depth);
         let mut calls = executable.numbered().peekable();
@@ -130,14 +132,14 @@ impl Tapes {
         Ok(Self { tapes: recorder.tapes, depth })
     }
 
-    /// Plays them, where words that nobody wrote are of a seed.
+    /// Returns a player whose unwritten words are random, from `seed`.
     pub const fn player(&self, seed: u64) -> Player<'_> {
         Player { tapes: self, seed, free: Mutex::new(Vec::new()) }
     }
 }
 
 impl Recorder<'_> {
-    /// Calls a kernel, unless it is one more call after which everything is as before.
+    /// Calls a kernel, unless the call repeats one that left the configuration unchanged.
     fn call(&mut self, kernel: usize, call: &Call) -> Result<(), CallError> {
         let key = Key::new(kernel, call);
         let is_settled = matches!(&self.last, Some((last, _, true)) if *last == kernel);
@@ -157,7 +159,7 @@ impl Recorder<'_> {
 }
 
 impl Tape {
-    /// Runs the machine's program.
+    /// Runs the machine's program and records it.
     fn record(machine: &mut Machine<Traced>, call: &Call) -> Result<Self, CallError> {
         Record::restart();
         let (depth, garbage) = (machine.fabric().input_depth, Unset::Garbage(0));
@@ -173,7 +175,8 @@ impl Tape {
         Ok(Record::with(|record| Writer::new(record, &results).written(&results, run)))
     }
 
-    /// Computes all words, from those of the input buffer and those that were left somewhere.
+    /// Computes all words from the input buffer; `left` gives the words that were in the fabric
+    /// before.
     fn play(&self, input: &[FieldWord], mut left: impl FnMut() -> FieldWord, made: &mut Vec<FieldWord>) {
         let mut first = 0;
         made.clear();
@@ -204,7 +207,7 @@ impl Kernels<FieldWord> for Player<'_> {
         fill: Fill<'_, FieldWord>,
     ) -> Result<Called<FieldWord>, CallError> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        // Default: as many calls are under way as never before.
+        // Default: more calls are in progress than ever before.
         let mut words =
             free.unwrap_or_else(|| Words { input: Buffer::new("input", self.tapes.depth), made: Vec::new() });
         fill(&mut words.input)?;
@@ -228,7 +231,7 @@ mod tests {
     use crate::lower::example::executable;
     use crate::program::driver::Runner;
 
-    /// The judge is the fabric, cycle by cycle.
+    /// The reference is the fabric, simulated cycle by cycle.
     #[test]
     fn tapes_compute_what_the_fabric_does() {
         for executable in ["3x1", "3x2"].map(executable) {
@@ -245,8 +248,8 @@ mod tests {
         }
     }
 
-    /// Without its instructions one by one, the kernel of the last step goes first and last: where it needs what another one
-    /// left, it is refused.
+    /// With its instructions removed one by one, the last step's kernel runs first and last. It
+    /// must be refused if it needs state that another kernel left.
     #[test]
     fn a_kernel_that_goes_by_what_was_left_is_refused() {
         let whole = executable("3x1");

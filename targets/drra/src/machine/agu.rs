@@ -1,8 +1,8 @@
-//! The address generator of a port: [`Pattern`] is what it is configured with, [`Walk`] the addresses it gives.
+//! Address generator of a port: [`Pattern`] is its configuration, [`Walk`] its address sequence.
 //!
-//! A pattern is lanes one after the other, each nested repetitions of a base address, and repetitions around the
-//! whole. [`Pattern::at`] is the specification's definition of the address of a cycle; the simulator uses [`Walk`],
-//! which goes from address to address and never looks at the cycles between.
+//! A pattern is a sequence of lanes, with repetitions around them. Each lane has a base address and
+//! nested repetitions. [`Pattern::at`] is the specification's definition of the address of a cycle.
+//! The simulator uses [`Walk`], which goes from address to address and skips idle cycles.
 //!
 //! Source: specification 3.6, 4.3 to 4.5.
 
@@ -15,19 +15,19 @@ use crate::config::revision::Widths;
 pub use registers::{Circuit, Registers, Write};
 pub use walk::{Affine, Steady, Walk};
 
-/// Lanes of a port.
+/// Maximum number of lanes of a port.
 pub const MAX_LANES: usize = 4;
-/// Repetitions of a lane, and around all lanes.
+/// Maximum number of repetition levels of a lane, and around all lanes.
 pub const MAX_LEVELS: usize = 4;
 
-/// A repetition.
+/// Repetition level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Level {
-    /// How often; 0 counts as once.
+    /// Number of repetitions; 0 means 1.
     pub iter: u32,
-    /// Added to the address each time.
+    /// Added to the address in each repetition.
     pub step: i32,
-    /// Idle cycles between.
+    /// Idle cycles between repetitions.
     pub delay: u32,
 }
 
@@ -36,23 +36,23 @@ impl Level {
         u64::from(self.iter.max(1))
     }
 
-    /// The offset of the second time, for something that takes `span` cycles.
+    /// Cycles from one repetition to the next, for content of `span` cycles.
     fn stride(self, span: u64) -> u64 {
         span.saturating_add(self.delay.into())
     }
 
-    /// Cycles of all times together.
+    /// Cycles of all repetitions.
     fn span(self, span: u64) -> u64 {
         self.stride(span).saturating_mul(self.times() - 1).saturating_add(span)
     }
 }
 
-/// A part of a pattern with a base address of its own.
+/// Part of a pattern with its own base address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lane {
     /// First address.
     pub base: i64,
-    /// Repetitions, the innermost first.
+    /// Repetition levels, innermost first.
     pub levels: Vec<Level>,
 }
 
@@ -62,55 +62,55 @@ impl Lane {
     }
 }
 
-/// What a port is configured with.
+/// Configuration of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pattern {
-    /// In their order.
+    /// Lanes in opening order.
     pub lanes: Vec<Lane>,
-    /// Idle cycles between a lane and the next.
+    /// Idle cycles between each lane and the next.
     pub transitions: Vec<u32>,
-    /// Repetitions around all lanes, the innermost first.
+    /// Repetition levels around all lanes, innermost first.
     pub outer: Vec<Level>,
-    /// Bits of the fields of the last `rep`, until a `repx` extends them.
+    /// Field widths of the last `rep`, until a `repx` extends it.
     last: Option<Widths>,
 }
 
-/// Why an instruction does not fit a pattern.
+/// Reason why an instruction does not fit a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// Nothing to repeat.
-    #[error("a `rep` or `trans` before the first `dsu` or `evt` of the port")]
+    /// No lane is open.
+    #[error("`rep` or `trans` before the first `dsu` or `evt` of the port")]
     NoLane,
     /// Too many lanes.
-    #[error("a lane more than the {MAX_LANES} that a port has")]
+    #[error("too many lanes: a port has at most {MAX_LANES}")]
     Lanes,
-    /// A lane after a transition.
-    #[error("a lane after a `trans`: lanes come first")]
+    /// A lane is opened after a transition.
+    #[error("a lane is opened after a `trans`; open all lanes first")]
     LateLane,
-    /// Too many repetitions.
-    #[error("a level more than the {MAX_LEVELS} that a lane has")]
+    /// Too many levels in a lane.
+    #[error("too many levels: a lane has at most {MAX_LEVELS}")]
     Inner,
-    /// Too many repetitions around all.
-    #[error("a level more than the {MAX_LEVELS} around all lanes")]
+    /// Too many levels around all lanes.
+    #[error("too many levels: at most {MAX_LEVELS} are around all lanes")]
     Outer,
-    /// A transition too many.
-    #[error("`trans` {transitions} of {lanes} lanes, which have {} transitions", .lanes - 1)]
+    /// Too many transitions.
+    #[error("`trans` {transitions}: {lanes} lanes have only {} transitions", .lanes - 1)]
     Transition {
-        /// Its number, from 1.
+        /// Number of the transition, starting at 1.
         transitions: usize,
-        /// Lanes.
+        /// Number of lanes.
         lanes: usize,
     },
-    /// Lanes that are not connected.
-    #[error("{lanes} lanes with {transitions} `trans` between: {} are needed", .lanes - 1)]
+    /// Lanes are not connected.
+    #[error("{lanes} lanes have {transitions} `trans` in between; they need {}", .lanes - 1)]
     Unconnected {
-        /// Lanes.
+        /// Number of lanes.
         lanes: usize,
-        /// Transitions.
+        /// Number of transitions.
         transitions: usize,
     },
-    /// Nothing to extend.
-    #[error("a `repx` that follows no `rep`, or a second one")]
+    /// No `rep` to extend.
+    #[error("`repx` must follow a `rep`, at most once")]
     Repx,
 }
 
@@ -119,7 +119,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// A lane more than a port has, or after the first `trans`.
+    /// The port has the maximum number of lanes, or a `trans` came before.
     pub fn open(&mut self, base: i64) -> Result<(), PatternError> {
         if !self.transitions.is_empty() {
             return Err(PatternError::LateLane);
@@ -132,12 +132,12 @@ impl Pattern {
         Ok(())
     }
 
-    /// `rep`: a level of the last lane, or around all lanes after a `trans`. With `spill`, levels beyond those of a
-    /// single lane go around it.
+    /// `rep`: adds a level to the last lane, or around all lanes after a `trans`. With `spill`,
+    /// further levels than a single lane has are placed around it.
     ///
     /// # Errors
     ///
-    /// A level before the first lane, or more than a lane or the port has.
+    /// No lane is open, or there are too many levels.
     pub fn rep(&mut self, level: Level, widths: Widths, spill: bool) -> Result<(), PatternError> {
         let may_spill = spill && self.lanes.len() == 1;
         let lane = self.lanes.last_mut().ok_or(PatternError::NoLane)?;
@@ -155,7 +155,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// `repx`: the high parts of the last `rep`.
+    /// `repx`: adds the high parts of the last `rep`.
     ///
     /// # Errors
     ///
@@ -174,11 +174,11 @@ impl Pattern {
         Ok(())
     }
 
-    /// `trans`: connects a lane with the next; without effect after an outer level.
+    /// `trans`: connects a lane with the next; has no effect after an outer level.
     ///
     /// # Errors
     ///
-    /// A transition before the first lane, or more than the lanes have between them.
+    /// No lane is open, or all lanes are connected.
     pub fn trans(&mut self, delay: u32) -> Result<(), PatternError> {
         let (lanes, transitions) = (self.lanes.len(), self.transitions.len() + 1);
         match lanes {
@@ -191,27 +191,28 @@ impl Pattern {
         Ok(())
     }
 
-    /// Whether nothing was configured.
+    /// Whether nothing is configured.
     pub const fn is_empty(&self) -> bool {
         self.lanes.is_empty()
     }
 
-    /// Whether all lanes are connected.
+    /// Checks that all lanes are connected.
     ///
     /// # Errors
     ///
-    /// Lanes that are not connected.
+    /// Lanes are not connected.
     pub const fn check(&self) -> Result<(), PatternError> {
         let (lanes, transitions) = (self.lanes.len(), self.transitions.len());
         if lanes > transitions + 1 { Err(PatternError::Unconnected { lanes, transitions }) } else { Ok(()) }
     }
 
-    /// Cycles from the first address to the last, both counted. An empty pattern gives one address.
+    /// Cycles from the first address to the last, both included. An empty pattern gives one
+    /// address.
     pub fn span(&self) -> u64 {
         self.outer.iter().fold(self.lanes_span(), |span, level| level.span(span))
     }
 
-    /// The first cycle of each lane.
+    /// Returns the first cycle of each lane.
     fn starts(&self) -> Vec<u64> {
         let gaps = self.transitions.iter().copied().chain(std::iter::repeat(0));
         let mut start: u64 = 0;
@@ -227,7 +228,7 @@ impl Pattern {
         last.map_or(1, |(lane, start)| start.saturating_add(lane.span()))
     }
 
-    /// How many addresses it gives.
+    /// Number of addresses.
     pub fn events(&self) -> u64 {
         let product =
             |levels: &[Level]| levels.iter().fold(1_u64, |all, level| all.saturating_mul(level.times()));
@@ -236,7 +237,8 @@ impl Pattern {
         lanes.saturating_mul(product(&self.outer))
     }
 
-    /// The address in a cycle, counted from the first address; none in an idle one. Addresses are not wrapped.
+    /// Returns the address in a cycle, counted from the first address; `None` in an idle cycle.
+    /// Addresses are not wrapped.
     pub fn at(&self, offset: u64) -> Option<i64> {
         let (offset, outer) = strip(&self.outer, self.lanes_span(), offset)?;
         if self.lanes.is_empty() {
@@ -251,7 +253,8 @@ impl Pattern {
     }
 }
 
-/// What is left of `offset` inside all `levels` around something of `span` cycles, and what they add to the address.
+/// Removes all `levels` around content of `span` cycles: returns the remaining offset and the
+/// address increment; `None` in an idle cycle.
 fn strip(levels: &[Level], span: u64, mut offset: u64) -> Option<(u64, i64)> {
     let mut strides = Vec::new();
     let mut span = span;
@@ -297,7 +300,7 @@ mod tests {
         (0..pattern.span()).filter_map(|offset| Some((offset, pattern.at(offset)?))).collect()
     }
 
-    /// The timing model's own tests (specification 8.1).
+    /// Test cases of the timing model (specification 8.1).
     #[test]
     fn published_cases() {
         assert_eq!(addresses(&Pattern::default()), [(0, 0)]);
@@ -310,7 +313,7 @@ mod tests {
         assert_eq!(addresses(&lanes), [(0, 0), (5, 50)]);
     }
 
-    /// The example of specification 4.4.
+    /// Example of specification 4.4.
     #[test]
     fn lanes_transitions_and_outer_levels() {
         let lanes: [(i64, &[Level]); 2] = [(0, &[level(2, 1, 0)]), (20, &[level(2, 1, 1)])];

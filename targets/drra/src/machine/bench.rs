@@ -1,4 +1,4 @@
-//! Memories of a [`Machine`] by name, for who fills them before a call and reads them after it.
+//! Memories of a [`Machine`] by name, to write before a call and read after it.
 
 use npukit_target::Unset;
 
@@ -8,46 +8,46 @@ use crate::machine::exec::word::Word;
 use crate::machine::fault::FaultKind;
 use crate::machine::state::Bulk;
 
-/// A memory that can be filled and read.
+/// Memory that can be read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What it is.
+    /// Kind of the memory.
     pub kind: MemoryKind,
-    /// Addresses it has.
+    /// Number of addresses.
     pub depth: usize,
-    /// Words at each.
+    /// Words per address.
     pub lanes: usize,
 }
 
-/// What a memory is.
+/// Kind of a memory, with its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
-    /// What the cells of the top read: `input`.
+    /// Input buffer, which the top cells read: `input`.
     Input,
-    /// What the cells of the bottom write: `output`.
+    /// Output buffer, which the bottom cells write: `output`.
     Output,
-    /// Registers of a file: `rf.ROW.COL.SLOT`.
+    /// Register file: `rf.ROW.COL.SLOT`.
     Registers {
-        /// The cell.
+        /// Position of the cell.
         place: Place,
-        /// Its slot.
+        /// Slot of the register file.
         slot: u8,
     },
-    /// Rows of a memory with an input or output: `sram.ROW.COL.SLOT`.
+    /// Memory with a buffer port, by rows: `sram.ROW.COL.SLOT`.
     Sram {
-        /// The cell.
+        /// Position of the cell.
         place: Place,
-        /// Its first slot.
+        /// First slot of the memory.
         slot: u8,
     },
     /// Scalar registers of a sequencer: `reg.ROW.COL`.
     Scalars {
-        /// The cell.
+        /// Position of the cell.
         place: Place,
     },
-    /// Flag registers of a sequencer, which the seed's text alone has: `flag.ROW.COL`.
+    /// Flag registers of a sequencer, which only the ISA document has: `flag.ROW.COL`.
     Flags {
-        /// The cell.
+        /// Position of the cell.
         place: Place,
     },
 }
@@ -66,7 +66,8 @@ impl std::fmt::Display for MemoryKind {
 }
 
 impl<W: Word> Machine<W> {
-    /// The words at an address of a memory of data; none of registers, and beyond a buffer.
+    /// Returns the words at an address of a data memory; `None` for scalar and flag registers, and
+    /// outside a buffer.
     pub(crate) fn words_at(&self, kind: MemoryKind, address: usize) -> Option<Vec<W>> {
         let cell = |place: Place| {
             let index = self.fabric.places().position(|other| other == place)?;
@@ -89,7 +90,7 @@ impl<W: Word> Machine<W> {
 }
 
 impl Machine {
-    /// The memories, the buffers first.
+    /// Returns the memories, buffers first.
     pub fn memories(&self) -> Vec<Memory> {
         let row = |kind, depth| Memory { kind, depth, lanes: ROW_WORDS };
         let mut all = vec![
@@ -116,22 +117,23 @@ impl Machine {
         all
     }
 
-    /// Tells, from now on, of reads of what nobody has written, and reads zeros there; everything is unwritten.
+    /// Marks everything as unwritten, and starts recording unwritten reads. Such reads return
+    /// zeros.
     pub fn tell_unwritten(&mut self) {
         self.unset(Unset::Poison);
         self.shadow.iter_mut().for_each(|shadow| shadow.tell());
     }
 
-    /// What was told of a run.
+    /// Takes the unwritten reads recorded in a run.
     pub fn told(&mut self) -> Vec<UnwrittenRead> {
         self.shadow.as_mut().map_or_else(Vec::new, |shadow| shadow.take_told())
     }
 
-    /// The words at an address of a memory.
+    /// Returns the words at an address of a memory.
     ///
     /// # Errors
     ///
-    /// A row beyond a buffer.
+    /// The row is outside the buffer.
     pub fn peek(&self, kind: MemoryKind, address: usize) -> Result<Vec<i16>, FaultKind> {
         Ok(match kind {
             MemoryKind::Input => self.input.read(address)?.to_vec(),
@@ -151,11 +153,11 @@ impl Machine {
         })
     }
 
-    /// Writes the words at an address of a memory, as many as it has there.
+    /// Writes the words at an address of a memory. Missing words are 0.
     ///
     /// # Errors
     ///
-    /// A row beyond a buffer.
+    /// The row is outside the buffer.
     pub fn poke(&mut self, kind: MemoryKind, address: usize, words: &[i16]) -> Result<(), FaultKind> {
         let mut row = Row::default();
         row.iter_mut().zip(words).for_each(|(place, word)| *place = *word);
@@ -195,7 +197,7 @@ impl Machine {
         self.fabric.places().position(|other| other == place)
     }
 
-    /// The cell of a memory that [`Self::memories`] has.
+    /// Returns the cell index of a memory from [`Self::memories`].
     fn cell(&self, place: Place) -> usize {
         self.index(place).expect("the memory is of a cell of the fabric")
     }

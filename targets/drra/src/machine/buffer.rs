@@ -1,4 +1,4 @@
-//! [`Buffer`]: the rows outside the fabric.
+//! [`Buffer`]: rows outside the fabric.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use crate::config::fabric::Row;
 use crate::machine::exec::word::Word;
 use crate::machine::fault::FaultKind;
 
-/// The input or the output buffer. Every column sees the same rows.
+/// Input or output buffer. Every column has access to the same rows.
 #[derive(Clone, Debug)]
 pub struct Buffer<W = i16> {
     name: &'static str,
     depth: usize,
     rows: Vec<Row<W>>,
     written: Vec<bool>,
-    /// What rows hold that nobody has written.
+    /// Content of unwritten rows.
     unset: Unset,
 }
 
 impl<W: Word> Buffer<W> {
-    /// A buffer of zeros.
+    /// Creates an unwritten buffer, which reads as zeros.
     pub const fn new(name: &'static str, depth: usize) -> Self {
         Self { name, depth, rows: Vec::new(), written: Vec::new(), unset: Unset::Zero }
     }
 
-    /// Forgets every row, and holds something else from now on.
+    /// Marks every row as unwritten, and sets the content of unwritten rows.
     pub fn unset(&mut self, unset: Unset) {
         self.clear();
         self.unset = unset;
@@ -34,15 +34,15 @@ impl<W: Word> Buffer<W> {
 
     /// Whether a row was written.
     pub fn is_written(&self, row: usize) -> bool {
-        // Default: rows beyond the last written one are not kept.
+        // Default: rows after the last written one are not stored.
         self.written.get(row).copied().unwrap_or(false)
     }
 
-    /// A row; what it holds that nobody has set when it was not written.
+    /// Returns a row; an unwritten one has the content set by [`Self::unset`].
     ///
     /// # Errors
     ///
-    /// Beyond the depth.
+    /// The row is outside the buffer.
     pub fn read(&self, row: usize) -> Result<Row<W>, FaultKind> {
         self.check(row)?;
         Ok(match (self.rows.get(row), self.unset) {
@@ -55,11 +55,11 @@ impl<W: Word> Buffer<W> {
         })
     }
 
-    /// Rows that are all to be written.
+    /// Returns rows for writing. All of them count as written.
     ///
     /// # Errors
     ///
-    /// Beyond the depth.
+    /// A row is outside the buffer.
     pub fn rows_mut(&mut self, rows: std::ops::Range<usize>) -> Result<&mut [Row<W>], FaultKind> {
         if let Some(last) = rows.clone().last() {
             self.check(last)?;
@@ -76,7 +76,7 @@ impl<W: Word> Buffer<W> {
     ///
     /// # Errors
     ///
-    /// Beyond the depth.
+    /// The row is outside the buffer.
     pub fn write(&mut self, row: usize, values: Row<W>) -> Result<(), FaultKind> {
         self.check(row)?;
         if row >= self.rows.len() {
@@ -87,18 +87,18 @@ impl<W: Word> Buffer<W> {
         Ok(())
     }
 
-    /// The rows that were written.
+    /// Returns the rows that were written.
     pub fn image(&self) -> BTreeMap<u32, Row<W>> {
         let rows = (0..).zip(&self.rows).zip(&self.written);
         rows.filter(|(_, written)| **written).map(|((number, row), _)| (number, *row)).collect()
     }
 
-    /// The words of the rows up to the last that was written, row by row.
+    /// Returns the words of all rows up to the last written one, row by row.
     pub fn words(&self) -> &[W] {
         self.rows.as_flattened()
     }
 
-    /// Forgets every row.
+    /// Marks every row as unwritten.
     pub fn clear(&mut self) {
         self.rows.clear();
         self.written.clear();
@@ -128,7 +128,7 @@ mod tests {
         buffer.unset(Unset::Garbage(5));
         assert_eq!(buffer.image(), Image::new(), "forgotten");
         buffer.write(3, [7; 16]).unwrap();
-        // Also a row below one that was written, and each row other numbers.
+        // Unwritten rows below a written one hold the same kind of content, and each row differs.
         let (below, above) = (buffer.read(2).unwrap(), buffer.read(4).unwrap());
         assert!(below != [0; 16] && above != [0; 16] && below != above);
         assert_eq!((buffer.read(2), buffer.read(3)), (Ok(below), Ok([7; 16])));

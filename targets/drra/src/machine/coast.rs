@@ -1,19 +1,20 @@
-//! Cycles in which cells only go on as they do: [`Machine::coast`].
+//! [`Machine::coast`]: computes many cycles at once while cells are in a steady state.
 
 use super::{Machine, compute, put_words};
 use crate::machine::exec::word::Word;
 use crate::machine::state::CellState;
 use crate::machine::transfer::ROW_PORTS;
 
-/// Ports of the switch box, which says what the next cycle's words are.
+/// Ports of the switch box, which selects the words of the next cycle.
 const SWITCHES: u64 = 0b11;
 
 impl<W: Word> Machine<W> {
-    /// Computes cycles from `cycle` on, `most` at most, as long as no cell has an instruction, moves a row or ends a streak
-    /// of addresses; gives how many. Cells are nothing to each other then: each computes all of them at once.
+    /// Computes at most `most` cycles starting at `cycle`, as long as no cell has an instruction,
+    /// moves a row or ends a streak of addresses. Returns their number. Cells are independent in
+    /// these cycles, so each computes all of them at once.
     pub(super) fn coast(&mut self, cycle: u64, most: u64) -> u64 {
         let ends = self.cells.iter().map(|cell| cell.steady_until(cycle));
-        // Default: without a cell nothing goes on.
+        // Default: without cells, no cycle is computed.
         let end = ends.min().unwrap_or(cycle).min(cycle.saturating_add(most));
         if end <= cycle {
             return 0;
@@ -33,7 +34,8 @@ impl<W: Word> Machine<W> {
 }
 
 impl<W: Word> CellState<W> {
-    /// The first cycle from `cycle` on in which something else than before may happen; of an idle cell anything.
+    /// Returns the first cycle, at or after `cycle`, in which the steady state may end. An idle
+    /// cell is steady until it wakes.
     fn steady_until(&self, cycle: u64) -> u64 {
         if self.wake > cycle {
             return self.wake;
@@ -53,18 +55,19 @@ mod tests {
     use crate::machine::fault::Fault;
     use crate::machine::{DEFAULT_LIMIT, Machine, Observer, Run};
 
-    /// Listens, so that every cycle is computed by itself.
+    /// Observer that follows words, so that every cycle is computed separately.
     struct Listener;
 
     impl Observer for Listener {}
 
-    /// What a run is, what it leaves, and how often cells were looked at.
+    /// Result of a run, the state it leaves, and how often cells were examined.
     fn left(machine: &Machine, run: Result<Run, Fault>) -> String {
         let rows = machine.cells().iter().map(|cell| (&cell.rfs, &cell.iosrams, &cell.dpus, cell.wake));
         format!("{run:?} {:?} {:?}", machine.output_image(), rows.collect::<Vec<_>>())
     }
 
-    /// Cycle by cycle and as they come, all kernels leave the same everywhere, also when a run is given up on its way.
+    /// Cycle by cycle and in large steps, all kernels leave the same state, even if a run is
+    /// aborted.
     #[test]
     fn cycles_at_once_are_those_one_by_one() {
         let mut coasted = 0;

@@ -1,4 +1,4 @@
-//! [`Fault`]: why a run stopped, with the cycle, the cell and the instruction.
+//! [`Fault`]: reason why a run stopped, with the cycle, the cell and the instruction.
 
 use thiserror::Error;
 
@@ -6,143 +6,143 @@ use crate::config::fabric::Place;
 use crate::isa::program::At;
 use crate::machine::agu::PatternError;
 
-/// Why a run stopped.
+/// Reason why a run stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// An instruction that cannot be executed.
+    /// An instruction cannot be executed.
     #[error("cycle {cycle}, {at}: {kind}")]
     Instruction {
-        /// When.
+        /// Cycle of the fault.
         cycle: u64,
-        /// Which.
+        /// Position of the instruction.
         at: At,
-        /// What is wrong.
+        /// Kind of fault.
         kind: FaultKind,
     },
-    /// An access that cannot be made.
+    /// An access is invalid.
     #[error("cycle {cycle}, cell {place}, slot {slot}, port {port}: {kind}")]
     Access {
-        /// When.
+        /// Cycle of the fault.
         cycle: u64,
-        /// The cell.
+        /// Position of the cell.
         place: Place,
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
-        /// What is wrong.
+        /// Kind of fault.
         kind: FaultKind,
     },
-    /// A row of the output buffer that nobody wrote is taken.
-    #[error("row {row} of the output buffer is taken, which nobody wrote")]
+    /// An unwritten row of the output buffer is taken.
+    #[error("row {row} of the output buffer is taken, but was never written")]
     Output {
-        /// Row.
+        /// Row number.
         row: usize,
     },
-    /// It does not end.
-    #[error("still running in cycle {cycle}, after {computed} cycles in which something happened\n{state}")]
+    /// The run exceeds the cycle limit.
+    #[error("still running in cycle {cycle}, after {computed} active cycles\n{state}")]
     Limit {
-        /// The next cycle.
+        /// Next cycle.
         cycle: u64,
-        /// Cycles computed.
+        /// Number of cycles computed.
         computed: u64,
-        /// Where every cell is.
+        /// Position of every cell, one line per cell.
         state: String,
     },
 }
 
-/// What is wrong.
+/// Kind of fault.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FaultKind {
-    /// A configuration that is not legal.
+    /// An illegal configuration.
     #[error("slot {slot}, port {port}: {reason}")]
     Pattern {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
-        /// What is wrong.
+        /// Reason.
         reason: PatternError,
     },
-    /// A port that runs is configured, which no source defines.
-    #[error("slot {slot}, port {port} is configured while it runs, up to its address of cycle {until}")]
+    /// A port is configured while it is active, which no source defines.
+    #[error("slot {slot}, port {port} is configured while it runs; its last address is in cycle {until}")]
     Busy {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
         /// Cycle of its last address.
         until: u64,
     },
-    /// A configuration that the hardware may erase again (strict only).
+    /// A configuration that hardware may erase (option `strict` only).
     #[error(
-        "slot {slot}, port {port}, whose last address was in cycle {last}, may be {what} from cycle {from} on"
+        "slot {slot}, port {port}: the last address was in cycle {last}; it may be {what} in cycle {from} at the earliest"
     )]
     Early {
-        /// The slot.
+        /// Slot of the port.
         slot: u8,
-        /// The port.
+        /// Port number.
         port: u8,
-        /// Configured or activated.
+        /// `configured` or `activated`.
         what: &'static str,
         /// Cycle of the last address.
         last: u64,
         /// First safe cycle.
         from: u64,
     },
-    /// A jump out of the instruction memory.
-    #[error("jumps to instruction {target}; there are 0 to {}", .words - 1)]
+    /// A branch leaves the instruction memory.
+    #[error("jumps to instruction {target}; legal are 0 to {}", .words - 1)]
     Branch {
-        /// Where to.
+        /// Index of the target instruction.
         target: i64,
         /// Words of the memory.
         words: usize,
     },
-    /// A buffer has no such row.
+    /// A row is outside a buffer.
     #[error("row {row} of the {buffer} buffer, which has rows 0 to {}", .depth - 1)]
     Buffer {
-        /// Row.
+        /// Row number.
         row: usize,
-        /// Input or output.
+        /// `input` or `output`.
         buffer: &'static str,
-        /// Rows.
+        /// Rows of the buffer.
         depth: usize,
     },
-    /// A register that nobody wrote is read.
-    #[error("register {register} is read, which nobody wrote")]
+    /// An unwritten register is read.
+    #[error("register {register} is read before it is written")]
     Unwritten {
-        /// Its number.
+        /// Register number.
         register: usize,
     },
-    /// A row of a memory that nobody wrote is read.
-    #[error("word {word} of row {row} is read, which nobody wrote")]
+    /// An unwritten row of a memory is read.
+    #[error("word {word} of row {row} is read before it is written")]
     UnwrittenRow {
-        /// Row.
+        /// Row number.
         row: usize,
-        /// The first word of it.
+        /// First unwritten word of the row.
         word: usize,
     },
-    /// A row of the input buffer that nobody wrote is read.
-    #[error("row {row} of the input buffer is read, which nobody wrote")]
+    /// An unwritten row of the input buffer is read.
+    #[error("row {row} of the input buffer is read before it is written")]
     UnwrittenInput {
-        /// Row.
+        /// Row number.
         row: usize,
     },
-    /// What is written does not come from anywhere.
-    #[error("takes what arrives in a cycle in which nothing is sent to it")]
+    /// A port takes data in a cycle in which nothing arrives.
+    #[error("takes data in a cycle in which nothing is sent to it")]
     NothingArrives,
-    /// An address beyond the memory (strict only).
+    /// An address is outside the memory (option `strict` only).
     #[error("address {address} is beyond 0 to {}", .size - 1)]
     Address {
-        /// Address.
+        /// Address before wrapping.
         address: i64,
-        /// What there is.
+        /// Number of addresses of the memory.
         size: u32,
     },
 }
 
 impl FaultKind {
-    /// Whether it is about what nobody has written.
+    /// Whether it is an unwritten read.
     pub(crate) const fn is_unwritten(&self) -> bool {
         matches!(
             self,

@@ -1,52 +1,52 @@
-//! [`Observer`]: what follows the events of a run.
+//! [`Observer`]: callbacks for the events of a run.
 
 use crate::isa::op::Op;
 use crate::machine::state::Ports;
 
-/// An access to a buffer.
+/// Access to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// When.
+    /// Cycle of the access.
     pub cycle: u64,
-    /// The output buffer is written; the input buffer is read.
+    /// Whether the output buffer is written; otherwise the input buffer is read.
     pub is_write: bool,
-    /// Column whose port it is.
+    /// Column of the port.
     pub col: usize,
     /// Row of the buffer.
     pub row: usize,
 }
 
-/// Words of a memory of a cell, in a cycle.
+/// Access to words of a cell's memory in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// When.
+    /// Cycle of the access.
     pub cycle: u64,
-    /// The cell.
+    /// Index of the cell.
     pub cell: usize,
     /// First slot of the memory.
     pub slot: u8,
-    /// The first word; rows are one after the other.
+    /// Index of the first word; rows follow each other.
     pub word: usize,
-    /// How many words.
+    /// Number of words.
     pub words: usize,
-    /// What is done with them.
+    /// Kind of access.
     pub how: How,
 }
 
-/// What is done with words.
+/// Kind of access to words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// They are read one by one, for who computes.
+    /// Words are read one by one, for computation.
     Read,
-    /// Their row is taken in elsewhere. It may have words that nobody wrote, as long as nobody reads them there.
+    /// A row is copied elsewhere. It may have unwritten words, as long as these are not read later.
     Carry,
-    /// They are written.
+    /// Words are written.
     Write,
 }
 
-/// Follows the events of a run. Cells are numbers in the fabric's order.
+/// Receives the events of a run. Cells are indices in fabric order.
 pub trait Observer {
-    /// Whether it wants events.
+    /// Whether it receives events other than touches.
     fn is_on(&self) -> bool {
         true
     }
@@ -60,30 +60,30 @@ pub trait Observer {
     /// A buffer is read or written.
     fn access(&mut self, _access: Access) {}
 
-    /// Whether it wants to know of words.
+    /// Whether it receives touches.
     fn follows_words(&self) -> bool {
         false
     }
 
-    /// Words of a memory are read or written, all reads of a cycle first.
+    /// Words of a memory are read or written. All reads of a cycle come first.
     fn touch(&mut self, _touch: Touch) {}
 }
 
-/// Follows nothing.
+/// Ignores all events.
 impl Observer for () {
     fn is_on(&self) -> bool {
         false
     }
 }
 
-/// Remembers accesses.
+/// Records buffer accesses.
 impl Observer for Vec<Access> {
     fn access(&mut self, access: Access) {
         self.push(access);
     }
 }
 
-/// Tells of the addresses of a cell.
+/// Reports the addresses of a cell.
 pub(super) fn report_addresses(observer: &mut impl Observer, cycle: u64, cell: usize, ports: &Ports) {
     let numbers = (0..64_u8).filter(|number| ports.emitted >> number & 1 == 1);
     for number in numbers {

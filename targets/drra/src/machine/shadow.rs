@@ -1,8 +1,8 @@
-//! [`Shadow`]: which words nobody has written, beside a run that faults where one of them is used.
+//! [`Shadow`]: tracks unwritten words during a run, which faults if one of them is used.
 //!
-//! A word that a dpu reads, and a word that its driver takes out of the output buffer, must have been written. Rows
-//! may carry words on that were not, as long as nobody uses them; where such a word began its way is remembered. The
-//! addresses of a cycle say all of it: values do not matter.
+//! Words that a dpu reads, and words that the driver takes out of the output buffer, must have been
+//! written. Rows may carry unwritten words as long as these are not used; the place where such a
+//! word started is remembered. Only the addresses of a cycle matter, not the values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,46 +14,46 @@ use crate::machine::exec::{iosram, rf};
 use crate::machine::fault::{Fault, FaultKind};
 use crate::machine::state::{Bulk, CellState, Iosram, NO_SLOT, Rf};
 
-/// Every word of a row.
+/// Mask of every word of a row.
 const ALL: u16 = u16::MAX;
 
-/// Words of a row that nobody wrote, a bit each, and the number of the place where they were passed on first.
+/// Unwritten words of a row as a mask, and the index of the place where they were first passed on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unwritten {
     words: u16,
     origin: Option<usize>,
 }
 
-/// What is not written.
+/// Unwritten words of the machine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     cells: Vec<CellShadow>,
     output: BTreeMap<usize, Unwritten>,
     origins: Vec<UnwrittenRead>,
-    /// Reads of what nobody has written, in place of faults, where these are to be told only.
+    /// Recorded unwritten reads, if these are only recorded instead of being faults.
     told: Option<Told>,
 }
 
-/// Reads of what nobody has written, as they are told.
+/// Record of unwritten reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
-    /// The instruction that started each port of each cell.
+    /// Index of the instruction that started each port of each cell.
     started: BTreeMap<(Place, u8), usize>,
     reads: Vec<UnwrittenRead>,
-    /// Instructions and ports that such a read was told of.
+    /// Instructions and ports whose unwritten reads are recorded.
     known: BTreeSet<(Option<At>, Place, u8)>,
 }
 
-/// A read of what nobody has written.
+/// Unwritten read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnwrittenRead {
-    /// The instruction that started the port that reads, where it is known.
+    /// Instruction that started the reading port, if known.
     pub at: Option<At>,
-    /// The read.
+    /// Fault of the read.
     pub fault: Fault,
 }
 
-/// The memories of a cell, row by row.
+/// Memories of a cell, row by row.
 #[derive(Clone, Debug)]
 struct CellShadow {
     rfs: Vec<Vec<Unwritten>>,
@@ -61,14 +61,14 @@ struct CellShadow {
 }
 
 impl Told {
-    /// The instruction that started the port of an access.
+    /// Returns the instruction that started the port of an access.
     fn start_of(&self, fault: &Fault) -> Option<At> {
         let Fault::Access { place, slot, port, .. } = *fault else { return None };
         let pc = self.started.get(&(place, 4 * slot + port));
         pc.map(|&pc| At { place, pc })
     }
 
-    /// A read, once for a port and the instruction that started it.
+    /// Records a read, once per port and starting instruction.
     fn read(&mut self, read: UnwrittenRead) {
         let Fault::Access { place, slot, port, .. } = read.fault else { return };
         if self.known.insert((read.at, place, 4 * slot + port)) {
@@ -81,11 +81,11 @@ impl Told {
 #[derive(Clone, Copy)]
 struct Moment {
     cycle: u64,
-    /// Its number in the fabric's order.
+    /// Index of the cell.
     cell: usize,
 }
 
-/// A row, or a word of it, that is written in a cycle.
+/// Row, or a word of it, that is written in a cycle.
 struct Written {
     cell: usize,
     part: Bulk,
@@ -95,7 +95,7 @@ struct Written {
 }
 
 impl Shadow {
-    /// Nobody has written anything.
+    /// Creates a shadow in which everything is unwritten.
     pub fn new<W: Word>(cells: &[CellState<W>]) -> Self {
         let none = |rows: usize| vec![Unwritten { words: ALL, origin: None }; rows];
         let cell = |cell: &CellState<W>| CellShadow {
@@ -105,24 +105,25 @@ impl Shadow {
         Self { cells: cells.iter().map(cell).collect(), ..Self::default() }
     }
 
-    /// Tells of reads of what nobody has written, and reads zeros there.
+    /// Starts recording unwritten reads, and lets them return zeros.
     pub fn tell(&mut self) {
         self.told = Some(Told::default());
     }
 
-    /// That a part's words are written.
+    /// Marks words of a memory as written.
     pub fn written(&mut self, cell: usize, part: Bulk, row: usize, words: u16) {
         self.row(cell, part, row).words &= !words;
     }
 
-    /// Notes which instruction starts the ports of a cell.
+    /// Records which instruction starts the ports of a cell.
     fn start(&mut self, place: Place, raised: u64, pc: usize) {
         let Some(told) = &mut self.told else { return };
         let ports = (0..u64::BITS as u8).filter(|port| raised >> port & 1 == 1);
         told.started.extend(ports.map(|port| ((place, port), pc)));
     }
 
-    /// Faults, or tells of a read: of that which brought the word, where it was brought without being written.
+    /// Faults or records a read. If unwritten words were passed on, it reports the read that passed
+    /// them on first.
     fn read_unwritten(&mut self, fault: Fault, origin: Option<usize>) -> Result<(), Fault> {
         let Some(told) = &mut self.told else { return Err(fault) };
         let first = origin.and_then(|origin| self.origins.get(origin)).cloned();
@@ -131,7 +132,8 @@ impl Shadow {
         Ok(())
     }
 
-    /// What was told of the run, rows of the output buffer at last: they hold words that nobody has written.
+    /// Takes the recorded reads of the run, with rows of the output buffer that hold unwritten
+    /// words last.
     pub fn take_told(&mut self) -> Vec<UnwrittenRead> {
         let Some(mut told) = self.told.take() else { return Vec::new() };
         let rows = self.output.values().filter(|found| found.words != 0);
@@ -140,7 +142,7 @@ impl Shadow {
         told.reads
     }
 
-    /// A row of a part that has rows.
+    /// Returns a row of a memory.
     fn row(&mut self, cell: usize, part: Bulk, row: usize) -> &mut Unwritten {
         let cell = &mut self.cells[cell];
         match part {
@@ -150,7 +152,8 @@ impl Shadow {
         }
     }
 
-    /// A row as it is passed on: what was not written and comes from nowhere else comes from `origin`.
+    /// Returns the unwritten words of a row that is passed on. Words without an origin get
+    /// `origin`.
     fn read(
         &mut self,
         cell: usize,
@@ -165,7 +168,7 @@ impl Shadow {
         }
     }
 
-    /// Words that come from nowhere.
+    /// Returns unwritten words that come from no memory.
     fn nothing(&mut self, words: u16, origin: Fault) -> Unwritten {
         let at = self.told.as_ref().and_then(|told| told.start_of(&origin));
         self.origins.push(UnwrittenRead { at, fault: origin });
@@ -174,8 +177,8 @@ impl Shadow {
 }
 
 impl<W: Word> Machine<W> {
-    /// Why the first `count` words of a row of the output buffer cannot be taken; none when all were written, or when
-    /// nobody asked.
+    /// Returns why the first `count` words of a row of the output buffer cannot be taken; `None` if
+    /// all were written, or if unwritten words are not tracked.
     pub fn unwritten(&self, row: usize, count: usize) -> Option<Fault> {
         let shadow = self.shadow.as_ref()?;
         let wanted = if count >= ROW_WORDS { ALL } else { (1 << count) - 1 };
@@ -183,15 +186,16 @@ impl<W: Word> Machine<W> {
             None => Some(Fault::Output { row }),
             Some(found) if found.words & wanted == 0 => None,
             Some(found) => {
-                let origin = found.origin.expect("what is passed on without being written has an origin");
+                let origin = found.origin.expect("an unwritten word that is passed on has an origin");
                 Some(shadow.origins[origin].fault.clone())
             }
         }
     }
 
-    /// Follows the words of a cycle, whose addresses are there and whose instructions are not executed yet.
+    /// Tracks the words of a cycle, after its addresses are known and before its instructions are
+    /// executed.
     ///
-    /// Errors: a dpu or a file reads a register that nobody wrote.
+    /// Errors: a dpu or a register file reads an unwritten register.
     pub(super) fn follow(&mut self, cycle: u64, due: &[usize]) -> Result<(), Fault> {
         let Some(mut shadow) = self.shadow.take() else { return Ok(()) };
         let followed = self.follow_all(&mut shadow, cycle, due);
@@ -224,7 +228,7 @@ impl<W: Word> Machine<W> {
         Fault::Access { cycle, place: self.fabric.place(cell), slot, port, kind }
     }
 
-    /// Words and rows of a register file.
+    /// Tracks words and rows of a register file.
     fn registers(
         &self,
         shadow: &mut Shadow,
@@ -261,7 +265,7 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
-    /// Rows of a memory with a buffer.
+    /// Tracks rows of a memory with a buffer port.
     fn memory(
         &self,
         shadow: &mut Shadow,
@@ -308,7 +312,7 @@ impl<W: Word> Machine<W> {
         }
     }
 
-    /// The row that arrives at a slot, as [`Machine::incoming`] has it.
+    /// Returns the unwritten words of the row that arrives at a slot, like [`Machine::incoming`].
     fn arriving(&self, shadow: &mut Shadow, at: Moment, slot: u8, port: u8) -> Unwritten {
         let found = self.sender(at.cell, slot).and_then(|(index, sender)| {
             let cell = &self.cells[index];
@@ -327,7 +331,7 @@ impl<W: Word> Machine<W> {
     }
 }
 
-/// The row that leaves a part in this cycle, and by which port.
+/// Returns the row that leaves a memory in this cycle, and its port.
 pub(super) fn outgoing<W: Word>(cell: &CellState<W>, part: Bulk) -> Option<(usize, u8)> {
     match part {
         Bulk::None => None,
@@ -344,7 +348,7 @@ pub(super) fn outgoing<W: Word>(cell: &CellState<W>, part: Bulk) -> Option<(usiz
     }
 }
 
-/// Whether a word leaves that slot in this cycle. A dpu always gives one.
+/// Whether a word leaves that slot in this cycle. A dpu always sends one.
 fn gives_word<W: Word>(cell: &CellState<W>, slot: u8) -> bool {
     slot != NO_SLOT
         && (cell.dpus.iter().any(|dpu| dpu.slot == slot) || cell.ports.address(slot, rf::WORD_READ).is_some())

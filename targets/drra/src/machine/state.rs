@@ -1,4 +1,4 @@
-//! [`CellState`]: everything a cell remembers.
+//! [`CellState`]: complete state of a cell.
 
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, DIRECTIONS, Direction, Options, Row, SLOTS};
@@ -7,23 +7,23 @@ use crate::isa::op::{DpuMode, Op};
 use crate::machine::agu::{Affine, Circuit, Pattern, Registers, Walk};
 use crate::machine::exec::word::Word;
 
-/// Ports of a cell: bit `4 * slot + port` of masks.
+/// Number of ports of a cell, the bits `4 * slot + port` of masks.
 pub const CELL_PORTS: usize = 64;
-/// Options of a switch box, configurations of a dpu.
+/// Number of options of a switch box, and of configurations of a dpu.
 pub const OPTIONS: usize = 4;
-/// In place of a slot: none. Its word is always 0.
+/// Slot index that means no slot. Its word is always 0.
 pub const NO_SLOT: u8 = SLOTS as u8;
 
-/// A cell.
+/// State of a cell.
 #[derive(Clone, Debug)]
 pub struct CellState<W: Word = i16> {
-    /// The first cycle in which something may happen that has not been computed.
+    /// First cycle that is not yet computed and in which something may happen.
     pub wake: u64,
-    /// Control.
+    /// Sequencer.
     pub sequencer: Sequencer,
     /// Address generators.
     pub ports: Ports,
-    /// The switch box.
+    /// Switch box.
     pub swb: Swb,
     /// Register files.
     pub rfs: Vec<Rf<W>>,
@@ -31,103 +31,104 @@ pub struct CellState<W: Word = i16> {
     pub iosrams: Vec<Iosram<W>>,
     /// Data processing units.
     pub dpus: Vec<Dpu<W>>,
-    /// What leaves each slot in this cycle as a word, and 0 for [`NO_SLOT`].
+    /// Word that leaves each slot in this cycle, and 0 for [`NO_SLOT`].
     pub words: [W; 2 * SLOTS],
-    /// What gives bulk rows at each slot.
+    /// Component that sends bulk rows at each slot.
     pub bulk: [Bulk; SLOTS],
 }
 
-/// What gives and takes bulk rows at a slot.
+/// Component that sends and receives bulk rows at a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bulk {
-    /// Nothing.
+    /// No component.
     #[default]
     None,
-    /// A register file, by index.
+    /// Index in [`CellState::rfs`].
     Rf(u8),
-    /// A memory, by index.
+    /// Index in [`CellState::iosrams`].
     Iosram(u8),
 }
 
-/// The controller.
+/// State of the sequencer.
 #[derive(Clone, Debug)]
 pub struct Sequencer {
-    /// The program.
+    /// Instructions of the program.
     pub ops: Vec<Op>,
     /// Words of the instruction memory.
     pub iram_words: usize,
     /// Index of the next instruction.
     pub pc: usize,
-    /// The cycle it is executed in; `u64::MAX` when the cell has halted.
+    /// Cycle in which the next instruction is executed; `u64::MAX` if the cell has halted.
     pub next: u64,
-    /// The cycle of the halt.
+    /// Cycle of the halt.
     pub halted: Option<u64>,
     /// Scalar registers.
     pub regs: [i16; 16],
-    /// Flag registers, a bit each, which the seed's text alone has.
+    /// Flag registers as a mask, which only the ISA document has.
     pub flags: u16,
-    /// How its instructions are read.
+    /// Options that affect its instructions.
     pub options: Options,
-    /// Lines that are raised in this cycle.
+    /// Mask of the lines that are raised in this cycle.
     pub raised: u64,
 }
 
-/// Address generators, by `4 * slot + port`.
+/// Address generators. Masks and arrays are indexed by `4 * slot + port`.
 #[derive(Clone, Debug)]
 pub struct Ports {
-    /// Those that exist.
+    /// Mask of the ports that exist.
     pub exist: u64,
-    /// Those of memories with an input or output.
+    /// Mask of the ports of memories with a buffer port.
     pub iosram: u64,
-    /// Those with lanes, whose configuration is erased a cycle longer.
+    /// Mask of the ports with lanes, whose configuration is erased one cycle longer.
     pub with_lanes: u64,
-    /// Those under way.
+    /// Mask of the ports that are generating addresses.
     pub active: u64,
-    /// Those with an address in this cycle.
+    /// Mask of the ports with an address in this cycle.
     pub emitted: u64,
-    /// Those that had an address beyond their memory in this run.
+    /// Mask of the ports that had an address beyond their memory in this run.
     pub wrapped: u64,
-    /// Addresses from the first cycle of the streak on, none of which wraps; valid where `emitted` is set.
+    /// Addresses since the start of the streak, which do not wrap; valid if the port is in
+    /// `emitted`.
     pub addresses: Box<[Addresses; CELL_PORTS]>,
-    /// The streak under way.
+    /// Current streak.
     pub streak: Streak,
-    /// Addresses each can have.
+    /// Number of addresses of each port.
     pub sizes: Box<[u32; CELL_PORTS]>,
-    /// Those under way.
+    /// Address sequences of the active ports.
     pub walks: Box<[Walk; CELL_PORTS]>,
-    /// Configurations, not activated yet, by `4 * number + option`.
+    /// Configurations that are not activated, by `4 * number + option`.
     pub patterns: Vec<Pattern>,
-    /// Which of its configurations each port's instructions go to: that of the last `dsu`.
+    /// Configuration that each port's instructions apply to, selected by the last `dsu`.
     pub option: Box<[u8; CELL_PORTS]>,
-    /// Which one each port was started with last.
+    /// Configuration that each port was last started with.
     pub started: Box<[u8; CELL_PORTS]>,
-    /// Whether ports have several configurations, rather than one.
+    /// Whether ports have several configurations.
     pub has_options: bool,
     /// Whether hardware erases configurations after the last address.
     pub erases: bool,
-    /// In place of the configurations, where the fabric is the released circuit.
+    /// Registers that replace the configurations on the released circuit.
     pub released: Option<Released>,
-    /// Cycle after the last address; 0 for those that never ran.
+    /// Cycle after the last address of each port; 0 if it never ran.
     pub ended: Box<[u64; CELL_PORTS]>,
 }
 
-/// The configurations of the released circuit, by `4 * slot + port`.
+/// Port configurations of the released circuit, by `4 * slot + port`.
 #[derive(Clone, Debug)]
 pub struct Released {
-    /// What configures each port.
+    /// Configuration registers of each port.
     pub registers: Vec<Registers>,
-    /// What the circuit built of it.
+    /// Address generator that the circuit has at each port.
     pub circuits: Vec<Circuit>,
-    /// The cycle of the last instruction for it.
+    /// Cycle of the last instruction for each port.
     pub touched: Vec<u64>,
-    /// The port that the component's last `dsu` or `evt` opened, which `rep`, `repx` and `trans` are for. Ports of
-    /// components that go by the instruction have themselves.
+    /// Port that the component's last `dsu` or `evt` opened, to which `rep`, `repx` and `trans`
+    /// apply. For components that use the instruction's port, it is the port itself.
     pub opened: Vec<usize>,
-    /// The first slot of the port's component.
+    /// First slot of the port's component.
     pub first: Vec<u8>,
 }
 
-/// A sequence of addresses, as [`Affine`].
+/// Sequence of addresses, like [`Affine`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Addresses {
     first: u32,
@@ -138,12 +139,12 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// A single address.
+    /// Sequence of a single address.
     pub const fn one(first: u32) -> Self {
         Self { first, step: 0, outer_step: 0, phase: 0, period_log2: 0 }
     }
 
-    /// The n-th address.
+    /// Returns the n-th address.
     #[inline]
     const fn at(&self, n: u32) -> u32 {
         let m = self.phase.wrapping_add(n);
@@ -165,102 +166,102 @@ impl From<Affine> for Addresses {
     }
 }
 
-/// Cycles in which the same ports have addresses, each with equal steps: nothing needs to be done for them.
+/// Cycles in which the same ports have addresses with equal steps, so no port needs to be examined.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Streak {
-    /// Its first cycle.
+    /// First cycle.
     pub start: u64,
-    /// The cycle after its last.
+    /// Cycle after the last.
     pub end: u64,
-    /// Cycles since its first.
+    /// Number of cycles since the first.
     pub done: u32,
 }
 
-/// The switch box: tables by option.
+/// State of the switch box. Tables are indexed by option.
 #[derive(Clone, Debug)]
 pub struct Swb {
-    /// Word links as (source, target), the latest last.
+    /// Word links as (source, target), latest last.
     pub links: [Vec<(u8, u8)>; OPTIONS],
-    /// The slot each slot's word comes from, as the links have it.
+    /// Slot that each slot's word comes from, derived from `links`.
     pub word_source: [[u8; SLOTS]; OPTIONS],
-    /// Directions each slot sends to, a bit each.
+    /// Mask of the directions that each slot sends to.
     pub send: [[u16; SLOTS]; OPTIONS],
-    /// Slots that take from each direction, by its index, a bit each.
+    /// Mask of the slots that receive from each direction.
     pub receive: [[u16; DIRECTIONS]; OPTIONS],
-    /// The direction each slot's rows come from, as `receive` has it.
+    /// Direction that each slot's rows come from, derived from `receive`.
     pub bulk_source: [[Option<Direction>; SLOTS]; OPTIONS],
-    /// The slot whose rows leave in each direction, as `send` has it.
+    /// Slot whose rows leave in each direction, derived from `send`.
     pub sender: [[Option<u8>; DIRECTIONS]; OPTIONS],
-    /// Option of the words in force.
+    /// Active option of the word links.
     pub word_option: u8,
-    /// Option of the bulk rows in force.
+    /// Active option of the bulk routes.
     pub bulk_option: u8,
 }
 
-/// A register file.
+/// State of a register file.
 #[derive(Clone, Debug)]
 pub struct Rf<W = i16> {
-    /// Its slot.
+    /// Slot of the register file.
     pub slot: u8,
-    /// Its words.
+    /// Words of the register file.
     pub rows: Vec<Row<W>>,
 }
 
-/// A memory.
+/// State of a memory.
 #[derive(Clone, Debug)]
 pub struct Iosram<W = i16> {
-    /// Its first slot.
+    /// First slot of the memory.
     pub slot: u8,
-    /// Its rows.
+    /// Rows of the memory.
     pub rows: Vec<Row<W>>,
 }
 
-/// A configuration of a dpu.
+/// Configuration of a dpu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DpuConfig {
-    /// What is computed.
+    /// Operation.
     pub mode: DpuMode,
     /// Constant of some modes.
     pub immediate: i16,
 }
 
-/// A data processing unit.
+/// State of a data processing unit.
 #[derive(Clone, Debug)]
 pub struct Dpu<W: Word = i16> {
-    /// Its first slot.
+    /// First slot of the dpu.
     pub slot: u8,
     /// Fraction bits of products.
     pub fraction_bits: u32,
     /// Configurations.
     pub configs: [DpuConfig; OPTIONS],
-    /// Which is in force.
+    /// Index of the active configuration.
     pub config: u8,
-    /// The output register.
+    /// Output register.
     pub out: W,
-    /// The accumulator.
+    /// Accumulator.
     pub acc: W::Sum,
-    /// The internal register, of extensions only.
+    /// Internal register, used by extensions only.
     pub ir: W,
-    /// Whether the sum in the accumulator did not fit it at some time.
+    /// Whether the current sum has exceeded the accumulator.
     pub has_saturated: bool,
-    /// Sums since the last call that did not fit the accumulator at some time.
+    /// Number of sums since the last call that exceeded the accumulator.
     pub saturated_sums: u64,
 }
 
-/// The bit of a port.
+/// Mask bit of a port.
 #[inline]
 pub const fn bit(slot: u8, port: u8) -> u64 {
     1 << (4 * (slot as u32 & 15) + (port as u32 & 3))
 }
 
-/// The number of a port.
+/// Index of a port.
 #[inline]
 pub const fn number(slot: u8, port: u8) -> usize {
     4 * (slot as usize & 15) + (port as usize & 3)
 }
 
 impl<W: Word> CellState<W> {
-    /// A cell after reset, with its program.
+    /// Creates the state after reset, with a program.
     pub fn new(cell: &Cell, options: Options, ops: Vec<Op>) -> Self {
         let mut state = Self {
             wake: 0,
@@ -286,15 +287,15 @@ impl<W: Word> CellState<W> {
         state
     }
 
-    /// What it is doing.
+    /// Describes what the cell is executing.
     pub fn describe(&self) -> String {
         let Sequencer { ops, pc, next, halted, regs, flags, .. } = &self.sequencer;
         let doing = match halted {
             Some(cycle) => format!("halted in cycle {cycle}"),
             None => {
-                // Default: memory beyond the program is 0, which is `halt`.
+                // Default: memory after the program is 0, which is `halt`.
                 let name = ops.get(*pc).unwrap_or(&Op::Halt).mnemonic();
-                format!("at instruction {pc} ({name}), which is for cycle {next}")
+                format!("at instruction {pc} ({name}), due in cycle {next}")
             }
         };
         let regs = (0..).zip(regs).filter(|(_, value)| **value != 0);
@@ -353,13 +354,13 @@ impl Ports {
         ports
     }
 
-    /// The address of a port, if it has one in this cycle.
+    /// Returns the address of a port, or `None` if it has none in this cycle.
     #[inline]
     pub fn address(&self, slot: u8, port: u8) -> Option<usize> {
         (self.emitted & bit(slot, port) != 0).then(|| self.current(number(slot, port)) as usize)
     }
 
-    /// The address of a port that has one in this cycle.
+    /// Returns the address of a port that has one in this cycle.
     #[inline]
     pub fn current(&self, number: usize) -> u32 {
         self.addresses[number & (CELL_PORTS - 1)].at(self.streak.done)
@@ -410,15 +411,15 @@ impl<W: Word> Dpu<W> {
     }
 }
 
-/// What a dpu works on in a cycle.
+/// Inputs of a dpu in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inputs<W = i16> {
     pub in0: W,
     pub in1: W,
-    /// The constant of the configuration.
+    /// Constant of the configuration.
     pub immediate: i16,
-    /// The accumulator is reset in this cycle.
+    /// Whether the accumulator is reset in this cycle.
     pub reset: bool,
-    /// Port 0 has an address in this cycle.
+    /// Whether port 0 has an address in this cycle.
     pub counted: bool,
 }

@@ -9,14 +9,14 @@ use crate::machine::exec::{iosram, rf};
 use crate::machine::fault::FaultKind;
 use crate::machine::state::{Bulk, CellState};
 
-/// Rows on their way.
+/// Rows in transfer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transfers<W> {
     memories: Vec<Transfer<W>>,
     output: Vec<Written<W>>,
 }
 
-/// A row on its way to the output buffer.
+/// Row in transfer to the output buffer.
 #[derive(Clone, Copy, Debug)]
 struct Written<W> {
     cell: usize,
@@ -25,7 +25,7 @@ struct Written<W> {
     values: Row<W>,
 }
 
-/// A row on its way to a memory.
+/// Row in transfer to a memory.
 #[derive(Clone, Copy, Debug)]
 struct Transfer<W> {
     cell: usize,
@@ -34,7 +34,7 @@ struct Transfer<W> {
     row: Row<W>,
 }
 
-/// Ports that move rows: 2 and 3 of every slot, and 0 and 1 where they are of a memory.
+/// Mask of ports that move rows: 2 and 3 of every slot. Memories also use 0 and 1.
 pub(super) const ROW_PORTS: u64 = 0xcccc_cccc_cccc_cccc;
 
 impl<W: Word> Machine<W> {
@@ -61,7 +61,7 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
-    /// What a memory reads, and what goes to it.
+    /// Reads the rows that a memory sends and receives.
     fn iosram(
         &mut self,
         index: usize,
@@ -108,14 +108,13 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
-    /// The row that arrives at a slot: through the cell's routes, from a slot of the cell at that side; zeros
-    /// when nothing sends.
+    /// Returns the row that arrives at a slot through the routes; zeros if no slot sends.
     fn incoming(&self, index: usize, slot: u8) -> Row<W> {
         let from = self.sender(index, slot);
         from.map_or_else(Row::default, |(cell, slot)| outgoing(&self.cells[cell], slot))
     }
 
-    /// The cell, and the slot of it, whose row arrives at a slot.
+    /// Returns the cell and slot whose row arrives at a slot.
     pub(super) fn sender(&self, index: usize, slot: u8) -> Option<(usize, u8)> {
         let side = self.cells[index].swb.direction_of(slot)?;
         let cell = self.neighbours[index][side.index()]?;
@@ -128,7 +127,7 @@ impl<W: Word> Machine<W> {
         for transfer in transfers.memories.drain(..) {
             rows(&mut self.cells[transfer.cell], transfer.part)[transfer.address] = transfer.row;
         }
-        // Of several columns that write a row the highest counts.
+        // If several columns write a row, the highest column takes precedence.
         transfers.output.sort_by_key(|written| self.fabric.place(written.cell).col);
         for Written { cell: index, slot, row, values } in transfers.output.drain(..) {
             let place = self.fabric.place(index);
@@ -140,7 +139,7 @@ impl<W: Word> Machine<W> {
     }
 }
 
-/// The bulk row that leaves a slot in this cycle.
+/// Returns the bulk row that leaves a slot in this cycle.
 fn outgoing<W: Word>(cell: &CellState<W>, slot: u8) -> Row<W> {
     match cell.bulk[usize::from(slot)] {
         Bulk::None => Row::default(),
@@ -149,7 +148,7 @@ fn outgoing<W: Word>(cell: &CellState<W>, slot: u8) -> Row<W> {
     }
 }
 
-/// The rows of a part that takes rows in.
+/// Returns the rows of a component that receives rows.
 fn rows<W: Word>(cell: &mut CellState<W>, part: Bulk) -> &mut [Row<W>] {
     match part {
         Bulk::None => unreachable!("only files and memories take rows in"),

@@ -1,5 +1,5 @@
-//! Tells an [`Observer`] which words of the cells' memories are read and written in a cycle, as [`super::transfer`] and
-//! the register files do it.
+//! Reports to an [`Observer`] which words of the cells' memories are read and written in a cycle,
+//! consistent with [`super::transfer`] and the register files.
 
 use super::Machine;
 use super::observer::{How, Observer, Touch};
@@ -10,7 +10,8 @@ use crate::machine::exec::{iosram, rf};
 use crate::machine::state::{Bulk, CellState};
 
 impl<W: Word> Machine<W> {
-    /// A word of a memory of a cell, by the memory's first slot; none where it has none.
+    /// Mutable access to a word of a memory, which is selected by its first slot; `None` if it does
+    /// not exist.
     pub(crate) fn word_mut(&mut self, cell: usize, slot: u8, word: usize) -> Option<&mut W> {
         let cell = self.cells.get_mut(cell)?;
         let rfs = cell.rfs.iter_mut().map(|rf| (rf.slot, &mut rf.rows));
@@ -19,7 +20,7 @@ impl<W: Word> Machine<W> {
         rows.get_mut(word / ROW_WORDS)?.get_mut(word % ROW_WORDS)
     }
 
-    /// Tells of a cycle whose addresses are there and whose words are not moved yet.
+    /// Reports the words of a cycle, after its addresses are known and before its words are moved.
     pub(super) fn tell_words(&self, cycle: u64, due: &[usize], observer: &mut impl Observer) {
         for &cell in due {
             self.reads(cell, &mut |cell, slot, word, words, how| {
@@ -33,7 +34,8 @@ impl<W: Word> Machine<W> {
         }
     }
 
-    /// Words that are read for a cell: cell, slot, first word, words, and how.
+    /// Reports the words that are read for a cell: cell, slot, first word, number of words, kind of
+    /// access.
     fn reads(&self, index: usize, tell: &mut impl FnMut(usize, u8, usize, usize, How)) {
         let cell = &self.cells[index];
         let ports = &cell.ports;
@@ -59,7 +61,7 @@ impl<W: Word> Machine<W> {
         }
     }
 
-    /// The row that arrives at a slot, when one is sent.
+    /// Reports the row that arrives at a slot, if one is sent.
     fn arriving_row(&self, index: usize, slot: u8, tell: &mut impl FnMut(usize, u8, usize, usize, How)) {
         let Some((from, sender)) = self.sender(index, slot) else { return };
         let cell = &self.cells[from];
@@ -70,7 +72,7 @@ impl<W: Word> Machine<W> {
     }
 }
 
-/// Words that are written in a cell.
+/// Reports the words that are written in a cell.
 fn writes<W: Word>(cell: &CellState<W>, tell: &mut impl FnMut(u8, usize, usize)) {
     let ports = &cell.ports;
     for rf in &cell.rfs {
@@ -91,7 +93,7 @@ fn writes<W: Word>(cell: &CellState<W>, tell: &mut impl FnMut(u8, usize, usize))
     }
 }
 
-/// First slot of a part that has rows.
+/// First slot of a component with rows.
 fn slot_of<W: Word>(cell: &CellState<W>, part: Bulk) -> Option<u8> {
     match part {
         Bulk::None => None,
@@ -115,8 +117,8 @@ mod tests {
 
     type Needed = BTreeMap<Store, Vec<Life>>;
 
-    /// What a call's results are; with `needed`, after everything that is not was destroyed before each cycle, and at
-    /// last before the results are taken. Also how many words and rows were.
+    /// Returns the results of a call, and the number of words and rows. With `needed`, everything
+    /// that is not needed is overwritten before each cycle, and before the results are taken.
     fn results(
         executable: &Executable,
         kernel: usize,
@@ -179,7 +181,7 @@ mod tests {
                 let needed = lives.finish(cycles, call.output_lines());
                 for (store, lives) in &needed {
                     assert!(lives.iter().all(|life| life.cycles.end <= cycles), "{store:?}");
-                    // As the kernel is proven: nothing is read that nobody wrote.
+                    // As in the proof of a kernel, no unwritten word is read.
                     let is_input = *store == Store::Input;
                     assert!(lives.iter().all(|life| life.is_written != is_input), "{store:?}");
                 }
@@ -188,7 +190,7 @@ mod tests {
                 assert_eq!(found, expected, "{fabric}, kernel {kernel}");
                 assert!(destroyed > 0);
                 telling += usize::from(expected.iter().flatten().collect::<BTreeSet<_>>().len() > 3);
-                // Of rows that hold results, each is needed up to the end.
+                // Each row that holds results is needed until the end.
                 assert_eq!(needed[&Store::Output].len(), call.output_lines().count());
             }
             assert!(telling > 2, "{telling} of {seen:?} have results of several values");

@@ -1,15 +1,16 @@
-//! A program with its fabric and its tensors in files: [`read`] reads the manifest, `NAME.drra`.
+//! Program with its fabric and tensors in files: [`read`] reads the manifest `NAME.drra`.
 //!
 //! ```json
 //! { "name": "vec_mult", "architecture": "3x1", "program": "vec_mult.asm",
 //!   "inputs": [{ "name": "a", "row": 0, "rows": 2 }], "outputs": [{ "name": "c", "row": 0, "rows": 2 }] }
 //! ```
 //!
-//! A model that was compiled has another manifest: see [`model`].
+//! Compiled models have a different manifest: see [`model`].
 //!
-//! `architecture`, which `revision`, `extensions`, `strict` and `call_skew` may change, is a preset, a short form or a
-//! `.json` file beside the manifest; `program` an assembly (`.asm`) or `instr.bin`; `image`, which may be left out,
-//! holds rows of the input buffer that are the same in each run.
+//! `architecture` is a built-in instance, a short form or a `.json` file next to the manifest.
+//! `revision`, `extensions`, `strict` and `call_skew` may change it. `program` is an assembly file
+//! (`.asm`) or `instr.bin`. The optional `image` holds rows of the input buffer that are the same
+//! in each run.
 
 mod check;
 mod folder;
@@ -28,30 +29,30 @@ use crate::program::binary::{Image, read_image, read_program};
 use folder::{Folder, wrong};
 pub use model::Model;
 
-/// A tensor in a buffer.
+/// Tensor in a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {
-    /// Its name.
+    /// Name of the tensor.
     pub name: String,
-    /// Its first row.
+    /// First row.
     pub row: u32,
-    /// How many rows of 16 elements it has.
+    /// Number of rows of 16 elements.
     pub rows: u32,
 }
 
-/// A program ready to run.
+/// Program that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Artifact {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Name of its fabric.
+    /// Name of the fabric.
     pub fabric_name: String,
-    /// Its fabric.
+    /// Fabric of the program.
     pub fabric: Fabric,
-    /// Its words.
+    /// Words of the program.
     pub program: Program,
-    /// Rows of the input buffer before those of the inputs.
+    /// Fixed rows of the input buffer, written before the inputs.
     pub image: Image,
     /// Tensors in the input buffer.
     pub inputs: Vec<Binding>,
@@ -76,55 +77,55 @@ struct Manifest {
     call_skew: Option<u32>,
 }
 
-/// What is wrong with a manifest.
+/// Error in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArtifactError {
-    /// A file of it.
+    /// Error in a file of the artifact.
     #[error("{file}: {reason}")]
     File {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
-    /// A tensor beyond its buffer.
+    /// A tensor exceeds its buffer.
     #[error("tensor `{name}` takes rows {row} to {last}; the {buffer} buffer has rows 0 to {}", .depth - 1)]
     Rows {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// Its first row.
+        /// First row of the tensor.
         row: u32,
-        /// Its last row.
+        /// Last row of the tensor.
         last: u64,
-        /// Input or output.
+        /// `input` or `output`.
         buffer: &'static str,
-        /// Rows there are.
+        /// Rows of the buffer.
         depth: usize,
     },
-    /// Two tensors of one name, or in one row.
+    /// Two tensors share a name or a row.
     #[error("tensors `{first}` and `{second}` of the {buffer} buffer share {what}")]
     Shared {
-        /// One.
+        /// Name of the first tensor.
         first: String,
-        /// The other.
+        /// Name of the second tensor.
         second: String,
-        /// Input or output.
+        /// `input` or `output`.
         buffer: &'static str,
-        /// A name or rows.
+        /// Kind of overlap: a name or rows.
         what: &'static str,
     },
 }
 
-/// Reads the manifest at `path`; other files come from `files`.
+/// Reads the manifest at `path`; `files` reads the other files.
 ///
 /// # Errors
 ///
-/// A file that is missing or wrong, with its name; tensors that share rows or lie beyond their buffer.
+/// A missing or invalid file, with its name; tensors that share rows or exceed their buffer.
 pub fn read(path: &str, files: &dyn Reader) -> Result<Artifact, TargetError> {
     let folder = Folder { path, files };
     let manifest: Manifest = serde_json::from_str(&folder.own()?).map_err(|error| folder.wrong(&error))?;
     let (fabric_name, fabric) = fabric(&manifest.architecture, &folder)?;
-    // Default: what the manifest does not say, here and below, is as in its fabric.
+    // Default: a missing key has the fabric's value, here and below.
     let revision = manifest.revision.unwrap_or(fabric.options.revision);
     let is_own = revision == fabric.options.revision;
     let mut fabric = if is_own { fabric } else { fabric.of_revision(revision) };
@@ -156,14 +157,14 @@ fn fabric(architecture: &str, folder: &Folder<'_>) -> Result<(String, Fabric), T
     } else if architecture.contains(':') {
         (architecture.to_owned(), from_short(architecture))
     } else {
-        let fabric = preset(architecture).ok_or_else(|| wrong(architecture, &"there is no such fabric"))?;
+        let fabric = preset(architecture).ok_or_else(|| wrong(architecture, &"unknown fabric"))?;
         (architecture.to_owned(), Ok(fabric))
     };
     let (name, fabric) = found;
     fabric.map(|fabric| (name, fabric)).map_err(|error| wrong(architecture, &error))
 }
 
-/// Tensors lie within their buffer and apart.
+/// Checks that tensors are within their buffer and do not overlap.
 fn check_rows(bindings: &[Binding], buffer: &'static str, depth: usize) -> Result<(), ArtifactError> {
     let end = |binding: &Binding| u64::from(binding.row) + u64::from(binding.rows);
     for (index, binding) in bindings.iter().enumerate() {

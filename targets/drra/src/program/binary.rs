@@ -1,7 +1,9 @@
-//! Programs and memories in files (specification 6.4): `instr.bin`, its form in hexadecimal, memory images.
+//! Programs and memories in files (specification 6.4): `instr.bin`, its hexadecimal form, memory
+//! images.
 //!
-//! All are text. A program is `cell R C`, then a line of 32 binary digits (or 8 hexadecimal ones) for each word. An
-//! image has a line for each row: its number and 256 binary digits (or 64 hexadecimal ones), the last element first.
+//! All are text. A program has `cell R C`, followed by a line of 32 binary (or 8 hexadecimal)
+//! digits per word. An image has one line per row: its number and 256 binary (or 64 hexadecimal)
+//! digits, last element first.
 
 mod image;
 
@@ -13,17 +15,17 @@ use crate::isa::program::Program;
 pub use crate::config::fabric::Image;
 pub use image::read_image;
 
-/// A line that is not of its form.
+/// A malformed line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {reason}")]
 pub struct BinaryError {
-    /// Line, from 1.
+    /// Line number, starting at 1.
     pub line: usize,
-    /// What is wrong, and what is legal.
+    /// Reason, and what is legal.
     pub reason: String,
 }
 
-/// Digits of a file.
+/// Number base of a file's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Digits {
     Binary,
@@ -38,7 +40,7 @@ impl Digits {
         }
     }
 
-    /// Digits of 16 bits.
+    /// Number of digits of 16 bits.
     const fn of_word(self) -> usize {
         match self {
             Self::Binary => 16,
@@ -46,7 +48,7 @@ impl Digits {
         }
     }
 
-    /// The numbers of 16 bits that `text` is made of; none when it is not made of `count`.
+    /// Parses `text` as `count` numbers of 16 bits; `None` if it is malformed.
     fn words(self, text: &str, count: usize) -> Option<Vec<u16>> {
         let size = self.of_word();
         if text.len() != size * count || !text.chars().all(|digit| digit.is_digit(self.radix())) {
@@ -58,18 +60,18 @@ impl Digits {
             .collect()
     }
 
-    /// What a text of `count` words is written in; by its length.
+    /// Returns the base of a text of `count` words, from its length.
     fn of(text: &str, count: usize) -> Option<Self> {
         [Self::Binary, Self::Hexadecimal].into_iter().find(|digits| text.len() == digits.of_word() * count)
     }
 }
 
-/// A program as `instr.bin`.
+/// Formats a program as `instr.bin`.
 pub fn write_program(program: &Program) -> String {
     write(program, |word| format!("{word:032b}"))
 }
 
-/// A program as `instr.bin`, with words in hexadecimal.
+/// Formats a program as `instr.bin` with hexadecimal words.
 pub fn write_program_hex(program: &Program) -> String {
     write(program, |word| format!("{word:08x}"))
 }
@@ -83,11 +85,12 @@ fn write(program: &Program, digits: impl Fn(u32) -> String) -> String {
     text
 }
 
-/// Reads `instr.bin`, or the same in hexadecimal.
+/// Reads `instr.bin`, or its hexadecimal form.
 ///
 /// # Errors
 ///
-/// The first line that is neither a cell nor a word, a word before any cell, a cell that is listed twice.
+/// The first line that is neither a cell nor a word, a word before any cell, or a cell that is
+/// listed twice.
 pub fn read_program(text: &str) -> Result<Program, BinaryError> {
     let mut program = Program::default();
     let mut current: Option<&mut Vec<u32>> = None;
@@ -106,7 +109,7 @@ pub fn read_program(text: &str) -> Result<Program, BinaryError> {
             continue;
         }
         let word = word_of(line).ok_or_else(|| {
-            error(format!("`{}` is neither 32 binary digits nor 8 hexadecimal ones", short(line)))
+            error(format!("`{}` is neither 32 binary nor 8 hexadecimal digits", short(line)))
         })?;
         let words =
             current.as_mut().ok_or_else(|| error("a word before the first `cell ROW COLUMN`".into()))?;
@@ -126,7 +129,7 @@ fn word_of(line: &str) -> Option<u32> {
     Some(words.iter().fold(0, |word, &half| word << 16 | u32::from(half)))
 }
 
-/// The beginning of a line that may be long.
+/// Returns the beginning of a line that may be long.
 fn short(line: &str) -> String {
     const MOST: usize = 40;
     match line.char_indices().nth(MOST) {
@@ -155,7 +158,7 @@ mod tests {
         assert_eq!(message("\n00000000"), "line 2: a word before the first `cell ROW COLUMN`");
         assert_eq!(message("cell 0 0\ncell 0 0"), "line 2: cell (0, 0) is listed twice");
         assert_eq!(message("cell 0"), "line 1: `cell 0` is not `cell ROW COLUMN`");
-        assert!(message("cell 0 0\n012").contains("`012` is neither 32 binary digits nor"));
+        assert!(message("cell 0 0\n012").contains("`012` is neither 32 binary nor 8"));
         assert!(message("cell 0 0\n0000000g").contains("neither"));
         assert!(message("cell 0 0\n+0000000").contains("neither"));
         assert!(message(&"é".repeat(16)).contains("neither"));

@@ -1,27 +1,27 @@
-//! [`Call`]: a call of a kernel.
+//! [`Call`]: a kernel call.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::fabric::ROW_WORDS;
 use crate::program::kernels::{Bases, Kernel, Kind};
 
-/// A call of a kernel.
+/// Kernel call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The kernel.
+    /// Kernel to call.
     pub kernel: Kernel,
-    /// What goes into the input buffer, from row 0 on without gaps.
+    /// Contents of the input buffer, without gaps starting at row 0.
     pub loads: Vec<Load>,
-    /// What each column's results are.
+    /// Results of each column.
     pub results: Vec<Results>,
 }
 
 /// Rows of the input buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Load {
-    /// Operands whose rows take turns.
+    /// Operands whose rows alternate.
     pub operands: Vec<usize>,
-    /// Vectors, first and last but one.
+    /// Range of vectors.
     pub vectors: std::ops::Range<usize>,
     /// Rows of each operand.
     pub rows: usize,
@@ -30,12 +30,12 @@ pub struct Load {
     pub spare: usize,
 }
 
-/// Results of a column: these numbers, in order.
+/// Consecutive results of a column.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Results {
-    /// Number of the first among all results of the task.
+    /// Index of the first result among all results of the task.
     pub first: usize,
-    /// How many.
+    /// Number of results.
     pub count: usize,
 }
 
@@ -44,17 +44,17 @@ impl Call {
         Self { kernel: Kernel { kind, bases: Vec::new() }, loads: Vec::new(), results: Vec::new() }
     }
 
-    /// Rows that it takes of the input buffer.
+    /// Number of rows used in the input buffer.
     pub fn input_rows(&self) -> usize {
         self.loads.iter().map(Load::all_rows).sum()
     }
 
-    /// Rows that its results take of the output buffer.
+    /// Number of rows used in the output buffer.
     pub fn output_rows(&self) -> usize {
         self.results.iter().map(|results| results.count.div_ceil(ROW_WORDS)).sum()
     }
 
-    /// The first row of what is loaded, which may be there already.
+    /// Returns the first row of a load, which is added unless it is loaded already.
     pub(crate) fn load(&mut self, load: Load) -> usize {
         let mut row = 0;
         for known in &self.loads {
@@ -67,7 +67,7 @@ impl Call {
         row
     }
 
-    /// Adds a column; its results follow those of the columns before.
+    /// Adds a column, whose results follow the previous columns' results.
     pub(crate) fn column(&mut self, mut bases: Bases, first: usize, count: usize) {
         bases.output = self.output_rows();
         self.kernel.bases.push(bases);
@@ -76,7 +76,7 @@ impl Call {
 }
 
 impl Load {
-    /// Rows in the buffer.
+    /// Number of rows in the buffer.
     pub const fn all_rows(&self) -> usize {
         self.rows * self.operands.len()
     }

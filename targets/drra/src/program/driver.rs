@@ -1,7 +1,7 @@
-//! [`Runner`]: what a driver does for a sample: it moves elements, fills input buffers, calls kernels and takes
-//! results out of output buffers.
+//! [`Runner`]: the driver's work for a sample. It moves elements, fills input buffers, calls
+//! kernels and takes results out of output buffers.
 //!
-//! Calls of a step do not depend on each other, so that fabrics run them in parallel, as many as there are cores.
+//! Calls of a step are independent, so that as many fabrics run in parallel as there are cores.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -21,31 +21,32 @@ use crate::program::gather::{Gather, Source, offset};
 use crate::program::kernels::Bases;
 use crate::program::plan::{Place, Plan, Step, Task};
 
-/// What a run was.
+/// Result of running a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ran<W = i16> {
-    /// Integers of every value that was computed.
+    /// Integers of every computed value, by value index.
     pub values: Vec<Vec<W>>,
     /// Cycles of each step.
     pub cycles: Vec<u64>,
-    /// Results of each step that saturated: those at either end of the range of words, and sums that did not fit
-    /// their accumulator on the way.
+    /// Saturated results of each step: results at an end of the range of words, and sums that
+    /// exceeded their accumulator.
     pub saturations: Vec<u64>,
 }
 
 impl Executable {
-    /// Its fabric as a revision of the hardware.
+    /// Returns its fabric with another hardware revision.
     pub(crate) fn fabric_of(&self, revision: Revision) -> Fabric {
         let mut fabric = self.fabric.clone();
         fabric.options.revision = revision;
         fabric
     }
 
-    /// Runs a sample: the integers of each input, in the plan's order. Work is spread over the threads of `rayon`.
+    /// Runs a sample: the integers of each input, in the plan's order. The threads of `rayon` share
+    /// the work.
     ///
     /// # Errors
     ///
-    /// What the machine refuses or faults on, with the step; a value that is too large.
+    /// The machine refuses or faults, with the step, or a value is too large.
     pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
         Runner::new(self, self.fabric.options.revision, Unset::Zero).run(inputs)
     }
@@ -59,7 +60,7 @@ impl Executable {
         Ok(vec![W::default(); elements])
     }
 
-    /// The inputs have as many elements as the plan says.
+    /// Checks that the inputs have as many elements as in the plan.
     fn check_inputs<W>(&self, inputs: &[Vec<W>]) -> Result<(), ExecuteError> {
         let Plan { values, inputs: numbers, .. } = &self.plan;
         if inputs.len() != numbers.len() {
@@ -79,20 +80,20 @@ impl Executable {
     }
 }
 
-/// What calls kernels.
+/// Implementation of kernel calls.
 pub trait Kernels<W: Word>: Sync {
-    /// Calls one, after `fill` has filled the input buffer.
+    /// Calls a kernel, after `fill` has filled the input buffer.
     ///
     /// # Errors
     ///
-    /// What the machine refuses or faults on.
+    /// The machine refuses or faults.
     fn call(&self, call: &Call, number: usize, fill: Fill<'_, W>) -> Result<Called<W>, CallError>;
 }
 
-/// Fills the input buffer.
+/// Function that fills the input buffer.
 pub type Fill<'a, W> = &'a dyn Fn(&mut Buffer<W>) -> Result<(), LoadError>;
 
-/// Runs samples one after the other, with kernels on fabrics or otherwise.
+/// Runs samples one after the other, with kernels on fabrics or another implementation.
 pub struct Runner<'a, W: Word = i16> {
     executable: &'a Executable,
     kernels: Box<dyn Kernels<W> + 'a>,
@@ -101,31 +102,32 @@ pub struct Runner<'a, W: Word = i16> {
 /// Kernels that run on fabrics, cycle by cycle.
 struct Fabrics<'a, W: Word> {
     executable: &'a Executable,
-    /// The executable's, as the revision that counts.
+    /// Fabric of the executable, with the revision that is simulated.
     fabric: Fabric,
-    /// What fabrics and buffers hold before each call.
+    /// Content of unwritten fabric memories and buffers before each call.
     unset: Unset,
-    /// Fabrics that nobody uses, and the number of the kernel that each holds.
+    /// Idle fabrics, each with the index of its loaded kernel.
     machines: Mutex<Vec<(usize, Machine<W>)>>,
 }
 
 impl<'a, W: Word> Runner<'a, W> {
-    /// On fabrics of a revision, which hold nothing, or anything, beyond what the driver writes.
+    /// Creates a runner on fabrics of a revision, with the given content of unwritten memory.
     pub fn new(executable: &'a Executable, revision: Revision, unset: Unset) -> Self {
         let fabric = executable.fabric_of(revision);
         Self::with(executable, Box::new(Fabrics { executable, fabric, unset, machines: Mutex::default() }))
     }
 
-    /// By what calls kernels otherwise.
+    /// Creates a runner with another implementation of kernel calls.
     pub fn with(executable: &'a Executable, kernels: Box<dyn Kernels<W> + 'a>) -> Self {
         Self { executable, kernels }
     }
 
-    /// Runs a sample: the integers of each input, in the plan's order. Work is spread over the threads of `rayon`.
+    /// Runs a sample: the integers of each input, in the plan's order. The threads of `rayon` share
+    /// the work.
     ///
     /// # Errors
     ///
-    /// What the machine refuses or faults on, a value that is too large, inputs that are not the plan's.
+    /// The machine refuses or faults, a value is too large, or the inputs do not match the plan.
     pub fn run(&self, inputs: &[Vec<W>]) -> Result<Ran<W>, ExecuteError> {
         let Executable { plan, calls, .. } = self.executable;
         self.executable.check_inputs(inputs)?;
@@ -152,7 +154,8 @@ impl<'a, W: Word> Runner<'a, W> {
 }
 
 impl<W: Word> Fabrics<'_, W> {
-    /// A fabric with this kernel and empty buffers; without garbage and poison its memories are as they were left.
+    /// Returns a fabric with this kernel and empty buffers. Without garbage and poison, its
+    /// memories keep their contents.
     fn machine(&self, kernel: usize) -> Result<Machine<W>, LoadError> {
         let program = &self.executable.kernels[kernel].compiled.program;
         let free = {
@@ -175,7 +178,7 @@ impl<W: Word> Fabrics<'_, W> {
         Ok(machine)
     }
 
-    /// Gives a fabric back.
+    /// Returns a fabric to the pool.
     fn free(&self, kernel: usize, machine: Machine<W>) {
         self.machines.lock().unwrap_or_else(PoisonError::into_inner).push((kernel, machine));
     }
@@ -192,14 +195,14 @@ impl<W: Word> Kernels<W> for Fabrics<'_, W> {
     }
 }
 
-/// A run on its way.
+/// Run in progress.
 pub(crate) struct Driver<'a, W: Word> {
     pub executable: &'a Executable,
-    /// Words of the values that are there.
+    /// Words of the values computed so far.
     pub values: Vec<Vec<W>>,
 }
 
-/// A call with its task and the number of its kernel.
+/// Call with its task and the index of its kernel.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     task: &'a Task,
@@ -213,16 +216,17 @@ struct Spent {
     saturations: u64,
 }
 
-/// What a call gave.
+/// Result of a kernel call.
 pub struct Called<W> {
-    /// Cycles, and sums that saturated on their way.
+    /// Cycles, and number of saturated sums.
     pub run: Run,
-    /// The results of each column.
+    /// Results of each column.
     pub rows: Vec<Vec<W>>,
 }
 
 impl<W: Word> Driver<'_, W> {
-    /// Puts the words of some vectors of a step, each before so many zeros.
+    /// Puts the words of some vectors of a step, each followed by the given number of
+    /// zeros.
     #[inline]
     fn words(&self, step: &Step, gather: &Gather, vectors: (Range<usize>, usize), put: impl FnMut(W)) {
         match &gather.source {
@@ -232,7 +236,7 @@ impl<W: Word> Driver<'_, W> {
         }
     }
 
-    /// Moves and calls in their order; calls next to each other at once.
+    /// Executes moves and calls in order; adjacent calls run in parallel.
     fn step(
         &self,
         runner: &Runner<'_, W>,
@@ -252,7 +256,7 @@ impl<W: Word> Driver<'_, W> {
         Ok(spent)
     }
 
-    /// Does what the driver itself does of a task: it moves elements and fills values.
+    /// Executes the driver's own part of a task: moving elements and filling values.
     pub fn moved(&self, step: &Step, task: &Task, result: &mut [W]) {
         match task {
             Task::Fill(word) => result.fill(W::constant(*word)),
@@ -265,7 +269,7 @@ impl<W: Word> Driver<'_, W> {
         }
     }
 
-    /// All calls, on as many fabrics as there are threads.
+    /// Executes all calls, on as many fabrics as there are threads.
     fn perform(
         &self,
         runner: &Runner<'_, W>,
@@ -279,7 +283,8 @@ impl<W: Word> Driver<'_, W> {
             let Called { run, rows } = done?;
             spent.cycles += run.cycles;
             spent.saturations += run.saturated_sums;
-            // The machine knows of every sum of `mac` whether it saturated; of other results, those at the ends may have.
+            // The machine knows whether a sum of `mac` saturated; other results at an end of the
+            // range may have.
             let is_counted = job.call.kernel.kind.work().mode == DpuMode::Mac;
             let Some(to) = job.task.to() else { continue };
             for (results, words) in job.call.results.iter().zip(rows) {
@@ -302,7 +307,7 @@ impl<W: Word> Driver<'_, W> {
     ///
     /// # Errors
     ///
-    /// A row beyond it.
+    /// A row is outside the buffer.
     pub fn fill(
         &self,
         step: &Step,
@@ -317,7 +322,8 @@ impl<W: Word> Driver<'_, W> {
         Ok(())
     }
 
-    /// Writes the rows of a load from row `base` of the input buffer on; operands take turns.
+    /// Writes the rows of a load, starting at row `base` of the input buffer. Rows of operands
+    /// alternate.
     fn load(
         &self,
         step: &Step,
@@ -328,7 +334,7 @@ impl<W: Word> Driver<'_, W> {
         let (count, depth) = (load.operands.len(), self.executable.fabric.input_depth);
         let last = base + load.all_rows().saturating_sub(1);
         let rows = input.rows_mut(base..base + load.all_rows());
-        // Default: a row beyond all; only the message has it.
+        // Default: a row number beyond all rows, used only in the message.
         let beyond = |_| LoadError::Input { row: u32::try_from(last).unwrap_or(u32::MAX), depth };
         let rows = rows.map_err(beyond)?;
         for (turn, operand) in load.operands.iter().enumerate() {
@@ -341,12 +347,12 @@ impl<W: Word> Driver<'_, W> {
     }
 }
 
-/// Every so many rows, which are filled word by word.
+/// Every n-th row, filled word by word.
 struct Line<'a, W> {
     rows: &'a mut [Row<W>],
     row: usize,
     count: usize,
-    /// Words of the row that are there.
+    /// Number of words written to the row.
     words: usize,
 }
 
@@ -360,7 +366,7 @@ impl<W: Word> Line<'_, W> {
         }
     }
 
-    /// The rest is zeros.
+    /// Fills the rest with zeros.
     fn end(mut self) {
         while self.row < self.rows.len() {
             self.put(W::default());
@@ -369,7 +375,8 @@ impl<W: Word> Line<'_, W> {
 }
 
 impl Call {
-    /// The results of each column, out of the output buffer. Errors: words that nobody wrote, when that is asked.
+    /// Reads the results of each column from the output buffer. Errors: unwritten words, if they
+    /// are tracked.
     pub(crate) fn taken<W: Word>(&self, machine: &Machine<W>) -> Result<Vec<Vec<W>>, Fault> {
         let columns = self.results.iter().zip(&self.kernel.bases);
         columns.map(|(results, bases)| taken(machine, results, bases)).collect()
@@ -377,7 +384,7 @@ impl Call {
 }
 
 impl Call {
-    /// The rows of the output buffer with its results, as they are taken.
+    /// Rows of the output buffer with its results, in the order in which they are read.
     pub(crate) fn output_lines(&self) -> impl Iterator<Item = usize> {
         let columns = self.results.iter().zip(&self.kernel.bases);
         columns.flat_map(|(results, bases)| (bases.output..).take(results.count.div_ceil(ROW_WORDS)))
@@ -397,7 +404,7 @@ fn taken<W: Word>(machine: &Machine<W>, results: &Results, bases: &Bases) -> Res
     Ok(words)
 }
 
-/// Puts results into their places, from that of number `first` on.
+/// Stores results at their positions, starting with result `first`.
 pub(crate) fn put<W>(result: &mut [W], to: &Place, first: usize, words: impl Iterator<Item = W>) {
     for (number, word) in words.enumerate() {
         result[to.offset + offset(&to.axes, first + number)] = word;
@@ -411,7 +418,7 @@ mod tests {
     use crate::config::preset;
     use crate::program::plan::Value;
 
-    /// Rows hold 16 words; of the last one only those that are results are taken.
+    /// Rows hold 16 words; of the last row, only results are taken.
     #[test]
     fn as_many_words_are_taken_as_there_are_results() {
         let fabric = preset("3x1").unwrap();
@@ -435,7 +442,7 @@ mod tests {
         let executable = Executable::new(&preset("3x1").unwrap(), plan).unwrap();
         assert_eq!(executable.empty::<i16>(0).unwrap().len(), 1 << 28);
         let message = executable.empty::<i16>(1).unwrap_err().to_string();
-        assert_eq!(message, "`x` has 268435457 elements; at most 268435456 are kept");
+        assert_eq!(message, "`x` has 268435457 elements; at most 268435456 are supported");
         assert!(executable.empty::<i16>(2).is_err());
     }
 
@@ -447,7 +454,7 @@ mod tests {
         let executable = Executable::new(&preset("3x1").unwrap(), plan).unwrap();
         assert!(executable.run(&[vec![0; 6], vec![0; 4]]).is_ok());
         let refused = |inputs: &[Vec<i16>]| executable.run(inputs).unwrap_err().to_string();
-        assert_eq!(refused(&[vec![0; 6]]), "1 inputs are given; there are 2");
-        assert_eq!(refused(&[vec![0; 6], vec![0; 3]]), "input `y` is given as 3 elements; it has 4");
+        assert_eq!(refused(&[vec![0; 6]]), "1 inputs are given; the plan has 2");
+        assert_eq!(refused(&[vec![0; 6], vec![0; 3]]), "input `y` has 3 elements; the plan needs 4");
     }
 }

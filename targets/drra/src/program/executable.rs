@@ -13,130 +13,131 @@ use crate::program::call::Call;
 use crate::program::kernels::{Kernel, Kind};
 use crate::program::plan::Plan;
 
-/// Elements that a value may have.
+/// Maximum number of elements of a value.
 pub const MAX_ELEMENTS: usize = 1 << 28;
 
-/// For each task of a step, its calls and the number of each one's program.
+/// Calls of each task of a step, with the index of each call's program.
 pub type StepCalls = Vec<Vec<(Call, usize)>>;
 
-/// A plan whose kernels are programs.
+/// Plan whose kernels are programs.
 #[derive(Clone, Debug)]
 pub struct Executable {
-    /// The fabric.
+    /// Fabric of the executable.
     pub fabric: Fabric,
-    /// The columns that compute.
+    /// Columns that compute.
     pub columns: Vec<Column>,
-    /// What is done.
+    /// Plan of the model.
     pub plan: Plan,
-    /// The programs.
+    /// Programs of the kernels.
     pub kernels: Vec<Ready>,
-    /// Those of each step.
+    /// Calls of each step.
     pub calls: Vec<StepCalls>,
 }
 
-/// A kernel, scheduled.
+/// Scheduled kernel.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// What it is.
+    /// Kernel with its size.
     pub kernel: Kernel,
-    /// As PASM.
+    /// Kernel as PASM.
     pub pasm: String,
-    /// As words.
+    /// Kernel as words.
     pub compiled: kernel::Kernel,
 }
 
-/// Why a plan cannot be run.
+/// Reason why a plan cannot be run.
 #[derive(Debug, Error)]
 pub enum ExecuteError {
-    /// A kernel of the compiler that does not assemble: a defect of it.
-    #[error("kernel {kernel} is no program: {error}\n{}", .error.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    /// A generated kernel does not assemble, which is a defect of the compiler.
+    #[error("kernel {kernel} does not assemble: {error}\n{}", .error.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Kernel {
-        /// Its name.
+        /// Name of the kernel.
         kernel: String,
-        /// What is wrong.
+        /// Errors of the PASM text.
         error: Box<PasmErrors>,
     },
-    /// A tensor that is too large.
-    #[error("`{name}` has {elements} elements; at most {MAX_ELEMENTS} are kept")]
+    /// A tensor is too large.
+    #[error("`{name}` has {elements} elements; at most {MAX_ELEMENTS} are supported")]
     Size {
-        /// Its name.
+        /// Name of the tensor.
         name: String,
-        /// Its size.
+        /// Number of elements.
         elements: usize,
     },
-    /// Another number of inputs than the plan has.
-    #[error("{given} inputs are given; there are {expected}")]
+    /// The number of inputs differs from the plan.
+    #[error("{given} inputs are given; the plan has {expected}")]
     Inputs {
-        /// Inputs given.
+        /// Number of inputs given.
         given: usize,
-        /// Inputs of the plan.
+        /// Number of inputs of the plan.
         expected: usize,
     },
-    /// An input of another size than the plan has.
-    #[error("input `{name}` is given as {given} elements; it has {expected}")]
+    /// The size of an input differs from the plan.
+    #[error("input `{name}` has {given} elements; the plan needs {expected}")]
     Input {
-        /// Its name.
+        /// Name of the input.
         name: String,
-        /// Elements given.
+        /// Number of elements given.
         given: usize,
-        /// Elements it has.
+        /// Number of elements in the plan.
         expected: usize,
     },
     /// The machine refuses a kernel.
     #[error("step `{step}`: {error}")]
     Load {
-        /// The step.
+        /// Name of the step.
         step: String,
-        /// What is wrong.
+        /// Reason.
         error: LoadError,
     },
-    /// A kernel of the compiler that the fabric's revision computes otherwise: a defect of it.
-    #[error("kernel {kernel} is not for the {} revision: {}", .revision.name(), .findings.join("; "))]
+    /// The fabric's revision executes a generated kernel differently, which is a defect of the
+    /// compiler.
+    #[error("kernel {kernel} is unsuitable for the {} revision: {}", .revision.name(), .findings.join("; "))]
     Unfit {
-        /// Its name.
+        /// Name of the kernel.
         kernel: String,
-        /// Of the fabric.
+        /// Revision of the fabric.
         revision: Revision,
-        /// What is wrong.
+        /// Findings.
         findings: Vec<String>,
     },
     /// The machine stopped.
     #[error("step `{step}`: {fault}")]
     Fault {
-        /// The step.
+        /// Name of the step.
         step: String,
-        /// Why.
+        /// Reason.
         fault: Box<Fault>,
     },
-    /// A kernel that computes something else after other calls than it did at first.
-    #[error("step `{step}`: kernel {kernel} computes something else after other calls than it did at first")]
+    /// The result of a kernel depends on earlier calls.
+    #[error("step `{step}`: the result of kernel {kernel} depends on earlier calls")]
     Left {
-        /// The step.
+        /// Name of the step.
         step: String,
-        /// The kernel.
+        /// Index of the kernel.
         kernel: usize,
     },
 }
 
-/// Why a call cannot be made.
+/// Reason why a call fails.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// The machine refuses it.
+    /// The machine refuses the kernel.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The machine stopped.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// A kernel that computes something else after other calls than it did at first: a defect of the compiler.
-    #[error("kernel {kernel} computes something else after other calls than it did at first")]
+    /// The result of a kernel depends on earlier calls, which is a defect of the compiler.
+    #[error("the result of kernel {kernel} depends on earlier calls")]
     Left {
-        /// Its number.
+        /// Index of the kernel.
         kernel: usize,
     },
 }
 
 impl CallError {
-    /// The same with the step.
+    /// Adds the name of the step.
     pub fn of_step(self, step: &str) -> ExecuteError {
         let step = step.to_owned();
         match self {
@@ -148,7 +149,7 @@ impl CallError {
 }
 
 impl Kernel {
-    /// Words that the dpu of a column works on.
+    /// Number of words that the dpu of a column processes.
     pub fn work(&self) -> u64 {
         let words = match &self.kind {
             Kind::Stream(stream) => stream.words.next_multiple_of(ROW_WORDS * stream.period.max(1)),
@@ -157,18 +158,18 @@ impl Kernel {
         words as u64
     }
 
-    /// Cycles after which a call is given up.
+    /// Cycles after which a call is aborted.
     pub fn limit(&self) -> u64 {
         2 * self.work() + 100_000
     }
 }
 
 impl Executable {
-    /// Runs a call of a kernel with zeros and tells `observer` what happens.
+    /// Runs a call of a kernel with zeros, and reports events to `observer`.
     ///
     /// # Errors
     ///
-    /// The machine refuses the kernel or faults on it.
+    /// The machine refuses the kernel or faults.
     pub fn watch(
         &self,
         kernel: usize,
@@ -180,14 +181,14 @@ impl Executable {
         ran.map(|_| ()).map_err(|error| error.of_step(&ready.kernel.kind.name()))
     }
 
-    /// The calls in order, each with the place of its step and the number of its kernel.
+    /// Returns the calls in order, each with the index of its step and the index of its kernel.
     pub fn numbered(&self) -> impl Iterator<Item = (usize, usize, &Call)> {
         let steps = self.calls.iter().enumerate();
         steps
             .flat_map(|(step, calls)| calls.iter().flatten().map(move |(call, kernel)| (step, *kernel, call)))
     }
 
-    /// Cycles of each step, as its kernels were scheduled.
+    /// Cycles of each step, according to the schedules of its kernels.
     pub fn cycles(&self) -> Vec<u64> {
         let of = |number: usize| self.kernels[number].cycles();
         self.calls.iter().map(|step| step.iter().flatten().map(|(_, number)| of(*number)).sum()).collect()
@@ -195,7 +196,7 @@ impl Executable {
 }
 
 impl Ready {
-    /// Runs a call with zeros; tells `observer` what happens.
+    /// Runs a call with zeros, and reports events to `observer`.
     pub(crate) fn watch(
         &self,
         fabric: &Fabric,
@@ -226,7 +227,7 @@ mod tests {
     use crate::isa::op::DpuMode;
     use crate::program::kernels::{Nest, Operands, Stream, Work};
 
-    /// Whole rows of results are worked on; a call may take twice as long, and 100,000 cycles.
+    /// The limit is 100,000 cycles plus twice the work, which covers whole rows of results.
     #[test]
     fn a_call_is_given_up_long_after_its_work() {
         let work = Work::plain(DpuMode::Mac);

@@ -1,4 +1,4 @@
-//! [`Gather`]: which elements of a tensor are the words of a vector.
+//! [`Gather`]: elements of a tensor as words of vectors.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,57 +7,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::exec::word::Word;
 
-/// Sizes of axes and the distance of neighbours in memory, the outermost axis first.
+/// Sizes of axes with the distance between neighbors in memory, outermost axis first.
 pub type Axes = Vec<(usize, usize)>;
 
-/// Vectors of elements of a tensor. Vectors and the elements of each are numbered row-major over axes.
+/// Vectors of a tensor's elements. Vectors, and the elements of each, are numbered row-major over
+/// axes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gather {
-    /// The tensor.
+    /// Tensor that the elements come from.
     pub source: Source,
-    /// Its element at which the first vector begins.
+    /// Index of the first vector's first element.
     pub offset: usize,
-    /// From vector to vector.
+    /// Axes from vector to vector.
     pub vectors: Axes,
-    /// From element to element of a vector.
+    /// Axes from element to element of a vector.
     pub elements: Axes,
-    /// What follows the elements of each vector.
+    /// Words after the elements of each vector.
     pub tail: Tail,
 }
 
-/// What follows the elements of a vector.
+/// Words after the elements of a vector.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tail {
-    /// Nothing.
+    /// No word.
     #[default]
     None,
-    /// This word, in every vector.
+    /// One word for all vectors.
     Same(i16),
-    /// A word of each vector's own, from the start again where they are fewer.
+    /// One word per vector, repeated cyclically if there are fewer.
     Each(Vec<i16>),
 }
 
 impl Gather {
-    /// Whole rows of `count` elements each, `length` in all.
+    /// Returns `length` contiguous vectors of `count` elements.
     pub fn rows(source: Source, length: usize, count: usize) -> Self {
         let (vectors, elements) = (vec![(length, count)], vec![(count, 1)]);
         Self { source, offset: 0, vectors, elements, tail: Tail::None }
     }
 
-    /// How many vectors there are.
+    /// Number of vectors.
     pub fn count(&self) -> usize {
         self.vectors.iter().map(|axis| axis.0).product()
     }
 
-    /// Words of a vector.
+    /// Words per vector.
     pub fn length(&self) -> usize {
         let own: usize = self.elements.iter().map(|axis| axis.0).product();
         own + usize::from(self.tail != Tail::None)
     }
 
-    /// Puts the words of vectors, one after the other, each before so many zeros. `word` makes them of the tensor's `values`,
-    /// which has all that are asked for: the compiler makes gathers by shapes, and those of files are checked when they are read.
+    /// Puts the words of vectors, one after the other, each followed by `zeros` zeros. `word`
+    /// converts the tensor's `values`. All indices are valid: the compiler makes gathers from
+    /// shapes, and gathers in files are checked when they are read.
     #[inline]
     pub fn words<S: Copy, W: Word>(
         &self,
@@ -90,21 +92,21 @@ pub fn offset(axes: &[(usize, usize)], mut index: usize) -> usize {
     offset
 }
 
-/// The last place of axes from `start` on; none when an axis has no element.
+/// Returns the last element of axes that begin at `start`, or `None` if an axis is empty.
 pub fn last(start: usize, axes: &[&Axes]) -> Option<usize> {
     axes.iter().copied().flatten().try_fold(start, |end, &(size, stride)| {
         Some(end.saturating_add(size.checked_sub(1)?.saturating_mul(stride)))
     })
 }
 
-/// Distances of all elements from the first.
+/// Returns the distances of all elements from the first.
 pub fn offsets(axes: &[(usize, usize)]) -> Vec<usize> {
     axes.iter().fold(vec![0], |offsets, &(size, stride)| {
         offsets.iter().flat_map(|offset| (0..size).map(move |index| offset + index * stride)).collect()
     })
 }
 
-/// Distances of neighbours along each axis of a row-major tensor.
+/// Returns the distance between neighbors along each axis of a row-major tensor.
 pub fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -113,7 +115,7 @@ pub fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The axes of a tensor, each element repeated as often as `shape` asks for by NumPy's rule.
+/// Returns the axes of a tensor that is broadcast to `shape` with NumPy's rule.
 pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
     let missing = shape.len().saturating_sub(own.len());
     let stride = strides(own);
@@ -124,13 +126,13 @@ pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
     shape.iter().enumerate().map(axis).collect()
 }
 
-/// Where integers come from.
+/// Source of integers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Source {
-    /// A value of the plan.
+    /// Value of the plan, by index.
     Value(usize),
-    /// The model. Files have them apart.
+    /// Constant of the model. In files, constants are stored separately.
     #[serde(skip)]
     Constant(Arc<[i16]>),
 }

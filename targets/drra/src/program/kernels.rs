@@ -1,5 +1,5 @@
-//! Kernels, by what they compute: [`Kernel`]. A [`Stream`] keeps a dpu busy with rows as they come; a [`Nest`] works on
-//! what fits into the register files.
+//! [`Kernel`]: kernels by their computation. A [`Stream`] keeps a dpu busy with rows as they
+//! arrive; a [`Nest`] works on operands that fit the register files.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,64 +9,64 @@ use crate::config::revision::Revision;
 use crate::isa::op::DpuMode;
 use crate::isa::pasm::epoch::Rep;
 
-/// What a dpu does in a kernel.
+/// Work of a dpu in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Work {
-    /// Its mode.
+    /// Mode of the dpu.
     pub mode: DpuMode,
-    /// Its constant.
+    /// Constant of the mode.
     pub immediate: i16,
 }
 
-/// Where the rows of a column are in the buffers.
+/// First rows of a column's data in the buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Bases {
-    /// Rows that stay, or the first operand of a nest.
+    /// First row of the stationary operand, or of a nest's first operand.
     pub stationary: usize,
-    /// Rows that stream, or the second operand of a nest.
+    /// First row of the streamed operand, or of a nest's second operand.
     pub stream: usize,
-    /// Rows of results.
+    /// First row of the results.
     pub output: usize,
 }
 
-/// A kernel with the rows of each column.
+/// Kernel with the rows of each column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kernel {
-    /// What it computes.
+    /// Kind and size of the kernel.
     pub kind: Kind,
-    /// One for each column in use.
+    /// Rows of each column in use.
     pub bases: Vec<Bases>,
 }
 
-/// Which kernel.
+/// Kind of kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Rows as they come.
+    /// Processes rows as they arrive.
     Stream(Stream),
-    /// What fits into the register files.
+    /// Processes operands that fit the register files.
     Nest(Nest),
 }
 
 impl Work {
-    /// A mode without a constant.
+    /// Mode without a constant.
     pub const fn plain(mode: DpuMode) -> Self {
         Self { mode, immediate: 0 }
     }
 
-    /// Whether results depend on the words before, so that each begins with a reset.
+    /// Whether results accumulate over words, so that each starts with a reset.
     pub const fn accumulates(self) -> bool {
         matches!(self.mode, DpuMode::Mac | DpuMode::MacInter | DpuMode::MaxMinAcc | DpuMode::SumAcc)
     }
 
-    /// Whether only words with an address of the dpu's port 0 count.
+    /// Whether only words with an address of the dpu's port 0 are used.
     pub const fn counts(self) -> bool {
         matches!(self.mode, DpuMode::MaxMinAcc)
     }
 }
 
 impl Kind {
-    /// What the dpus do.
+    /// Work of the dpus.
     pub const fn work(&self) -> Work {
         match self {
             Self::Stream(stream) => stream.work,
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// A name for it.
+    /// Returns a descriptive name.
     pub fn name(&self) -> String {
         let mode = self.work().mode.name();
         match self {
@@ -84,18 +84,19 @@ impl Kind {
     }
 }
 
-/// A kernel for words that stream.
+/// Kernel for words that stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stream {
-    /// What the dpu does.
+    /// Work of the dpu.
     pub work: Work,
-    /// What it does it with.
+    /// Operands of the dpu.
     pub operands: Operands,
-    /// Words that stream through, of each operand; a multiple of `period`.
+    /// Words of each operand that stream; a multiple of `period`.
     pub words: usize,
-    /// Words each result is made of.
+    /// Words per result.
     pub period: usize,
-    /// Of those, zeros at the end that do not count: the activation of a reset forgets what was summed before it.
+    /// Number of zeros at the end of each period that do not belong to the result. The activation
+    /// of a reset clears the sum before it.
     #[serde(default)]
     pub spare: usize,
 }
@@ -104,16 +105,16 @@ pub struct Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operands {
-    /// One, which streams.
+    /// One streamed operand.
     One,
-    /// Two that stream, their rows in turn.
+    /// Two streamed operands, whose rows alternate.
     Pair,
-    /// `period` words that stay, and one that streams.
+    /// `period` words that stay, and one streamed operand.
     Stationary,
 }
 
 impl Stream {
-    /// Results of a column.
+    /// Number of results of a column.
     pub const fn results(&self) -> usize {
         match self.words.checked_div(self.period) {
             Some(results) => results,
@@ -121,9 +122,9 @@ impl Stream {
         }
     }
 
-    /// Rows of each operand that streams, at least `words / 16` of them: the nested repetitions of an address generator
-    /// cannot count to every number. Rows of a pair go to two rows of the register file in turn, so that their number is
-    /// even.
+    /// Number of rows of each streamed operand, at least `words / 16`: nested repetitions of an
+    /// address generator cannot express every number. Rows of a pair alternate between two rows of
+    /// the register file, so their number is even.
     pub fn rows(&self, revision: Revision) -> usize {
         let countable = |rows| Rep::countable(rows, 1, Component::Rf, revision, 2);
         let rows = self.words.div_ceil(ROW_WORDS);
@@ -133,7 +134,7 @@ impl Stream {
         }
     }
 
-    /// Rows that stay.
+    /// Number of stationary rows.
     pub const fn stationary_rows(&self) -> usize {
         match self.operands {
             Operands::Stationary => self.period.div_ceil(ROW_WORDS),
@@ -142,26 +143,26 @@ impl Stream {
     }
 }
 
-/// A level of a loop: how often, and the step of the address.
+/// Loop level: number of repetitions, step of the address.
 pub type Level = (usize, i64);
 
-/// A kernel for operands that fit.
+/// Kernel for operands that fit the register files.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Nest {
-    /// What the dpu does.
+    /// Work of the dpu.
     pub work: Work,
     /// Words of both operands, each at most 64.
     pub words: [usize; 2],
-    /// How each is read, the innermost level first; at most four levels.
+    /// Address levels of each operand, innermost first; at most four.
     pub levels: [Vec<Level>; 2],
-    /// Results.
+    /// Number of results.
     pub results: usize,
-    /// Words each is made of.
+    /// Words per result.
     pub period: usize,
 }
 
 impl Nest {
-    /// Rows of an operand.
+    /// Number of rows of an operand.
     pub fn rows(&self, operand: usize) -> usize {
         self.words.get(operand).map_or(0, |words| words.div_ceil(ROW_WORDS))
     }
@@ -183,7 +184,8 @@ mod tests {
         assert_eq!(Kind::Nest(nest).name(), "mult_nest_12x4");
     }
 
-    /// Rows of 16 words: of pairs, the first operand's lie in two rows in turn, and are filled in pairs.
+    /// Rows have 16 words. For pairs, the first operand's rows alternate between two rows, and are
+    /// filled in pairs.
     #[test]
     fn streams_take_whole_rows() {
         let rows = |operands, words, revision| {
@@ -198,7 +200,7 @@ mod tests {
                 assert_eq!(rows(Operands::Pair, words, revision), pair, "{words}");
             }
         }
-        // Of the circuit's levels, up to 255 each, none count to 257.
+        // None of the circuit's levels, of up to 255 each, count to 257.
         assert_eq!(
             [Revision::Text, Revision::Released].map(|one| rows(Operands::One, 257 * 16, one)),
             [257, 258]

@@ -1,148 +1,150 @@
-//! [`Plan`]: what is done for a sample, step by step: work for kernels, and moves of data by the driver.
+//! [`Plan`]: steps of a sample, as kernel work and data moves by the driver.
 
 use serde::{Deserialize, Serialize};
 
 use crate::program::gather::{Axes, Gather, Source};
 use crate::program::kernels::{Nest, Work};
 
-/// What is done for a sample.
+/// Steps of a sample.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Plan {
-    /// Tensors; those of the graph come first, numbered as there.
+    /// Tensors. The graph's values come first, with the same indices.
     pub values: Vec<Value>,
-    /// Numbers of the values that the caller gives.
+    /// Indices of the input values.
     pub inputs: Vec<usize>,
-    /// Numbers of the values that the caller wants.
+    /// Indices of the output values.
     pub outputs: Vec<usize>,
-    /// In order.
+    /// Steps in order of execution.
     pub steps: Vec<Step>,
-    /// Numbers of constants that no word holds: they saturate, and NaN is 0. Files do not say how many.
+    /// Number of constant elements that do not fit a word: they saturate, and NaN becomes 0. Not
+    /// stored in files.
     #[serde(skip)]
     pub saturated_constants: Option<u64>,
 }
 
 impl Plan {
-    /// How many values are those of the graph. The others come after them, named after their numbers.
+    /// Number of values that are the graph's. The others follow, and are named by their index.
     pub fn of_graph(&self) -> usize {
         let is_own = |(number, value): &(usize, &Value)| value.name.ends_with(&format!(".{number}"));
         self.values.len() - self.values.iter().enumerate().rev().take_while(is_own).count()
     }
 }
 
-/// A tensor of integers.
+/// Tensor of integers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Value {
-    /// Its name.
+    /// Name of the value.
     pub name: String,
-    /// Its shape.
+    /// Shape of the value.
     pub shape: Vec<usize>,
-    /// An integer stands for `integer * 2^-fraction`.
+    /// Fraction length: an integer represents `integer * 2^-fraction`.
     pub fraction: i32,
 }
 
 impl Value {
-    /// How many elements it has, or `usize::MAX` if they cannot be counted.
+    /// Number of elements; `usize::MAX` on overflow.
     pub fn elements(&self) -> usize {
         self.shape.iter().fold(1, |all, &size| all.saturating_mul(size))
     }
 }
 
-/// What becomes one value.
+/// Step that computes one value.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// Name of the node.
     pub name: String,
-    /// Its operator.
+    /// Operator of the node.
     pub op: String,
-    /// The value.
+    /// Index of the computed value.
     pub result: usize,
-    /// Its parts.
+    /// Parts of the step.
     pub tasks: Vec<Task>,
-    /// Whether results at the ends of the range are what is wanted.
+    /// Whether results at an end of the range are intended.
     pub saturates: bool,
 }
 
 impl Step {
-    /// Whether the driver does all of it.
+    /// Whether the driver executes the whole step.
     pub fn is_host(&self) -> bool {
         self.tasks.iter().all(|task| matches!(task, Task::Move { .. } | Task::Fill(_)))
     }
 }
 
-/// Work on vectors.
+/// Part of a step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
-    /// Each result is one vector's, of one operand or of two side by side.
+    /// One result per vector of one operand, or per pair of vectors of two operands.
     Vectors {
-        /// What the dpu does.
+        /// Work of the dpu.
         work: Work,
-        /// Vectors; two operands have equally many.
+        /// Vectors of the operands, equally many for two operands.
         operands: Vec<Gather>,
-        /// Where results go: from vector to vector.
+        /// Positions of the results, by vector.
         to: Place,
     },
-    /// Each result is that of a vector that stays and one that streams.
+    /// One result per pair of a stationary and a streamed vector.
     Dots {
-        /// What the dpu does.
+        /// Work of the dpu.
         work: Work,
-        /// At most 64 words each.
+        /// Stationary vectors of at most 64 words.
         stationary: Gather,
-        /// As many words each.
+        /// Streamed vectors of the same length.
         stream: Gather,
-        /// Where results go: first from one that stays to the next, then from one that streams to the next.
+        /// Positions of the results: outer axes by stationary vector, inner axes by streamed
+        /// vector.
         to: Place,
     },
-    /// All in one call.
+    /// All results in one call.
     Nest {
-        /// The kernel.
+        /// Kernel of the call.
         nest: Nest,
-        /// Both operands, all their vectors one after the other.
+        /// Both operands, with all their vectors one after the other.
         operands: [Gather; 2],
-        /// Where results go.
+        /// Positions of the results.
         to: Place,
     },
     /// The driver copies elements.
     Move {
-        /// The elements, a vector.
+        /// Elements to copy, as a vector.
         from: Gather,
-        /// Where they go.
+        /// Destination of the elements.
         to: Place,
-        /// Places that they are shifted by to the right, rounded as a dpu does; to the left when negative.
+        /// Right shift in bits, with the rounding of a dpu; a left shift if negative.
         shift: i32,
     },
-    /// The driver fills the value.
+    /// The driver fills the value with a word.
     Fill(i16),
 }
 
-/// Places in a result.
+/// Positions in a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// That of the first.
+    /// Index of the first element.
     pub offset: usize,
-    /// From one to the next.
+    /// Axes from one element to the next.
     pub axes: Axes,
 }
 
 impl Place {
-    /// How many results there are, or `usize::MAX` if they cannot be counted.
+    /// Number of results; `usize::MAX` on overflow.
     pub fn count(&self) -> usize {
         self.axes.iter().fold(1, |all, &(size, _)| all.saturating_mul(size))
     }
 
-    /// As many results as they are, in order.
+    /// Returns `count` consecutive positions.
     pub fn all(count: usize) -> Self {
         Self { offset: 0, axes: vec![(count, 1)] }
     }
 }
 
 impl Task {
-    /// A copy of `count` elements in order.
+    /// Returns a copy of `count` elements in order.
     pub fn copy(from: Source, count: usize) -> Self {
         Self::Move { from: Gather::rows(from, 1, count), to: Place::all(count), shift: 0 }
     }
 
-    /// The operands that calls load.
+    /// Operands that calls load.
     pub fn operands(&self) -> Vec<&Gather> {
         match self {
             Self::Vectors { operands, .. } => operands.iter().collect(),
@@ -153,7 +155,7 @@ impl Task {
         }
     }
 
-    /// The same, to be changed.
+    /// Operands that calls load, mutably.
     pub fn operands_mut(&mut self) -> Vec<&mut Gather> {
         match self {
             Self::Vectors { operands, .. } => operands.iter_mut().collect(),
@@ -164,7 +166,7 @@ impl Task {
         }
     }
 
-    /// Where results go.
+    /// Positions of the results.
     pub const fn to(&self) -> Option<&Place> {
         match self {
             Self::Vectors { to, .. }
@@ -175,7 +177,7 @@ impl Task {
         }
     }
 
-    /// Operations of the dpus that the task is about.
+    /// Number of operations of the dpus.
     pub fn work(&self) -> u64 {
         let words = |gather: &Gather| (gather.count() * gather.length()) as u64;
         match self {

@@ -1,4 +1,4 @@
-//! What errors of this target are and where, for programs.
+//! Diagnoses of this target's errors, with codes and locations.
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
@@ -14,7 +14,7 @@ use crate::program::artifact::ArtifactError;
 use crate::program::binary::BinaryError;
 use crate::program::executable::ExecuteError;
 
-/// A line for each type.
+/// One entry per error type.
 pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of_text::<AsmError>(),
     ErrorKind::of::<ArtifactError>(),

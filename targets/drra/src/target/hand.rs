@@ -1,4 +1,4 @@
-//! [`Written`]: a program that a person wrote, in assembly, in PASM or in words.
+//! [`Written`]: an assembly program, given as assembly, PASM or words.
 
 use miette::Diagnostic;
 use npukit_base::Coded;
@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::program::artifact::Artifact;
 use crate::program::binary::Image;
 
-/// A program without tensors.
+/// Program without tensors.
 pub(super) struct Written {
     artifact: Artifact,
     text: ProgramText,
@@ -32,7 +32,8 @@ impl Written {
         Self { artifact: Artifact { name, fabric_name, fabric, program, image, inputs, outputs }, text }
     }
 
-    /// The same error below the first line of the text that the fabric computes otherwise, if there is a text.
+    /// Puts the error below the first line that the fabric executes differently, if there is a
+    /// text.
     fn below_its_line(&self, error: TargetError) -> TargetError {
         let TargetError::Differs(findings) = &error else { return error };
         let placed = findings.iter().find_map(|finding| Some((finding, self.text.place(finding)?)));
@@ -43,7 +44,7 @@ impl Written {
         };
         let help = Diagnostic::help(&error).map(|help| help.to_string());
         let fault = self.text.fault(place, Coded::code(&error), message);
-        TargetError::text(fault.with_label("the fabric does something else").with_help(help))
+        TargetError::text(fault.with_label("the fabric executes this differently").with_help(help))
     }
 }
 

@@ -11,6 +11,7 @@ use npukit_target::{
 };
 use serde_json::{Value, json};
 
+use super::diagram::diagram;
 use super::hand::Written;
 use super::model::host_step;
 use super::options::chosen;
@@ -34,20 +35,20 @@ use crate::program::executable::Executable;
 use crate::program::plan::Step;
 use crate::target::DrraInstance;
 
-/// Names for numbers.
+/// Listing style with names instead of numbers.
 const NAMED: &str = "npukit";
-/// As upstream writes `instr.asm`.
+/// Listing style of upstream's `instr.asm`.
 const UPSTREAM: &str = "upstream";
-/// How names of PASM files end; all others hold assembly.
+/// Extension of PASM files; all other files have assembly.
 const PASM: &str = ".pasm";
-/// What is wrong with a file that is neither text nor words.
-const NO_TEXT: &str = "it is no text: programs are assembly, PASM or words in binary or hexadecimal digits";
+/// Message for a file that is neither text nor words.
+const NO_TEXT: &str = "it is not text; a program is assembly, PASM, or words in binary or hexadecimal digits";
 /// Stages of the compiler.
 const PLAN: &str = "plan";
 const KERNELS: &str = "pasm";
-/// Stage of their instructions.
+/// Stage of the kernels' instructions.
 const ASSEMBLY: &str = "asm";
-/// The words in hexadecimal.
+/// Listing style with words in hexadecimal.
 const HEX: &str = "hex";
 
 impl Instance for DrraInstance {
@@ -55,7 +56,7 @@ impl Instance for DrraInstance {
         &self.info
     }
 
-    /// Sums of the extension do not saturate on their way.
+    /// Intermediate sums of the extension do not saturate.
     fn wider(&self) -> Vec<Box<dyn Instance>> {
         if self.fabric.options.extensions {
             return Vec::new();
@@ -128,7 +129,7 @@ impl Instance for DrraInstance {
         files: &dyn Reader,
     ) -> Result<Box<dyn HandProgram>, TargetError> {
         let text = program_text(bytes).ok_or_else(|| TargetError::in_file(name, NO_TEXT))?;
-        // Words of this machine are text, too.
+        // Words of this machine are also text.
         let (program, text) = match read_program(text) {
             Ok(words) if !name.ends_with(PASM) && words.instructions() > 0 => {
                 let program =
@@ -174,7 +175,7 @@ impl Instance for DrraInstance {
         let instructions = program.instructions();
         let form = if listing == UPSTREAM { Listing::Upstream } else { Listing::Named };
         let mut listed = asm::disassemble(&self.fabric, &program, form);
-        // As the file has them, which may be in another order of bits.
+        // The words as in the file, which may have another bit order.
         let listed_words = listed.lines.iter_mut().filter_map(|line| line.word.as_mut());
         listed_words.zip(words).for_each(|(word, bits)| word.bits = bits);
         let text = if listing == HEX { hex } else { listed.text() };
@@ -184,12 +185,13 @@ impl Instance for DrraInstance {
 }
 
 impl DrraInstance {
-    /// A fabric; `warnings` are what the author of its file should know of.
+    /// Creates an instance of a fabric; `warnings` are warnings on its file.
     pub fn new(name: &str, fabric: Fabric, warnings: Vec<String>) -> Self {
         let info = InstanceInfo {
             parameters: settable::tree(&fabric),
             config_text: Some(format!("{:#}\n", to_json(&fabric))),
             warnings: warnings.into_iter().chain(fabric.unreleased()).collect(),
+            diagram: diagram(&fabric),
             quantisation: Some(lower::scheme(&fabric)),
             stages: &[PLAN, KERNELS, ASSEMBLY],
             listings: &[NAMED, UPSTREAM, HEX],
@@ -199,7 +201,7 @@ impl DrraInstance {
         Self { info, fabric }
     }
 
-    /// A program in assembly or PASM, with where its instructions stand and what there is to warn of.
+    /// Reads a program in assembly or PASM, with the positions of its instructions and warnings.
     fn read_text(
         &self,
         name: &str,
@@ -210,7 +212,7 @@ impl DrraInstance {
         Ok((program, ProgramText { warnings, ..linted.text }))
     }
 
-    /// A program in assembly or PASM, what is wrong with it, and what the assembler tells.
+    /// Reads a program in assembly or PASM, with its findings and assembler warnings.
     fn linted(
         &self,
         name: &str,
@@ -228,7 +230,7 @@ impl DrraInstance {
         let elsewhere = fabric_of_the_seed(self.info.instance());
         let findings =
             findings_with(&self.fabric, &program, others, &elsewhere).map_err(TargetError::failed)?;
-        // The order of places is that of the program: cell after cell.
+        // Positions are in the program's order: cell after cell.
         let places = places.into_values().collect();
         let text = ProgramText { sources, places, experiment, warnings: Vec::new() };
         let linted = Linted::new(text, findings, LINTS);
@@ -236,8 +238,9 @@ impl DrraInstance {
         Ok((program, linted, warnings))
     }
 
-    /// A program in PASM. Its instructions come from a schedule and have no lines: what is wrong with an operation is told
-    /// below its own instead, and what the schedule brings about as it is.
+    /// Reads a program in PASM. Its instructions come from a schedule and have no lines. Findings
+    /// on an operation are placed at the operation, and findings caused by the schedule have no
+    /// position.
     fn linted_pasm(&self, name: &str, text: &str) -> Result<(Program, Linted, Vec<String>), TargetError> {
         let separated = separate(name, text, asm::COMMENTS).map_err(TargetError::text)?;
         let Separated { text, experiment, sources } = separated;
@@ -247,7 +250,7 @@ impl DrraInstance {
         let mut findings = findings_with(&self.fabric, &kernel.program, of_memory, &elsewhere)
             .map_err(TargetError::failed)?;
         let mistakes = mistakes(&self.fabric, &kernel.texts);
-        // Words do not say which of their values are defaults.
+        // Words do not show which of their values are defaults.
         let steps = mistakes.iter().filter(|(_, mistake)| mistake.kind == Some(DEFAULT_STEP));
         let of_text = |(_, mistake): &(_, Mistake)| {
             Finding::new(DEFAULT_STEP, DEFAULT_STEP.severity, None, mistake.message.clone())
@@ -272,7 +275,7 @@ impl DrraInstance {
         Ok((kernel.program, linted, warnings))
     }
 
-    /// The words of a program as a file has them.
+    /// Returns the words of a program as a file has them.
     pub fn words(&self, program: &Program) -> Result<Vec<u8>, TargetError> {
         let program = self.fabric.encoded(program).map_err(TargetError::failed)?;
         Ok(write_program(&program).into_bytes())
@@ -286,7 +289,7 @@ impl DrraInstance {
         } else {
             lower::prepare(graph).map_err(TargetError::failed)?
         };
-        // Fraction lengths are by the numbers of a prepared graph.
+        // Fraction lengths are indexed by the values of a prepared graph.
         let quantisation = options.quantisation.as_ref();
         let plan = lower::lower(&self.fabric, &prepared, quantisation).map_err(TargetError::Refused)?;
         drop(phase);
@@ -297,7 +300,7 @@ impl DrraInstance {
     }
 }
 
-/// What reports show of a fabric.
+/// Returns the configuration of a fabric for reports.
 fn config(fabric: &Fabric) -> Value {
     let mut config = json!({
         "rows": fabric.rows,
@@ -321,8 +324,8 @@ fn config(fabric: &Fabric) -> Value {
     config
 }
 
-/// What a revision is: bits that components keep of the fields of `rep`, what `repx` does there, and what a driver sees
-/// of the end of a call.
+/// Describes a revision: bits that components keep of the fields of `rep`, the meaning of `repx`,
+/// and the driver's view of the end of a call.
 fn revision(revision: Revision) -> Value {
     let parts = Component::ALL.into_iter().filter(|component| *component != Component::Sequencer);
     let part = |component: Component| {
@@ -332,7 +335,7 @@ fn revision(revision: Revision) -> Value {
         (component.name().to_owned(), json!({ "iter": iter, "step": step, "delay": delay, "repx": repx }))
     };
     let parts: serde_json::Map<String, Value> = parts.map(part).collect();
-    json!({ "name": revision.name(), "rep_bits": parts, "ret": "sticky: count a kernel's cycles from the second call on" })
+    json!({ "name": revision.name(), "rep_bits": parts, "ret": "sticky: count a kernel's cycles starting with the second call" })
 }
 
 fn slots(cell: &Cell) -> Value {

@@ -1,7 +1,7 @@
-//! [`DrraMachine`]: a program on its fabric, a cycle a step.
+//! [`DrraMachine`]: a program on its fabric, with one cycle per step.
 //!
-//! Which cycles there are, and what each reads and writes, is known when the fabric has run once: whoever asks for the first
-//! time has it done ([`Recorded`]).
+//! The cycles, and the accesses of each, are known after the fabric has run once. The first query
+//! runs it ([`Recorded`]).
 
 mod memory;
 mod model;
@@ -25,38 +25,38 @@ use crate::program::artifact::Binding;
 pub(super) use model::ModelMachine;
 use recorded::{Begin, Flow, Recorded};
 
-/// A memory of a fabric or of its driver.
+/// Memory of a fabric or of its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// One that has a name in the text, too.
+    /// Memory that also has a name in the text.
     Memory(Memory),
     /// `dpu.ROW.COL.SLOT`: output register, accumulator and internal register.
     Dpu { cell: usize, number: usize },
-    /// `value.N`: a value of a model's plan, which its driver has.
+    /// `value.N`: value of a model's plan, in the driver.
     Value { number: usize },
 }
 
-/// Numbers of a dpu.
+/// Numbers per dpu.
 const DPU_LANES: usize = 3;
 
-/// A program that is stepped: what does not change.
+/// Immutable data of a stepped program.
 struct Stepped {
     outline: Outline,
     program: Program,
     parts: Vec<Part>,
 }
 
-/// What a program does from registers of its sequencers on, as far as somebody has asked.
+/// Behavior of a program from given sequencer registers, computed on demand.
 #[derive(Default)]
 struct Followed {
-    /// The machine before its first cycle.
+    /// Machine before its first cycle.
     begins: OnceLock<Machine>,
     recorded: OnceLock<Result<Recorded, String>>,
-    /// What words are made of.
+    /// Operands of words.
     flow: OnceLock<Option<Flow>>,
 }
 
-/// A program on its fabric, between two cycles.
+/// Program on its fabric, between two cycles.
 #[derive(Clone)]
 pub(super) struct DrraMachine {
     program: Arc<Stepped>,
@@ -66,7 +66,7 @@ pub(super) struct DrraMachine {
 }
 
 impl DrraMachine {
-    /// `machine` before its first cycle.
+    /// Creates a stepped program from `machine` before its first cycle.
     pub fn new(
         names: (String, String),
         mut machine: Machine,
@@ -92,16 +92,16 @@ impl DrraMachine {
         Self { program, followed: Arc::default(), machine, position: 0 }
     }
 
-    /// Where it begins: at the machine as it is, before its first cycle.
+    /// Returns the start: the machine before its first cycle, with its current contents.
     fn begin(&self) -> Begin<'_> {
         let Stepped { program, parts, .. } = &*self.program;
         let begins = self.followed.begins.get_or_init(|| self.machine.clone());
         Begin { fabric: begins.fabric(), program, registers: Some(begins), parts }
     }
 
-    /// What it does in each cycle.
+    /// Returns the recorded run.
     ///
-    /// Errors: a run of more than is kept.
+    /// Errors: the run is too long to be recorded.
     pub fn recorded(&self) -> Result<&Recorded, TargetError> {
         let recorded =
             self.followed.recorded.get_or_init(|| self.begin().recorded().map_err(|error| error.to_string()));
@@ -110,13 +110,13 @@ impl DrraMachine {
 }
 
 impl Part {
-    /// Whether it is registers of a sequencer.
+    /// Whether it consists of sequencer registers.
     fn is_register(&self) -> bool {
         let Self::Memory(memory) = self else { return false };
         matches!(memory.kind, MemoryKind::Scalars { .. } | MemoryKind::Flags { .. })
     }
 
-    /// The numbers at `count` addresses from `address` on, which it has.
+    /// Returns the numbers at `count` existing addresses starting at `address`.
     fn read(&self, machine: &Machine, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
         match *self {
             Self::Memory(memory) => memory::read(machine, memory.kind, address, count),
@@ -125,11 +125,11 @@ impl Part {
                 let all = [dpu.out.into(), dpu.acc, dpu.ir.into()];
                 Ok(if count == 0 { Vec::new() } else { all.to_vec() })
             }
-            Self::Value { .. } => Err(TargetError::failed("values are the driver's".to_owned())),
+            Self::Value { .. } => Err(TargetError::failed("values belong to the driver".to_owned())),
         }
     }
 
-    /// What the numbers are in float; none of registers and of what is the driver's.
+    /// Returns the float values of the numbers; `None` for registers and the driver's values.
     fn floats(&self, machine: &Machine<RealWord>, address: u64, count: u64) -> Option<Vec<f64>> {
         let addresses = address as usize..(address + count) as usize;
         match *self {
@@ -146,7 +146,8 @@ impl Part {
         }
     }
 
-    /// Writes numbers from `address` on. Errors: a row beyond a buffer; registers, which say where words go.
+    /// Writes numbers starting at `address`. Errors: a row outside a buffer; registers, which
+    /// determine addresses.
     fn write(&self, machine: &mut Machine, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         match *self {
             Self::Memory(memory) => memory::write(machine, &memory, address, numbers),
@@ -156,12 +157,12 @@ impl Part {
                 }
                 Ok(())
             }
-            Self::Value { .. } => Err(TargetError::failed("values are the driver's".to_owned())),
+            Self::Value { .. } => Err(TargetError::failed("values belong to the driver".to_owned())),
         }
     }
 }
 
-/// The memories of a fabric, and its dpus.
+/// Returns the memories and dpus of a fabric.
 fn parts(machine: &Machine) -> Vec<Part> {
     let mut parts: Vec<Part> = machine.memories().into_iter().map(Part::Memory).collect();
     for (cell, state) in machine.cells().iter().enumerate() {
@@ -190,7 +191,7 @@ impl npukit_target::Machine for DrraMachine {
         &self.program.outline
     }
 
-    /// Of a run that is too long to be kept there is one step, which says so.
+    /// A run that is too long to be recorded has a single step, which reports that.
     fn steps(&self) -> usize {
         self.recorded().map_or(1, |recorded| recorded.issued.len())
     }
@@ -204,7 +205,7 @@ impl npukit_target::Machine for DrraMachine {
             return Ok(Vec::new());
         }
         self.recorded()?;
-        // In a cycle that the machine passes over nothing happens.
+        // Nothing happens in a cycle that the machine skips.
         if !self.machine.has_halted() && self.machine.next_cycle() == self.position as u64 {
             let before = self.machine.clone();
             if let Err(fault) = self.machine.advance(&mut ()) {
@@ -223,7 +224,7 @@ impl npukit_target::Machine for DrraMachine {
         }
         match limits.cycles {
             None => Ok(run_steps(self, limits, |_, _| Ok(()))?.0),
-            Some(_) => Err(Stopped::uncounted("the run has begun")),
+            Some(_) => Err(Stopped::uncounted("the run has already started")),
         }
     }
 
@@ -244,7 +245,7 @@ impl npukit_target::Machine for DrraMachine {
         let part = self.program.parts[memory];
         let is_known = self.followed.begins.get().is_some();
         match part {
-            // They say where words go: what is known of the steps is known for those that there are.
+            // Registers determine addresses, so the recorded steps would become invalid.
             _ if part.is_register() && is_known => return Err(by_instructions("registers of a sequencer")),
             _ if part.is_register() => self.followed = Arc::default(),
             Part::Dpu { .. } if !is_known => return Err(by_instructions("numbers of a dpu")),
@@ -254,23 +255,23 @@ impl npukit_target::Machine for DrraMachine {
     }
 
     fn accesses(&self, step: usize) -> Vec<Accessed> {
-        // Default: beyond the end nothing is used.
+        // Default: nothing is accessed after the end.
         self.recorded().ok().and_then(|recorded| recorded.accesses.get(step).cloned()).unwrap_or_default()
     }
 
     fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         if self.program.parts.get(scalar.memory).is_none_or(Part::is_register) {
-            // Registers depend on no word of data.
+            // Registers do not depend on data words.
             return Vec::new();
         }
         let flow = self.followed.flow.get_or_init(|| self.begin().flow());
         let found = flow.as_ref().and_then(|flow| flow.operands(step, scalar));
-        // Default: of what is too much to be kept, all that the cycle reads.
+        // Default: if operands are not recorded, all words that the cycle reads.
         found.unwrap_or_else(|| read_operands(self.accesses(step)))
     }
 
     fn issued(&self, step: usize) -> Vec<usize> {
-        // Default: beyond the end nothing begins.
+        // Default: no instruction starts after the end.
         self.recorded().ok().and_then(|recorded| recorded.issued.get(step).cloned()).unwrap_or_default()
     }
 
@@ -297,7 +298,7 @@ impl npukit_target::Machine for DrraMachine {
     }
 }
 
-/// The error of what is not filled from outside.
+/// Error for a write to a memory that only instructions may write.
 fn by_instructions(what: &str) -> TargetError {
-    TargetError::failed(format!("{what} are written by instructions alone"))
+    TargetError::failed(format!("{what} can only be written by instructions"))
 }

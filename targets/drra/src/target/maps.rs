@@ -1,7 +1,7 @@
-//! Which places of the memories are needed when: [`maps`].
+//! [`maps`]: lifetimes of the memories' contents.
 //!
-//! A call of a kernel does the same whatever the tensors hold, so that a kernel is run once, and drawn for each of its
-//! calls.
+//! A kernel call does not depend on the tensors' contents, so each kernel is run once and drawn for
+//! each call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,31 +11,31 @@ use npukit_trace::{Mapping, MemoryMap, Writer};
 use crate::clock::{Life, Store};
 use crate::config::fabric::{Fabric, ROW_WORDS};
 
-/// Maps, at most. The memories beyond them share the last one.
+/// Maximum number of maps. The remaining memories share the last one.
 const MOST_MAPS: usize = 32;
 
-/// What a kernel needs in a call.
+/// Lifetimes in a kernel call, by memory.
 pub(super) type Needed = BTreeMap<Store, Vec<Life>>;
 
-/// A call of a kernel.
+/// Kernel call to draw.
 pub(super) struct Shown {
-    /// Number of the kernel.
+    /// Index of the kernel.
     pub kernel: usize,
-    /// Place of the layer, where there are several.
+    /// Index of the layer, if there are several.
     pub layer: Option<usize>,
-    /// Its first cycle.
+    /// First cycle.
     pub start: u64,
-    /// Its cycles.
+    /// Length in cycles.
     pub cycles: u64,
 }
 
-/// Who needs which rows of the buffers, and which words of the files and memories of the cells, when: of calls one after
-/// the other. `kernels` has what each kernel needs, by its number.
+/// Returns maps of the lifetimes of rows of the buffers and words of the cells' memories, for calls
+/// one after the other. `kernels` has the lifetimes of each kernel, by its index.
 ///
-/// What a driver puts into the input buffer before a call is written by that call's layer as the call begins (of a
-/// program by hand, before the program), and what it takes out of the output buffer is needed up to the call's end. Words
-/// of a row that is moved, and that nobody wrote, are not needed: a word that is, and was not written, was there before.
-/// Memories that are not used have no map. Registers of dpus and instructions are left out.
+/// The driver writes the input buffer for a call's layer at the start of the call (for an assembly
+/// program: before the program). Rows that it takes out of the output buffer are needed until the
+/// end of the call. Unwritten words of a moved row are not needed; other unwritten words were there
+/// before. Unused memories have no map. Registers of dpus and instructions are left out.
 pub(super) fn maps(
     fabric: &Fabric,
     cycles: u64,
@@ -45,7 +45,7 @@ pub(super) fn maps(
     let mut atlas = Atlas::new(fabric, cycles, kernels);
     let merged: BTreeMap<usize, Vec<Span>> =
         kernels.iter().map(|(number, needed)| (*number, merged(needed))).collect();
-    // Of the column of the last call: its layer, and its kernels that were drawn.
+    // Layer of the last call in the column, and its kernels drawn so far.
     let (mut drawn, mut at) = (BTreeSet::new(), None);
     for call in calls {
         let Shown { kernel, layer, start, cycles } = call;
@@ -71,14 +71,14 @@ pub(super) fn maps(
     atlas.finish()
 }
 
-/// Places that are needed.
+/// Range of addresses with equal lifetimes.
 struct Span {
     store: Store,
     places: Range<usize>,
     is_written: bool,
 }
 
-/// The places that are needed at any time: all there is to see of a call within a column.
+/// Merges the addresses that are needed at any time, for a call within one column.
 fn merged(needed: &Needed) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for (&store, lives) in needed {
@@ -101,19 +101,19 @@ fn merged(needed: &Needed) -> Vec<Span> {
     spans
 }
 
-/// Maps under way.
+/// Maps under construction.
 struct Atlas {
-    /// For the columns.
+    /// Mapping of cycles to columns.
     clock: Mapping,
     sheets: Vec<Sheet>,
-    /// For each memory its sheet, and how many places of it are before the memory's.
+    /// Sheet of each memory, and its first address in the sheet.
     memories: BTreeMap<Store, (usize, usize)>,
 }
 
 struct Sheet {
     name: String,
     places: usize,
-    /// What a place is.
+    /// Unit of an address.
     unit: &'static str,
     mapping: Mapping,
 }
@@ -144,7 +144,7 @@ impl Atlas {
     fn draw(&mut self, span: &Span, layer: Option<usize>, cycles: Range<u64>) {
         let Some(&(sheet, before)) = self.memories.get(&span.store) else { return };
         let Some(sheet) = self.sheets.get_mut(sheet) else { return };
-        // Of calls the driver fills the input buffer for the layer.
+        // In model calls, the driver fills the input buffer for the layer.
         let is_loaded = span.store == Store::Input && layer.is_some();
         let writer = if span.is_written || is_loaded { Writer::Layer(layer) } else { Writer::Before };
         let place = |place: usize| (before + place) as u64;
@@ -160,7 +160,7 @@ impl Atlas {
     }
 }
 
-/// A memory's name, and how many places it has.
+/// Returns a memory's name and number of addresses.
 fn describe(fabric: &Fabric, store: Store) -> (String, usize) {
     match store {
         Store::Input => ("input buffer".to_owned(), fabric.input_depth),
@@ -168,7 +168,7 @@ fn describe(fabric: &Fabric, store: Store) -> (String, usize) {
         Store::Cell(cell, slot) => {
             let mut parts = fabric.cells.get(cell).into_iter().flat_map(|cell| &cell.resources);
             let part = parts.find(|part| part.slot == slot).map(|part| (part.component.name(), part.rows));
-            let (name, rows) = part.unwrap_or_default(); // Default: who is used is a part of its cell.
+            let (name, rows) = part.unwrap_or_default(); // Default: a used memory is a part of its cell.
             (format!("{} {name} {slot}", fabric.place(cell)), rows * ROW_WORDS)
         }
     }
@@ -211,12 +211,12 @@ mod tests {
         let words =
             [0, 5 * 20 + 1, 1, 3, 0, 2, 1, 1, 0, 4, 2, 3, 0, 2, 2, 1, 0, 3 + 2, 1, 2, 0, 8, 2, 2, 0, 6];
         assert_eq!(found[2].cells, words);
-        // What a program by hand finds in the input buffer was there before.
+        // For an assembly program, the input buffer was filled before.
         let found = maps(&fabric, 10, &kernels, std::iter::once(shown(0, None, 0, 10)));
         assert_eq!((found[0].cells[0], found[1].cells[2]), (-1, 1));
     }
 
-    /// Calls within a column are drawn at once: the picture is that of all of their lives.
+    /// Calls within a column are drawn at once, as the union of their lifetimes.
     #[test]
     fn short_calls_are_drawn_as_long_ones() {
         let fabric = preset("3x1").unwrap();

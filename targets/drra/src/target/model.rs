@@ -1,4 +1,4 @@
-//! [`Compiled`] for a compiled [`Model`]: the verbs that it has.
+//! [`Compiled`] for a compiled [`Model`]: its verbs.
 
 mod field;
 
@@ -33,11 +33,11 @@ use crate::program::plan::{Plan, Step, Task, Value};
 use crate::target::DrraInstance;
 use field::ModelField;
 
-/// The cost model there is: the fabric is simulated cycle by cycle.
+/// Name of the only cost model: the fabric is simulated cycle by cycle.
 const MODEL: &str = "fabric";
 
 impl Model {
-    /// A value of the plan, whose numbers were checked where they came from a file.
+    /// Returns a value of the plan. Indices from files are checked when they are read.
     fn value(&self, number: usize) -> &Value {
         &self.executable.plan.values[number]
     }
@@ -46,7 +46,7 @@ impl Model {
         numbers.iter().map(|&number| port(self.value(number))).collect()
     }
 
-    /// The integers of a sample, and how many of its numbers did not fit.
+    /// Quantizes the inputs of a sample, and counts the numbers that do not fit.
     fn integers(&self, inputs: &Inputs) -> Result<(Vec<Vec<i16>>, u64), PortError> {
         let (mut all, mut saturated) = (Vec::new(), 0);
         for &number in &self.executable.plan.inputs {
@@ -61,7 +61,7 @@ impl Model {
         Ok((all, saturated))
     }
 
-    /// The inputs of a sample in units of the integers, with nothing rounded.
+    /// Returns the inputs of a sample in units of the integers, without rounding.
     fn reals(&self, inputs: &Inputs) -> Result<Vec<Vec<f64>>, PortError> {
         let reals = |&number: &usize| {
             let value = self.value(number);
@@ -79,14 +79,14 @@ impl Model {
         self.executable.plan.steps.iter().zip(self.executable.cycles())
     }
 
-    /// Steps without a call.
+    /// Returns the steps without a call.
     fn host_steps(&self) -> Vec<HostStepReport> {
         let steps = self.executable.plan.steps.iter().zip(&self.executable.calls);
         let own = steps.filter(|(_, calls)| calls.iter().all(Vec::is_empty));
         own.map(|(step, _)| host_step(&self.executable.plan, step)).collect()
     }
 
-    /// Use of the buffers at the fabric's ends, call by call, and of the instruction memories, kernel by kernel.
+    /// Use of the input and output buffers per call, and of the instruction memories per kernel.
     fn memory(&self) -> BTreeMap<String, MemoryReport> {
         let Executable { fabric, kernels, calls, .. } = &self.executable;
         let calls: Vec<&Call> = calls.iter().flatten().flatten().map(|(call, _)| call).collect();
@@ -107,7 +107,7 @@ impl Model {
         all.into_iter().map(|(name, report)| (name.to_owned(), report)).collect()
     }
 
-    /// What is wrong with the kernels, with the first step that calls each.
+    /// Returns the findings in the kernels, each with the first step that calls the kernel.
     fn findings(&self) -> Result<Vec<Finding>, TargetError> {
         let Executable { fabric, kernels, calls, plan, .. } = &self.executable;
         let uses =
@@ -128,7 +128,7 @@ impl Model {
         Ok(all)
     }
 
-    /// The outputs of a run, and what saturated.
+    /// Returns the outputs of a run, and the saturated numbers.
     fn result(&self, ran: &Ran, saturated: u64) -> Result<RunResult, TargetError> {
         let mut outputs = Vec::new();
         for &number in &self.executable.plan.outputs {
@@ -151,7 +151,7 @@ impl Model {
         Ok(RunResult { outputs, saturations, data: Vec::new() })
     }
 
-    /// The plan, a line for each step.
+    /// Formats the plan, one line per step.
     pub fn plan(&self) -> String {
         let calls = self.executable.calls.iter().map(|step| step.iter().flatten().count());
         let line = |((step, cycles), calls): ((&Step, u64), usize)| {
@@ -164,7 +164,7 @@ impl Model {
         self.layers_of().zip(calls).map(line).collect()
     }
 
-    /// The instructions of each kernel, after who calls it.
+    /// Formats the instructions of each kernel, with the steps that call it.
     pub fn assembly(&self) -> String {
         let Executable { fabric, kernels, .. } = &self.executable;
         let kernels = kernels.iter().enumerate().map(|(number, ready)| {
@@ -176,7 +176,7 @@ impl Model {
         kernels.collect()
     }
 
-    /// How often each step calls a kernel, in words.
+    /// Describes how often each step calls a kernel.
     fn callers(&self, kernel: usize) -> Vec<String> {
         let steps = self.executable.plan.steps.iter().zip(&self.executable.calls);
         let count = |calls: &StepCalls| calls.iter().flatten().filter(|call| call.1 == kernel).count();
@@ -189,18 +189,18 @@ impl Model {
     }
 }
 
-/// A step of the driver, as reports say it.
+/// Describes a step of the driver for reports.
 pub(super) fn host_step(plan: &Plan, step: &Step) -> HostStepReport {
     HostStepReport {
         node: step.name.clone(),
         op: step.op.clone(),
-        // A step's result was checked where it came from a file.
+        // The result's index is checked when a file is read.
         output: plan.values[step.result].name.clone(),
         reason: reason(step),
     }
 }
 
-/// Why the driver does a step.
+/// Returns the reason why the driver executes a step.
 fn reason(step: &Step) -> String {
     let shift = step.tasks.iter().find_map(|task| match task {
         Task::Move { shift, .. } if *shift != 0 => Some(*shift),
@@ -212,7 +212,7 @@ fn reason(step: &Step) -> String {
     }
 }
 
-/// A memory that is filled anew each time.
+/// Report of a memory that is refilled in each call.
 fn fill(used: impl Iterator<Item = u64>, depth: u64, unit: &str) -> MemoryReport {
     let (maximum, aggregate) = used.fold((0, 0), |(most, all): (u64, u64), one| (most.max(one), all + one));
     MemoryReport { maximum, aggregate, depth, unit: unit.to_owned() }
@@ -222,12 +222,12 @@ fn port(value: &Value) -> Port {
     Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None, element: None }
 }
 
-/// What a driver has of a run: the words of its inputs, and its outputs.
+/// Returns the driver's data of a run: the words of its inputs and outputs.
 fn data(inputs: &[Vec<i16>], outputs: &[Output]) -> Vec<DriverData> {
     let data = |place, bytes| DriverData { place, extension: "bin", bytes, is_before_host: false };
     let given = inputs.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
     let given = given.enumerate().map(|(place, bytes)| data(PortPlace::Input(place), bytes));
-    // Words have 16 bits, whatever type holds them.
+    // Words have 16 bits, whatever integer type holds them.
     let words = |output: &Output| output.raw.iter().flat_map(|&word| (word as i16).to_le_bytes()).collect();
     let made = outputs.iter().map(words);
     let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));
@@ -274,7 +274,7 @@ impl Compiled for Model {
 
     fn words(&self) -> Result<ProgramWords, TargetError> {
         let Executable { fabric, kernels, .. } = &self.executable;
-        // Default: a target's name without the target is the fabric's.
+        // Default: a target name without `drra:` is the fabric's name.
         let name = self.target.strip_prefix("drra:").unwrap_or(&self.target).to_owned();
         let instance = Box::new(DrraInstance::new(&name, fabric.clone(), Vec::new()));
         let part = |(number, ready): (usize, &Ready)| {
@@ -359,7 +359,7 @@ impl Compiled for Model {
             cycles: BTreeMap::from([(MODEL.to_owned(), total)]),
             model: MODEL.to_owned(),
             assumptions: self.assumptions(),
-            notes: vec!["operations are words that a dpu works on".to_owned()],
+            notes: vec!["an operation is a word that a dpu processes".to_owned()],
             milliseconds: clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
             clock_mhz,
             clock_source,
@@ -374,7 +374,8 @@ impl Compiled for Model {
 }
 
 impl Model {
-    /// What each kernel needs of the memories, from a run of its first call; none when one faults.
+    /// Returns the memory lifetimes of each kernel in a run of its first call; `None` if a kernel
+    /// faults.
     fn needed(&self) -> Option<BTreeMap<usize, Needed>> {
         let mut kernels = BTreeMap::new();
         for (_, kernel, call) in self.executable.numbered() {
@@ -387,17 +388,18 @@ impl Model {
         Some(kernels)
     }
 
-    /// What the cycles in a report assume.
+    /// Returns the assumptions on which the cycles in a report rest.
     fn assumptions(&self) -> Vec<String> {
         let skew = self.executable.fabric.options.call_skew;
-        let columns =
-            format!("a column starts {skew} cycle after the one before, and its end comes back as late");
-        let buffers = "input buffers are filled and read between calls, in no time".to_owned();
+        let columns = format!(
+            "a column starts {skew} cycle after the previous one, and its end arrives with the same delay"
+        );
+        let buffers = "buffers are filled and read between calls, which takes no cycles".to_owned();
         let is_late = skew > 0 && self.executable.columns.len() > 1;
         std::iter::once(buffers).chain(is_late.then_some(columns)).collect()
     }
 
-    /// Where time goes, by kernel.
+    /// Distribution of time over kernels.
     fn kinds(&self, whole: Whole) -> Vec<KindTime> {
         let mut calls = vec![0_u64; self.executable.kernels.len()];
         for (_, number) in self.executable.calls.iter().flatten().flatten() {

@@ -1,10 +1,10 @@
-//! [`OPTIONS`] of `npu time`; the compiler has none.
+//! [`OPTIONS`] of `npu time`; the compiler has no options.
 
 use std::collections::BTreeMap;
 
 use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, Values};
 
-/// Every option of this target.
+/// All options of this target.
 #[rustfmt::skip] // A table.
 pub(super) const OPTIONS: [OptionSpec; 2] = [
     SEGMENTS,
@@ -12,17 +12,17 @@ pub(super) const OPTIONS: [OptionSpec; 2] = [
         key: "clock-mhz",
         values: Values::Real { least: 0.001, most: 1e6 },
         default: "the file's",
-        doc: "clock, of which milliseconds are; the fabrics that come with npukit have none",
+        doc: "clock frequency in MHz, to convert cycles to milliseconds; built-in fabrics have none",
         stage: Stage::Time,
         aliases: Aliases::NONE,
     },
 ];
 
-/// The options given at `stage`.
+/// Returns the options given at `stage`.
 ///
 /// # Errors
 ///
-/// [`TargetError::Option`] for the first that is not legal.
+/// [`TargetError::Option`] for the first illegal option.
 pub(super) fn chosen(stage: Stage, given: &BTreeMap<String, String>) -> Result<Chosen<'_>, TargetError> {
     Ok(Chosen::new("drra", &OPTIONS, stage, given)?)
 }

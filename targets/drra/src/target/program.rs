@@ -1,4 +1,4 @@
-//! [`DrraProgram`]: a program to run and time.
+//! [`DrraProgram`]: a program that can be run and timed.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,13 +28,13 @@ use crate::program::artifact::{Artifact, Binding};
 use crate::program::binary::{Image, read_image};
 use crate::target::DrraInstance;
 
-/// The memory of a cell's instructions, in reports.
+/// Name of the instruction memory in reports.
 pub(super) const INSTRUCTIONS: &str = "instructions of a cell";
 
-/// A program and where its tensors lie.
+/// Program with the positions of its tensors.
 pub(super) struct DrraProgram {
     artifact: Artifact,
-    /// What is known of it, once somebody has asked.
+    /// Program information, computed on first use.
     info: OnceLock<ProgramInfo>,
 }
 
@@ -50,7 +50,7 @@ impl DrraProgram {
         Machine::new(&fabric, program).map_err(TargetError::failed)
     }
 
-    /// A tensor out of the output buffer. Errors: words that nobody wrote, when that is asked.
+    /// Reads a tensor from the output buffer. Errors: unwritten words, if they are tracked.
     fn output(&self, machine: &Machine, binding: &Binding) -> Result<Output, TargetError> {
         let mut raw: Vec<i32> = Vec::new();
         for row in binding.row as usize..(binding.row + binding.rows) as usize {
@@ -64,14 +64,14 @@ impl DrraProgram {
         Ok(Output { name: binding.name.clone(), values, raw })
     }
 
-    /// A run for its time, which does not depend on what the tensors hold.
+    /// Runs the program for its timing, which does not depend on the tensors' contents.
     fn observe(&self, observer: &mut impl Observer) -> Result<Run, TargetError> {
         let mut machine = self.machine(self.artifact.fabric.options.revision)?;
         machine.set_input(&self.artifact.image).map_err(TargetError::failed)?;
         machine.run(DEFAULT_LIMIT, observer).map_err(TargetError::failed)
     }
 
-    /// Rows of the input buffer, and how many elements did not fit.
+    /// Returns the rows of the input buffer, and the number of elements that do not fit a word.
     fn image(&self, inputs: &Inputs) -> Result<(Image, u64), TargetError> {
         let mut image = self.artifact.image.clone();
         let mut saturated = 0;
@@ -96,7 +96,7 @@ impl DrraProgram {
     }
 }
 
-/// Rows of 16 elements.
+/// Shape of a tensor: rows of 16 elements.
 fn shape(binding: &Binding) -> Vec<usize> {
     vec![binding.rows as usize, ROW_WORDS]
 }
@@ -105,7 +105,7 @@ fn port(binding: &Binding) -> Port {
     Port { name: binding.name.clone(), shape: shape(binding), vectors: None, element: None }
 }
 
-/// The nearest numbers of 16 bits, and how many elements were beyond them.
+/// Rounds to 16 bits, and counts the elements that do not fit.
 fn integers(name: &str, tensor: &Tensor) -> Result<(Vec<i16>, u64), PortError> {
     let wide: Vec<i64> = match tensor.data() {
         TensorData::F32(values) => values.iter().map(|value| value.round() as i64).collect(),
@@ -122,11 +122,12 @@ fn integers(name: &str, tensor: &Tensor) -> Result<(Vec<i16>, u64), PortError> {
 impl DrraProgram {
     fn made_info(&self) -> ProgramInfo {
         let Artifact { name, fabric_name, fabric, program, inputs, outputs, .. } = &self.artifact;
-        // Default: a program that does not decode has no findings; `lint` and every run say why.
+        // Default: a program that does not decode has no findings here; `lint` and every run report
+        // the error.
         let ops = program.decode(fabric).unwrap_or_default();
         let warnings = lints(fabric, &ops).into_iter().map(|(at, lint)| format!("{at}: {lint}"));
         let warnings = fabric.unreleased().into_iter().chain(warnings);
-        // Default: the longest of no programs.
+        // Default: 0 without programs.
         let longest = program.cells.values().map(Vec::len).max().unwrap_or(0) as u64;
         let depth =
             fabric.cells.iter().map(|cell| cell.iram_words).min().expect("a fabric has a cell") as u64;
@@ -225,7 +226,7 @@ impl Compiled for DrraProgram {
 
     fn memory_maps(&self, _time: &TimeReport) -> Vec<MemoryMap> {
         let mut lives = Lives::default();
-        // What faults has no time either.
+        // A program that faults has no timing either.
         let Ok(run) = self.observe(&mut lives) else { return Vec::new() };
         let rows = |output: &Binding| output.row as usize..(output.row + output.rows) as usize;
         let needed = lives.finish(run.cycles, self.artifact.outputs.iter().flat_map(rows));
@@ -254,7 +255,7 @@ impl Compiled for DrraProgram {
     }
 }
 
-/// A memory image, all of whose rows are those of the only input.
+/// Reads a memory image whose rows all belong to the only input.
 fn image_tensor(name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
     let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
     let image = read_image(text).map_err(|error| TargetError::in_file(name, error))?;
@@ -267,7 +268,8 @@ fn image_tensor(name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
     Tensor::from_f32(vec![rows, ROW_WORDS], values).map_err(|_| TargetError::in_file(name, "too many rows"))
 }
 
-/// The clock in MHz that is asked for, else that of the fabric's file, and who says so.
+/// Returns the clock in MHz and its source: the requested clock, otherwise the clock of the
+/// fabric's file.
 pub(super) fn clock(fabric: &Fabric, options: &TimeOptions) -> Result<Option<(f64, String)>, TargetError> {
     Ok(fabric.systems.own.clock(chosen(Stage::Time, &options.options)?.number("clock-mhz")))
 }
@@ -293,9 +295,9 @@ fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock: Option<(f6
         model: "machine".to_owned(),
         assumptions: vec![
             "Cycles do not depend on the tensors' values.".to_owned(),
-            "Cycles of instructions are those of all cells together; a port is busy in a cycle with an address."
+            "Cycles of instructions are summed over all cells; a port is busy in a cycle with an address."
                 .to_owned(),
-            "The array is busy when words are read for a dpu.".to_owned(),
+            "The array is busy in a cycle in which words are read for a dpu.".to_owned(),
         ],
         notes: notes.chain(more).collect(),
         milliseconds: clock_mhz.map(|mhz| run.cycles as f64 / (mhz * 1e3)),
@@ -315,7 +317,8 @@ mod tests {
     use crate::config::preset;
     use crate::isa::asm::assemble;
 
-    /// Eight words of file 1, which nobody wrote, go to file 2 and from there to file 3, where nobody reads them.
+    /// Eight unwritten words of file 1 go to file 2 and from there to file 3, where they are never
+    /// read.
     const COPY: &str = "cell (row=1, col=0)
 swb(slot=0, channel=2, source=1, target=2)
 dsu(slot=1, port=word_read)
@@ -347,10 +350,10 @@ halt()
         let found: Vec<_> =
             maps.iter().map(|map| (&map.name[..], map.used, map.rows, map.cells[0])).collect();
         assert_eq!(found, [("(1, 0) rf 1", 8, 8, -1), ("(1, 0) rf 2", 8, 8, 0)]);
-        // Each word of file 1 is needed a cycle longer than the one before it.
+        // Each word of file 1 is needed one cycle longer than the word before.
         let before: Vec<i64> = maps[0].cells.chunks(2).filter(|run| run[0] == -1).map(|run| run[1]).collect();
         assert!(before.len() == 8 && before.is_sorted_by(|a, b| a + 1 == *b), "{before:?}");
-        // Each word of file 2 for as long as the others: from its write to its read.
+        // Each word of file 2 is needed for the same number of cycles, from its write to its read.
         let written: Vec<i64> = maps[1].cells.chunks(2).filter(|run| run[0] == 1).map(|run| run[1]).collect();
         assert_eq!(written, [written[0]; 8]);
         assert!(written[0] > 12, "{written:?}");

@@ -1,7 +1,7 @@
-//! What a compiled model does when, for a viewer: [`record`].
+//! [`record`]: timeline of a compiled model, for a trace viewer.
 //!
-//! A call of a kernel takes the same time whatever the tensors hold, so that a kernel is run once, and shown for each of
-//! its calls.
+//! The time of a kernel call does not depend on the tensors' contents, so each kernel is run once
+//! and shown for each call.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::config::fabric::ROW_WORDS;
 use crate::program::call::{Call, Load};
 use crate::program::executable::Executable;
 
-/// Bytes of a row of a buffer.
+/// Bytes per row of a buffer.
 const ROW_BYTES: u64 = 2 * ROW_WORDS as u64;
 
-/// Tells of the calls, one after the other, and of what each port and each sequencer does in them. Gives the cycles of
-/// all.
+/// Records the calls, one after the other, with the activity of each port and sequencer. Returns
+/// the total number of cycles.
 ///
-/// Errors: a kernel that the machine refuses or faults on.
+/// Errors: the machine refuses a kernel or faults.
 pub(super) fn record(executable: &Executable, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
     let calls = recorder.unit("calls of kernels", Measures { utilisation: false, bytes: true });
     let tracks = Tracks::new(&executable.fabric, recorder);
@@ -64,14 +64,14 @@ pub(super) fn record(executable: &Executable, recorder: &mut Recorder<'_>) -> Re
     Ok(now)
 }
 
-/// Rows of the input buffer that a call fills, and of the output buffer that it takes.
+/// Rows of the input buffer that a call fills, and rows of the output buffer that it takes.
 fn rows(call: &Call) -> [u64; 2] {
     let read: usize = call.loads.iter().map(Load::all_rows).sum();
     let written: usize = call.results.iter().map(|results| results.count.div_ceil(ROW_WORDS)).sum();
     [read as u64, written as u64]
 }
 
-/// What happens in a call of a kernel.
+/// Returns the activity in a kernel call.
 fn play(executable: &Executable, number: usize, call: &Call) -> Result<Vec<Played>, TargetError> {
     let mut played = Vec::new();
     let mut timeline = Timeline::new(&executable.fabric, |slice| played.push(slice));

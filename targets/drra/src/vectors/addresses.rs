@@ -1,4 +1,4 @@
-//! Address patterns, cycle by cycle: by the definition, and by the walk the simulator takes.
+//! Address patterns, cycle by cycle: by their definition, and by the simulator's walk.
 
 use npukit_target::{Case, Outcome};
 use serde::Deserialize;
@@ -46,7 +46,7 @@ fn check(case: &Addresses) -> Outcome {
         Ok(pattern) => pattern,
         Err(error) => return Outcome::error(format!("{:?}", case.addresses), error),
     };
-    // Some cycles more than there should be, to see that nothing follows.
+    // Some cycles more than expected, to check that no address follows.
     let cycles = 0..pattern.span().min(case.total_cycles) + 100;
     let defined: Vec<(u64, i64)> =
         cycles.clone().filter_map(|cycle| Some((cycle, pattern.at(cycle)?))).collect();

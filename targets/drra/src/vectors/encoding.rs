@@ -33,7 +33,7 @@ pub(super) fn cases(file: Value) -> Result<Vec<Case>, serde_json::Error> {
 
 fn check(encoding: &Encoding) -> Outcome {
     let Some(component) = Component::from_name(&encoding.component) else {
-        return Outcome::error("a component", format!("there is no `{}`", encoding.component));
+        return Outcome::error("a component", format!("unknown component `{}`", encoding.component));
     };
     let wanted = format!("{} {}", encoding.hex, encoding.bin);
     let found = match instruction(component, &encoding.text) {
@@ -49,7 +49,7 @@ fn check(encoding: &Encoding) -> Outcome {
         Ok(back) => back,
         Err(error) => return Outcome::error(&encoding.text, error),
     };
-    // Default: instructions of control, which go to no slot, stand in the vectors with none.
+    // Default: control instructions have no slot in the vectors.
     let wanted = format!("slot {:?}, {:?}", encoding.slot.unwrap_or(0), encoding.fields);
     let slot = back.get("slot").unwrap_or(0);
     match Outcome::compare(&wanted, &format!("slot {slot:?}, {:?}", fields(&back))) {

@@ -1,4 +1,4 @@
-//! Programs: words of their text, memory, cycles and accesses to the buffers.
+//! Programs: words of their text, memory, cycles, and accesses to the buffers.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ struct File {
     #[serde(default)]
     call_skew_cycles_per_column: u32,
     io_trace: Option<Vec<Io>>,
-    /// As the hardware's simulation had it, which starts column c after c cycles.
+    /// Accesses in the hardware's simulation, which starts column c after c cycles.
     io_trace_rtl: Option<Vec<Io>>,
 }
 
@@ -58,10 +58,10 @@ pub(super) fn cases(file: Value) -> Result<Vec<Case>, serde_json::Error> {
     Ok(vec![Case::new(file.name.clone(), move || check(&file).unwrap_or_else(|failed| failed))])
 }
 
-/// The outcome; an error is one as well.
+/// Checks a vector. An error is an outcome as well.
 fn check(file: &File) -> Result<Outcome, Outcome> {
     let fabric = from_short(&file.arch).map_err(|error| Outcome::error(&file.arch, error))?;
-    // What is expected follows the specification.
+    // Expected values follow the specification.
     let mut fabric = fabric.of_revision(Revision::Text);
     let program = words(file, &fabric)?;
     if let Some(trace) = &file.io_trace_rtl {
@@ -92,7 +92,7 @@ pub(super) fn same(wanted: &str, got: &str) -> Result<(), Outcome> {
     }
 }
 
-/// The words, after assembling the text to the same.
+/// Returns the words, after checking that the text assembles to them.
 fn words(file: &File, fabric: &Fabric) -> Result<Program, Outcome> {
     let (mut text, mut program) = (String::new(), Program::default());
     for cell in &file.cells {
@@ -104,13 +104,13 @@ fn words(file: &File, fabric: &Fabric) -> Result<Program, Outcome> {
     Ok(program)
 }
 
-/// Words that are written as `0x20005001`.
+/// Parses words in the form `0x20005001`.
 pub(super) fn hexadecimal(words: &[String]) -> Result<Vec<u32>, Outcome> {
     let words = words.iter().map(|word| u32::from_str_radix(word.trim_start_matches("0x"), 16));
     words.collect::<Result<_, _>>().map_err(|error| Outcome::error("words", error))
 }
 
-/// What became of a run.
+/// Result of a run.
 struct Ran {
     rows: Image,
     cycles: u64,

@@ -1,5 +1,5 @@
-//! Kernels that ran on the released circuit: what it wrote, and how long it took. The words are checked as they
-//! are, whether or not the circuit computes what they were meant to.
+//! Kernels that ran on the released circuit: the words it wrote, and the cycles it took. The words
+//! are checked exactly, whether or not the circuit computes the intended result.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::isa::program::Program;
 use crate::machine::{DEFAULT_LIMIT, Machine};
 use crate::program::binary::Image;
 
-/// What `input` says: the only formula there is.
+/// Formula in `input`; all vectors have this one.
 const FORMULA: &str = "x[row][word] = (((row*16+word)*40503 + 12345) mod 65536 >> 3) mod 363 - 181";
 /// Rows of the input buffer that it fills.
 const INPUT_ROWS: u32 = 1024;
@@ -68,7 +68,7 @@ fn check(kernel: &Kernel) -> Result<Outcome, Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// A preset or a short form, which are the released circuit.
+/// Returns a built-in fabric or one in the short form, as the released circuit.
 fn fabric(name: &str) -> Result<Fabric, Outcome> {
     if let Some(fabric) = preset(name) {
         return Ok(fabric);

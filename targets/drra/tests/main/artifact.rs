@@ -1,4 +1,5 @@
-//! Compiled models as files: read again they do the same, and what is damaged is refused or harmless.
+//! Compiled models as files: they behave the same after reading, and damaged files are refused or
+//! harmless.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -34,11 +35,11 @@ fn files(executable: &Executable) -> Files {
     write(&model).unwrap().into_iter().map(|file| (file.name, file.bytes)).collect()
 }
 
-/// The same with a change in one of them, and hashes that are of the changed ones.
+/// Returns the files with a change in one of them, and with matching hashes.
 fn changed(files: &Files, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Files {
     let mut changed = files.clone();
     change(changed.get_mut(name).unwrap());
-    // A plan that is no text any more has no hashes.
+    // A plan that is damaged text has no hashes.
     if let Ok(text) = std::str::from_utf8(&changed["m.plan.json"]) {
         let plan = resealed(text, &[(&files[name], &changed[name])]).into_bytes();
         changed.insert("m.plan.json".to_owned(), plan);
@@ -46,7 +47,7 @@ fn changed(files: &Files, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> File
     changed
 }
 
-/// The same from its files.
+/// Writes and reads an executable.
 pub fn reloaded(executable: &Executable) -> Executable {
     let files = files(executable);
     let give = |path: &str| Ok(files[path].clone());
@@ -88,7 +89,7 @@ fn a_compiled_model_is_read_again() {
     let time = loaded.time(&TimeOptions::default()).unwrap();
     assert_eq!(time.cycles["fabric"], executable.cycles().iter().sum::<u64>());
     assert_eq!(loaded.report().macs, Some(7));
-    // Written again it is the same.
+    // Written again, the files are the same.
     let again: Files = loaded.files().unwrap().into_iter().map(|file| (file.name, file.bytes)).collect();
     assert!(again == files);
 }
@@ -123,15 +124,15 @@ fn what_is_wrong_is_told_with_its_place() {
         ("m.arch.json: EOF", told("m.arch.json", &|bytes| bytes.truncate(300))),
         ("m.constants.bin: 1 bytes; the plan has", told("m.constants.bin", &|bytes| bytes.truncate(1))),
         ("m_0.bin: line 2: `01` is neither", told("m_0.bin", &|bytes| *bytes = b"cell 0 0\n01\n".to_vec())),
-        ("m_0.bin: takes 3 cycles; the plan says", told("m_0.bin", &|bytes| bytes.clear())),
+        ("m_0.bin: takes 3 cycles; the plan has", told("m_0.bin", &|bytes| bytes.clear())),
         ("m_0.bin: byte 0 is not UTF-8", told("m_0.bin", &|bytes| bytes[0] = 0xff)),
-        ("m_0.bin: there is no cell (9, 0)", told("m_0.bin", &|bytes| bytes[5] = b'9')),
-        ("this npukit reads `npukit-drra-2`", plan(&|p| p["format"] = json!("npukit-drra-9"))),
+        ("m_0.bin: cell (9, 0) does not exist", told("m_0.bin", &|bytes| bytes[5] = b'9')),
+        ("this version of npukit reads `npukit-drra-2`", plan(&|p| p["format"] = json!("npukit-drra-9"))),
         ("unknown field `colour`", plan(&|p| p["colour"] = json!(1))),
-        ("an input or output is value 99; there are", plan(&|p| p["plan"]["inputs"] = json!([99]))),
+        ("an input or output is value 99; the plan has", plan(&|p| p["plan"]["inputs"] = json!([99]))),
         ("`product`: its result is value 99", plan(&|p| p["plan"]["steps"][0]["result"] = json!(99))),
         (
-            "`product`: task 0: an operand reaches element 39 of number 0, which has 38",
+            "`product`: task 0: an operand reaches element 39 of source 0, which has 38",
             plan(&|p| p["plan"]["values"][0]["shape"] = json!([2, 19])),
         ),
         (
@@ -142,17 +143,17 @@ fn what_is_wrong_is_told_with_its_place() {
             }),
         ),
         (
-            "`product`: task 0: value 0 is read before anything makes it",
+            "`product`: task 0: value 0 is read before a step computes it",
             plan(&|p| p["plan"]["inputs"] = json!([])),
         ),
-        ("nothing makes output 1", plan(&|p| p["plan"]["outputs"] = json!([1]))),
+        ("no step computes output 1", plan(&|p| p["plan"]["outputs"] = json!([1]))),
         (
-            "call 0: results up to 1006 are taken; there are 6",
+            "call 0: results up to 1006 are taken; the task has 6",
             plan(&|p| p["calls"][0][0][0]["results"][0]["first"] = json!(1000)),
         ),
         ("have more than", plan(&|p| p["plan"]["values"][0]["shape"] = json!([1_u64 << 40, 9]))),
         ("calls of 0 steps; the plan has 2", plan(&|p| p["calls"] = json!([]))),
-        ("a call is of kernel 77; there are", plan(&|p| p["calls"][0][0][0]["kernel"] = json!(77))),
+        ("a call is of kernel 77; the plan has", plan(&|p| p["calls"][0][0][0]["kernel"] = json!(77))),
         (
             "call 0: 1 rows of 2000 operands",
             plan(&|p| {
@@ -161,12 +162,12 @@ fn what_is_wrong_is_told_with_its_place() {
             }),
         ),
         (
-            "vectors 0..9 are loaded; there are",
+            "vectors 0..9 are loaded; the operand has",
             plan(&|p| p["calls"][0][0][0]["loads"][0]["vectors"] = json!({"start": 0, "end": 9})),
         ),
-        ("the plan says 1", plan(&|p| p["kernels"][0]["cycles"] = json!(1))),
+        ("the plan has 1", plan(&|p| p["kernels"][0]["cycles"] = json!(1))),
         (
-            "no mode `mca`",
+            "unknown dpu mode `mca`",
             plan(&|p| p["kernels"][1]["kernel"]["kind"]["stream"]["work"]["mode"] = json!("mca")),
         ),
         ("is not a plain file name", plan(&|p| p["architecture"] = json!("../x"))),
@@ -176,7 +177,7 @@ fn what_is_wrong_is_told_with_its_place() {
     }
 }
 
-/// One file of another compilation, which fits in every size.
+/// A file of another compilation with equal sizes is refused.
 #[test]
 fn files_of_two_compilations_are_refused() {
     let ours = files(&SMALL);
@@ -188,7 +189,7 @@ fn files_of_two_compilations_are_refused() {
     }
 }
 
-/// What is said of a changed plan does not depend on what it says.
+/// The message on a changed plan does not depend on its contents.
 #[test]
 fn every_changed_byte_of_a_plan_is_refused() {
     let files = files(&SMALL);
@@ -214,7 +215,7 @@ fn every_changed_byte_of_a_plan_is_refused() {
         value["sha256"] = json!({});
         *bytes = serde_json::to_vec(&value).unwrap();
     });
-    assert!(load(&empty).err().unwrap().to_string().contains("is no file that"));
+    assert!(load(&empty).err().unwrap().to_string().contains("is not a file that"));
 }
 
 proptest! {
@@ -226,7 +227,7 @@ proptest! {
         let name = whole.keys().nth(file % whole.len()).unwrap();
         let files = changed(&whole, name, |bytes| {
             let at = at % bytes.len().max(1);
-            // A flipped bit, another digit, or the end cut off.
+            // A flipped bit, another digit, or a truncated file.
             match byte {
                 0..64 => bytes.truncate(at),
                 64..160 => bytes.iter_mut().skip(at).take(1).for_each(|place| *place ^= 1 << (byte % 8)),

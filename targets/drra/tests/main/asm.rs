@@ -1,4 +1,4 @@
-//! Assembly both ways, and what it refuses.
+//! Assembly both ways, and its errors.
 
 use npukit_drra::Fabric;
 use npukit_drra::internals::asm::{Listing, assemble, disassemble, format, instruction};
@@ -176,11 +176,11 @@ proptest! {
     }
 }
 
-/// What the lines below rely on.
+/// Header that the lines below need.
 const HEAD: &str =
     ".set n , 2\n.macro put a,b= 3 # two\n wait( cycle=\\a )wait(cycle=\\b)\n.endm\ncell(row=1,col=0)\n";
 
-/// Lines that each assemble, blocks but for their parts.
+/// Lines that assemble one by one, and blocks as a whole.
 const LINES: [&str; 16] = [
     "halt( )",
     "wait(cycle=1) wait( cycle=n )",

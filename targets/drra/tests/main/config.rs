@@ -1,4 +1,4 @@
-//! Architectures that are refused, and what is said.
+//! Architectures that are refused, with their messages.
 
 use npukit_drra::Revision;
 use npukit_drra::internals::config::{PRESETS, from_json, preset, to_json};
@@ -36,7 +36,7 @@ fn faults_name_the_cell() {
                 a["fabric"]["cells_list"][2]["coordinates"] = json!([{"row": 2, "col": 0}]);
             }),
         ),
-        ("cell `mid`: there is no resource `fpu`", told(|a| lists(a, json!(["swb_inst", "fpu"])))),
+        ("cell `mid`: unknown resource `fpu`", told(|a| lists(a, json!(["swb_inst", "fpu"])))),
         (
             "cell `mid`: resource `iosram_btm` would take slots 13 to 16",
             told(|a| {
@@ -64,20 +64,20 @@ fn faults_name_the_cell() {
             told(|a| a["resources"][2]["size"] = json!(1)),
         ),
         ("resource `rf_inst` is defined twice", told(|a| a["resources"][2]["name"] = json!("rf_inst"))),
-        ("cell `top`: there is no cell kind `cell_tip`", told(|a| a["cells"][0]["kind"] = json!("cell_tip"))),
+        ("cell `top`: unknown cell kind `cell_tip`", told(|a| a["cells"][0]["kind"] = json!("cell_tip"))),
         (
-            "ROWS is 4 by the fabric and",
+            "ROWS is 4 according to the fabric and",
             told(|a| {
                 a["fabric"]["custom_properties"][3]["value"] = json!(4);
             })
             .replace(
-                "fabric: parameter ROWS is 3 by height and 4 by the fabric",
-                "ROWS is 4 by the fabric and",
+                "fabric: parameter ROWS is 3 according to height and 4 according to the fabric",
+                "ROWS is 4 according to the fabric and",
             ),
         ),
         ("platform is `dimarch`", told(|a| a["platform"] = json!("dimarch"))),
         (
-            "RF_DEPTH is 0: legal are 16 to 65536",
+            "RF_DEPTH is 0; legal are 16 to 65536",
             told(|a| {
                 a["resources"][1]["custom_properties"] = json!([{"name": "RF_DEPTH", "value": 0}]);
             }),
@@ -103,7 +103,7 @@ fn parameters_come_from_the_nearest() {
         arch["fabric"]["custom_properties"][0] = json!({"name": "RF_DEPTH", "value": 64});
         from_json(&arch.to_string()).unwrap_err().to_string()
     };
-    let told = "cell `mid`, slot 1: parameter RF_DEPTH is 128 by resource `rf_inst` and 64 by the fabric";
+    let told = "cell `mid`, slot 1: parameter RF_DEPTH is 128 according to resource `rf_inst` and 64 according to the fabric";
     assert_eq!(conflict, told);
 }
 
@@ -123,7 +123,7 @@ fn huge_fabrics_are_refused() {
         a["fabric"]["custom_properties"] = json!([]);
         a["fabric"]["height"] = json!(257);
     });
-    assert!(error.contains("257: legal are 1 to 256"), "{error}");
+    assert!(error.contains("257; legal are 1 to 256"), "{error}");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn faults_of_elaborated_architectures_name_the_cell_in_its_place() {
         from_json(&arch.to_string()).unwrap_err().to_string()
     };
     let cases: [(&str, String); 8] = [
-        ("ROWS is 0: legal are 1 to 256", told(|a| a["parameters"] = json!({ "COLS": 2 }))),
+        ("ROWS is 0; legal are 1 to 256", told(|a| a["parameters"] = json!({ "COLS": 2 }))),
         (
             "cells `top` and `mid` are both placed at (0, 0)",
             told(|a| a["cells"][2]["coordinates"] = json!({"row": 0, "col": 0})),
@@ -157,10 +157,10 @@ fn faults_of_elaborated_architectures_name_the_cell_in_its_place() {
         ("cell `mid` is placed at (9, 0)", told(|a| a["cells"][2]["coordinates"]["row"] = json!(9))),
         ("no cell is placed at (2, 1)", told(|a| drop(a["cells"].as_array_mut().unwrap().pop()))),
         (
-            "cell `mid (1, 0)`: resource `rf` is in slot 1, which is taken; slots from 2",
+            "cell `mid (1, 0)`: resource `rf` is in slot 1, which is taken; the first free slot is 2",
             told(|a| part(a, "slot", json!(1))),
         ),
-        ("cell `mid (1, 0)`: there is no resource kind `fpu`", told(|a| part(a, "kind", json!("fpu")))),
+        ("cell `mid (1, 0)`: unknown resource kind `fpu`", told(|a| part(a, "kind", json!("fpu")))),
         ("cell `mid (1, 0)`, slot 2: RF_DEPTH is 8", told(|a| part(a, "parameters", json!({"RF_DEPTH": 8})))),
         (
             "cell `top (0, 0)` of kind cell_top has no port to the input buffer",

@@ -1,4 +1,4 @@
-//! Wrong vectors fail. The suite runs the golden ones.
+//! Wrong vectors must fail. The suite runs the golden ones.
 
 use npukit_drra::DRRA;
 use npukit_target::{Outcome, ReadError};

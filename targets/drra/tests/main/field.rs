@@ -1,4 +1,5 @@
-//! Programs proved over a prime field. `mutations` has programs that were changed, which are not.
+//! Proofs of programs over a prime field. `mutations` has changed programs, which must not be
+//! proved.
 
 use std::time::Instant;
 
@@ -24,7 +25,7 @@ fn proof(executable: &Executable, graph: &Graph) -> Result<Proof, ProofError> {
     prove(graph, &*model.in_field().unwrap(), &[1, 2])
 }
 
-/// The program is proved.
+/// Asserts that the program is proved.
 fn proved(what: &str, executable: &Executable, graph: &Graph) {
     let start = Instant::now();
     let proof = proof(executable, graph).unwrap();
@@ -32,7 +33,7 @@ fn proved(what: &str, executable: &Executable, graph: &Graph) {
     eprintln!("{what}: proved in {:.2} s", start.elapsed().as_secs_f64());
 }
 
-/// Numbers from -1 to 1 that look random.
+/// Pseudorandom numbers from -1 to 1.
 pub struct Random(pub u64);
 
 impl Random {
@@ -47,7 +48,7 @@ impl Random {
     }
 }
 
-/// A graph in the making, of one input.
+/// Graph under construction, with one input.
 pub struct Net {
     graph: Graph,
     last: ValueId,
@@ -68,7 +69,7 @@ impl Net {
         self.graph.add_constant(name, tensor)
     }
 
-    /// One more node, of the last value and constants of these shapes.
+    /// Adds a node on the last value and on constants of these shapes.
     fn then(mut self, op: impl Into<Op>, constants: &[&[usize]]) -> Self {
         let mut inputs = vec![self.last];
         for shape in constants {
@@ -89,7 +90,7 @@ impl Net {
 
 const CONV: Conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1, 1, 1, 1], group: 1 };
 
-/// Operators of every fabric.
+/// Network of operators that every fabric has.
 pub fn plain() -> Net {
     let pool = Window { pads: [1, 0, 0, 1], ..Window::plain([3, 2], [2, 2]) };
     Net::new(&[1, 6, 5, 2])
@@ -103,7 +104,7 @@ pub fn plain() -> Net {
         .then(Gemm::PLAIN, &[&[27, 8], &[8]])
 }
 
-/// Operators of the extension, too.
+/// Network that includes operators of the extension.
 pub fn extended() -> Net {
     let (norm, mean) = (BatchNormalization { epsilon: 1e-5 }, ReduceKind::Mean);
     let sub = Binary { kind: BinaryKind::Sub };
@@ -124,7 +125,7 @@ pub fn extended() -> Net {
         .then(Softmax { axis: 1, axis_end: 2 }, &[])
 }
 
-/// Operators one by one, each of a tensor of this shape.
+/// Single operators on a tensor of one shape.
 fn single() -> Vec<(&'static str, Net)> {
     let (image, matrix) = (|| Net::new(&[1, 6, 5, 2]), || Net::new(&[3, 4]));
     let binary = |kind| Binary { kind };
@@ -134,7 +135,7 @@ fn single() -> Vec<(&'static str, Net)> {
         |pads, dilations| MaxPool { window: Window { pads, dilations, ..Window::plain([3, 2], [1, 1]) } };
     let pad = |mode| Pad { pads: vec![[0, 0], [1, 2], [0, 1], [0, 0]], mode };
     let average = AveragePool { window: Window::plain([2, 2], [2, 1]), count_include_pad: true };
-    // Its numbers are beyond those of words that have a bit to spare.
+    // The constants are outside the range of words with a spare bit.
     let limit = |kind| {
         let mut net = Net::new(&[2, 3]);
         let far = Tensor::from_f32(vec![3], vec![-9.0, 0.25, 9.0]).unwrap();
@@ -190,7 +191,7 @@ fn single() -> Vec<(&'static str, Net)> {
     ]
 }
 
-/// Compiles it, if the fabric takes it.
+/// Compiles the network, or returns `None` if the fabric refuses it.
 fn taken(net: Net, fabric: &Fabric) -> Option<(Executable, Graph)> {
     let graph = prepare(&net.graph).unwrap();
     if !check(fabric, &graph).is_empty() {
@@ -199,7 +200,7 @@ fn taken(net: Net, fabric: &Fabric) -> Option<(Executable, Graph)> {
     Some(net.compiled(fabric))
 }
 
-/// All but a few of the operators are of every fabric.
+/// Most operators are supported by every fabric.
 #[test]
 fn operators_are_proved() {
     for (name, fabric) in fabrics() {
@@ -241,7 +242,7 @@ fn networks_are_proved() {
     }
 }
 
-/// The program of a model is refused beside another model, with the first value that differs.
+/// A model's program is refused for another model, with the first value that differs.
 #[test]
 fn another_model_is_refused() {
     let [(_, wide), ..] = fabrics();
@@ -250,10 +251,10 @@ fn another_model_is_refused() {
     let told = |graph: &Graph| proof(&executable, graph).unwrap_err().to_string();
     assert_eq!(told(&net(5).graph), "value `w2` has shape [3, 5] in the model and [3, 4] in the plan");
     let other = net(4).then(Relu, &[]);
-    assert_eq!(told(&other.graph), "the model has a value `y2`, and the plan has none");
+    assert_eq!(told(&other.graph), "value `y2` of the model is missing in the plan");
 }
 
-/// A transform has no rule in the field: named, and never proved.
+/// A transform has no rule in the field: it is reported, and never proved.
 #[test]
 fn what_has_no_image_is_named() {
     let [(_, wide), ..] = fabrics();

@@ -1,8 +1,8 @@
-//! Scheduling problems from a seed, for tests and benches.
+//! Scheduling problems from a seed, for tests and benchmarks.
 
 use npukit_drra::internals::schedule::{Constraint, Issue, Line, Linear, Operation, Problem, Rule};
 
-/// A generator of numbers below a limit.
+/// Generator of numbers below a limit.
 struct Random(u64);
 
 impl Random {
@@ -12,8 +12,8 @@ impl Random {
     }
 }
 
-/// Operations on the ports of cells, and constraints that follow the order of the operations: `==` and `>=` with
-/// offsets, and a few alternatives.
+/// Returns operations on the ports of cells, and constraints that follow the order of the
+/// operations: `==` and `>=` with offsets, and a few alternatives.
 pub fn random_problem(seed: u64, operations: usize, constraints: usize) -> Problem {
     let mut random = Random(seed);
     let mut problem = Problem::default();

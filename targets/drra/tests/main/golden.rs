@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// The folder.
+/// Path of the folder.
 pub fn folder() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/drra")).to_owned()
 }
 
-/// A file of it.
+/// Reads a file of the folder.
 pub fn json(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(folder().join(name)).unwrap()).unwrap()
 }
 
-/// The programs, by file name.
+/// Returns the programs by file name.
 pub fn programs() -> Vec<(String, Value)> {
     let names = std::fs::read_dir(folder()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -1,10 +1,10 @@
-//! Programs that a person wrote, on the machine: memories by name, and reads of what nobody wrote.
+//! Assembly programs on the machine: memories by name, and unwritten reads.
 
 use npukit_drra::DRRA;
 use npukit_target::{Config, HandOptions, Limits, Machine, Meaning, NoFiles, TargetError, Unset};
 
-/// Copies eight words of file 1 to file 2, one in four cycles, and those to file 3, one in each cycle, for which it
-/// waits. The last word of the first copy is there in cycle 39.
+/// Copies eight words of file 1 to file 2, one every four cycles, and after `wait` to file 3, one
+/// per cycle. The last word of the first copy arrives in cycle 39.
 fn copy(wait: u32) -> String {
     format!(
         "cell (row=1, col=0)
@@ -59,29 +59,29 @@ fn a_program_that_waits_long_enough_has_no_remarks() {
     assert_eq!(machine.read(to, 0, 8).unwrap(), numbers);
 }
 
-/// What is read before it is written is told, with the `act` that started the read.
+/// An unwritten read is reported with the `act` that started it.
 #[test]
 fn a_wait_too_short_is_told() {
-    // Word i comes in cycle 10 + 4 i and is read in cycle 23 + i.
+    // Word i is written in cycle 10 + 4 i and read in cycle 23 + i.
     let told = remarks(&copy(10), true);
     let (instruction, message) = &told[0];
     assert_eq!(*instruction, Some(12), "{told:?}");
     assert!(
-        message.contains("slot 2, port 1: register 5 is read, which nobody wrote; it reads as 0"),
+        message.contains("slot 2, port 1: register 5 is read before it is written; it reads as 0"),
         "{message}"
     );
 }
 
-/// Every port is told of, once.
+/// Every port is reported once.
 #[test]
 fn memories_that_nobody_filled_are_told_of() {
     let told = remarks(&copy(27), false);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].1.contains("slot 1, port 1: register 0 is read, which nobody wrote"), "{told:?}");
+    assert!(told[0].1.contains("slot 1, port 1: register 0 is read before it is written"), "{told:?}");
     assert_eq!(told[0].0, Some(9));
 }
 
-/// A word that was brought without being written is told of where it came from.
+/// An unwritten word that was passed on is reported at its origin.
 #[test]
 fn the_first_read_of_what_nobody_wrote_is_told() {
     let text = "cell (row=0, col=0)
@@ -106,11 +106,11 @@ wait()
 halt()
 ";
     let told = remarks(text, false);
-    assert!(told[0].1.contains("row 0 of the input buffer is read, which nobody wrote"), "{told:?}");
+    assert!(told[0].1.contains("row 0 of the input buffer is read before it is written"), "{told:?}");
     assert_eq!((told.len(), told[0].0), (1, Some(2)), "{told:?}");
 }
 
-/// Text in PASM and words do the same as assembly.
+/// PASM and words behave like assembly.
 #[test]
 fn pasm_and_words_run_as_assembly() {
     let pasm = "epoch {
@@ -132,7 +132,7 @@ fn pasm_and_words_run_as_assembly() {
     }
 }
 
-/// Flags are a memory of the seed's reading alone.
+/// Only the reading of the ISA document has a memory of flags.
 #[test]
 fn flags_are_filled_and_read() {
     let text = "cell (row=1, col=0)\nbrn(reg=4, target_true=2, target_false=1)\nhalt()\ncalc(mode=eq, operand2=0, result=7)\nhalt()\n";
@@ -151,7 +151,7 @@ fn flags_are_filled_and_read() {
     );
 }
 
-/// Limits stop a run, and say so.
+/// Limits stop a run with a message.
 #[test]
 fn limits_stop_a_run() {
     let mut one = machine("3x1+seed", "k.s", b"cell (row=1, col=0)\nbrn()\n");
@@ -160,7 +160,8 @@ fn limits_stop_a_run() {
     assert!(stopped.error.to_string().contains("50"), "{}", stopped.error);
 }
 
-/// A first program by the seed's text, and what its statement that the released fabric ignores begins with.
+/// Programs according to the ISA document, with the start of the statement that the released fabric
+/// ignores.
 const OF_THE_SEED: [(&str, &str); 4] = [
     (
         "cell (row=1, col=0)\ncalc(mode=eq, operand1=0, operand2=0, result=3)\n\
@@ -215,7 +216,7 @@ fn what_the_released_fabric_ignores_is_refused_at_its_place_with_where_it_runs()
     }
 }
 
-/// The flag is set, so that the branch goes to the addition: 0 + 7.
+/// The flag is set, so the branch goes to the addition: 0 + 7.
 #[test]
 fn the_fabric_of_the_seed_branches_by_flags() {
     let (text, _) = OF_THE_SEED[0];

@@ -1,4 +1,4 @@
-//! The table against the specification's, and words against the typed form.
+//! Compares the table with the specification's, and words with the typed form.
 
 use npukit_drra::Component;
 use npukit_drra::internals::config::from_short;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use npukit_testing::{needs, shared_bytes};
 
-/// Instruction, opcode, and its fields: name, bits, default, sign, names.
+/// Instruction, opcode, and fields: name, bits, default, sign, names.
 type Known = (String, u64, Vec<(String, u64, u64, u64, bool, Vec<(u64, String)>)>);
 
 fn known(row: &Value) -> Known {
@@ -100,7 +100,7 @@ proptest! {
         }
     }
 
-    /// Words mean the same by the table that `npu isa` prints.
+    /// The table that `npu isa` prints decodes words in the same way.
     #[test]
     fn the_reference_agrees(word: u32, index in 0_usize..7) {
         let component = Component::ALL[index];
@@ -124,7 +124,7 @@ fn fabric() -> Fabric {
     from_short("1x1: [swb,rf,rf,iosram_both,dpu]").unwrap()
 }
 
-/// The words of assembly in the later encoding; what is wrong.
+/// Returns the words of assembly in the later encoding, or the error.
 fn later(text: &str) -> Result<Vec<u32>, String> {
     let source =
         npukit_drra::internals::asm::assemble(&fabric(), "t", &format!("cell (row=0, col=0) {text}"))
@@ -133,8 +133,8 @@ fn later(text: &str) -> Result<Vec<u32>, String> {
     recoded.map(|program| program.cells[&Place::default()].clone()).map_err(|error| error.to_string())
 }
 
-/// Bits counted by hand from the specification's paragraph: `conf` 0, `evt` 1, `rep` 2, `trans` 3; a bit for
-/// the variant or the extension first.
+/// Bits counted by hand from the specification's paragraph: `conf` 0, `evt` 1, `rep` 2, `trans` 3;
+/// the variant or extension bit first.
 #[test]
 fn the_later_encoding_is_as_described() {
     let slot = |slot: u32| 1 << 31 | slot << 24;
@@ -158,7 +158,7 @@ fn the_later_encoding_is_as_described() {
     ] {
         assert_eq!(later(text), Ok(vec![word]), "{text}: {word:#010x}");
     }
-    // 256 + 4 times are 2 * 128 + 4.
+    // 256 + 4 repetitions are 2 * 128 + 4.
     let both = later("rep(slot=1, iter=4, step=-1) repx(slot=1, iter=1, step=127)").unwrap();
     let first = slot(1) | 2 << 28 | 4 << 14 | 127 << 7;
     assert_eq!(both, [first, slot(1) | 2 << 28 | 1 << 23 | 2 << 14 | 127 << 7]);
@@ -167,7 +167,8 @@ fn the_later_encoding_is_as_described() {
     assert_eq!(later("rep(slot=1, iter=200)").unwrap_err(), told);
 }
 
-/// A step that is left out is 1; `rep` has a signed one, `repx` the bits above it, in both encodings.
+/// A missing step is 1. The step of `rep` is signed, and `repx` has the bits above it, in both
+/// encodings.
 #[test]
 fn steps_have_a_default_and_a_sign() {
     use Component::{Dpu, IosramBoth, Rf, Swb};
@@ -198,7 +199,7 @@ fn steps_have_a_default_and_a_sign() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// What has words in the other encoding has the same again in its own.
+    /// Words that can be converted to the other encoding convert back to the same words.
     #[test]
     fn encodings_agree(words in proptest::collection::vec(any::<u32>(), 1..8)) {
         let fabric = fabric();

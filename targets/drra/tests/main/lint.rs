@@ -1,4 +1,4 @@
-//! What cells never execute or start, and what texts allow.
+//! Unused instructions and ports, and findings that texts allow.
 
 use npukit_drra::DRRA;
 use npukit_target::{Config, NoFiles};
@@ -21,7 +21,7 @@ fn what_is_behind_a_halt_is_never_executed() {
     let back = "cell (row=0, col=0)\nbrn(reg=0, target_true=1, target_false=1)\nhalt()\nbrn(reg=0, target_true=-2, target_false=-2)\n";
     assert_eq!(found("k.asm", back), []);
     let forever = "cell (row=0, col=0)\nbrn(reg=0, target_true=-1, target_false=-1)\nhalt()\n";
-    assert_eq!(found("k.asm", forever), [], "nothing is certain of what does not end");
+    assert_eq!(found("k.asm", forever), [], "nothing is reported for a program that does not end");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_text_allows_findings() {
     assert_eq!(found("k.asm", text), []);
     let unused = text.replace("halt()\nwait(cycle=1)", "wait(cycle=1)\nhalt()");
     assert_eq!(found("k.asm", &unused), [("unused-allow", Some(3))]);
-    // In PASM it counts for the whole text.
+    // In PASM, the comment applies to the whole text.
     let pasm = "# npu: allow unwritten-read wrapped-address\nepoch { rop (row=1, col=0, slot=1, port=1) { dsu rep (iter=4) repx (iter=1) } }\n";
     let codes = |text: &str| found("k.pasm", text).into_iter().map(|(code, _)| code).collect::<Vec<_>>();
     assert_eq!(codes(pasm), ["default-step"]);

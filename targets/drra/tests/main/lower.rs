@@ -1,4 +1,4 @@
-//! Graphs on fabrics: results against a literal computation, cycles against the bars.
+//! Graphs on fabrics: results compared with a literal computation, cycles compared with goals.
 
 use npukit_drra::internals::config::preset;
 use npukit_drra::internals::executable::Executable;
@@ -25,7 +25,7 @@ fn numbers(shape: &[usize], seed: usize) -> Tensor {
     Tensor::from_f32(shape.to_vec(), (0..count).map(number).collect()).unwrap()
 }
 
-/// A graph of one node; operands behind the first are constants when `weights` says so.
+/// Graph of one node. With `weights`, all operands except the first are constants.
 fn graph(op: impl Into<Op>, shapes: &[&[usize]], weights: bool) -> (Graph, Vec<Tensor>) {
     let (mut graph, mut inputs) = (Graph::default(), Vec::new());
     let ids = shapes.iter().enumerate().map(|(index, shape)| {
@@ -41,7 +41,7 @@ fn graph(op: impl Into<Op>, shapes: &[&[usize]], weights: bool) -> (Graph, Vec<T
     (graph, inputs)
 }
 
-/// Cycles of the graph on the fabric, whose results are those of the evaluator.
+/// Returns the cycles of the graph on the fabric, after checking its results against the evaluator.
 fn cycles(fabric: &Fabric, (graph, inputs): &(Graph, Vec<Tensor>)) -> u64 {
     let prepared = prepare(graph).unwrap();
     let plan = lower(fabric, &prepared, None).unwrap_or_else(|problems| panic!("{problems:?}"));
@@ -54,7 +54,7 @@ fn cycles(fabric: &Fabric, (graph, inputs): &(Graph, Vec<Tensor>)) -> u64 {
         let found: Vec<f32> = ran.values[*number].iter().map(|&word| word.into()).collect();
         assert_eq!(found, expected.as_f32().unwrap());
     }
-    assert_eq!(ran.cycles, executable.cycles(), "kernels take the cycles their schedules say");
+    assert_eq!(ran.cycles, executable.cycles(), "kernels take the cycles of their schedules");
     ran.cycles.iter().sum()
 }
 
@@ -67,7 +67,8 @@ fn an_elementwise_product_of_32() {
     assert!(cycles <= 62, "{cycles}");
 }
 
-/// Sums by hand: of 20, beyond a row, two are at the ends of the range, where sums saturate.
+/// Sums of 20 elements, more than a row, computed by hand. Two are at the ends of the range, where
+/// sums saturate.
 #[test]
 fn a_run_gives_results_and_counts_those_at_the_ends() {
     let fabric = fabric("3x1", false);
@@ -80,13 +81,13 @@ fn a_run_gives_results_and_counts_those_at_the_ends() {
     let ran = executable.run(&[a.clone(), b.clone()]).unwrap();
     assert_eq!((&ran.values[2], &ran.saturations), (&expected, &vec![2]));
     assert_eq!(ran.cycles, executable.cycles());
-    // Where they are meant they are not counted.
+    // Intended saturations are not counted.
     let mut meant = executable;
     meant.plan.steps[0].saturates = true;
     assert_eq!(meant.run(&[a, b]).unwrap().saturations, [0]);
 }
 
-/// Of two sums one saturates on its way and comes back, the other ends where nothing was lost.
+/// One of two sums saturates and returns into the range; the other ends at the limit without loss.
 #[test]
 fn sums_that_saturate_on_their_way_are_counted() {
     let fabric = fabric("3x1", false);
@@ -154,7 +155,7 @@ fn matrix_products_of_any_size() {
     }
 }
 
-/// A product of 64x64 matrices is work for 262,144 cycles of a dpu.
+/// A product of 64x64 matrices takes 262,144 cycles of a dpu.
 #[test]
 fn a_product_of_64x64_matrices() {
     let product = graph(MatMul, &[&[64, 64], &[64, 64]], false);
@@ -165,7 +166,7 @@ fn a_product_of_64x64_matrices() {
     assert!(one * 10 >= 35 * four, "{one} {four}");
 }
 
-/// Calls spread over threads give what they give one after the other.
+/// Calls on several threads give the same results as one after the other.
 #[test]
 fn calls_run_in_parallel() {
     let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 2 };
@@ -186,7 +187,7 @@ fn convolutions_and_pooling() {
     let conv = |strides, dilations, pads, group| Conv { strides, dilations, pads, group };
     let plain = conv([1, 1], [1, 1], [0; 4], 1);
     let cases = [
-        // A filter of 5 taps over 60 samples, and 3x3 over 8x8: no window is laid out.
+        // A filter of 5 taps over 60 samples, and 3x3 over 8x8: no window is gathered.
         (plain.clone(), vec![&[1, 1, 60, 1][..], &[1, 5, 1, 1]]),
         (plain.clone(), vec![&[1, 8, 8, 1][..], &[3, 3, 1, 1]]),
         (conv([2, 1], [1, 2], [0; 4], 1), vec![&[1, 8, 8, 1][..], &[2, 3, 1, 1]]),
@@ -210,7 +211,7 @@ fn convolutions_and_pooling() {
 
 #[test]
 fn what_has_no_kernel_is_named() {
-    // Where a window has no word of the border, pads are the smallest word.
+    // If a window has no word of the border, the padding is the smallest word.
     let window = Window { dilations: [2, 2], pads: [1; 4], ..Window::plain([2, 2], [2, 2]) };
     let (graph, _) = graph(MaxPool { window }, &[&[1, 4, 4, 1]], false);
     let problems = lower(&fabric("3x1", false), &graph, None).unwrap_err();

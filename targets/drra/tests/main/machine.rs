@@ -1,4 +1,4 @@
-//! What the golden programs leave out: priorities, corner cases, what is refused and what stops.
+//! Cases that the golden programs do not cover: priorities, corner cases, refusals and faults.
 
 use npukit_drra::internals::asm::assemble;
 use npukit_drra::internals::check::lints;
@@ -37,7 +37,8 @@ fn refused(fabric: &Fabric, text: &str) -> String {
     }
 }
 
-/// Loads input rows 0 and 1 to memory rows 0 and 1, then to rows 0 and 1 of register files 5 and 6.
+/// Loads input rows 0 and 1 to memory rows 0 and 1, and from there to rows 0 and 1 of register
+/// files 5 and 6.
 const LOAD: &str = "dsu(slot=1, port=input_buffer) rep(slot=1, port=input_buffer, iter=2)
     dsu(slot=1, port=sram_write) rep(slot=1, port=sram_write, iter=2)
     route(slot=0, sr=send, source=2, target=16) route(slot=0, sr=receive, source=4, target=96)
@@ -61,7 +62,7 @@ fn loops_branch_relative_to_the_next_instruction() {
         run("calc(mode=add, operand2=3, result=1) calc(mode=sub, operand1=1, operand2=1, result=1)
          brn(reg=1, target_true=-2, target_false=1) halt() halt()");
     assert_eq!(machine.cells()[0].sequencer.regs[1], 0);
-    // One, then three times two, then the second halt.
+    // One cycle, three times two, and the second halt.
     assert_eq!(run.cycles, 1 + 3 * 2 + 1);
     let (_, run) = try_run(&single(), "brn(target_true=5, target_false=0) halt()");
     assert_eq!(run.unwrap().cycles, 2, "0 falls through");
@@ -71,12 +72,12 @@ fn loops_branch_relative_to_the_next_instruction() {
 fn a_jump_out_of_the_memory_stops() {
     let (_, run) = try_run(&single(), "brn(target_false=-2)");
     let told = run.unwrap_err().to_string();
-    assert_eq!(told, "cycle 0, cell (0, 0), instruction 0: jumps to instruction -1; there are 0 to 255");
+    assert_eq!(told, "cycle 0, cell (0, 0), instruction 0: jumps to instruction -1; legal are 0 to 255");
     let (_, run) = try_run(&single(), "brn(target_false=255)");
     assert!(run.unwrap_err().to_string().contains("jumps to instruction 256"));
     let (_, run) = try_run(&single(), "brn(target_false=254)");
     assert_eq!(run.unwrap().cycles, 2, "instruction 255 is the last, and halts");
-    // The released sequencer passes over a branch.
+    // The released sequencer ignores a branch.
     let released = from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap();
     let (_, run) = try_run(&released, "brn(target_true=5, target_false=-1) halt()");
     assert_eq!(run.unwrap().cycles, 2);
@@ -87,14 +88,16 @@ fn a_runaway_program_stops_and_says_where_it_is() {
     let (_, run) = try_run(&single(), "calc(mode=add, operand2=9, result=2) brn(target_false=-1)");
     let told = run.unwrap_err().to_string();
     assert!(
-        told.starts_with("still running in cycle 10000, after 10000 cycles in which something happened\ncell (0, 0): at instruction 1 (brn)"),
+        told.starts_with(
+            "still running in cycle 10000, after 10000 active cycles\ncell (0, 0): at instruction 1 (brn)"
+        ),
         "{told}"
     );
     assert!(told.contains("0 ports run, r2 = 9"), "{told}");
 }
 
-/// A chain of three units hands a word on after the last address, while nothing else happens in the cell; what is
-/// stored much later is what they have come to, not what was under way.
+/// A chain of three units passes a word on after the last address, while the cell is otherwise
+/// idle. A later store must see the final value, not an intermediate one.
 #[test]
 fn units_go_on_when_ports_have_stopped() {
     let fabric =
@@ -106,7 +109,7 @@ fn units_go_on_when_ports_have_stopped() {
         dsu(slot=5, port=word_read) dsu(slot=7, port=word_write)
         act(ports=2, param=5) wait(cycle=30) act(ports=1, param=7) wait(cycle=3) halt()"
     );
-    // The other cell works all the time, so that no cycle is passed over.
+    // The other cell is always busy, so that no cycle is skipped.
     let busy = "calc(mode=add, operand2=1, result=1) ".repeat(80);
     for (first, second, at) in [(&busy, &chain, 1), (&chain, &busy, 0)] {
         let text = format!("cell (row=0, col=0)\n{first} halt()\ncell (row=0, col=1)\n{second} halt()");
@@ -120,7 +123,7 @@ fn units_go_on_when_ports_have_stopped() {
     }
 }
 
-/// A word is written to one register, by a unit that gives it; only that register can be read then.
+/// A unit writes a word to one register; only that register can be read afterwards.
 #[test]
 fn what_was_never_written_is_known_word_by_word() {
     for written in [0, 1, 15, 16, 17, 63] {
@@ -146,7 +149,7 @@ fn what_was_never_written_is_known_word_by_word() {
     }
 }
 
-/// What a word is that no part of the cell sends: not written, whether a link leads to it or none.
+/// A word that no component sends is unwritten, whether or not it is linked.
 #[test]
 fn a_word_that_nothing_sends_is_not_written() {
     let fabric = single();
@@ -171,8 +174,8 @@ fn a_word_that_nothing_sends_is_not_written() {
     }
 }
 
-/// A row of the memory that nobody wrote goes to a file, where a dpu writes one word of it, back to another row, and out:
-/// whoever takes it is told of where it began.
+/// An unwritten row of the memory goes to a file, where a dpu writes one word of it, back to
+/// another row, and out. A reader gets the origin reported.
 #[test]
 fn words_that_were_passed_on_are_told_with_their_origin() {
     let fabric = single();
@@ -210,7 +213,8 @@ fn words_that_were_passed_on_are_told_with_their_origin() {
     assert_eq!(taken(all, 16), None);
 }
 
-/// A row that arrives at a file takes the place of a word that is written to it in the same cycle, of no other's.
+/// A row that arrives at a file replaces a word that is written to the same file in the same cycle,
+/// but not in other files.
 #[test]
 fn a_row_comes_before_a_word_of_the_same_cycle() {
     let fabric = single();
@@ -234,7 +238,7 @@ fn a_row_comes_before_a_word_of_the_same_cycle() {
     }
 }
 
-/// Rows of the input buffer that nobody filled.
+/// Reads of input rows that were never filled.
 #[test]
 fn unwritten_rows_of_the_input_are_told() {
     let fabric = single();
@@ -328,18 +332,18 @@ fn a_map_of_registers_activates() {
 fn what_no_source_defines_is_refused() {
     let fabric = single();
     for (text, told) in [
-        ("wait(mode=events, cycle=1)", "`wait` for events is not implemented"),
-        ("act(mode=map, param=0)", "four registers from 0: legal are 1 to 12"),
-        ("act(mode=map, param=13)", "four registers from 13"),
-        ("dsu(slot=5, init_addr_sd=d)", "init_addr_sd=d is decoded and ignored by hardware"),
-        ("dpu(slot=8, mode=relu)", "dpu mode relu is defined by no source: it needs `extensions`"),
+        ("wait(mode=events, cycle=1)", "`wait` for events is unsupported"),
+        ("act(mode=map, param=0)", "four registers starting at 0; legal are 1 to 12"),
+        ("act(mode=map, param=13)", "four registers starting at 13"),
+        ("dsu(slot=5, init_addr_sd=d)", "hardware ignores init_addr_sd=d"),
+        ("dpu(slot=8, mode=relu)", "no source defines dpu mode relu: it needs `extensions`"),
         ("dpu(slot=8, mode=mode_6)", "dpu mode 6 is reserved"),
         ("dpu(slot=9, mode=add)", "slot 9 belongs to a dpu at slot 8"),
         ("dsu(slot=3, port=sram_read)", "slot 3 belongs to a iosram_both at slot 1"),
         ("dsu(slot=2, port=input_buffer)", "slot 2 (iosram_both) has no port 0"),
         ("route(slot=0, sr=send, source=2, target=4)", "direction 2 is not wired"),
         ("route(slot=0, sr=receive, source=9, target=4)", "direction 9 is not wired"),
-        ("swb(slot=0, channel=5, source=5, target=6)", "channel 5 is not the target 6"),
+        ("swb(slot=0, channel=5, source=5, target=6)", "channel is 5; it must equal the target 6"),
     ] {
         let found = refused(&fabric, text);
         assert!(found.contains(told), "{text}: {found}");
@@ -372,7 +376,7 @@ fn five_levels_need_extensions() {
         "dsu(slot=5, port=word_read) {rep} {rep} {rep} {rep} {rep} act(ports=2, param=5) wait(cycle=31) halt()"
     );
     let (_, run) = try_run(&single(), &text);
-    assert!(run.unwrap_err().to_string().contains("a level more than the 4 that a lane has"));
+    assert!(run.unwrap_err().to_string().contains("too many levels: a lane has at most 4"));
     let mut fabric = single();
     fabric.options.extensions = true;
     let (machine, run) = try_run(&fabric, &text);
@@ -389,7 +393,7 @@ fn a_port_that_runs_is_not_configured() {
 
 #[test]
 fn hardware_needs_idle_cycles_before_the_next_configuration() {
-    // The only address is in cycle 2; the port is opened again after `before` cycles more.
+    // The only address is in cycle 2; the port is opened again `before` cycles later.
     let again = |before: usize, between: usize, strict| {
         let mut fabric = single();
         fabric.options.strict = strict;
@@ -400,7 +404,10 @@ fn hardware_needs_idle_cycles_before_the_next_configuration() {
     };
     assert_eq!(again(2, 0, true).unwrap().warnings, []);
     let told = again(1, 1, false).unwrap().warnings[0].to_string();
-    assert!(told.contains("whose last address was in cycle 2, may be configured from cycle 4 on"), "{told}");
+    assert!(
+        told.contains("the last address was in cycle 2; it may be configured in cycle 4 at the earliest"),
+        "{told}"
+    );
     assert!(matches!(again(1, 1, true), Err(Fault::Instruction { kind: FaultKind::Early { .. }, .. })));
 }
 
@@ -442,7 +449,7 @@ fn the_buffers_write_wins_over_a_bulk_row() {
 
 #[test]
 fn a_bulk_row_wins_over_a_word_of_its_row() {
-    // The dpu adds nothing, so words are 0; the bulk row is row 3 of the input by way of the memory.
+    // The dpu adds zeros, so words are 0. The bulk row is row 3 of the input, through the memory.
     let write = |row: usize| {
         let text = format!(
             "dsu(slot=1, port=input_buffer, init_addr=3) dsu(slot=1, port=sram_write) act(ports=5, param=1)
@@ -451,7 +458,7 @@ fn a_bulk_row_wins_over_a_word_of_its_row() {
              dsu(slot=5, port=word_write, init_addr={}) act(mode=port_index, ports=36, param=13) wait() halt()",
             16 * row
         );
-        // Slots 2 and 5: ports 0, 2 and 3 of both, of which those that are not configured have address 0.
+        // Slots 2 and 5: ports 0, 2 and 3 of both. Ports without a configuration have address 0.
         run(&text).0.cells()[0].rfs[0].rows[0][0]
     };
     assert_eq!((write(0), write(1)), (300, 300));
@@ -471,7 +478,7 @@ fn products_saturate_before_the_sum() {
     (other[0], other[1]) = (1, 200);
     machine.set_input(&[(1, row)].into()).unwrap();
     machine.run(1000, &mut ()).unwrap();
-    // File 6 gets other operands; memories stay between programs.
+    // File 6 gets other operands; memories keep their contents between programs.
     machine.set_input(&[(1, other)].into()).unwrap();
     machine
         .reload(&program(
@@ -489,15 +496,15 @@ fn products_saturate_before_the_sum() {
 fn lints_say_what_is_hardly_meant() {
     let fabric = single();
     for (text, told) in [
-        ("dsu(slot=5, port=word_read) word(bits=0x85400080)", "iter=0 repeats nothing"),
+        ("dsu(slot=5, port=word_read) word(bits=0x85400080)", "iter=0 does not repeat"),
         ("act(ports=4, param=0)", "port 2 of slot 0 is activated"),
         (
             "dsu(slot=1, port=sram_write) dsu(slot=1, port=sram_read) rep(slot=1, port=sram_write, iter=2)",
-            "hardware takes it for port 3",
+            "hardware applies it to port 3",
         ),
         (
             "dsu(slot=1, port=sram_read) dsu(slot=1, port=sram_read)",
-            "hardware builds an iosram's ports with one lane",
+            "ports of an iosram have one lane in hardware",
         ),
         ("evt(slot=8) evt(slot=8)", "hardware loses the first level of lane 0"),
         ("swb(slot=0, channel=5, source=1, target=5)", "slot 1 has no words"),
@@ -514,7 +521,8 @@ fn lints_say_what_is_hardly_meant() {
     assert_eq!(lints(&fabric, &ops), [], "256 times");
 }
 
-/// A sequencer does not depend on data: what a port is asked for while it runs is known before.
+/// Control flow does not depend on data, so configurations and starts of active ports are found in
+/// advance.
 #[test]
 fn lints_follow_the_sequencer() {
     let fabric = single();
@@ -524,21 +532,21 @@ fn lints_follow_the_sequencer() {
         lints(&fabric, &ops).into_iter().map(|(at, lint)| format!("{}: {lint}", at.pc)).collect()
     };
     // Activated in cycle 2, its addresses are in cycles 3 to 10.
-    let busy = "4: in cycle 10: slot 5, port 1 is configured while it runs, up to its address of cycle 10";
+    let busy = "4: in cycle 10: slot 5, port 1 is configured while it runs; its last address is in cycle 10";
     assert_eq!(told("wait(cycle=6) dsu(slot=5, port=word_read)"), [busy]);
-    let early = "4: in cycle 11: slot 5, port 1, whose last address was in cycle 10, may be configured from cycle 12 on";
+    let early = "4: in cycle 11: slot 5, port 1: the last address was in cycle 10; it may be configured in cycle 12 at the earliest";
     assert_eq!(told("wait(cycle=7) dsu(slot=5, port=word_read)"), [early]);
     assert_eq!(told("wait(cycle=8) dsu(slot=5, port=word_read)"), [""; 0]);
-    let runs = "4: in cycle 9: slot 5, port 1 is activated while it runs: it goes on as before";
+    let runs = "4: in cycle 9: slot 5, port 1 is activated while it runs: the second start is lost";
     assert_eq!(told("wait(cycle=5) act(ports=2, param=5)"), [runs]);
     assert_eq!(told("wait(cycle=6) act(ports=2, param=5)").len(), 1, "too early, but idle");
-    // In the second round of a loop, and told once.
+    // In the second iteration of a loop, and reported once.
     let rounds = "calc(mode=add, operand1=1, operand2=3, result=1) act(ports=2, param=6)
         calc(mode=sub, operand1=1, operand2=1, result=1) brn(reg=1, target_true=-3)";
     let read = "dsu(slot=6, port=word_read) rep(slot=6, port=word_read, iter=99)";
     assert_eq!(
         told(&format!("{read} {rounds}")),
-        ["6: in cycle 9: slot 6, port 1 is activated while it runs: it goes on as before"]
+        ["6: in cycle 9: slot 6, port 1 is activated while it runs: the second start is lost"]
     );
     assert_eq!(told("brn(reg=0, target_false=-1)"), [""; 0], "a program that does not end");
 }

@@ -1,4 +1,4 @@
-//! Programs that were changed on purpose: what changes an output is not proved.
+//! Programs with deliberate changes: a change of an output must not be proved.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use npukit_verify::{judge, prove};
 use crate::field::{Random, extended, plain};
 use crate::networks::{CALIBRATION, MLP, compile, fabrics, samples};
 
-/// Changes of a program: of words of kernels, of constants, and of what the driver moves and loads.
+/// Kinds of changes: of words of kernels, of constants, and of the driver's moves and loads.
 const KINDS: [&str; 10] =
     ["bit", "address", "step", "swapped", "dropped", "doubled", "constant", "gather", "place", "call"];
 
-/// One change; none where there is nothing of the kind, or where a kernel does not run any more.
+/// Makes one change; `None` if the program has nothing of the kind, or if a kernel no longer runs.
 fn mutate(executable: &mut Executable, kind: &str, random: &mut Random) -> Option<()> {
     match kind {
         "constant" | "gather" | "place" => {
@@ -52,7 +52,7 @@ fn mutate(executable: &mut Executable, kind: &str, random: &mut Random) -> Optio
             let chosen = random.below(program.cells.len());
             let (&place, words) = program.cells.iter_mut().nth(chosen)?;
             reworded(words, &ops[executable.fabric.index(place)?], kind, random)?;
-            // Who changes a program on purpose says how long it takes.
+            // The stated cycles are updated, so that the change is not found by them.
             let mut machine = Machine::new(&executable.fabric, program).ok()?;
             let cycles = machine.run(ready.kernel.limit(), &mut ()).ok()?.cycles;
             ready.compiled.cycles = i64::try_from(cycles).ok();
@@ -61,7 +61,7 @@ fn mutate(executable: &mut Executable, kind: &str, random: &mut Random) -> Optio
     }
 }
 
-/// One change of the words of a cell.
+/// Makes one change in the words of a cell.
 fn reworded(words: &mut Vec<u32>, ops: &[Op], kind: &str, random: &mut Random) -> Option<()> {
     let of = |is: fn(&ResourceOp) -> bool| {
         let is = |op: &Op| matches!(op, Op::Resource { op, .. } if is(op));
@@ -84,7 +84,7 @@ fn reworded(words: &mut Vec<u32>, ops: &[Op], kind: &str, random: &mut Random) -
     Some(())
 }
 
-/// One change of what is moved or loaded.
+/// Makes one change in a move or a load.
 fn moved(task: &mut Task, kind: &str, random: &mut Random) -> Option<()> {
     match kind {
         "constant" => {
@@ -130,7 +130,8 @@ fn moved(task: &mut Task, kind: &str, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// What a program gives for each sample; none where the machine stops, or hardware would do something else.
+/// Returns the outputs for each sample; `None` if the machine stops, or if hardware would behave
+/// differently.
 fn results(model: &Model, inputs: &[Tensor]) -> Option<Vec<Vec<i32>>> {
     let name = &model.executable.plan.values[model.executable.plan.inputs[0]].name;
     let options = RunOptions { unset: Unset::Garbage(3), ..RunOptions::default() };
@@ -139,7 +140,7 @@ fn results(model: &Model, inputs: &[Tensor]) -> Option<Vec<Vec<i32>>> {
     Some(outputs.into_iter().flatten().map(|output| output.raw).collect())
 }
 
-/// A program of a model.
+/// Program of a model.
 struct Subject {
     name: String,
     model: Model,
@@ -155,7 +156,7 @@ impl Subject {
         Self { name, model, graph, inputs }
     }
 
-    /// From its files, as others read it.
+    /// Reads the program from its files, as a user would.
     fn reread(&self, executable: Executable) -> Option<Model> {
         let Model { name, target, macs, .. } = self.model.clone();
         let files = Model::new(name, target, executable, macs).files().ok()?;
@@ -169,8 +170,9 @@ impl Subject {
         judge(&self.graph, &*field, &[1, 2]).is_ok_and(|proof| proof.is_proved())
     }
 
-    /// Of each kind of change: made, refused by who reads it or the machine, changing an output, of these proved all the
-    /// same, and those that change no output and are not proved.
+    /// Returns five numbers of changes for each kind: made; refused by the reader or the machine;
+    /// changing an output; changing an output and proved nevertheless; changing no output and not
+    /// proved.
     fn table(&self, count: usize) -> BTreeMap<&'static str, [usize; 5]> {
         let expected = results(&self.model, &self.inputs);
         assert!(expected.is_some() && self.is_proved(&self.model), "{}", self.name);
@@ -219,14 +221,17 @@ fn subjects() -> Vec<Subject> {
     ]
 }
 
-/// `NPUKIT_MUTATIONS=500` judges as many; these are those of every day.
+/// `NPUKIT_MUTATIONS=500` makes that many changes; the default is for every day.
 #[test]
 fn what_changes_an_output_is_not_proved() {
     let all = std::env::var("NPUKIT_MUTATIONS").map_or(40, |count| count.parse().unwrap());
     let subjects = subjects();
     let (mut made, mut ran, mut missed) = (0, 0, 0);
     for subject in &subjects {
-        eprintln!("{}: made, refused, changing an output, of these missed, seen beside", subject.name);
+        eprintln!(
+            "{}: made, refused, changing an output, of these proved, unchanged output but not proved",
+            subject.name
+        );
         for (kind, row) in subject.table(all / subjects.len()) {
             eprintln!("  {kind:<9} {row:?}");
             (made, ran, missed) = (made + row[0], ran + row[0] - row[1], missed + row[3]);
@@ -237,7 +242,7 @@ fn what_changes_an_output_is_not_proved() {
     assert!(ran > made * 2 / 5, "{ran} of {made} run: what is refused judges nothing");
 }
 
-/// Where a wrong address of the output buffer is set: the instruction, the call and the row.
+/// A wrong address of the output buffer is found, with the instruction, the call and the row.
 #[test]
 fn a_wrong_constant_is_found_where_its_result_is_written() {
     let [(_, wide), ..] = fabrics();

@@ -1,4 +1,4 @@
-//! Whole networks in 16 bits: against float, and against themselves on more columns.
+//! Whole networks in 16 bits: compared with float, and with the same network on more columns.
 
 use npukit_drra::internals::config::preset;
 use npukit_drra::internals::executable::Executable;
@@ -22,7 +22,7 @@ const IMAGES: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_im
 const LABELS: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_labels.npy");
 pub const CALIBRATION: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_calibration.npy");
 
-/// A network on a fabric, quantised by samples, and the names of its fraction lengths.
+/// Compiles a network for a fabric, with fraction lengths from samples.
 pub fn compile(fabric: &Fabric, graph: &Graph, samples: &[Tensor]) -> Executable {
     let graph = prepare(graph).unwrap();
     let mut seen = Distributions::new(&graph);
@@ -32,13 +32,13 @@ pub fn compile(fabric: &Fabric, graph: &Graph, samples: &[Tensor]) -> Executable
     Executable::new(fabric, plan).unwrap()
 }
 
-/// The integers of the only input.
+/// Quantizes the single input.
 fn words(executable: &Executable, sample: &Tensor) -> Vec<i16> {
     let fraction = executable.plan.values[executable.plan.inputs[0]].fraction;
     sample.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction)).collect()
 }
 
-/// The real values of the only output, and the cycles.
+/// Returns the real values of the single output, and the cycles.
 fn run(executable: &Executable, sample: &Tensor) -> (Vec<f32>, u64) {
     let value = |number: usize| &executable.plan.values[number];
     let ran = executable.run(&[words(executable, sample)]).unwrap();
@@ -57,7 +57,8 @@ pub fn samples(bytes: &[u8]) -> Vec<Tensor> {
     all.as_f32().unwrap().chunks(64).map(image).collect()
 }
 
-/// Fabrics with wide sums, with 11 fraction bits and only the modes that all sources agree on, and without any.
+/// Fabrics with wide sums; with 11 fraction bits and only the modes that all sources agree on;
+/// without any.
 pub fn fabrics() -> [(&'static str, Fabric); 3] {
     let (mut wide, mut plain) = (preset("3x4").unwrap(), preset("3x1").unwrap());
     wide.options.extensions = true;
@@ -88,7 +89,7 @@ fn the_digits_perceptron_is_as_good_as_in_float() {
     }
 }
 
-/// Two inputs have no weights that could take other fraction lengths.
+/// Two inputs have no weights whose fraction lengths could be adapted.
 #[test]
 fn a_product_of_two_inputs_needs_no_extension() {
     let info = ValueInfo { shape: vec![32], element: ElementType::F32 };
@@ -122,7 +123,7 @@ fn a_product_of_two_inputs_needs_no_extension() {
     }
 }
 
-/// LeNet-5 with seeded weights, as the zoo has it.
+/// LeNet-5 with random weights, as in the zoo.
 pub fn lenet() -> Graph {
     let mut seed = 1_u32;
     let mut weights = |graph: &mut Graph, shape: &[usize], scale: f32| {
@@ -183,7 +184,8 @@ fn lenet_5_runs_end_to_end() {
     assert!(one > 3 * four, "{one} {four}");
 }
 
-/// ResNet-20 with its softmax: convolutions, normalisations that no convolution takes in, sums of branches, pooling.
+/// ResNet-20 with its softmax: convolutions, normalizations that are not folded into a convolution,
+/// sums of branches, pooling.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn the_published_resnet_is_taken() {

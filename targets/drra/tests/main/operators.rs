@@ -1,5 +1,5 @@
-//! Every operator with real numbers, quantised by samples: against the evaluator, on fabrics without fraction bits, with
-//! 11 of them, and with the modes of the extension.
+//! Every operator with real numbers, quantized by samples: compared with the evaluator, on fabrics
+//! without fraction bits, with 11 fraction bits, and with the modes of the extension.
 
 use npukit_drra::DRRA;
 use npukit_drra::internals::config::preset;
@@ -25,7 +25,7 @@ pub fn fabric(name: &str, fraction_bits: u32, extensions: bool) -> Fabric {
     fabric
 }
 
-/// Numbers between -`size` and `size`, from a seed.
+/// Returns pseudorandom numbers between -`size` and `size`.
 pub fn numbers(shape: &[usize], size: f32, seed: u64) -> Tensor {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut number = || {
@@ -35,7 +35,7 @@ pub fn numbers(shape: &[usize], size: f32, seed: u64) -> Tensor {
     Tensor::from_f32(shape.to_vec(), (0..shape.iter().product()).map(|_| number()).collect()).unwrap()
 }
 
-/// A graph of one node: so many of its operands are inputs, the others constants.
+/// Graph of one node. Its first `inputs` operands are inputs, the others constants.
 pub fn graph(op: Op, shapes: &[&[usize]], inputs: usize) -> Graph {
     let mut graph = Graph::default();
     let operand = |(index, shape): (usize, &&[usize])| match index < inputs {
@@ -49,7 +49,7 @@ pub fn graph(op: Op, shapes: &[&[usize]], inputs: usize) -> Graph {
     graph
 }
 
-/// The largest error over all results, as a share of the largest of them, and the cycles.
+/// Returns the largest error of all results, relative to the largest result, and the cycles.
 fn error(fabric: &Fabric, graph: &Graph, size: f32) -> Result<(f64, u64), String> {
     let prepared = prepare(graph).unwrap();
     let sample = |seed: u64| -> Vec<Tensor> {
@@ -72,7 +72,7 @@ fn error(fabric: &Fabric, graph: &Graph, size: f32) -> Result<(f64, u64), String
         })
         .collect();
     let ran = checked(&executable, &given);
-    assert_eq!(ran.cycles, executable.cycles(), "kernels take the cycles their schedules say");
+    assert_eq!(ran.cycles, executable.cycles(), "kernels take the cycles of their schedules");
     let (mut error, mut largest) = (0_f64, 1e-9_f64);
     for (&number, expected) in executable.plan.outputs.iter().zip(evaluate(graph, &sample(3)).unwrap()) {
         let scale = 2f64.powi(-fraction(number));
@@ -86,8 +86,8 @@ fn error(fabric: &Fabric, graph: &Graph, size: f32) -> Result<(f64, u64), String
     Ok((error / largest, ran.cycles.iter().sum()))
 }
 
-/// An operator and the error measured of it, as a share of the largest result: without fraction bits, with 11, and with
-/// the extension. None where it is refused.
+/// Operator with its measured error, relative to the largest result: without fraction bits, with
+/// 11, and with the extension. `None` if it is refused.
 struct Case {
     name: &'static str,
     graph: Graph,
@@ -125,33 +125,34 @@ fn check(cases: &[Case]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same error on all fabrics.
+/// Equal error on all fabrics.
 const fn within(error: f64) -> [Option<f64>; 3] {
     [Some(error); 3]
 }
 
-/// Modes of the extension are needed.
+/// Error of an operator that needs modes of the extension.
 const fn extended(error: f64) -> [Option<f64>; 3] {
     [None, None, Some(error)]
 }
 
-/// An error of its own on each fabric. Without fraction bits operands of products have 8 bits or less.
+/// Measured error on each fabric. Without fraction bits, operands of products have 8 bits or less.
 const fn measured([plain, fraction, extended]: [f64; 3]) -> [Option<f64>; 3] {
     [Some(plain), Some(fraction), Some(extended)]
 }
 
-/// The largest error of what only rounds its operands.
+/// Largest error of an operator that only rounds its operands.
 const EXACT: f64 = 0.000121;
 
-/// What an error may be of the measured one.
+/// Allowed error, relative to the measured one.
 const SLACK: f64 = 1.1;
 
-/// Pairs of words lie in the input buffer, of 1,024 rows of 16, for as many columns as there is room for.
+/// Pairs of words are in the input buffer, of 1,024 rows of 16 words, for as many columns as fit.
 #[test]
 fn long_sums_take_fewer_columns_or_are_refused() {
     let product = |terms: usize| graph(MatMul.into(), &[&[3, terms], &[terms, 2]], 2);
     let fabrics = [fabric("3x1", 11, false), fabric("3x4", 11, false)];
-    // A quarter of the buffer is too little for each of these; the last is the longest that one column takes.
+    // A quarter of the buffer is too small for each of these; the last is the longest that fits
+    // with one column.
     for (fabric, terms) in
         [(&fabrics[1], 2_500), (&fabrics[1], 5_000), (&fabrics[0], 8_192), (&fabrics[1], 8_192)]
     {
@@ -185,7 +186,7 @@ fn products() {
         case("MatMul of a stack", MatMul, &[&[2, 3, 16], matrix], 1, measured([0.0118, 0.00101, 0.0000368])),
         case("Gemm", Gemm::PLAIN, &[&[5, 16], matrix, &[9]], 1, measured([0.0129, 0.00106, 0.000042])),
         case("Conv", conv, &[&[1, 6, 6, 3], &[3, 3, 3, 4], &[4]], 1, measured([0.015, 0.0013, 0.0000327])),
-        // Where values are small a bias is most of the result.
+        // For small values, a bias is most of the result.
         Case {
             size: 0.3,
             ..case(
@@ -263,7 +264,7 @@ fn functions() {
     ]);
 }
 
-/// What passes over the graph make of arithmetic that the dpu has modes for.
+/// Results of graph passes on arithmetic that the dpu has modes for.
 #[test]
 fn operators_that_others_make() {
     let unary = |kind| Unary { kind };
@@ -300,7 +301,7 @@ fn operators_that_others_make() {
     ]);
 }
 
-/// An output that is a constant, beside one that is computed and by itself.
+/// A constant output, next to a computed one and alone.
 #[test]
 fn constants_are_outputs() {
     let mut beside = graph(Unary { kind: UnaryKind::Neg }.into(), &[&[40]], 1);
@@ -455,7 +456,8 @@ fn names_of_fabrics_say_what_their_dpus_do() {
     assert!(wider("3x1+ext").is_empty());
 }
 
-/// Where large numbers meet small ones, results have more fraction bits than products give: they get what there is.
+/// If large numbers are combined with small ones, results would need more fraction bits than
+/// products give. They get the bits of the products.
 #[test]
 fn results_may_have_more_fraction_bits_than_products() {
     let mut graph = Graph::default();
@@ -471,8 +473,8 @@ fn results_may_have_more_fraction_bits_than_products() {
     assert!(error < 0.01, "{error}");
 }
 
-/// The last stage of a transform may leave its results fewer fraction bits than they are to have: they are scaled. All
-/// numbers on the way are exact.
+/// The last stage of a transform may give its results fewer fraction bits than needed; they are
+/// scaled. All intermediate numbers are exact.
 #[test]
 fn transforms_may_end_with_fewer_fraction_bits_than_their_results_have() {
     let fabric = fabric("3x1", 11, false);

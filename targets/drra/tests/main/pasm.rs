@@ -80,22 +80,19 @@ fn warnings_point_at_instructions() {
         .map(|(span, told)| (&text[span.start..span.end], told.to_string()))
         .collect();
     let expected = [
-        ("2", "nothing listens to port 2 of a swb; routes are on port 1"),
+        ("2", "port 2 of a swb has no effect; routes are on port 1"),
         (
             "route",
-            "direction 0 is not wired: there are N 1, W 3, C 4, E 5 and S 7, and with `+seed` all from 0 to 8 [refused]",
+            "direction 0 is not wired; legal are N 1, W 3, C 4, E 5 and S 7, and with `+seed` 0 to 8 [refused]",
         ),
-        ("route", "slot 4 has no bulk rows: nothing comes of this [nothing-there]"),
-        (
-            "dpu",
-            "dpu mode sigm is defined by no source: it needs `extensions` or a fabric with `+seed` [refused]",
-        ),
+        ("route", "slot 4 has no bulk rows: this has no effect [nothing-there]"),
+        ("dpu", "no source defines dpu mode sigm: it needs `extensions` or a fabric with `+seed` [refused]"),
         ("repx", "`repx` without `step` has step=1, which adds 128 to the step [default-step]"),
     ];
     assert_eq!(told, expected.map(|(place, told)| (place, told.to_owned())));
 }
 
-/// A register counts how often both ways of a branch inside a loop were taken.
+/// A register counts how often each side of a branch inside a loop was taken.
 #[test]
 fn loops_and_branches_run_on_the_sequencers() {
     let text = "for (iter=300) {
@@ -116,7 +113,7 @@ fn loops_and_branches_run_on_the_sequencers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// The guide's problem with a few bytes changed or its end cut off.
+    /// The guide's problem with a few changed bytes, or truncated.
     #[test]
     fn damaged_programs_are_compiled_or_refused(
         changes in proptest::collection::vec((0..GUIDE.len(), "[a-z0-9(){}<>=,\"# -]"), 1..4),

@@ -1,4 +1,4 @@
-//! Plans without kernels: each task computed word by word, beside what the graph computes.
+//! Plans without kernels: each task is computed word by word, and compared with the graph.
 
 use npukit_drra::internals::gather::Source;
 use npukit_drra::internals::gather::{Gather, offset};
@@ -17,7 +17,8 @@ use crate::operators::{fabric, graph, numbers};
 /// Fraction bits of functions and quotients of the extension, Q4.11.
 const FUNCTION: i32 = 11;
 
-/// A result of a vector of words, or of two, on a dpu with extensions and without fraction bits.
+/// Computes a result of one or two vectors of words on a dpu with extensions and without fraction
+/// bits.
 fn computed(work: Work, a: &[i16], b: &[i16]) -> i16 {
     let (places, first) = (i32::from(work.immediate), f64::from(a[0]));
     let sum: i64 = a.iter().zip(b).map(|(&a, &b)| i64::from(a) * i64::from(b)).sum();
@@ -34,7 +35,7 @@ fn computed(work: Work, a: &[i16], b: &[i16]) -> i16 {
     }
 }
 
-/// The words that levels of a loop read, the innermost level first.
+/// Returns the words that levels of a loop read, innermost level first.
 fn looped(words: &[i16], levels: &[(usize, i64)]) -> Vec<i16> {
     let places = levels.iter().fold(vec![0_i64], |inner, &(times, step)| {
         (0..times as i64).flat_map(|time| inner.iter().map(move |place| place + time * step)).collect()
@@ -42,7 +43,7 @@ fn looped(words: &[i16], levels: &[(usize, i64)]) -> Vec<i16> {
     places.into_iter().map(|place| words[place as usize]).collect()
 }
 
-/// The integers of every value.
+/// Computes the integers of every value.
 fn literal(plan: &Plan, inputs: &[Vec<i16>]) -> Vec<Vec<i16>> {
     let sizes = plan.values.iter().map(|value| value.shape.iter().product());
     let mut values: Vec<Vec<i16>> = sizes.map(|size| vec![0; size]).collect();
@@ -102,13 +103,13 @@ fn literal(plan: &Plan, inputs: &[Vec<i16>]) -> Vec<Vec<i16>> {
     values
 }
 
-/// The plan of a graph on a fabric with extensions, quantised by samples, and the largest error as a share of the largest
-/// result.
+/// Returns the plan of a graph on a fabric with extensions, quantized by samples, and the largest
+/// error relative to the largest result.
 fn planned(graph: &Graph) -> (Plan, f64) {
     planned_for(graph, |index, shape, seed| numbers(shape, 3.0, 10 * seed + index as u64))
 }
 
-/// The same for samples that are made of the number of an input, its shape and a seed.
+/// Like `planned`, for samples made from the index of an input, its shape and a seed.
 fn planned_for(graph: &Graph, sample: impl Fn(usize, &[usize], u64) -> Tensor) -> (Plan, f64) {
     let (fabric, prepared) = (fabric("3x1", 0, true), prepare(graph).unwrap());
     let sample = |seed: u64| -> Vec<Tensor> {
@@ -190,7 +191,8 @@ fn plans_compute_what_graphs_do() {
     }
 }
 
-/// Files hold 64 words: both matrices at once, the vectors of one, or none. Of vectors that fit the fewer stay.
+/// Files hold 64 words: both matrices fit at once, only the vectors of one, or none. Of vectors
+/// that fit, the smaller number stays.
 #[test]
 fn products_stay_in_register_files_as_far_as_they_fit() {
     let of = |m: usize, k: usize, n: usize| {
@@ -220,7 +222,7 @@ fn products_stay_in_register_files_as_far_as_they_fit() {
     }
 }
 
-/// Powers of two from 4 on take a stage for each doubling, other lengths a product with a matrix.
+/// Powers of two starting at 4 take one stage per doubling, other lengths a product with a matrix.
 #[test]
 fn transforms_take_stages_where_they_can() {
     let stages = |points: usize| {
@@ -236,7 +238,7 @@ fn transforms_take_stages_where_they_can() {
     assert_eq!(stages(8), [true; 3]);
 }
 
-/// What softmax makes saturate, differences and their powers, is meant; its sums are not.
+/// Saturating differences and exponentials of a softmax are intended; saturating sums are not.
 #[test]
 fn softmax_lets_saturate_what_may() {
     let (plan, _) = planned(&graph(Softmax { axis: 1, axis_end: 2 }.into(), &[&[3, 10]], 1));
@@ -277,29 +279,29 @@ fn what_cannot_be_lowered_is_told_with_a_way_out() {
     for (graph, reason, hint) in [
         (
             matrices(8_193),
-            "a result of 8193 pairs of words takes 1028 rows of the input buffer, which has 1024",
-            "sum at most about 8192 at a time, and then the sums",
+            "a result of 8193 pairs of words needs 1028 rows of the input buffer, which has 1024",
+            "split the sum into parts of at most about 8192, and add the parts",
         ),
         (matrices(16_000), "a result of 16000 pairs", "about 8192"),
-        (matrices(16_001), "sums of 16001 products", "at most 16000 are summed"),
+        (matrices(16_001), "sums of 16001 products", "sums of at most 16000 products"),
         (
             graph(most.clone().into(), &[&[16_385, 2]], 1),
-            "a result of 16385 words takes 1025 rows of the input buffer, which has 1024",
-            "sum at most about 16384 at a time, and then the sums",
+            "a result of 16385 words needs 1025 rows of the input buffer, which has 1024",
+            "split the sum into parts of at most about 16384, and add the parts",
         ),
         (
             graph(half(4094).into(), &[&[1025, 1]], 1),
-            "1025 points to 2048, which is no power",
+            "1025 points to 2048, which is not a power",
             "pad the signal",
         ),
         (
             graph(mean.clone().into(), &[image], 1),
-            "means that leave padding out",
-            "pad before, or count the padding",
+            "means that exclude the padding",
+            "use a Pad before it, or set count_include_pad to 1",
         ),
         (
             graph(dft(1025).into(), &[&[1025, 2]], 1),
-            "1025 points to 1025, which is no power",
+            "1025 points to 1025, which is not a power",
             "pad the signal",
         ),
         (
@@ -328,7 +330,8 @@ fn what_cannot_be_lowered_is_told_with_a_way_out() {
     assert_eq!(check(&plain, &graph(Unary { kind: UnaryKind::Exp }.into(), &[&[4]], 1)).len(), 1);
 }
 
-/// One filter over an image of one channel of at most 64 words, its padding included, is a nest of four loops at most.
+/// A filter over an image of one channel with at most 64 words, including padding, is a nest of at
+/// most four loops.
 #[test]
 fn small_images_stay_in_register_files() {
     let plain = Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
@@ -363,8 +366,8 @@ fn small_images_stay_in_register_files() {
     }
 }
 
-/// Points at the corners of a square whose sums grow as fast as any, in a stage before the last: by a factor of
-/// `1 + sqrt(2)` instead of 2.
+/// Points at the corners of a square whose sums grow as fast as possible in a stage before the
+/// last: by a factor of `1 + sqrt(2)` instead of 2.
 #[test]
 fn no_stage_of_a_transform_saturates() {
     for (points, inverse, bin, turn) in [8, 16, 32, 64].into_iter().flat_map(|points| {
@@ -386,7 +389,7 @@ fn no_stage_of_a_transform_saturates() {
     }
 }
 
-/// Rows of large numbers, of which one counts alone, and long rows of which one does.
+/// Rows of large numbers of which only one matters, and long rows of which one does.
 #[test]
 fn softmax_takes_numbers_of_any_size() {
     let softmax = |shape: &[usize]| graph(Softmax { axis: 1, axis_end: 2 }.into(), &[shape], 1);
@@ -394,7 +397,7 @@ fn softmax_takes_numbers_of_any_size() {
         let (_, error) = planned_for(&softmax(&[4, 10]), |_, shape, seed| numbers(shape, size, seed));
         assert!(error <= 0.001, "{size}: {error}");
     }
-    // Powers keep 9 bits, which is a 500th of each.
+    // Exponentials keep 9 bits, which is a 500th of each.
     let (_, error) = planned(&softmax(&[2, 600]));
     assert!(error <= 0.005, "{error}");
     let peak = |_, shape: &[usize], seed| {
@@ -404,7 +407,7 @@ fn softmax_takes_numbers_of_any_size() {
     };
     let (plan, error) = planned_for(&softmax(&[1, 600]), peak);
     assert!(error <= 0.001, "{error}");
-    // Sums of 600 powers of at most 1 take 10 bits before the point.
+    // Sums of 600 exponentials of at most 1 take 10 integer bits.
     let is_sum = |task: &Task| matches!(task, Task::Vectors { work, .. } if work.mode == DpuMode::MacInter);
     let sum = plan.steps.iter().find(|step| step.tasks.iter().any(is_sum)).unwrap();
     assert_eq!(plan.values[sum.result].fraction, 5);

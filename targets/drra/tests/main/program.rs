@@ -1,4 +1,4 @@
-//! Programs from files: run, timed, traced, and what their manifests may not say.
+//! Programs from files: runs, timing, traces, and invalid manifests.
 
 use npukit_drra::DRRA;
 use npukit_numeric::Tensor;
@@ -75,7 +75,7 @@ fn every_cycle_can_be_read() {
     let words = "5  (0, 0)    dsu(slot=1, port=sram_read)";
     assert!(line.trim_start().starts_with(words), "{text}");
     assert!(line.ends_with("iosram_both 1 input_buffer 4, iosram_both 1 sram_write 0"), "{text}");
-    // A line for the head, for each instruction, and for the second cycle of the wait.
+    // One header line, a line per instruction, and one for the second cycle of the wait.
     assert_eq!(text.lines().count(), 1 + 12 + 1, "{text}");
 }
 
@@ -87,7 +87,8 @@ fn a_trace_has_a_track_for_each_port() {
     let trace: Value = serde_json::from_slice(&bytes).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     let tracks = events.iter().filter(|event| event["name"] == "thread_name").count();
-    // The sequencer, 2 of the swb, 6 of the memory, 4 of each file, 2 of the dpu, and the whole program.
+    // The sequencer, 2 of the swb, 6 of the memory, 4 of each file, 2 of the dpu, and the whole
+    // program.
     assert_eq!(tracks, 1 + 2 + 6 + 3 * 4 + 2 + 1);
     let slice =
         events.iter().find(|event| event["args"]["port"] == "(0, 0) iosram_both 1 output_buffer").unwrap();
@@ -101,7 +102,7 @@ fn a_trace_has_a_track_for_each_port() {
 fn faults_of_manifests_are_named() {
     for (expected, found) in [
         ("copy.bin", told(|m| m["program"] = json!("copy.bin"))),
-        ("there is no such fabric", told(|m| m["architecture"] = json!("9x9"))),
+        ("unknown fabric", told(|m| m["architecture"] = json!("9x9"))),
         (
             "takes rows 1023 to 1024; the input buffer has rows 0 to 1023",
             told(|m| m["inputs"][0]["row"] = json!(1023)),

@@ -1,4 +1,5 @@
-//! The released circuit: what `npu lint` says of programs it computes otherwise, and how programs run on it.
+//! The released circuit: `npu lint` on programs that it executes differently, and runs of programs
+//! on it.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ fn instance(name: &str) -> Box<dyn Instance> {
     DRRA.instance(Config::Preset(name)).unwrap()
 }
 
-/// The words of a kernel or program of the golden vectors, as a file has them.
+/// Returns the words of a kernel or program of the golden vectors, as in a file.
 fn bytes(kernel: &Value) -> Vec<u8> {
     let mut text = String::new();
     for cell in kernel["cells"].as_array().unwrap() {
@@ -36,7 +37,7 @@ fn codes(findings: &[Finding]) -> BTreeSet<&'static str> {
     findings.iter().filter(|finding| finding.is_error()).map(|finding| finding.code).collect()
 }
 
-/// What the circuit computed otherwise is found, and nothing else.
+/// Exactly the differences of the circuit are found.
 #[test]
 fn kernels_that_came_out_wrong_are_found() {
     let file = golden::json("released_kernels.json");
@@ -63,26 +64,26 @@ fn findings_name_instructions() {
     let found = instance("3x1").lint("k.bin", &bytes(kernel), None).unwrap();
     let early: Vec<&Finding> = found.iter().filter(|finding| finding.is_error()).collect();
     assert_eq!(early[0].instruction, Some(9));
-    let told = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0, whose last address was in cycle 8, may be \
-                configured from cycle 10 on";
+    let told = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0: the last address was in cycle 8; it may be \
+                configured in cycle 10 at the earliest";
     assert_eq!(early[0].message, told);
-    // The text says what it says.
+    // With `+text`, nothing differs.
     let seed = instance("3x1+text").lint("k.bin", &bytes(kernel), None).unwrap();
     assert_eq!(codes(&seed), BTreeSet::new());
 }
 
-/// Every way in which the circuit leaves the text is told in the assembler, with the line.
+/// The assembler reports every difference between the circuit and the ISA document, with its line.
 #[test]
 fn the_assembler_warns_of_what_the_circuit_does() {
     let cell = "cell (row=1, col=0)\n";
     let top = "cell (row=0, col=0)\n";
     for (place, text, code) in [
         (cell, "evt(slot=4) rep(slot=4, iter=130)", "[narrow-field]"),
-        (cell, "evt(slot=4) rep(slot=4, iter=2, delay=64)", "delay=64 is delay=0 there"),
+        (cell, "evt(slot=4) rep(slot=4, iter=2, delay=64)", "delay=64 becomes delay=0"),
         (cell, "evt(slot=4) rep(slot=4, iter=2) repx(slot=4, iter=1, step=0)", "[repx-high-parts]"),
         (cell, "dsu(slot=1) rep(slot=1, iter=2) repx(slot=1, iter=1, step=0)", "[repx-next-level]"),
         (cell, "dsu(slot=1, init_addr=4) rep(slot=1, iter=2)", "[first-address]"),
-        (top, "dsu(slot=1) rep(slot=1, iter=2, step=-1)", "step=-1 is 127 [negative-step]"),
+        (top, "dsu(slot=1) rep(slot=1, iter=2, step=-1)", "step=-1 is taken as 127 [negative-step]"),
         (cell, "brn(reg=1)", "[no-branch]"),
         (
             cell,
@@ -102,7 +103,7 @@ fn the_assembler_warns_of_what_the_circuit_does() {
     }
 }
 
-/// A manifest of a program's words, run as the options say.
+/// Makes a manifest of a program's words, and runs it with the options.
 fn run(kernel: &Value, fabric: &str, options: RunOptions) -> Result<Vec<i32>, TargetError> {
     let rows = json!([{ "name": "y", "row": 0, "rows": 2 }]);
     let image: String = (0..1024_u32)
@@ -126,7 +127,7 @@ fn run(kernel: &Value, fabric: &str, options: RunOptions) -> Result<Vec<i32>, Ta
     Ok(result.outputs[0].raw.clone())
 }
 
-/// Where circuit and text differ neither is chosen silently.
+/// If circuit and ISA document differ, neither is chosen silently.
 #[test]
 fn what_differs_is_refused_unless_chosen() {
     let file = golden::json("released_kernels.json");
@@ -149,7 +150,7 @@ fn what_differs_is_refused_unless_chosen() {
     assert!(a == b && b == c);
 }
 
-/// `vec_mult_32` with a wait that is changed.
+/// `vec_mult_32` with one `wait` changed.
 fn shortened(from: &str, to: &str) -> Value {
     let mut program = golden::json("vec_mult_32.json");
     let words = program["cells"][1]["words"].as_array_mut().unwrap();
@@ -158,30 +159,31 @@ fn shortened(from: &str, to: &str) -> Value {
     program
 }
 
-/// Results that are read before they are there are zeros, or a fault that names the place.
+/// Results that are read too early are zeros, or a fault that names the position.
 #[test]
 fn what_nobody_wrote_is_not_read() {
     let poison = RunOptions { unset: Unset::Poison, ..RunOptions::default() };
     let (program, fabric) = (golden::json("vec_mult_32.json"), "3x1");
     assert_eq!(run(&program, fabric, poison).unwrap(), run(&program, fabric, RunOptions::default()).unwrap());
-    // The rows leave in cycles 46 and 47, eleven cycles too early, when the other cell does not take them.
+    // The rows leave in cycles 46 and 47, eleven cycles too early, when the other cell does not
+    // take them.
     let early = shortened("0x1000001f", "0x10000014");
     assert!(run(&early, fabric, RunOptions::default()).is_ok(), "zeros");
     let told = run(&early, fabric, poison).unwrap_err().to_string();
     assert_eq!(
         told,
-        "cycle 57, cell (2, 0), slot 2, port 2: takes what arrives in a cycle in which nothing is sent to it"
+        "cycle 57, cell (2, 0), slot 2, port 2: takes data in a cycle in which nothing is sent to it"
     );
-    // Both cells too early: words 22 and on were not written.
+    // Both cells are too early: words starting at 22 were not written.
     let mut both = shortened("0x1000001f", "0x10000014");
     let words = both["cells"][2]["words"].as_array_mut().unwrap();
     let place = words.iter_mut().find(|word| word.as_str() == Some("0x10000030")).unwrap();
     *place = json!("0x10000025");
     let told = run(&both, fabric, poison).unwrap_err().to_string();
-    assert_eq!(told, "cycle 47, cell (1, 0), slot 3, port 3: register 23 is read, which nobody wrote");
+    assert_eq!(told, "cycle 47, cell (1, 0), slot 3, port 3: register 23 is read before it is written");
 }
 
-/// A register that nobody wrote is not read by a dpu either.
+/// A dpu does not read an unwritten register either.
 #[test]
 fn unwritten_registers_are_named() {
     let fabric = preset("3x1").unwrap();
@@ -191,13 +193,13 @@ fn unwritten_registers_are_named() {
     let mut machine = Machine::new(&fabric, &program).unwrap();
     machine.unset(Unset::Poison);
     let told = machine.run(1000, &mut ()).unwrap_err().to_string();
-    assert_eq!(told, "cycle 3, cell (1, 0), slot 2, port 1: register 0 is read, which nobody wrote");
+    assert_eq!(told, "cycle 3, cell (1, 0), slot 2, port 1: register 0 is read before it is written");
     machine.unset(Unset::Garbage(5));
     assert!(machine.run(1000, &mut ()).is_ok());
     assert_ne!(machine.cells()[1].rfs[1].rows[0], [0; 16]);
 }
 
-/// A graph of one node with inputs.
+/// Graph of one node with inputs.
 fn graph(op: impl Into<npukit_graph::op::Op>, shapes: &[&[usize]]) -> Graph {
     let mut graph = Graph::default();
     let info = |shape: &[usize]| ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
@@ -208,7 +210,7 @@ fn graph(op: impl Into<npukit_graph::op::Op>, shapes: &[&[usize]]) -> Graph {
     graph
 }
 
-/// Levels and kernels that the text has and the circuit has not: split up, nested or spaced, and free of findings.
+/// Levels and kernels that only the ISA document has are split, nested or spaced, without findings.
 #[test]
 fn compiled_programs_are_for_the_circuit() {
     let dft = Dft { axis: 0, length: 64, inverse: false, onesided: false };
@@ -228,7 +230,8 @@ fn compiled_programs_are_for_the_circuit() {
     }
 }
 
-/// Columns start one after the other, and the end comes back as late: the plan's cycles are the circuit's.
+/// Columns start one after the other, and the end returns with the same delay: the plan's cycles
+/// are the circuit's.
 #[test]
 fn columns_start_one_after_the_other() {
     let product = graph(MatMul, &[&[8, 64], &[64, 8]]);
@@ -241,12 +244,12 @@ fn columns_start_one_after_the_other() {
     for (name, more) in [("3x2", 2), ("3x4", 6)] {
         let ((released, calls), (seed, same)) = (cycles(name), cycles(&format!("{name}+text")));
         assert_eq!(calls, same);
-        // A cycle more before rows stream: the memory's port is configured again.
+        // One more cycle before rows stream: the memory's port is configured again.
         assert_eq!(released, seed + more * calls, "{name}");
     }
 }
 
-/// A revision is part of a fabric's file.
+/// A fabric's file has its revision.
 #[test]
 fn files_state_their_revision() {
     let released: Fabric = preset("3x2").unwrap();
@@ -264,7 +267,7 @@ fn files_state_their_revision() {
     assert_eq!(named, ["released", "text", "seed", "later"]);
 }
 
-/// Early configurations are erased as the circuit does it, which the runs on it show.
+/// An early configuration is erased as on the circuit, according to runs on it.
 #[test]
 fn an_early_configuration_is_erased() {
     let fabric = preset("3x1").unwrap();
@@ -283,8 +286,8 @@ fn an_early_configuration_is_erased() {
         machine.run(1000, &mut ()).unwrap();
         [8, 9, 10].map(|row| machine.cells()[0].iosrams[0].rows[row][0])
     };
-    // Addresses in cycles 5 and 6. In L+1 `dsu` is lost, so that a lane of one address comes before the lane that the
-    // `rep` after it writes.
+    // Addresses in cycles 5 and 6. In L+1 the `dsu` is lost, so a lane of one address precedes the
+    // lane that the following `rep` writes.
     assert_eq!(rows(1), [9, 9, 10]);
     assert_eq!(rows(2), [9, 10, 11]);
 }

@@ -1,10 +1,11 @@
-//! How tests run compiled programs: on memory that nobody wrote, and twice in a row on garbage.
+//! Runs compiled programs in tests: on unwritten memory, and twice in a row on random contents.
 
 use npukit_drra::internals::driver::{Ran, Runner};
 use npukit_drra::internals::executable::Executable;
 use npukit_target::Unset;
 
-/// What a program computes: no word is used that was not written, and what memory holds before makes no difference.
+/// Runs a program, and checks that it reads no unwritten word and does not depend on earlier memory
+/// contents.
 pub fn checked(executable: &Executable, inputs: &[Vec<i16>]) -> Ran {
     let revision = executable.fabric.options.revision;
     let ran = Runner::new(executable, revision, Unset::Poison).run(inputs).unwrap();

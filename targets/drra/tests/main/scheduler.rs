@@ -1,4 +1,4 @@
-//! The scheduler on problems made by a seeded generator, each schedule judged by the checker.
+//! The scheduler on generated problems. The checker verifies each schedule.
 
 use npukit_drra::internals::schedule::{DEFAULT_NODES, Linear, ScheduleError, check, explain, schedule};
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ proptest! {
         }
     }
 
-    /// Against all starts, tried one by one.
+    /// Compared with all starts, tried one by one.
     #[test]
     fn what_is_called_optimal_is(seed: u64, constraints in 0_usize..4) {
         let mut problem = random_problem(seed, 3, constraints);
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// All starts of three operations that end before `cycles`.
+/// Returns all starts of three operations that end before `cycles`.
 fn all_starts(cycles: i64) -> impl Iterator<Item = [i64; 3]> {
     let cycles = cycles.clamp(0, 14);
     (0..cycles).flat_map(move |a| (0..cycles).flat_map(move |b| (0..cycles).map(move |c| [a, b, c])))

@@ -1,4 +1,4 @@
-//! What the seed's text says, to the letter (`+seed`), beside what other fabrics make of the same.
+//! The ISA document to the letter (`+seed`), compared with other fabrics.
 
 use npukit_drra::internals::asm::{Listing, assemble, disassemble};
 use npukit_drra::internals::config::{ConfigError, from_json, from_short, to_json};
@@ -62,7 +62,7 @@ fn a_repetition_of_no_times_is_a_single_time() {
     assert_eq!(assemble(&seed(), "test", &listing).unwrap().program, words, "{listing}");
 }
 
-/// `result`: it could be the scalar register or the flag register, depending on the calculation mode.
+/// `result`: the scalar register or the flag register, depending on the calculation mode.
 #[test]
 fn comparisons_and_logic_give_flags() {
     let set = "calc(mode=add, operand2=5, result=1)";
@@ -97,7 +97,7 @@ fn operands_of_logic_may_be_scalar_registers() {
     assert_eq!(machine.cells()[0].sequencer.flags, 1 << 6);
 }
 
-/// `brn`: the flag register; the PC is relative to the current PC.
+/// `brn`: tests the flag register; the PC is relative to the current PC.
 #[test]
 fn branches_go_by_flags_from_themselves() {
     let (machine, run) = run("calc(mode=add, operand2=3, result=1) calc(mode=sub, operand1=1, operand2=1, result=1)
@@ -105,7 +105,7 @@ fn branches_go_by_flags_from_themselves() {
     assert_eq!(machine.cells()[0].sequencer.regs[1], 0);
     assert_eq!(run.cycles, 1 + 3 * 3 + 1);
     assert_eq!(machine.cells()[0].sequencer.pc, 5, "over an instruction to the second `halt`");
-    // A scalar register that is not 0 decides nothing.
+    // A nonzero scalar register has no effect.
     let (machine, _) = self::run(
         "calc(mode=add, operand2=3, result=1) brn(reg=1, target_true=2, target_false=1) halt() halt()",
     );
@@ -119,7 +119,7 @@ fn branches_go_by_flags_from_themselves() {
     assert!(matches!(run, Err(Fault::Limit { .. })), "0 is itself: {run:?}");
 }
 
-/// Mode 1: by the seed `param` is the port of each slot; all other fabrics have a mask of ports there.
+/// Mode 1: `param` is the port of each slot; on all other fabrics it is a mask of ports.
 #[test]
 fn port_index_names_a_port() {
     let raised = |fabric: &Fabric, param: u8| {
@@ -134,20 +134,21 @@ fn port_index_names_a_port() {
         assert_eq!(raised(&seed(), port), 1 << (4 + port));
         assert_eq!(raised(&text, port), 1 << (4 + port));
     }
-    // There are four ports; a fifth is not there, which is told.
+    // There are four ports; a fifth is reported.
     let warnings = instance("1x1+seed").assemble(
         "k.asm",
         "cell (row=0, col=0) act(mode=port_index, ports=2, param=4)",
         &npukit_target::NoFiles,
     );
-    assert!(warnings.unwrap().warnings[0].contains("port 4 of each slot: there are 0 to 3 [no-port]"));
+    assert!(warnings.unwrap().warnings[0].contains("port 4 of each slot: legal are 0 to 3 [no-port]"));
 }
 
-/// Mode 2: any register, from which on the map goes around.
+/// Mode 2: a map may start at any register, and wraps around.
 #[test]
 fn maps_begin_at_any_register() {
     for first in [0, 13, 15_u8] {
-        // Bit 5 of the map is port 1 of slot 1, bit 8 port 0 of slot 2; bit 16 is of the second register.
+        // Bit 5 of the map is port 1 of slot 1, bit 8 port 0 of slot 2; bit 16 belongs to the
+        // second register.
         let second = (first + 1) % 16;
         let text = format!(
             "calc(mode=add, operand1=7, operand2=0x20, result={first})
@@ -161,10 +162,12 @@ fn maps_begin_at_any_register() {
         assert_eq!(machine.cells()[0].rfs[1].rows[0][9], 106, "{first}");
         assert_eq!(run.warnings, []);
     }
-    assert!(refused(&seed(), "act(mode=map, param=16)").contains("from register 16 on: legal are 0 to 15"));
+    assert!(
+        refused(&seed(), "act(mode=map, param=16)").contains("starting at register 16; legal are 0 to 15")
+    );
 }
 
-/// `wait`, mode 1: the mask of slots whose events are awaited; here that all, or the first, are done.
+/// `wait`, mode 1: waits for the events of a mask of slots; here for all of them, or for the first.
 #[test]
 fn waits_end_with_events() {
     let start = "dsu(slot=1, port=word_read) rep(slot=1, port=word_read, iter=20)
@@ -187,17 +190,17 @@ fn waits_end_with_events() {
     assert_eq!(halted(&port, 0b010, "wait(cycle=18)"), 6 + 19, "port 0 does not run");
     assert!(
         refused(&seed(), "wait(mode=events, cycle=0x10002)")
-            .contains("slots 0 to 15, and `cycle` is 0x10002")
+            .contains("`cycle` is 0x10002; it must be a mask of slots 0 to 15")
     );
     let told = instance("1x1+seed").assemble(
         "k.asm",
         "cell (row=0, col=0) wait(mode=events)",
         &npukit_target::NoFiles,
     );
-    assert!(told.unwrap().warnings[0].contains("it waits for nothing [no-event]"));
+    assert!(told.unwrap().warnings[0].contains("it ends at once [no-event]"));
 }
 
-/// A port may be configured in the cycle after its last address: nothing erases it.
+/// A port may be configured in the cycle after its last address, as nothing erases it.
 #[test]
 fn after_an_event_a_port_is_configured_at_once() {
     let (machine, run) = run("swb(slot=0, channel=2, source=1, target=2)
@@ -259,7 +262,7 @@ fn rows_go_in_nine_directions() {
     }
 }
 
-/// `option` of `dsu`: four configurations of a port, each started by an `act` of its own.
+/// `option` of `dsu`: four configurations of a port, each started by its own `act`.
 #[test]
 fn options_of_dsu_are_configurations() {
     let text = "swb(slot=0, channel=2, source=1, target=2)
@@ -270,7 +273,7 @@ fn options_of_dsu_are_configurations() {
     let (machine, run) = run(text);
     let expected = [108, 109, 110, 111, 132, 133, 134, 135];
     assert_eq!((machine.cells()[0].rfs[1].rows[0][..8].to_vec(), run.warnings), (expected.to_vec(), vec![]));
-    // The other option may be configured while one runs.
+    // Another option may be configured while one runs.
     let (_, run) = run_on(
         &seed(),
         "dsu(slot=1, port=word_read) rep(slot=1, port=word_read, iter=9) act(ports=2, param=1)
@@ -281,11 +284,11 @@ fn options_of_dsu_are_configurations() {
          dsu(slot=1, port=word_read) halt()";
     let (_, run) = run_on(&seed(), busy);
     assert!(matches!(run, Err(Fault::Instruction { kind: FaultKind::Busy { .. }, .. })), "{run:?}");
-    // Where options mean nothing these are two lanes that nothing connects.
+    // If options have no effect, these are two unconnected lanes.
     let mut fabric = seed();
     fabric.options.seed.dsu_option = DsuOption::Nothing;
     let (_, run) = run_on(&fabric, text);
-    assert!(run.unwrap_err().to_string().contains("2 lanes with 0 `trans` between"));
+    assert!(run.unwrap_err().to_string().contains("2 lanes have 0 `trans` in between"));
 }
 
 /// Steps are 0 to 127, in the table, in text both ways and in the machine.
@@ -306,7 +309,7 @@ fn steps_have_no_sign() {
     assert!(listed.contains("step=-28"), "{listed}");
     let told = assemble(&seed(), "t", &text.replace("100", "-1")).unwrap_err();
     assert!(format!("{told:?}").contains("0 to 127"), "{told:?}");
-    // 63 steps of 1 on, then -1 by both halves of a step.
+    // Forward by 63 steps of 1, and back by 1 with both halves of a step.
     let (machine, run) = run("swb(slot=0, channel=2, source=1, target=2)
         dsu(slot=1, port=word_read, init_addr=3) rep(slot=1, port=word_read, iter=4, step=127)
         repx(slot=1, port=word_read, step=127) dsu(slot=2, port=word_write) rep(slot=2, port=word_write, iter=4)
@@ -322,7 +325,7 @@ fn steps_have_no_sign() {
     assert_eq!((machine.cells()[0].iosrams[0].rows[0][0], machine.cells()[0].iosrams[0].rows[1][0]), (1, 2));
 }
 
-/// All 32 modes are taken; the three that are reserved give 0, which is told.
+/// All 32 modes are accepted; the three reserved ones give 0, with a warning.
 #[test]
 fn every_mode_of_the_dpu_is_taken() {
     for mode in 0..32 {
@@ -338,7 +341,11 @@ fn every_mode_of_the_dpu_is_taken() {
             &npukit_target::NoFiles,
         );
         let told = told.unwrap().warnings;
-        assert_eq!(told.iter().any(|told| told.contains("is reserved: it gives 0")), reserved, "{told:?}");
+        assert_eq!(
+            told.iter().any(|told| told.contains("is reserved: its result is 0")),
+            reserved,
+            "{told:?}"
+        );
     }
     let (machine, _) =
         run("swb(slot=0, channel=4, source=1, target=4) dpu(slot=4, mode=add_const, immediate=11)
@@ -350,7 +357,7 @@ fn instance(name: &str) -> Box<dyn Instance> {
     DRRA.instance(Config::Preset(name)).unwrap()
 }
 
-/// Endings combine in any order.
+/// Suffixes combine in any order.
 #[test]
 fn endings_combine() {
     for name in ["3x1+seed+ext+f11", "3x1+f11+ext+seed", "3x1+ext+seed+f11", "3x1+seed+f11+ext"] {
@@ -362,10 +369,10 @@ fn endings_combine() {
     }
     let Err(error) = DRRA.instance(Config::Preset("3x1+seed+ext+later")) else { panic!("two revisions") };
     let told = format!("{error:?} {error}");
-    assert!(told.contains("`+seed` and `+later` are two revisions"), "{told}");
+    assert!(told.contains("`+seed` and `+later` both select a revision"), "{told}");
 }
 
-/// The page of the instruction set and the assembler have the same ranges, in each reading.
+/// The instruction-set page and the assembler have the same ranges, in each reading.
 #[test]
 fn the_page_is_of_the_reading() {
     for (name, step, brn) in [("3x1", "-64 to 63", "from the next"), ("3x1+seed", "0 to 127", "from itself")]
@@ -378,7 +385,8 @@ fn the_page_is_of_the_reading() {
     }
 }
 
-/// A fabric's file chooses what the text leaves open, and its elaborated form keeps that.
+/// A fabric file chooses where the ISA document is silent, and its elaborated form keeps the
+/// choice.
 #[test]
 fn files_choose_what_the_text_leaves_open() {
     let mut file = to_json(&seed());
@@ -393,7 +401,7 @@ fn files_choose_what_the_text_leaves_open() {
     assert!(matches!(from_json(&file.to_string()), Err(ConfigError::Seed { revision: "released" })));
 }
 
-/// Loops and branches of PASM go by flags; the scheduler names one port where several slots start.
+/// Loops and branches of PASM test flags; the scheduler names one port if several slots start.
 #[test]
 fn pasm_is_compiled_for_the_reading() {
     let text = "for (iter=5) {

@@ -1,4 +1,4 @@
-//! The finding that a fault is: [`FaultKind::lint`].
+//! Finding that corresponds to a fault: [`FaultKind::lint`].
 
 use npukit_target::Lint;
 
@@ -6,12 +6,13 @@ use crate::check::lints::*;
 use crate::isa::fault::FaultKind;
 
 impl FaultKind {
-    /// The kind's name, as the specification spells it; `unwritten-read` and `operand-invalid` are ours.
+    /// Returns the kind's name, as the specification spells it; `unwritten-read` and
+    /// `operand-invalid` are additions of npukit.
     pub const fn name(&self) -> &'static str {
         self.lint().code
     }
 
-    /// The kind, as the linter explains it.
+    /// Returns the kind's lint, with the linter's explanation.
     pub(crate) const fn lint(&self) -> &'static Lint {
         match self {
             Self::ReservedOpcode { .. } => RESERVED_OPCODE,

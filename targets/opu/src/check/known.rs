@@ -1,4 +1,4 @@
-//! [`Known`]: what drivers write into memory before a run.
+//! [`Known`]: memory contents that drivers write before a run.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,24 @@ use super::stored::Stored;
 use crate::isa::op::WORD_BYTES;
 use crate::program::Program;
 
-/// What drivers write: words and segments once, inputs before every run.
+/// Bytes that drivers write: words and segments once, inputs before every run.
 pub(super) struct Known {
     fixed: Vec<Fixed>,
     inputs: Stored,
 }
 
-/// Bytes that are written once, and have to be the same at every run.
+/// Bytes that are written once and must be unchanged at every run.
 struct Fixed {
     what: String,
     first: u64,
     end: u64,
-    /// Who has read which of them; the program's words count as read.
+    /// Ranges that were read so far; the program's words are considered read.
     read: BTreeSet<(u64, u64)>,
 }
 
 impl Known {
-    /// What a program's files say; also which inputs lie over something else.
+    /// Collects the bytes that a program's files define. Also returns a message for each input that
+    /// overlaps something.
     pub fn new(program: &Program) -> (Self, Vec<String>) {
         let words = (program.instructions.len() * WORD_BYTES) as u64;
         let mut own = Fixed::new("the program's words".to_owned(), program.address.into(), words);
@@ -50,13 +51,13 @@ impl Known {
                 let name = |other: usize| program.inputs.get(other).map(|input| input.name.clone());
                 over = over.or_else(|| other.and_then(name).map(|name| format!("input `{name}`")));
             }
-            overlaps.extend(over.map(|over| format!("input `{}` lies over {over}", input.name)));
+            overlaps.extend(over.map(|over| format!("input `{}` overlaps {over}", input.name)));
         }
         overlaps
     }
 
-    /// Notes that a run of bytes is read. Gives the first that neither a driver nor, by `stored`, the program has
-    /// written.
+    /// Records a read of a range. Returns the address of the first byte that neither a driver nor,
+    /// according to `stored`, the program has written.
     pub fn read(&mut self, first: u64, bytes: u64, stored: &Stored) -> Option<u64> {
         let end = first + bytes;
         let mut at = first;
@@ -79,14 +80,14 @@ impl Known {
         None
     }
 
-    /// Where the next bytes begin that are written once.
+    /// Returns the start of the next range, after `at`, of bytes that are written once.
     fn next_fixed(&self, at: u64) -> u64 {
         let starts = self.fixed.iter().filter(|fixed| fixed.end > fixed.first).map(|fixed| fixed.first);
-        // Default: nothing comes after, so the run ends with the memory.
+        // Default: no range follows, so the run extends to the end of memory.
         starts.filter(|&first| first > at).min().unwrap_or(u64::MAX)
     }
 
-    /// What of the bytes that are written once, and have been read, a run of bytes lies over.
+    /// Returns the name of the once-written and already read bytes that a range overlaps.
     pub fn spoiled(&self, first: u64, bytes: u64) -> Option<&str> {
         let over = |&(from, to): &(u64, u64)| from < first + bytes && first < to;
         let found = self.fixed.iter().find(|fixed| fixed.meets(first, bytes) && fixed.read.iter().any(over));

@@ -1,20 +1,21 @@
-//! [`Stored`]: which bytes were written, by whom, and whether anybody has read them since.
+//! [`Stored`]: the bytes that were written, the instruction that wrote them, and whether they have
+//! been read since.
 
 use npukit_target::sim::Paged;
 
-/// Bytes of a line, a bit each in its masks.
+/// Bytes per line; a mask has one bit for each.
 const LINE: u64 = 64;
 
-/// Bytes that were written.
+/// Bytes that the program has written.
 pub(super) struct Stored(Paged<Line>);
 
-/// What is known of 64 bytes.
+/// State of a line of 64 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     written: u64,
-    /// Written and not read since.
+    /// Mask of the bytes that were written and not read since.
     unread: u64,
-    /// The last who wrote here, and his layer.
+    /// Index of the last instruction that wrote to this line, and its layer.
     writer: [usize; 2],
 }
 
@@ -25,7 +26,7 @@ impl Default for Stored {
 }
 
 impl Stored {
-    /// The first of a run of bytes that is neither written here nor in `other`.
+    /// Returns the first byte of a range that is written neither here nor in `other`.
     pub fn missing(&self, other: &Self, first: u64, bytes: u64) -> Option<u64> {
         masks(first, bytes).find_map(|(index, mask)| {
             let missing = mask & !(self.line(index).written | other.line(index).written);
@@ -33,8 +34,8 @@ impl Stored {
         })
     }
 
-    /// Notes a run of bytes that `writer` of a layer writes. Gives another one of the same layer who wrote some of
-    /// them that was not read since.
+    /// Records that `writer` (instruction and layer) writes a range. Returns another instruction of
+    /// the same layer that wrote some of these bytes, if they were not read since.
     pub fn write(&mut self, first: u64, bytes: u64, writer: [usize; 2]) -> Option<usize> {
         let mut other = None;
         for (index, mask) in masks(first, bytes) {
@@ -47,7 +48,7 @@ impl Stored {
         other
     }
 
-    /// Notes that a run of bytes is read.
+    /// Records a read of a range.
     pub fn read(&mut self, first: u64, bytes: u64) {
         for (index, mask) in masks(first, bytes) {
             let line = self.line(index);
@@ -64,7 +65,7 @@ impl Stored {
     }
 }
 
-/// The lines of a run of bytes, and which bytes of each.
+/// Returns the lines of a range, with a mask of the bytes in each.
 fn masks(first: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
     let end = first + bytes;
     (first / LINE..end.div_ceil(LINE)).map(move |index| {

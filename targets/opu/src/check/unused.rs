@@ -1,4 +1,4 @@
-//! [`Unused`]: buffers that are filled and registers that are set without a use.
+//! [`Unused`]: buffers that are filled, and registers that are set, without being used.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use crate::check::lints::{DEAD_CONFIGURATION, UNREAD_SUMS, UNUSED_LOAD};
 use crate::isa::fault::Buffer;
 use crate::isa::op::{Effects, Op};
 
-/// What was filled or set last and not used since.
+/// Buffers and registers that were filled or set and not used since.
 #[derive(Default)]
 pub(super) struct Unused {
-    /// By name of the buffer, the instruction that filled it.
+    /// Instruction that filled each buffer, by buffer name.
     buffers: BTreeMap<&'static str, usize>,
-    /// By mnemonic, the instruction that set it.
+    /// Instruction that set each register, by mnemonic.
     registers: BTreeMap<&'static str, usize>,
 }
 
-/// An instruction without a use.
+/// Instruction without effect.
 pub(super) struct Idle {
     pub instruction: usize,
     pub lint: &'static Lint,
@@ -25,7 +25,8 @@ pub(super) struct Idle {
 }
 
 impl Unused {
-    /// Takes an instruction with its effects: what it leaves without a use.
+    /// Takes an instruction with its effects. Returns the earlier instructions that it makes
+    /// useless.
     pub fn step(&mut self, index: usize, op: &Op, effects: &Effects) -> Vec<Idle> {
         for register in users(op) {
             self.registers.remove(register);
@@ -40,7 +41,7 @@ impl Unused {
         if is_followed(op)
             && let Some(before) = self.registers.insert(op.mnemonic(), index)
         {
-            let message = format!("instruction {index} sets it again before anything uses it; take it away");
+            let message = format!("instruction {index} sets it again before it is used; remove it");
             found.push(Idle { instruction: before, lint: DEAD_CONFIGURATION, message });
         }
         if *op == Op::End {
@@ -60,14 +61,12 @@ fn refilled(buffer: Buffer, before: usize, index: usize) -> Idle {
         Buffer::Ofm => (
             UNREAD_SUMS,
             format!(
-                "instruction {index} begins new sums and these have not been stored; store them, or add to them"
+                "instruction {index} starts new sums before these are stored; store them, or add to them"
             ),
         ),
         _ => (
             UNUSED_LOAD,
-            format!(
-                "instruction {index} fills the {name} buffer again before anything uses it; take it away"
-            ),
+            format!("instruction {index} fills the {name} buffer again before it is used; remove it"),
         ),
     };
     Idle { instruction: before, lint, message }
@@ -76,13 +75,14 @@ fn refilled(buffer: Buffer, before: usize, index: usize) -> Idle {
 fn left(name: &str, instruction: usize) -> Idle {
     let is_sums = name == Buffer::Ofm.name();
     let (lint, message) = match is_sums {
-        true => (UNREAD_SUMS, "the program ends and these sums have not been stored".to_owned()),
-        false => (UNUSED_LOAD, format!("the program ends and nothing has used the {name} buffer")),
+        true => (UNREAD_SUMS, "the program ends before these sums are stored".to_owned()),
+        false => (UNUSED_LOAD, format!("the program ends before the {name} buffer is used")),
     };
     Idle { instruction, lint, message }
 }
 
-/// Whether an instruction sets a register that is followed: setting those of shapes makes buffers invalid, too.
+/// Whether an instruction sets a register that is tracked. Shape registers are not: setting one
+/// also makes buffers invalid.
 const fn is_followed(op: &Op) -> bool {
     matches!(
         op,
@@ -97,7 +97,7 @@ const fn is_followed(op: &Op) -> bool {
     )
 }
 
-/// Mnemonics of the instructions that set what this one uses.
+/// Returns the mnemonics of the instructions that set the registers which this one uses.
 const fn users(op: &Op) -> &'static [&'static str] {
     match op {
         Op::LoadIfm { .. } => &["@mem.ifm"],

@@ -1,25 +1,26 @@
-//! [`Engine`]: a part of the machine that works for itself, and [`Cause`]: what it may wait for.
+//! [`Engine`]: a part of the machine that works independently; [`Cause`]: the reasons for which it
+//! waits.
 
 use crate::isa::op::Class;
 
-/// A part of the machine that works on one instruction at a time, in order.
+/// Part of the machine that works on one instruction at a time, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
-    /// Fetches instructions, sets registers and hands the others on.
+    /// Fetches instructions, sets registers and issues the other instructions.
     FrontEnd,
-    /// Loads.
+    /// Executes loads.
     Load,
-    /// Convolves.
+    /// Executes convolutions.
     Multiply,
-    /// Stores and pads.
+    /// Executes stores and pads.
     Store,
 }
 
 impl Engine {
-    /// All of them, in the order of the data.
+    /// All engines, in the order of the data flow.
     pub const ALL: [Self; 4] = [Self::FrontEnd, Self::Load, Self::Multiply, Self::Store];
 
-    /// Its name.
+    /// Returns the engine's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FrontEnd => "front end",
@@ -29,7 +30,7 @@ impl Engine {
         }
     }
 
-    /// The engine of an instruction.
+    /// Returns the engine that executes a class of instructions.
     pub const fn of(class: Class) -> Self {
         match class {
             Class::Control | Class::Configuration => Self::FrontEnd,
@@ -40,35 +41,35 @@ impl Engine {
     }
 }
 
-/// What an engine waits for. Of waits for several things, the one that ends last counts.
+/// Reason for which an engine waits. If it waits for several, the one that ends last applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// The front end: as many loads are waiting as can.
+    /// The front end waits: the queue of loads is full.
     LoadQueue,
-    /// The front end: as many convolutions are waiting as can.
+    /// The front end waits: the queue of convolutions is full.
     MultiplyQueue,
-    /// The front end: as many stores are waiting as can.
+    /// The front end waits: the queue of stores is full.
     StoreQueue,
-    /// A load: the bank it overwrites is read.
+    /// A load waits: the bank it overwrites is being read.
     BankRead,
-    /// A load: a store to the same bytes is not done. A store: a load of them is not.
+    /// A load waits for a store to the same bytes, or a store for a load of them.
     Memory,
-    /// A transfer: another one has the DRAM port.
+    /// A transfer waits: another one holds the DRAM port.
     Port,
-    /// The ifm tile is not loaded.
+    /// The ifm tile is not loaded yet.
     Ifm,
-    /// The kernel is not loaded.
+    /// The kernel is not loaded yet.
     Ker,
-    /// The bias is not loaded.
+    /// The bias is not loaded yet.
     Bias,
-    /// A convolution: partial sums are being stored.
+    /// A convolution waits: partial sums are being stored.
     SumsStored,
-    /// A store: the convolutions are not done.
+    /// A store waits: the convolutions are not done.
     Convolution,
 }
 
 impl Cause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 11] = [
         Self::LoadQueue,
         Self::MultiplyQueue,
@@ -83,7 +84,7 @@ impl Cause {
         Self::Convolution,
     ];
 
-    /// What reports say.
+    /// Returns the name for reports, as in "waits for ...".
     pub const fn name(self) -> &'static str {
         match self {
             Self::LoadQueue => "room in the queue of loads",

@@ -1,7 +1,8 @@
-//! [`Hazards`]: what each instruction has to wait for, from the program's order alone.
+//! [`Hazards`]: what each instruction must wait for, derived from program order alone.
 //!
-//! A load makes a new generation of its buffer, `conv` and `conv.bias` one of the partial sums. With two banks a
-//! generation overwrites the one before the last, and waits for those who read that.
+//! A load makes a new generation of its buffer, and `conv` and `conv.bias` make a new generation of
+//! the partial sums. With two banks, a generation overwrites the one before the last, and waits for
+//! the readers of that generation.
 
 use std::collections::VecDeque;
 
@@ -12,14 +13,14 @@ use crate::config::Timing;
 use crate::isa::fault::Buffer;
 use crate::isa::op::{Access, Direction, Effects};
 
-/// The last tasks that work with a generation, by the place of their engine.
+/// Sequence numbers of the last tasks that use a generation, by engine index.
 #[derive(Clone, Copy, Debug, Default)]
 struct Uses {
     readers: [Sequence; Engine::ALL.len()],
     writers: [Sequence; Engine::ALL.len()],
 }
 
-/// The generations in the banks of a buffer, the current one last.
+/// Generations in the banks of a buffer; the last one is current.
 #[derive(Clone, Debug)]
 struct Banks {
     generations: VecDeque<Uses>,
@@ -34,14 +35,14 @@ impl Banks {
         self.generations.back_mut().expect("a buffer has a bank")
     }
 
-    /// Begins a generation. Gives the one whose bank it takes.
+    /// Starts a generation. Returns the one whose bank it takes.
     fn renew(&mut self) -> Uses {
         self.generations.push_back(Uses::default());
         self.generations.pop_front().expect("one was pushed just before")
     }
 }
 
-/// A task's transfer.
+/// Memory transfer of a task.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     task: Sequence,
@@ -49,12 +50,13 @@ struct Transfer {
     direction: Direction,
 }
 
-/// Transfers of an engine that may be under way.
+/// Transfers of an engine that may be in progress.
 #[derive(Clone, Debug, Default)]
 struct Transfers(VecDeque<Transfer>);
 
 impl Transfers {
-    /// The last task whose bytes are also moved by `new`, one of the two writing; 0 when there is none.
+    /// Returns the last task that moves some of the same bytes as `new`, where one of the two
+    /// writes; 0 without such a task.
     fn last_against(&self, new: &Transfer) -> Sequence {
         let meets = |old: &&Transfer| {
             let writes = [old.direction, new.direction].contains(&Direction::Write);
@@ -63,7 +65,7 @@ impl Transfers {
         self.0.iter().rev().find(meets).map_or(0, |old| old.task)
     }
 
-    /// Adds one, and forgets those before `started`: they are done.
+    /// Adds a transfer, and drops those before `started`, which are done.
     fn add(&mut self, new: Transfer, started: Sequence) {
         while self.0.front().is_some_and(|old| old.task < started) {
             self.0.pop_front();
@@ -72,21 +74,21 @@ impl Transfers {
     }
 }
 
-/// How many tasks each engine was handed and started, the new one counted in.
+/// Numbers of tasks that were issued to an engine and started, including the new one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
-    /// The new task.
+    /// Sequence number of the new task.
     pub task: Sequence,
-    /// The last one of the same engine that started.
+    /// Sequence number of the engine's last task that started.
     pub started: Sequence,
 }
 
-/// What instructions wait for.
+/// Dependencies between instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Hazards {
-    /// By place of the buffer.
+    /// State of each buffer, by buffer index.
     buffers: [Banks; 4],
-    /// By place of the engine.
+    /// Transfers of each engine, by engine index.
     transfers: [Transfers; Engine::ALL.len()],
 }
 
@@ -99,8 +101,9 @@ impl Hazards {
         }
     }
 
-    /// What a new task of `engine` waits for: those that fill the buffers it reads, those that still work with the
-    /// one it fills, and transfers the other way of the bytes it moves.
+    /// Returns the dependencies of a new task of `engine`: tasks that fill the buffers it reads,
+    /// tasks that still use the buffer it fills, and transfers of the same bytes in the opposite
+    /// direction.
     pub fn deps(&mut self, engine: Engine, effects: &Effects, progress: Progress) -> Deps {
         let mut deps = Deps::default();
         for &buffer in effects.reads {
@@ -122,7 +125,7 @@ impl Hazards {
         uses.readers[engine as usize] = task;
     }
 
-    /// A buffer that is filled anew becomes another generation: its bank has to be free.
+    /// Records that a buffer is filled. A new generation needs a free bank.
     fn write(&mut self, engine: Engine, buffer: Buffer, in_place: bool, task: Sequence, deps: &mut Deps) {
         let banks = &mut self.buffers[buffer as usize];
         let old = if in_place { *banks.current() } else { banks.renew() };
@@ -149,12 +152,12 @@ impl Hazards {
     }
 }
 
-/// The engines that an engine may have to wait for.
+/// Returns the engines for which an engine may have to wait.
 fn others(engine: Engine) -> impl Iterator<Item = Engine> {
     [Engine::Load, Engine::Multiply, Engine::Store].into_iter().filter(move |&other| other != engine)
 }
 
-/// What waits for a buffer to be filled says so.
+/// Returns the cause for waiting until a buffer is filled.
 const fn filled(buffer: Buffer) -> Cause {
     match buffer {
         Buffer::Ifm => Cause::Ifm,

@@ -1,27 +1,28 @@
-//! [`Region`]: the bytes that a transfer touches, so that memory keeps the order of the program.
+//! [`Region`]: the bytes that a transfer touches, which keeps memory accesses in program order.
 
 use crate::isa::op::Access;
 
-/// Rows of bytes at a regular distance.
+/// Rows of bytes at a constant distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Region {
     /// Address of the first byte.
     pub base: u64,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub row: u64,
-    /// Rows, at least one.
+    /// Number of rows, at least 1.
     pub rows: u64,
-    /// Bytes from row to row.
+    /// Distance between rows, in bytes.
     pub pitch: u64,
 }
 
 impl Region {
-    /// Bytes without a gap.
+    /// Creates a contiguous region.
     const fn line(base: u64, bytes: u64) -> Self {
         Self { base, row: bytes, rows: 1, pitch: bytes }
     }
 
-    /// Where an access may meet others; a border counts as its whole plane.
+    /// Returns the region in which an access may overlap others; a border is treated as its whole
+    /// plane.
     pub fn of(access: &Access) -> Self {
         let rows = access.rows.into();
         if access.border.is_some() {
@@ -31,12 +32,13 @@ impl Region {
         Self { base: access.base, row, rows, pitch: access.pitch }
     }
 
-    /// The first byte after.
+    /// Returns the address after the last byte.
     const fn end(&self) -> u64 {
         self.base + (self.rows - 1) * self.pitch + self.row
     }
 
-    /// Whether a byte is of both. Of regions whose rows are not at the same distance, gaps count too.
+    /// Whether the regions share a byte. If their rows are at different distances, gaps are treated
+    /// as touched.
     pub fn overlaps(&self, other: &Self) -> bool {
         let (first, second) = if self.base <= other.base { (self, other) } else { (other, self) };
         if second.base >= first.end() {
@@ -47,13 +49,14 @@ impl Region {
     }
 }
 
-/// Whether row `i` of the first region and row `j` of the second, which begins later but before the first ends, share
-/// a byte for some `i` and `j`: then `distance < (i - j) * pitch + first.row` and `(i - j) * pitch < distance +
-/// second.row`.
+/// Whether row `i` of the first region and row `j` of the second share a byte for some `i` and `j`.
+/// The second region begins after the first begins and before it ends. The condition is `distance <
+/// (i - j) * pitch + first.row` and `(i - j) * pitch < distance + second.row`.
 const fn rows_meet(first: &Region, second: &Region, pitch: u64) -> bool {
     let distance = second.base - first.base;
-    // The smallest difference that fulfils the one, which the first region has; negative ones are not needed when 0
-    // does, as it does for a single row and for rows in one place: what begins before their end is in them.
+    // The smallest row difference that satisfies the first condition, which the first region has.
+    // Negative ones need no check if 0 satisfies it, as for a single row or rows at the same place:
+    // the second region begins within them.
     let smallest = if distance < first.row { 0 } else { (distance - first.row) / pitch + 1 };
     smallest * pitch < distance + second.row
 }

@@ -1,22 +1,22 @@
-//! [`Task`]: an instruction on its way through an engine, and the [`Dep`]s it waits for.
+//! [`Task`]: an instruction in the queue of an engine; [`Dep`]: a task it waits for.
 
 use super::Cycle;
 use super::engine::{Cause, Engine};
 use crate::clock::timing::Cost;
 
-/// The place of a task among those of its engine; the first one is 1, so that 0 is none.
+/// Sequence number of a task within its engine, starting at 1; 0 means no task.
 pub(super) type Sequence = u64;
 
-/// Something that has to be done before a task starts.
+/// Condition that must hold before a task starts.
 ///
-/// An engine works in order, so that of several tasks of an engine the last one says it all.
+/// An engine works in order, so the last of several tasks of an engine implies the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dep {
     pub engine: Engine,
-    /// The task; 0 when there is nothing to wait for.
+    /// Task to wait for; 0 means no task.
     pub task: Sequence,
     pub cause: Cause,
-    /// Whether it is enough that the task has read the partial sums.
+    /// Whether it suffices that the task has read the partial sums.
     pub reads_only: bool,
 }
 
@@ -25,19 +25,19 @@ impl Dep {
         Self { engine, task, cause, reads_only: false }
     }
 
-    /// The task has read the partial sums.
+    /// Waits until the task has read the partial sums.
     pub const fn read(task: Sequence) -> Self {
         Self { engine: Engine::Store, task, cause: Cause::SumsStored, reads_only: true }
     }
 }
 
-/// What a task waits for: the last task of each engine, at the engine's place, and at that of the front end the last
-/// store that has to have read the partial sums.
+/// Dependencies of a task: for each engine, its last task to wait for. The entry of the front end
+/// is the last store that must have read the partial sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deps([Option<Dep>; Engine::ALL.len()]);
 
 impl Deps {
-    /// Waits for `dep` too, when there is such a task.
+    /// Adds `dep`, if such a task exists.
     pub fn add(&mut self, dep: Dep) {
         let slot = &mut self.0[if dep.reads_only { Engine::FrontEnd } else { dep.engine } as usize];
         // An engine works in order: its later task is done later.
@@ -47,19 +47,19 @@ impl Deps {
     }
 }
 
-/// An instruction that was issued.
+/// Instruction that was issued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
-    /// Its place in the program.
+    /// Index of the instruction in the program.
     pub instruction: usize,
     pub cost: Cost,
-    /// What it still waits for.
+    /// Dependencies that are not yet satisfied.
     deps: Deps,
-    /// When it was issued.
+    /// Cycle of issue.
     pub issued: Cycle,
-    /// When what it no longer waits for was done.
+    /// Cycle at which the last satisfied dependency was done.
     pub ready: Cycle,
-    /// What was done last.
+    /// Cause of the last satisfied dependency.
     pub cause: Option<Cause>,
 }
 
@@ -68,13 +68,13 @@ impl Task {
         Self { instruction, cost, deps, issued: 0, ready: 0, cause: None }
     }
 
-    /// It waits for nothing but its engine and the port.
+    /// Whether the task waits only for its engine and the port.
     pub fn is_ready(&self) -> bool {
         self.deps.0.iter().all(Option::is_none)
     }
 
-    /// Task `last` of `engine`, which is done at `end` and has read at `read`, is the last that started
-    /// there: those before it were done when it did.
+    /// Records that task `last` of `engine` is the last one that started there. It is done at `end`
+    /// and has read at `read`; tasks before it were done when it started.
     pub fn started(&mut self, engine: Engine, last: Sequence, end: Cycle, read: Cycle) {
         for place in [engine, Engine::FrontEnd] {
             let slot = &mut self.deps.0[place as usize];

@@ -1,5 +1,5 @@
-//! Short sequences whose times are worked out by hand, one or more for each hazard of the specification's
-//! section 8.2, and properties of random ones.
+//! Short sequences with manually computed times, at least one for each hazard of the
+//! specification's section 8.2, and properties of random sequences.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 mod properties;
@@ -8,15 +8,16 @@ mod published;
 use super::*;
 use crate::isa::op::{Addend, Pool, Post, Shape};
 
-/// No latencies and one cycle a word, so that times can be worked out by hand: with the registers of
-/// [`setup`] `ld.ifm` takes 100 cycles, `ld.ker` 64, `ld.bias` 2, `conv` 400, `store` 100.
+/// Returns an instance without latencies and with one cycle per word, so that times can be computed
+/// manually: with the registers of [`setup`], `ld.ifm` takes 100 cycles, `ld.ker` 64, `ld.bias` 2,
+/// `conv` 400, `store` 100.
 fn ideal() -> Config {
     Config::preset("ideal").unwrap()
 }
 
 const TILE: Shape = Shape { h: 10, w: 10, c: 64 };
 
-/// Features from bank 0, kernels 1, biases 2, results to bank 3.
+/// Returns the setup instructions: features from bank 0, kernels 1, biases 2, results to bank 3.
 fn setup() -> Vec<Op> {
     vec![
         Op::ShapeIfm(TILE),
@@ -42,7 +43,8 @@ const WITH_BIAS: Op = Op::Conv { addend: Addend::Bias, h: 0, w: 0, n: 0 };
 const ACC: Op = Op::Conv { addend: Addend::Ofm, h: 0, w: 0, n: 0 };
 const RES: Op = Op::Post(Post { res: true, ..Post::ALL[0] });
 
-/// What happens after the front end, in the program's order.
+/// Runs a program and returns the slices of all engines except the front end, in program order, and
+/// the totals.
 fn run(config: &Config, program: &[Op]) -> (Vec<Slice>, Totals) {
     let mut slices = Vec::new();
     let mut clock = Clock::new(config);
@@ -55,7 +57,7 @@ fn run(config: &Config, program: &[Op]) -> (Vec<Slice>, Totals) {
     (slices, totals)
 }
 
-/// When each instruction after the registers starts and is done, and the totals.
+/// Returns start and end of each instruction after the setup, and the totals.
 fn times(config: &Config, ops: &[Op]) -> (Vec<(u64, u64)>, Totals) {
     let program: Vec<Op> = setup().into_iter().chain(ops.iter().copied()).collect();
     let (slices, totals) = run(config, &program);
@@ -85,7 +87,7 @@ fn a_load_fills_the_other_bank_and_waits_for_readers_of_its_own() {
     let (found, totals) = times(&ideal(), &ops);
     assert_eq!(found, [(0, 100), (100, 164), (164, 564), (164, 264), (564, 664)]);
     assert_eq!(totals.wait(Engine::Load, Cause::BankRead), 300);
-    // With one bank the second waits already, with three none does.
+    // With one bank already the second load waits; with three none waits.
     let mut config = ideal();
     config.timing.ifm_banks = 1;
     assert_eq!(times(&config, &ops).0[3..], [(564, 664), (664, 764)]);
@@ -96,7 +98,8 @@ fn a_load_fills_the_other_bank_and_waits_for_readers_of_its_own() {
 #[test]
 fn a_residual_is_read_from_the_tile_of_its_store() {
     // The residual's tile comes during the convolution. The store reads it from 564 to 664, so that
-    // the tile after the next, which takes its bank, waits for that; the next one takes the first's.
+    // the tile after the next, which takes its bank, waits for that; the next one takes the
+    // first's.
     let (found, totals) = times(&ideal(), &[IFM, KER, CONV, RES, IFM, STORE, IFM, IFM]);
     let loads = [(164, 264), (564, 664), (664, 764), (764, 864)];
     assert_eq!(found[..3], [(0, 100), (100, 164), (164, 564)]);
@@ -106,14 +109,16 @@ fn a_residual_is_read_from_the_tile_of_its_store() {
     let mut config = ideal();
     config.timing.ifm_row_latency = 100;
     let (found, totals) = times(&config, &[IFM, KER, CONV, RES, IFM, STORE]);
-    // Rows of 110 cycles: 1100; kernel to 1164; convolution to 1564; the residual from 1164 to 2264.
+    // Rows of 110 cycles: 1100; kernel to 1164; convolution to 1564; the residual from 1164 to
+    // 2264.
     assert_eq!(found[4], (2264, 2364));
     assert_eq!(totals.wait(Engine::Store, Cause::Ifm), 2264);
 }
 
 #[test]
 fn sums_are_overwritten_and_added_to_when_stores_have_read_them() {
-    // The store reads from 564 to 664 and takes 20 cycles more, which the next one does not wait for.
+    // The store reads from 564 to 664 and takes 20 cycles more, which the next one does not wait
+    // for.
     let mut config = ideal();
     config.timing.store_latency = 20;
     for next in [CONV, ACC] {
@@ -122,7 +127,7 @@ fn sums_are_overwritten_and_added_to_when_stores_have_read_them() {
         assert_eq!(totals.wait(Engine::Multiply, Cause::Ker), 164);
         assert_eq!(totals.wait(Engine::Multiply, Cause::SumsStored), 100);
     }
-    // A second bank of sums is free for what overwrites, not for what adds.
+    // A second bank of sums is free for convolutions that overwrite sums, but not if they add.
     config.timing.ofm_banks = 2;
     assert_eq!(times(&config, &[IFM, KER, CONV, STORE, CONV]).0[4], (564, 964));
     assert_eq!(times(&config, &[IFM, KER, CONV, STORE, ACC]).0[4], (664, 1064));
@@ -144,7 +149,8 @@ fn a_load_of_stored_bytes_waits_for_the_store() {
 
 #[test]
 fn a_store_over_loaded_bytes_waits_for_the_load() {
-    // With ports of their own nothing else keeps the store from 564 from the bytes of a load until 2164.
+    // With separate ports, nothing else delays the store at 564 until the load of the same bytes
+    // ends at 2164.
     let mut config = ideal();
     config.timing.port = Port::Split;
     let big = Op::ShapeIfm(Shape { h: 20, w: 100, c: 64 });
@@ -183,7 +189,8 @@ fn who_can_start_first_has_the_port_and_of_two_the_older() {
 
 #[test]
 fn the_front_end_waits_for_room_in_a_queue() {
-    // A cycle a word: 11 registers, ifm at 12, kernel at 13. One load works from 12 to 112, one waits.
+    // A cycle a word: 11 registers, ifm at 12, kernel at 13. One load works from 12 to 112, one
+    // waits.
     let mut config = ideal();
     config.timing.fetch_cycles = 1;
     config.timing.queue = 1;
@@ -198,7 +205,8 @@ fn the_front_end_waits_for_room_in_a_queue() {
 
 #[test]
 fn registers_count_as_they_are_when_the_instruction_is_issued() {
-    // The second shape is set long before the first convolution starts, and concerns the third load only.
+    // The second shape is set long before the first convolution starts, and concerns the third load
+    // only.
     let small = Op::ShapeIfm(Shape { h: 5, w: 10, c: 64 });
     let (found, _) = times(&ideal(), &[IFM, KER, CONV, small, IFM]);
     assert_eq!(found, [(0, 100), (100, 164), (164, 564), (164, 214)]);
@@ -230,7 +238,7 @@ fn illegal_fields_are_faults() {
     let fault = |op: Op| Clock::cycles(&ideal(), &[op]).unwrap_err().name();
     assert_eq!(fault(Op::Pool(pool)), "pool-invalid");
     assert_eq!(fault(Op::ShapeOfm(Shape { h: u32::MAX, ..TILE })), "shape-invalid");
-    // What no word can hold is as large as a word can say.
+    // A number larger than its field is treated as the field's maximum.
     let huge = [Op::MemOfm { bank: u32::MAX, h: u32::MAX, w: u32::MAX }, Op::Pad { addr: 0, p: u32::MAX }];
     let mut config = ideal();
     config.timing.pad_cycles_per_slot = 1;

@@ -1,25 +1,25 @@
-//! What instructions cost: [`Costs`], the functions of the specification's section 8.3 over the parameters
-//! of [`Timing`]. When they start is the business of [`crate::clock`].
+//! Instruction costs: [`Costs`], the functions of the specification's section 8.3 with the
+//! parameters of [`Timing`]. Start times are computed by [`crate::clock`].
 
 use crate::config::{Config, StoreReads, Timing, Types, Validity};
 use crate::isa::fault::FaultKind;
 use crate::isa::memory::SLOT;
 use crate::isa::op::{Op, Pool, Registers, Shape, configuration};
 
-/// What an instruction costs.
+/// Cost of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Cycles in which it has its engine.
+    /// Cycles for which the instruction occupies its engine.
     pub cycles: u64,
-    /// Of these, the number, from the first, that read the partial sums.
+    /// Number of these cycles, from the first, that read the partial sums.
     pub reads: u64,
-    /// Of these, the number, from the first, that have the DRAM port.
+    /// Number of these cycles, from the first, that hold the DRAM port.
     pub port: u64,
-    /// Words over the DRAM port.
+    /// Words moved over the DRAM port.
     pub words: u64,
 }
 
-/// The cost functions of an instance.
+/// Cost functions of an instance.
 #[derive(Clone, Debug)]
 pub struct Costs {
     timing: Timing,
@@ -28,31 +28,32 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Those of `config`.
+    /// Creates the cost functions of `config`.
     pub fn new(config: &Config) -> Self {
         Self { timing: config.timing.clone(), types: config.types, validity: config.validity }
     }
 
-    /// The parameters.
+    /// Returns the timing parameters.
     pub const fn timing(&self) -> &Timing {
         &self.timing
     }
 
-    /// How far the draft's letter counts.
+    /// Returns how literally the draft specification is followed.
     pub(crate) const fn validity(&self) -> Validity {
         self.validity
     }
 
-    /// The element types.
+    /// Returns the element types.
     pub(crate) const fn types(&self) -> &Types {
         &self.types
     }
 
-    /// An instruction with these registers; nothing of what the front end does itself.
+    /// Returns the cost of an instruction with these registers; zero for the work of the front end
+    /// itself.
     ///
     /// # Errors
     ///
-    /// [`FaultKind::UndefinedRegister`] when a register that the cost depends on was never set.
+    /// [`FaultKind::UndefinedRegister`] if a register on which the cost depends was never set.
     #[inline]
     pub fn of(&self, op: &Op, registers: &Registers) -> Result<Cost, FaultKind> {
         Ok(match *op {
@@ -70,14 +71,14 @@ impl Costs {
         })
     }
 
-    /// `ld.ifm` of a tile: row by row.
+    /// Returns the cost of an `ld.ifm` of a tile, which is loaded row by row.
     pub fn load_ifm(&self, tile: Shape) -> Cost {
         let row = self.words(u64::from(tile.w) * u64::from(SLOT * self.types.itype.size_bytes()));
         let cycles = u64::from(tile.h) * (self.bursts(row) + u64::from(self.timing.ifm_row_latency));
         Self::load(cycles, u64::from(tile.h) * row)
     }
 
-    /// `ld.ker` of `n` slices.
+    /// Returns the cost of an `ld.ker` of `n` slices.
     pub fn load_ker(&self, n: u32, ofm_c: u32, ifm_c: u32) -> Cost {
         let elements = u64::from(n) * u64::from(ofm_c) * u64::from(ifm_c);
         let words = self.words(elements * u64::from(self.types.ktype.size_bytes()));
@@ -86,20 +87,22 @@ impl Costs {
         Self::load(self.bursts(words) + latency, words)
     }
 
-    /// `ld.bias`.
+    /// Returns the cost of an `ld.bias` of `ofm_c` biases.
     pub fn load_bias(&self, ofm_c: u32) -> Cost {
         let words = self.words(u64::from(ofm_c) * u64::from(self.types.btype.size_bytes()));
         Self::load(self.bursts(words) + u64::from(self.timing.bias_latency), words)
     }
 
-    /// A `conv`: each pixel takes as many cycles as its products need of the multipliers.
+    /// Returns the cost of a `conv`: the cycles per pixel follow from its products and the number
+    /// of multipliers.
     pub fn conv(&self, ofm: Shape, ifm_c: u32) -> Cost {
         let products = u64::from(ifm_c) * u64::from(ofm.c);
         let cycles = ofm.pixels() as u64 * products.div_ceil(u64::from(self.timing.macs_per_cycle));
         Cost { cycles: cycles + u64::from(self.timing.conv_pipe), ..Cost::default() }
     }
 
-    /// A `store`. It has the port for its words; where it reads a partial sum a cycle it has its engine longer.
+    /// Returns the cost of a `store`. It holds the port for its words; if it reads one partial sum
+    /// per cycle, it occupies its engine for longer.
     pub fn store(&self, ofm: Shape, pool: Pool) -> Cost {
         let result = pool.result(ofm);
         let pixels = result.pixels() as u64;
@@ -111,14 +114,15 @@ impl Costs {
         Cost { cycles: reads + u64::from(self.timing.store_latency), reads, port: words, words }
     }
 
-    /// A `pad` of `slots`. Where it is free its words are not traffic either.
+    /// Returns the cost of a `pad` of `slots` slots. If a `pad` takes no cycles, its words are not
+    /// counted as traffic either.
     pub fn pad(&self, slots: u64) -> Cost {
         let words = slots * self.words((SLOT * self.types.itype.size_bytes()).into());
         let cycles = words * u64::from(self.timing.pad_cycles_per_slot);
         Cost { cycles, reads: 0, port: cycles, words: words.min(cycles) }
     }
 
-    /// A load has the port from its first request to its last word.
+    /// A load holds the port from its first request to its last word.
     const fn load(cycles: u64, words: u64) -> Cost {
         Cost { cycles, reads: 0, port: cycles, words }
     }

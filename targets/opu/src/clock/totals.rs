@@ -1,34 +1,34 @@
-//! [`Totals`]: what a program took, and what its engines did and waited for.
+//! [`Totals`]: cycles of a program, and the work and waits of its engines.
 
 use super::Slice;
 use super::engine::{Cause, Engine};
 use crate::clock::timing::Cost;
 
-/// What a program took. All but the words are cycles.
+/// Totals of a program. All numbers except `words` are cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Until everything is done.
+    /// Cycles until all instructions are done.
     pub cycles: u64,
-    /// In which the DRAM port is busy, by loads and by stores.
+    /// Cycles in which the DRAM port is busy, for loads and for stores.
     pub port: [u64; 2],
-    /// Words over the DRAM port.
+    /// Words moved over the DRAM port.
     pub words: u64,
     busy: [u64; Engine::ALL.len()],
     waits: [[u64; Cause::ALL.len()]; Engine::ALL.len()],
 }
 
 impl Totals {
-    /// In which an engine works.
+    /// Returns the cycles in which an engine works.
     pub const fn busy(&self, engine: Engine) -> u64 {
         self.busy[engine as usize]
     }
 
-    /// In which an engine has an instruction and waits for something else.
+    /// Returns the cycles in which an engine has an instruction and waits for `cause`.
     pub const fn wait(&self, engine: Engine, cause: Cause) -> u64 {
         self.waits[engine as usize][cause as usize]
     }
 
-    /// What an engine waits for, the longest first.
+    /// Returns the causes for which an engine waits and their cycles, longest first.
     pub fn waits(&self, engine: Engine) -> Vec<(Cause, u64)> {
         let mut waits: Vec<_> = Cause::ALL.map(|cause| (cause, self.wait(engine, cause))).into();
         waits.retain(|&(_, cycles)| cycles > 0);

@@ -1,26 +1,27 @@
-//! What an instance takes of an FPGA.
+//! FPGA area of an instance.
 
 use npukit_target::{Area, block_rams};
 
 use crate::config::Config;
 use crate::config::datatype::DataType;
 
-/// Words of the feature and of the partial-sum buffer, of 64 elements each (specification, 3.2).
+/// Words of the feature buffer and of the partial-sum buffer, with 64 elements each (specification,
+/// 3.2).
 const PIXELS: u64 = 2048;
-/// Elements of such a word.
+/// Elements per word of these buffers.
 const CHANNELS: u64 = 64;
-/// Words of the weight buffer, of 1024 weights each (specification, 8.1).
+/// Words of the weight buffer, with 1024 weights each (specification, 8.1).
 const SLICES: u64 = 64;
-/// Weights of such a word.
+/// Weights per word of the weight buffer.
 const WEIGHTS: u64 = 1024;
-/// Buffers that are filled while the others are read.
+/// Copies of a buffer that is filled while it is read.
 const BANKS: f64 = 2.0;
-/// What the figures are.
-const BASIS: &str = "estimate by formula, no synthesis has run: two products of 8 bits or four of 4 bits in a DSP slice, feature \
-                     and weight buffers twice, partial sums once; the memory of instructions is not counted";
+/// Explanation of the figures for reports.
+const BASIS: &str = "estimate by formula, no synthesis has run: two 8-bit or four 4-bit products per DSP slice, feature \
+                     and weight buffers doubled, partial sums single; instruction memory is not included";
 
-/// Multipliers and buffers by the published description of the machine (specification, 8.1): 512 slices for 1024 products of 8
-/// bits.
+/// Returns the area of multipliers and buffers according to the published description
+/// (specification, 8.1): 512 DSP slices for 1024 products of 8 bits.
 pub fn area(config: &Config) -> Area {
     let types = &config.types;
     let features = block_rams(PIXELS, CHANNELS * bits(types.itype), false);
@@ -35,12 +36,12 @@ pub fn area(config: &Config) -> Area {
     }
 }
 
-/// Bits of an element in a buffer.
+/// Returns the bits per element of a buffer.
 fn bits(element: DataType) -> u64 {
     element.fixed().map_or(8 * element.size_bytes(), |fixed| fixed.width()).into()
 }
 
-/// Products of a slice in a cycle; what a slice makes of floats is another matter.
+/// Returns the products per DSP slice and cycle; `None` for floats.
 fn products(features: DataType, weights: DataType) -> Option<f64> {
     let (features, weights) = (features.fixed()?, weights.fixed()?);
     Some(match features.width().max(weights.width()) {

@@ -1,7 +1,7 @@
-//! The types an instance computes in: [`DataType`], a name of the specification's section 5.1.
+//! Types in which an instance computes: [`DataType`], a name of the specification's section 5.1.
 //!
-//! A *raw* value is an `i32`: the sign-extended integer of a fixed-point type, or the bits of a float.
-//! What raw values mean, and how results are rounded to them, is in [`crate::machine::value`].
+//! A *raw* value is an `i32`: the sign-extended integer of a fixed-point type, or the bits of a
+//! float. [`crate::machine::value`] defines the meaning of raw values and the rounding of results.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-/// The type of the elements of a buffer.
+/// Type of the elements of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {
     /// `intW` and `fxW_F`: an integer of `W` bits, times `2^-F`.
@@ -22,24 +22,24 @@ pub enum DataType {
     Fp32,
 }
 
-/// A fixed-point type: an integer in two's complement, times `2^-fraction`.
+/// Fixed-point type: an integer in two's complement, times `2^-fraction`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fixed {
     width: u32,
     fraction: i32,
 }
 
-/// Why a name is not a type.
+/// Error for a name that is not a type.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "there is no type `{0}`: legal are intW with W from 2 to 32, fxW_F with F from -64 to 64 (mF below 0), \
+    "there is no type `{0}`: legal types are intW with W from 2 to 32, fxW_F with F from -64 to 64 (mF below 0), \
      fp16, bf16 and fp32"
 )]
 pub struct UnknownType(pub String);
 
 impl Fixed {
-    /// The type of `width` bits, `fraction` of them fraction; none unless 2 <= `width` <= 32 and
-    /// -64 <= `fraction` <= 64.
+    /// Returns the type of `width` bits, of which `fraction` are fraction bits; `None` unless
+    /// 2 <= `width` <= 32 and -64 <= `fraction` <= 64.
     pub const fn new(width: u32, fraction: i32) -> Option<Self> {
         if width < 2 || width > 32 || fraction < -64 || fraction > 64 {
             return None;
@@ -47,22 +47,22 @@ impl Fixed {
         Some(Self { width, fraction })
     }
 
-    /// Width in bits, 2 to 32.
+    /// Returns the width in bits, 2 to 32.
     pub const fn width(self) -> u32 {
         self.width
     }
 
-    /// Fraction bits; negative when the unit is larger than 1.
+    /// Returns the number of fraction bits; negative if the unit is larger than 1.
     pub const fn fraction(self) -> i32 {
         self.fraction
     }
 
-    /// The largest raw value.
+    /// Returns the largest raw value.
     pub const fn max(self) -> i32 {
         i32::MAX >> (32 - self.width)
     }
 
-    /// The smallest raw value.
+    /// Returns the smallest raw value.
     pub const fn min(self) -> i32 {
         i32::MIN >> (32 - self.width)
     }
@@ -76,7 +76,7 @@ impl DataType {
     /// `int32`.
     pub const INT32: Self = Self::Fixed(Fixed { width: 32, fraction: 0 });
 
-    /// Bytes of an element in memory: 1, 2 or 4.
+    /// Returns the bytes of an element in memory: 1, 2 or 4.
     pub const fn size_bytes(self) -> u32 {
         match self {
             Self::Fixed(fixed) if fixed.width <= 8 => 1,
@@ -86,7 +86,7 @@ impl DataType {
         }
     }
 
-    /// `ceil(log2(max |value|))`, the exponent of full scale.
+    /// Returns `ceil(log2(max |value|))`, the exponent of full scale.
     pub const fn delta(self) -> i32 {
         match self {
             Self::Fixed(fixed) => fixed.width as i32 - 1 - fixed.fraction,
@@ -95,7 +95,7 @@ impl DataType {
         }
     }
 
-    /// The fixed-point type it is, if it is one.
+    /// Returns the fixed-point type; `None` for floats.
     pub const fn fixed(self) -> Option<Fixed> {
         match self {
             Self::Fixed(fixed) => Some(fixed),
@@ -142,7 +142,7 @@ fn fixed(name: &str) -> Option<Fixed> {
     Fixed::new(digits(width)?, sign * i32::try_from(digits(fraction)?).ok()?)
 }
 
-/// A number of digits alone: no sign.
+/// Parses a number that consists only of digits, without a sign.
 fn digits(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }

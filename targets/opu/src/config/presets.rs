@@ -1,8 +1,8 @@
-//! The instances of `configs/`, embedded.
+//! Built-in instances: the files of `configs/`, embedded.
 
 use super::{Config, Validity};
 
-/// Name and file of every instance.
+/// Name and file contents of every built-in instance.
 const PRESETS: [(&str, &str); 8] = [
     ("reference", include_str!("../../configs/reference.toml")),
     ("ideal", include_str!("../../configs/ideal.toml")),
@@ -15,7 +15,8 @@ const PRESETS: [(&str, &str); 8] = [
 ];
 
 impl Config {
-    /// The embedded instance of that name, or `None`; with `+draft` or `+seed` behind it the draft's letter counts.
+    /// Returns the built-in instance of that name, or `None`. The suffix `+draft` or `+seed`
+    /// selects a literal reading of the draft specification.
     pub fn preset(name: &str) -> Option<Self> {
         if let Some((name, suffix)) = name.rsplit_once('+') {
             let (config, validity) = (Self::preset(name)?, Validity::of_suffix(suffix)?);
@@ -25,7 +26,7 @@ impl Config {
         Self::from_toml(text).ok()
     }
 
-    /// The names [`Config::preset`] knows, the default first.
+    /// Returns the names that [`Config::preset`] accepts, the default first.
     pub fn presets() -> impl Iterator<Item = &'static str> {
         PRESETS.iter().map(|(name, _)| *name)
     }

@@ -1,21 +1,22 @@
-//! What may be set of a [`Config`] in the name of an instance: the keys of its file.
+//! Parameters of a [`Config`] that can be set in the name of an instance: the keys of its file.
 
 use npukit_target::parameters::SET_BY_NAME;
 use serde_json::{Value, json};
 
 use super::{Config, System};
 
-/// Its types and its cycle model as the keys of a file, with what its board says of them.
+/// Returns types and timing model as a tree with the keys of the file, including the figures of its
+/// board.
 pub fn tree(config: &Config) -> Value {
     let Config { validity, types, timing, .. } = config.clone().on_its_board();
     json!({ "validity": validity, "types": types, "timing": timing })
 }
 
-/// The instance with what the tree says.
+/// Returns the instance with the values of the tree.
 ///
 /// # Errors
 ///
-/// The first value that is not legal.
+/// Message for the first value that is not legal.
 pub fn from_tree(config: Config, tree: Value) -> Result<Config, String> {
     let changed: Config = serde_json::from_value(tree).map_err(|error| error.to_string())?;
     changed.check().map_err(|error| error.to_string())?;
@@ -24,7 +25,7 @@ pub fn from_tree(config: Config, tree: Value) -> Result<Config, String> {
     let is_same = changed.timing.clock_mhz == base.timing.clock_mhz;
     let source =
         if is_same { base.system.as_ref().map(System::source) } else { Some(SET_BY_NAME.to_owned()) };
-    // Without a source the clock is that of the cycle model.
+    // Without a source, the clock is the timing model's.
     let system = source.map(|source| System { clock_mhz, source: Some(source), ..System::default() });
     Ok(Config { summary: base.summary, system, ..changed })
 }
@@ -54,7 +55,7 @@ mod tests {
         };
         assert_eq!(
             told("/timing/macs_per_cycle", json!(0)),
-            "`timing.macs_per_cycle` is 0: legal are 1 to 65536"
+            "`timing.macs_per_cycle` is 0: legal values are 1 to 65536"
         );
         assert!(told("/types/itype", json!("int99")).contains("no type `int99`"));
     }

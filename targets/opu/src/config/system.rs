@@ -1,24 +1,25 @@
-//! [`System`]: clock and memory of a board, which win over those of the cycle model.
+//! [`System`]: clock and memory of a board, which take precedence over the timing model.
 
 use npukit_target::{SystemFigure, system_of};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Config, Timing};
 
-/// What a board says of clock and memory; what it leaves open is as in [`Timing`].
+/// Clock and memory figures of a board; absent figures are taken from [`Timing`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// Clock, in MHz.
+    /// Clock frequency in MHz, if specified.
     #[serde(default, deserialize_with = "clock_mhz", skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
-    /// Bytes that the DRAM port moves in a cycle.
+    /// Bytes that the DRAM port moves per cycle, if specified.
     #[serde(default, deserialize_with = "port_bytes", skip_serializing_if = "Option::is_none")]
     pub port_bytes_per_cycle: Option<u32>,
-    /// Cycles before the first word of each row of `ld.ifm`, of `ld.ker` and of `ld.bias`.
+    /// Cycles before the first word of each row of `ld.ifm`, of `ld.ker` and of `ld.bias`, if
+    /// specified.
     #[serde(default, deserialize_with = "dram_latency", skip_serializing_if = "Option::is_none")]
     pub dram_latency_cycles: Option<u32>,
-    /// Who says so.
+    /// Citation for the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -36,22 +37,22 @@ fn dram_latency<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32
 }
 
 impl System {
-    /// What it states, in a line.
+    /// Returns the figures in one line.
     pub fn summary(&self) -> String {
         let clock = self.clock_mhz.map(|mhz| format!("{mhz} MHz"));
-        let port = self.port_bytes_per_cycle.map(|bytes| format!("{bytes} bytes a cycle"));
+        let port = self.port_bytes_per_cycle.map(|bytes| format!("{bytes} bytes per cycle"));
         let latency = self.dram_latency_cycles.map(|cycles| format!("memory latency {cycles} cycles"));
         [clock, port, latency].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Who says what it states.
+    /// Returns the citation for the figures.
     pub fn source(&self) -> String {
-        self.source.clone().unwrap_or_else(|| "as its instance's file says".to_owned())
+        self.source.clone().unwrap_or_else(|| "as given in the instance's file".to_owned())
     }
 
-    /// The cycle model with what it states.
+    /// Returns the timing model with the figures of this system.
     fn applied(&self, timing: Timing) -> Timing {
-        // Default, here and below: what it leaves open is the cycle model's.
+        // Default, here and below: absent figures are the timing model's.
         let latency = |own: u32| self.dram_latency_cycles.unwrap_or(own);
         Timing {
             clock_mhz: self.clock_mhz.unwrap_or(timing.clock_mhz),
@@ -65,17 +66,17 @@ impl System {
 }
 
 impl Config {
-    /// The same in the system of that name.
+    /// Returns the instance with the system of that name.
     ///
     /// # Errors
     ///
-    /// It has none of this name; the sentence says which it has.
+    /// There is no system of that name; the message lists the available ones.
     pub fn with_system(self, name: &str) -> Result<Self, String> {
         let system = system_of(&self.systems, name)?.clone();
         Ok(Self { system: Some(system), ..self })
     }
 
-    /// The instance on its board: what its system states is in the cycle model.
+    /// Returns the instance with the figures of its system applied to the timing model.
     pub fn on_its_board(mut self) -> Self {
         self.systems.clear();
         if let Some(system) = &self.system {
@@ -108,7 +109,7 @@ mod tests {
         let fast = config.clone().with_system("fast").unwrap().on_its_board();
         assert_eq!((fast.timing.clock_mhz, latencies(&fast.timing)), (300.5, [20; 3]));
         assert!(fast.systems.is_empty());
-        assert!(config.with_system("fats").unwrap_err().contains("`fast` is meant"));
+        assert!(config.with_system("fats").unwrap_err().contains("did you mean `fast`?"));
     }
 
     #[test]

@@ -1,43 +1,43 @@
-//! Parameters of the cycle model: [`Timing`]. Source: specification, 8.2 and 8.3.
+//! Parameters of the timing model: [`Timing`]. Source: specification, 8.2 and 8.3.
 
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
-/// Who uses the DRAM port.
+/// Users of the DRAM port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Port {
-    /// Loads and stores, one at a time.
+    /// Loads and stores share one port and take turns.
     Shared,
-    /// Loads and stores have one each.
+    /// Loads and stores have separate ports.
     Split,
 }
 
-/// What of the partial sums a `store` reads in a cycle.
+/// Partial sums that a `store` reads per cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StoreReads {
-    /// All that a pixel of the result needs.
+    /// All partial sums of a result pixel.
     Results,
-    /// One pixel: each pixel of the result takes as many cycles as its pooling window has pixels.
+    /// One partial sum: a result pixel takes one cycle per pixel of its pooling window.
     Windows,
 }
 
-/// What instructions cost. A *word* is what the port moves in a cycle; the default is the
+/// Costs of instructions. A *word* is the data that the port moves in one cycle. The default is the
 /// recommended profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timing {
-    /// Clock, in MHz.
+    /// Clock frequency in MHz.
     pub clock_mhz: f64,
-    /// Multipliers.
+    /// Number of multipliers: products per cycle.
     pub macs_per_cycle: u32,
     /// Whether loads and stores share the DRAM port.
     pub port: Port,
-    /// Size of a word.
+    /// Size of a word in bytes.
     pub port_bytes_per_cycle: u32,
-    /// Words of a load that count as one cycle.
+    /// Words of a load that take one cycle together.
     pub burst_words: u32,
     /// Cycles before each row of `ld.ifm`.
     pub ifm_row_latency: u32,
@@ -47,17 +47,17 @@ pub struct Timing {
     pub ker_tap_latency: u32,
     /// Cycles before `ld.bias`.
     pub bias_latency: u32,
-    /// Cycles a convolution takes beyond its products.
+    /// Cycles of a convolution in addition to its products.
     pub conv_pipe: u32,
-    /// Cycles a `store` takes beyond its words.
+    /// Cycles of a `store` in addition to its words.
     pub store_latency: u32,
-    /// What a `store` reads in a cycle.
+    /// Partial sums that a `store` reads per cycle.
     pub store_reads: StoreReads,
-    /// Cycles of each slot that `pad` clears.
+    /// Cycles per slot that `pad` clears.
     pub pad_cycles_per_slot: u32,
-    /// Cycles the front end takes for an instruction.
+    /// Cycles of the front end per instruction.
     pub fetch_cycles: u32,
-    /// Instructions that wait at an engine before the front end does.
+    /// Number of instructions that may wait at an engine before the front end stalls.
     pub queue: u32,
     /// Copies of the ifm buffer: with two, one is loaded while the other is read.
     pub ifm_banks: u32,
@@ -96,7 +96,7 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// Whether every number is in its range.
+    /// Checks that every number is in its range.
     ///
     /// # Errors
     ///

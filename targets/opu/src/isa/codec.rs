@@ -1,6 +1,7 @@
-//! Words to [`Op`] and back: [`decode`] and [`encode`]. Source: specification, 2.1.
+//! Conversion between words and [`Op`]: [`decode`] and [`encode`]. Source: specification, 2.1.
 //!
-//! Reserved bits are written as 0 and ignored when read (R9); [`reserved_bits`] gives those that a word sets.
+//! Reserved bits are written as 0 and ignored when read (R9); [`reserved_bits`] returns the
+//! reserved bits that a word sets.
 
 use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;
@@ -9,33 +10,34 @@ use crate::config::Validity;
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Op, WORD_BYTES};
 
-/// Why an instruction cannot be encoded.
+/// Error of encoding an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
-    /// A value its field cannot hold.
+    /// A value does not fit its field.
     #[error(transparent)]
     Field(#[from] Box<FieldError>),
-    /// An instruction that would be at fault whatever the machine's state.
+    /// The instruction would fault in any state of the machine.
     #[error("{mnemonic}: {kind}; {}", .kind.hint())]
     Fault {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         mnemonic: &'static str,
-        /// The fault.
+        /// Kind of the fault.
         kind: FaultKind,
     },
 }
 
-/// The word of an instruction, with the fields of that reading.
+/// Returns the word of an instruction, with the fields of the given reading.
 ///
 /// # Errors
 ///
-/// An instruction that is always at fault, or an operand that does not fit its field.
+/// The instruction always faults, or an operand does not fit its field.
 pub fn encode(op: &Op, validity: Validity) -> Result<u32, EncodeError> {
     op.check().map_err(|kind| EncodeError::Fault { mnemonic: op.mnemonic(), kind })?;
     Ok(op.to_word(validity)?.low_u64() as u32)
 }
 
-/// The instruction of a word, by the fields of that reading. It passes [`Op::check`].
+/// Returns the instruction of a word, with the fields of the given reading. The instruction passes
+/// [`Op::check`].
 ///
 /// # Errors
 ///
@@ -46,14 +48,14 @@ pub fn decode(word: u32, validity: Validity) -> Result<Op, FaultKind> {
     Ok(op)
 }
 
-/// The bits of a word that no field of its instruction has, and that are set; all of them but the opcode where that
-/// has no meaning.
+/// Returns the bits of a word that are set and belong to no field of its instruction. If the opcode
+/// has no meaning, these are all bits except the opcode.
 pub fn reserved_bits(word: u32) -> u32 {
-    // All readings have fields in the same bits.
+    // All readings use the same bits for fields.
     Op::reserved_bits(word.into(), Validity::Corrected).low_u64() as u32
 }
 
-/// The fault of the machine that reads a word without meaning.
+/// Returns the fault of a machine that decodes a word without meaning.
 #[cold]
 fn fault(error: NoInstruction) -> FaultKind {
     let error = match error {
@@ -73,42 +75,42 @@ fn fault(error: NoInstruction) -> FaultKind {
     }
 }
 
-/// Why bytes are not a program.
+/// Error in the bytes of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProgramError {
     /// The bytes end inside a word.
-    #[error("byte {offset:#x}: {have} bytes are left of a word of 4")]
+    #[error("byte {offset:#x}: only {have} of 4 bytes of a word are present")]
     Truncated {
-        /// First byte of the word.
+        /// Offset of the first byte of the word.
         offset: usize,
-        /// Bytes present.
+        /// Number of bytes present.
         have: usize,
     },
-    /// A word that cannot be executed.
+    /// A word cannot be executed.
     #[error("word {index} (byte {:#x}), {word:#010x}: {kind}; {}", .index * WORD_BYTES, .kind.hint())]
     Word {
         /// Index of the word.
         index: usize,
-        /// Its value.
+        /// Value of the word.
         word: u32,
-        /// What is wrong with it.
+        /// Fault of decoding the word.
         kind: FaultKind,
     },
-    /// An instruction without a word.
+    /// An instruction cannot be encoded.
     #[error("instruction {index}: {source}")]
     Encode {
-        /// Its index.
+        /// Index of the instruction.
         index: usize,
-        /// Why.
+        /// Reason.
         source: EncodeError,
     },
 }
 
-/// The words of a program file: little-endian, without a header.
+/// Returns the words of a program file: little-endian, without a header.
 ///
 /// # Errors
 ///
-/// [`ProgramError::Truncated`] when the last word is cut short.
+/// [`ProgramError::Truncated`] if the last word is cut short.
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
     let (words, rest) = bytes.as_chunks::<WORD_BYTES>();
     if !rest.is_empty() {
@@ -118,12 +120,12 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
     Ok(words.iter().map(|&word| u32::from_le_bytes(word)).collect())
 }
 
-/// The instructions of a program file.
+/// Returns the instructions of a program file.
 ///
 /// # Errors
 ///
-/// [`ProgramError::Truncated`] when the last word is cut short; [`ProgramError::Word`] for the first that
-/// cannot be executed.
+/// [`ProgramError::Truncated`] if the last word is cut short; [`ProgramError::Word`] for the first
+/// word that cannot be executed.
 pub fn decode_program(bytes: &[u8], validity: Validity) -> Result<Vec<Op>, ProgramError> {
     let decoded = words(bytes)?
         .into_iter()
@@ -132,7 +134,7 @@ pub fn decode_program(bytes: &[u8], validity: Validity) -> Result<Vec<Op>, Progr
     decoded.collect()
 }
 
-/// The file of a program.
+/// Returns the bytes of a program file.
 ///
 /// # Errors
 ///

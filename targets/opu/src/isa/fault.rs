@@ -1,6 +1,8 @@
-//! What stops the machine: [`FaultKind`], the kinds of the specification's section 3.6 with what caused them.
+//! Faults that stop the machine: [`FaultKind`], the kinds of the specification's section 3.6 with
+//! their causes.
 //!
-//! A fault is precise: the instruction at fault changes nothing, and all before it are done.
+//! A fault is precise: the faulting instruction changes nothing, and all instructions before it are
+//! done.
 
 use thiserror::Error;
 
@@ -8,7 +10,7 @@ use crate::config::datatype::DataType;
 use crate::config::{Types, Validity};
 use crate::isa::op::Shape;
 
-/// A buffer of the machine.
+/// Buffer of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Buffer {
     /// Input feature maps.
@@ -22,7 +24,7 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    /// Its name.
+    /// Returns the buffer's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ifm => "ifm",
@@ -32,7 +34,7 @@ impl Buffer {
         }
     }
 
-    /// The type of its elements.
+    /// Returns the type of the buffer's elements.
     pub(crate) const fn data_type(self, types: &Types) -> DataType {
         match self {
             Self::Ifm => types.itype,
@@ -42,7 +44,7 @@ impl Buffer {
         }
     }
 
-    /// What makes it valid.
+    /// Returns the hint how to make the buffer valid.
     pub(super) const fn remedy(self) -> &'static str {
         match self {
             Self::Ifm => "load it with `ld.ifm`",
@@ -53,28 +55,29 @@ impl Buffer {
     }
 }
 
-/// Why a buffer holds nothing.
+/// Reason why a buffer holds nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Invalid {
     /// Nothing was written since the reset.
     Never,
-    /// This instruction changed its shape.
+    /// The named instruction changed the buffer's shape.
     By(&'static str),
-    /// It has fewer values than there are channels, as the draft keeps biases when the shape changes.
+    /// The buffer has fewer values than channels, since the draft keeps biases when the shape
+    /// changes.
     Short {
-        /// Values it has.
+        /// Number of values in the buffer.
         held: u32,
-        /// Values that are needed.
+        /// Number of values needed.
         needed: u32,
     },
 }
 
-/// An axis of a feature map.
+/// Axis of a feature map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// The first.
+    /// First axis.
     Row,
-    /// The second.
+    /// Second axis.
     Column,
 }
 
@@ -87,62 +90,62 @@ impl Axis {
     }
 }
 
-/// Why an instruction cannot be executed.
+/// Reason why an instruction cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// An opcode without meaning.
+    /// The opcode has no meaning.
     #[error("opcode {opcode} has no meaning")]
     ReservedOpcode {
-        /// Bits 5 to 0.
+        /// Opcode, bits 5 to 0 of the word.
         opcode: u32,
     },
-    /// An operand without meaning.
+    /// An operand has a value without meaning.
     #[error("`{field}` of `{instruction}` is {value}, which has no meaning")]
     OperandInvalid {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         instruction: &'static str,
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// Its value.
+        /// Value of the field.
         value: u64,
     },
-    /// `@shape.ifm` or `@shape.ofm` with a shape the buffer cannot have.
+    /// `@shape.ifm` or `@shape.ofm` sets a shape that the buffer cannot have.
     #[error("{h} x {w} pixels of {c} channels are not a shape of the {buffer} buffer")]
     ShapeInvalid {
         /// Name of the buffer.
         buffer: &'static str,
-        /// Rows.
+        /// Number of rows.
         h: u32,
-        /// Columns.
+        /// Number of columns.
         w: u32,
-        /// Channels.
+        /// Number of channels.
         c: u128,
-        /// The smallest legal number of channels.
+        /// Smallest legal number of channels.
         least: u32,
     },
-    /// `@shape.ker` with too many slices, or none.
+    /// `@shape.ker` sets too many slices, or 0.
     #[error("the ker buffer cannot have {n} slices")]
     KerNInvalid {
-        /// Slices.
+        /// Number of slices.
         n: u32,
     },
-    /// `@mem.ifm` or `@mem.ofm` with a size of 0.
+    /// `@mem.ifm` or `@mem.ofm` sets a size of 0.
     #[error("{register} is 0")]
     MemInvalid {
         /// Name of the register.
         register: &'static str,
     },
-    /// `@stride` with a step of 0.
-    #[error("a step of {h} rows and {w} columns")]
+    /// `@stride` sets a step of 0.
+    #[error("a step of {h} rows and {w} columns is not legal")]
     StrideInvalid {
-        /// Rows.
+        /// Number of rows.
         h: u32,
-        /// Columns.
+        /// Number of columns.
         w: u32,
     },
-    /// `@post` with fields that are none of the eleven forms.
-    #[error("act {act}, order {order}, res {res} is none of the eleven forms of `@post`")]
+    /// The fields of `@post` are not one of the eleven legal combinations.
+    #[error("act {act}, order {order}, res {res} is not one of the eleven forms of `@post`")]
     PostInvalid {
         /// Field `act`.
         act: u32,
@@ -151,76 +154,76 @@ pub enum FaultKind {
         /// Field `res`.
         res: u32,
     },
-    /// `@pool` with a size or step of 0.
-    #[error("a pooling window of {h} x {w} with steps of {stride_h} and {stride_w}")]
+    /// `@pool` sets a window size or step of 0.
+    #[error("a pooling window of {h} x {w} with steps of {stride_h} and {stride_w} is not legal")]
     PoolInvalid {
         /// Rows of the window.
         h: u32,
         /// Columns of the window.
         w: u32,
-        /// Rows from window to window.
+        /// Rows between adjacent windows.
         stride_h: u32,
-        /// Columns from window to window.
+        /// Columns between adjacent windows.
         stride_w: u32,
     },
-    /// A register that no instruction has set.
+    /// A register is used that no instruction has set.
     #[error("register {register} is undefined")]
     UndefinedRegister {
-        /// Its name.
+        /// Name of the register.
         register: &'static str,
-        /// The instruction that sets it.
+        /// Mnemonic of the instruction that sets it.
         set_by: &'static str,
     },
-    /// A buffer that holds nothing.
+    /// A buffer is used that holds nothing.
     #[error("the {} buffer is not valid: {}", .buffer.name(), cause(.invalid))]
     BufferInvalid {
-        /// The buffer.
+        /// Buffer that is used.
         buffer: Buffer,
-        /// Why.
+        /// Reason why it is empty.
         invalid: Invalid,
     },
-    /// More kernel than the buffer holds.
+    /// The kernel is larger than the ker buffer.
     #[error("{n} slices of {ofm_c} x {ifm_c} channels do not fit the ker buffer, which holds {largest}")]
     KerCapacity {
-        /// Slices.
+        /// Number of slices.
         n: u32,
-        /// Output channels.
+        /// Number of output channels.
         ofm_c: u32,
-        /// Input channels.
+        /// Number of input channels.
         ifm_c: u32,
-        /// Slices of that many channels that fit.
+        /// Largest number of slices of these channels that fit.
         largest: u32,
     },
-    /// A slice beyond the ker buffer.
-    #[error("there is no slice {n}: ker_n is {ker_n}")]
+    /// A slice is outside the ker buffer.
+    #[error("slice {n} does not exist: ker_n is {ker_n}")]
     KerIndex {
-        /// Slice named.
+        /// Index of the slice.
         n: u32,
-        /// Slices there are.
+        /// Number of slices in the buffer.
         ker_n: u32,
     },
-    /// A convolution that reads beyond the ifm buffer.
+    /// A convolution reads outside the ifm buffer.
     #[error(
         "the last {} read is {first} + ({steps} - 1) * {stride} = {last}, and the ifm buffer has {size} ({})",
         .axis.name(), bounds_rule(*.axis, *.validity)
     )]
     ConvBounds {
-        /// Rows or columns.
+        /// Axis on which it does so.
         axis: Axis,
-        /// The first one read.
+        /// First index that is read.
         first: u32,
-        /// How many are read.
+        /// Number of indices that are read.
         steps: u32,
-        /// From one to the next.
+        /// Step between indices.
         stride: u32,
-        /// The last one read.
+        /// Last index that is read.
         last: u64,
-        /// How many the buffer has.
+        /// Size of the buffer along the axis.
         size: u32,
-        /// Whose rule it breaks.
+        /// Reading of the specification whose rule is violated.
         validity: Validity,
     },
-    /// A convolution that the draft's condition, as it is written, does not allow.
+    /// The draft's condition, as printed, does not allow a convolution.
     #[error(
         "{first} + {steps} * ({stride} - 1) = {}, which is not below the {size} {}s of the ifm buffer ({})",
         .first + .steps * (.stride - 1), .axis.name(), draft_rule(.instruction, *.axis)
@@ -228,18 +231,18 @@ pub enum FaultKind {
     ConvDraft {
         /// The instruction.
         instruction: &'static str,
-        /// Rows or columns.
+        /// Axis of the condition.
         axis: Axis,
-        /// What the condition takes for the first one.
+        /// First index, as the condition uses it.
         first: u32,
-        /// How many there are.
+        /// Number of results along the axis.
         steps: u32,
-        /// From one to the next.
+        /// Step between results.
         stride: u32,
-        /// How many the buffer has.
+        /// Size of the buffer along the axis.
         size: u32,
     },
-    /// A pooling window larger than the partial sums.
+    /// A pooling window is larger than the partial sums.
     #[error("a pooling window of {pool_h} x {pool_w} is larger than the partial sums {ofm}")]
     PoolBounds {
         /// Rows of the window.
@@ -249,15 +252,15 @@ pub enum FaultKind {
         /// Shape of the partial sums.
         ofm: Shape,
     },
-    /// A residual smaller than what it is added to.
+    /// The residual is smaller than the values to which it is added.
     #[error("the ifm buffer {ifm} does not cover the {needed} values it is added to")]
     ResidualShape {
         /// Shape of the ifm buffer.
         ifm: Shape,
-        /// Shape of what it is added to.
+        /// Shape of the values to which it is added.
         needed: Shape,
     },
-    /// A border wider than the plane.
+    /// The border is wider than the plane.
     #[error("a border of {p} slots is wider than the plane of {h} x {w}")]
     PadBounds {
         /// Slots on each side.
@@ -267,39 +270,39 @@ pub enum FaultKind {
         /// Slots of a row.
         w: u32,
     },
-    /// Bytes beyond the end of memory.
+    /// An access extends beyond the end of memory.
     #[error("bytes {first:#x} to {last:#x} end beyond the memory of 2^32 bytes")]
     AddressRange {
-        /// The first byte.
+        /// Address of the first byte.
         first: u64,
-        /// The last byte.
+        /// Address of the last byte.
         last: u64,
     },
-    /// A byte of memory that was never written, where reading such a byte is to be a fault.
+    /// A byte of memory is read that was never written, and the machine checks for that.
     #[error("the byte for the {} buffer at {address:#x} was never written", .buffer.name())]
     Unwritten {
-        /// The buffer that is loaded.
+        /// Buffer that is loaded.
         buffer: Buffer,
-        /// Its address.
+        /// Address of the byte.
         address: u64,
     },
-    /// An infinity or a NaN in memory.
-    #[error("element {element} for the {} buffer, at {address:#x}, has the bits {bits:#x}: no finite number",
+    /// A float in memory is an infinity or a NaN.
+    #[error("element {element} for the {} buffer, at {address:#x}, has the bits {bits:#x}: not a finite number",
         .buffer.name())]
     NonFinite {
         /// The buffer that is loaded.
         buffer: Buffer,
-        /// Position in the buffer, row-major.
+        /// Index of the element in the buffer, row-major.
         element: usize,
-        /// Its address.
+        /// Address of the element.
         address: u64,
-        /// Its bits.
+        /// Bits of the element.
         bits: u32,
     },
-    /// The program ended without `end`.
+    /// The program has no `end`.
     #[error("the program of {words} words ends without `end`")]
     MissingEnd {
-        /// Words there are.
+        /// Number of words of the program.
         words: usize,
     },
 }
@@ -312,7 +315,7 @@ fn cause(invalid: &Invalid) -> String {
     }
 }
 
-/// The rule by which a convolution reads beyond the buffer.
+/// Returns the rule that a convolution violates when it reads outside the buffer.
 fn bounds_rule(axis: Axis, validity: Validity) -> &'static str {
     match (validity, axis) {
         (Validity::Corrected, Axis::Row) => "corrected condition: h + (ofm_h - 1) * stride_h < ifm_h",
@@ -323,7 +326,7 @@ fn bounds_rule(axis: Axis, validity: Validity) -> &'static str {
     }
 }
 
-/// The line of the draft that does not allow a convolution.
+/// Returns the condition of the draft that does not allow a convolution.
 fn draft_rule(instruction: &str, axis: Axis) -> &'static str {
     match (axis, instruction) {
         (Axis::Row, "conv.bias") => {
@@ -331,7 +334,7 @@ fn draft_rule(instruction: &str, axis: Axis) -> &'static str {
         }
         (Axis::Row, _) => "the draft's condition of `conv`, 2.3.2: h + ofm_h * (stride_h - 1) < ifm_h",
         (Axis::Column, "conv.bias") => {
-            "the draft's condition of `conv.bias`, 2.3.2: h + ofm_w * (stride_w - 1) < ifm_w, with h as it stands there"
+            "the draft's condition of `conv.bias`, 2.3.2: h + ofm_w * (stride_w - 1) < ifm_w, with h as printed there"
         }
         (Axis::Column, _) => "the draft's condition of `conv`, 2.3.2: w + ofm_w * (stride_w - 1) < ifm_w",
     }

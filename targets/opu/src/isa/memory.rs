@@ -1,16 +1,16 @@
-//! The memory as instructions see it: slots in banks.
+//! Memory as instructions address it: slots in banks.
 
-/// Elements of a slot.
+/// Elements per slot.
 pub const SLOT: u32 = 64;
 
-/// Bytes of the memory.
+/// Bytes of the whole memory.
 pub const MEMORY_BYTES: u64 = 1 << 32;
 
-/// Banks of memory.
+/// Number of banks.
 pub const BANKS: u64 = 16;
 
-/// Bytes of a bank.
+/// Bytes per bank.
 pub const BANK_BYTES: u64 = MEMORY_BYTES / BANKS;
 
-/// What the address of a program is a multiple of.
+/// Alignment of a program's start address, in bytes.
 pub const PROGRAM_ALIGNMENT: u32 = 64;

@@ -1,7 +1,7 @@
-//! Typed instructions: [`Op`], the rows from which their words, names and text come ([`Op::rows`]), and what else an
-//! instruction is: its [`Class`], its own faults ([`Op::check`]) and what it touches ([`Op::effects`]).
-//! All else that concerns an instruction is its function in [`crate::machine::exec`] and its cost in [`crate::clock::timing`].
-//! Source: specification, 2.1.
+//! Typed instructions: [`Op`], the rows from which their words, names and text are derived
+//! ([`Op::rows`]), their [`Class`], the faults of their fields ([`Op::check`]) and the data they
+//! touch ([`Op::effects`]). An instruction's function is in [`crate::machine::exec`], its cost in
+//! [`crate::clock::timing`]. Source: specification, 2.1.
 
 mod effects;
 mod operands;
@@ -19,114 +19,115 @@ use crate::config::{Types, Validity};
 use crate::isa::fault::{Buffer, FaultKind};
 use crate::isa::memory::SLOT;
 
-/// An instruction. Addresses `addr` count 64 bytes from the start of a bank, banks 2^28 bytes.
+/// Instruction. An address `addr` counts units of 64 bytes from the start of a bank; banks have
+/// 2^28 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Stops.
+    /// Stops the machine.
     End,
     /// Loads the ifm buffer.
     LoadIfm {
-        /// In units of 64 bytes.
+        /// Address in units of 64 bytes.
         addr: u32,
     },
     /// Loads the ker buffer.
     LoadKer {
-        /// In units of 64 bytes.
+        /// Address in units of 64 bytes.
         addr: u32,
     },
     /// Loads the bias buffer.
     LoadBias {
-        /// In units of 64 bytes.
+        /// Address in units of 64 bytes.
         addr: u32,
     },
-    /// Multiplies the ifm, from pixel `h`, `w` on, by slice `n` of the kernel.
+    /// Multiplies the ifm, starting at pixel `h`, `w`, by slice `n` of the kernel.
     Conv {
-        /// What is added.
+        /// Value to which the products are added.
         addend: Addend,
         /// Row of the first pixel.
         h: u32,
         /// Column of the first pixel.
         w: u32,
-        /// Slice.
+        /// Index of the slice.
         n: u32,
     },
     /// Casts, post-processes and writes the partial sums.
     Store {
-        /// In units of 64 bytes.
+        /// Address in units of 64 bytes.
         addr: u32,
     },
     /// Clears the border of a plane.
     Pad {
-        /// In units of 64 bytes.
+        /// Address in units of 64 bytes.
         addr: u32,
-        /// Slots on each side.
+        /// Width of the border, in slots.
         p: u32,
     },
-    /// Shape of the ifm buffer.
+    /// Sets the shape of the ifm buffer.
     ShapeIfm(Shape),
-    /// Shape of the ofm buffer.
+    /// Sets the shape of the ofm buffer.
     ShapeOfm(Shape),
-    /// Slices of the ker buffer.
+    /// Sets the number of slices of the ker buffer.
     ShapeKer {
         /// Number of slices.
         n: u32,
     },
-    /// Where ifm tiles come from.
+    /// Sets the memory from which ifm tiles are loaded.
     MemIfm {
-        /// Bank.
+        /// Bank number, 0 to 15.
         bank: u32,
-        /// Slots from row to row.
+        /// Slots between the starts of adjacent rows.
         w: u32,
     },
-    /// Where kernels come from.
+    /// Sets the memory from which kernels are loaded.
     MemKer {
-        /// Bank.
+        /// Bank number, 0 to 15.
         bank: u32,
     },
-    /// Where biases come from.
+    /// Sets the memory from which biases are loaded.
     MemBias {
-        /// Bank.
+        /// Bank number, 0 to 15.
         bank: u32,
     },
-    /// Where results go to.
+    /// Sets the memory to which results are stored.
     MemOfm {
-        /// Bank.
+        /// Bank number, 0 to 15.
         bank: u32,
         /// Rows of a plane.
         h: u32,
-        /// Slots from row to row.
+        /// Slots between the starts of adjacent rows.
         w: u32,
     },
-    /// Steps of convolutions.
+    /// Sets the steps of convolutions.
     Stride {
-        /// Rows.
+        /// Step in rows.
         h: u32,
-        /// Columns.
+        /// Step in columns.
         w: u32,
     },
-    /// Exponents of the powers of two that products and biases are multiplied by.
+    /// Sets the exponents of the powers of two by which products and biases are multiplied.
     Shift {
-        /// Of the sum of products.
+        /// Exponent for the sum of products.
         ifm: i32,
-        /// Of the bias.
+        /// Exponent for the bias.
         bias: i32,
     },
-    /// What `store` does.
+    /// Sets the post-processing of `store`.
     Post(Post),
-    /// The pooling of `store`.
+    /// Sets the pooling of `store`.
     Pool(Pool),
 }
 
 const OPCODE: BitRange = BitRange::new(0, 6);
-/// In units of 64 bytes.
+/// Address field, in units of 64 bytes.
 const ADDR: BitRange = BitRange::new(6, 22);
 const BANK: BitRange = BitRange::new(6, 4);
-/// Operands of `conv*`.
+/// Operand fields of `conv*`.
 const CONV: [BitRange; 3] = [BitRange::new(6, 4), BitRange::new(10, 4), BitRange::new(14, 6)];
-/// Operands of `@shape.ifm` and `@shape.ofm`.
+/// Operand fields of `@shape.ifm` and `@shape.ofm`.
 const SHAPE: [BitRange; 3] = [BitRange::new(6, 7), BitRange::new(13, 7), BitRange::new(20, 7)];
 
-/// The fields of `@post` (`SOURCES.md`, S20).
+/// Bit ranges of the fields of `@post` (`SOURCES.md`, S20).
 struct PostBits {
     act: BitRange,
     order: BitRange,
@@ -134,7 +135,8 @@ struct PostBits {
 }
 
 impl PostBits {
-    /// Those of the published parser; of the draft's appendix where the letter of it counts.
+    /// Returns the fields of the published parser, or of the draft's appendix if `validity` follows
+    /// it.
     const fn of(validity: Validity) -> Self {
         let [act, order, res] = if validity.is_seed() { [9, 6, 8] } else { [6, 8, 10] };
         Self { act: BitRange::new(act, 2), order: BitRange::new(order, 2), res: BitRange::new(res, 1) }
@@ -211,23 +213,23 @@ instructions! {
         n: BitRange::new(6, 6) => Number::between(1, 36), "slices";
     } .with_form("@shape.ker {n}", Vec::new());
 
-    19 => "@mem.ifm" { Self::MemIfm { bank: addr, w } } "Sets where ifm tiles come from." {
+    19 => "@mem.ifm" { Self::MemIfm { bank: addr, w } } "Sets where ifm tiles are loaded from." {
         addr: BANK => all(BANK), BANK_OF;
-        w: BitRange::new(10, 10) => Number::between(1, 1023), "slots from row to row";
+        w: BitRange::new(10, 10) => Number::between(1, 1023), "slots between the starts of rows";
     } .with_form("@mem.ifm {addr}, {w}", Vec::new());
 
-    20 => "@mem.ker" { Self::MemKer { bank: addr } } "Sets where kernels come from." {
+    20 => "@mem.ker" { Self::MemKer { bank: addr } } "Sets where kernels are loaded from." {
         addr: BANK => all(BANK), BANK_OF;
     } .with_form("@mem.ker {addr}", Vec::new());
 
-    21 => "@mem.bias" { Self::MemBias { bank: addr } } "Sets where biases come from." {
+    21 => "@mem.bias" { Self::MemBias { bank: addr } } "Sets where biases are loaded from." {
         addr: BANK => all(BANK), BANK_OF;
     } .with_form("@mem.bias {addr}", Vec::new());
 
-    22 => "@mem.ofm" { Self::MemOfm { bank: addr, h, w } } "Sets where results go to." {
+    22 => "@mem.ofm" { Self::MemOfm { bank: addr, h, w } } "Sets where results are stored." {
         addr: BANK => all(BANK), BANK_OF;
         h: BitRange::new(10, 10) => Number::between(1, 1023), "rows of a plane";
-        w: BitRange::new(20, 10) => Number::between(1, 1023), "slots from row to row";
+        w: BitRange::new(20, 10) => Number::between(1, 1023), "slots between the starts of rows";
     } .with_form("@mem.ofm {addr}, [{h},{w}]", Vec::new());
 
     23 => "@stride" { Self::Stride { h, w } } "Sets the steps of convolutions." {
@@ -242,7 +244,7 @@ instructions! {
     } .with_form("@shift {f}, {b}", Vec::new());
 
     25 => "@post" { Self::Post(Post { act, order, res }) }
-    "Sets what `store` does, in order; windows come from `@pool`." {
+    "Sets the steps of `store` and their order; `@pool` sets the pooling window." {
         act: PostBits::of(validity).act => Number::between(0, 2), "activation: none, ReLU, leaky ReLU with slope 1/8";
         order: PostBits::of(validity).order => Number::between(0, 2), "act-res-pool, res-act-pool, act-pool-res";
         res: PostBits::of(validity).res => Number::between(0, 1), "whether the ifm buffer is added";
@@ -252,8 +254,8 @@ instructions! {
     "Sets the window of max pooling and its steps." {
         h: BitRange::new(6, 4) => Number::between(1, 15), "rows of the window";
         w: BitRange::new(10, 4) => Number::between(1, 15), "columns of the window";
-        i: BitRange::new(14, 3) => Number::between(1, 7), "rows from window to window";
-        j: BitRange::new(17, 3) => Number::between(1, 7), "columns from window to window";
+        i: BitRange::new(14, 3) => Number::between(1, 7), "rows between windows";
+        j: BitRange::new(17, 3) => Number::between(1, 7), "columns between windows";
     } .with_form("@pool [{h},{w}], [{i},{j}]", Vec::new());
 }
 
@@ -264,17 +266,17 @@ const COLUMN: &str = "first column of the ifm";
 const SLICE: &str = "slice of the kernel, below ker_n";
 const MAX_PIXELS: &str = "At most 2048 pixels: h * w <= 2048.";
 
-/// The byte address of unit `addr` of a bank that begins at `bank`.
+/// Returns the byte address of unit `addr` of a bank that begins at `bank`.
 fn unit(bank: u32, addr: u32) -> u64 {
     u64::from(bank) + u64::from(addr) * 64
 }
 
-/// Every number that the bits hold.
+/// Returns the range of all numbers that fit into `bits`.
 const fn all(bits: BitRange) -> Number {
     Number::all(bits, Radix::Decimal)
 }
 
-/// How one of the eleven forms of `@post` is written.
+/// Returns the text form of one of the eleven combinations of `@post`.
 fn form(post: Post) -> Form {
     let act = match post.act {
         Activation::None => None,
@@ -293,12 +295,12 @@ fn form(post: Post) -> Form {
     Form { syntax: format!("@post {}", steps.join(", ")), when }
 }
 
-/// The functional unit that executes an instruction.
+/// Functional unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// `end`.
     Control,
-    /// `@...`: registers.
+    /// `@...`: sets registers.
     Configuration,
     /// `ld.*`.
     Load,
@@ -308,7 +310,7 @@ pub enum Class {
     Store,
 }
 
-/// The pattern of all instructions that set registers: what matches over [`Op`] treats them alike.
+/// Pattern that matches all instructions that set registers, for code that treats them alike.
 macro_rules! configuration {
     () => {
         $crate::isa::op::Op::ShapeIfm(_)
@@ -327,7 +329,7 @@ macro_rules! configuration {
 pub(crate) use configuration;
 
 impl Op {
-    /// The functional unit that executes it.
+    /// Returns the functional unit that executes the instruction.
     pub const fn class(&self) -> Class {
         match self {
             Self::End => Class::Control,
@@ -338,11 +340,12 @@ impl Op {
         }
     }
 
-    /// What it reads and writes, with these registers; `validity` says with whose strides.
+    /// Returns the memory and buffers that the instruction reads and writes, with these registers;
+    /// `validity` selects the strides.
     ///
     /// # Errors
     ///
-    /// [`FaultKind::UndefinedRegister`] for the first register that it needs to know that.
+    /// [`FaultKind::UndefinedRegister`] for the first register that is needed and undefined.
     #[inline]
     pub fn effects(
         &self,
@@ -398,12 +401,12 @@ impl Op {
         })
     }
 
-    /// What the instruction alone can be at fault for (specification, 2.3).
+    /// Checks the instruction's own fields (specification, 2.3).
     ///
     /// # Errors
     ///
-    /// [`FaultKind`] for the first field that is not legal, whatever the state: a shape, stride or pool of 0,
-    /// a kernel beyond 36 slots, a post-processing that does not exist.
+    /// [`FaultKind`] for the first field that is illegal in any state: a shape, stride or pool of
+    /// 0, a kernel of more than 36 slices, a post-processing that does not exist.
     pub fn check(&self) -> Result<(), FaultKind> {
         match *self {
             Self::ShapeIfm(shape) => shape_fits("ifm", shape, 16),
@@ -435,11 +438,11 @@ fn shape_fits(buffer: &'static str, Shape { h, w, c }: Shape, least: u32) -> Res
     Err(FaultKind::ShapeInvalid { buffer, h, w, c: c.into(), least })
 }
 
-/// Bytes of a word.
+/// Bytes per instruction word.
 pub const WORD_BYTES: usize = 4;
 
 impl Registers {
-    /// Does what a configuration instruction does; nothing for the others. `op` passes [`Op::check`].
+    /// Executes a configuration instruction; does nothing for others. `op` must pass [`Op::check`].
     pub const fn set(&mut self, op: &Op) {
         match *op {
             Op::ShapeIfm(shape) => self.ifm = Some(shape),
@@ -463,12 +466,12 @@ impl Registers {
     }
 }
 
-/// The first byte of a bank.
+/// Returns the address of the first byte of a bank.
 pub(crate) const fn bank_address(bank: u32) -> u32 {
     bank << 28
 }
 
-/// The size of a plane: one that no word can hold is the largest that a word can.
+/// Clamps the size of a plane to the largest that fits its field.
 pub(crate) const fn in_field(size: u32) -> u32 {
     if size < 1023 { size } else { 1023 }
 }

@@ -1,4 +1,4 @@
-//! Everything put together: [`program`] makes a [`Program`] of what was lowered.
+//! Last stage of the compiler: [`program`] makes a [`Program`] from the lowered model.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::program::layout::{Border, Group, Planes};
 use crate::program::{Binding, Layer, Program, Segment};
 
-/// The program `name` for `config`, which is called `instance`.
+/// Makes the program `name` for `config`, the instance named `instance`.
 pub fn program(lowered: &Lowered, name: String, instance: String, config: &Config) -> Program {
     let model = &lowered.model;
     let segment = |address: u64, bytes: &[u8]| Segment { address: address as u32, bytes: bytes.to_vec() };
@@ -45,7 +45,7 @@ pub fn program(lowered: &Lowered, name: String, instance: String, config: &Confi
 
 fn input(lowered: &Lowered, input: &HostInput) -> Binding {
     let (fraction, mut planes) = planes(lowered, &input.planes);
-    // Loads bring all lanes; those beyond the channels are multiplied by zero, but must be numbers.
+    // Loads read all lanes; those after the channels are multiplied by zero, but must be numbers.
     planes.groups.iter_mut().for_each(|group| group.lanes = lanes(group.channels as usize) as u32);
     let (name, shape, perm) = (input.name.clone(), input.shape.clone(), input.perm.clone());
     Binding { name, shape, perm, fraction, patches: input.patches, planes }
@@ -58,7 +58,7 @@ fn output(lowered: &Lowered, output: &HostOutput) -> Binding {
     Binding { name, shape, perm, fraction, patches: None, planes }
 }
 
-/// Fraction length and place of a map; its planes are alike.
+/// Returns fraction length and location of a map; all its planes have the same form.
 fn planes(lowered: &Lowered, ids: &[PlaneId]) -> (i32, Planes) {
     let planes = &lowered.model.planes;
     let group = |&id: &PlaneId| Group {
@@ -77,8 +77,8 @@ fn planes(lowered: &Lowered, ids: &[PlaneId]) -> (i32, Planes) {
 fn warnings(lowered: &Lowered) -> Vec<String> {
     let saturated = lowered.constants.saturated;
     let saturated = (saturated > 0).then(|| match saturated {
-        1 => "1 weight or bias saturates; quantise it wider".to_owned(),
-        count => format!("{count} weights or biases saturate; quantise them wider"),
+        1 => "1 weight or bias saturates; use a wider type".to_owned(),
+        count => format!("{count} weights or biases saturate; use a wider type"),
     });
     saturated.into_iter().chain(lowered.model.notes.iter().cloned()).collect()
 }

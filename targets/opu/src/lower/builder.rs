@@ -1,4 +1,4 @@
-//! Layers while they grow: [`Builder`] and what operators ask of it.
+//! Construction of layers: [`Builder`], and the operations that operators use.
 
 pub(crate) mod copies;
 
@@ -16,42 +16,43 @@ use crate::lower::limits::MAP;
 use crate::lower::map::{Planes, View};
 use crate::lower::product::Product;
 
-/// A layer while it grows.
+/// Layer under construction.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    /// Its nodes, in order.
+    /// Graph nodes of the layer, in order.
     pub nodes: Vec<NodeId>,
-    /// The value it ends in.
+    /// Value of the graph that the layer computes so far.
     pub value: ValueId,
-    /// What is computed.
+    /// Sum of products that is computed.
     pub product: Product,
-    /// What is done to it.
+    /// Steps applied to the sum.
     pub post: Post,
-    /// Rows and columns that each pixel becomes.
+    /// Number of rows and columns to which each pixel is repeated.
     pub copies: [usize; 2],
 }
 
-/// What lowering a node gave.
+/// Result of lowering a node.
 pub type Lowered = npukit_lower::Lowered<Chain>;
 
 /// Builds a [`Model`](crate::lower::layers::Model) from a graph.
 pub struct Builder<'g> {
-    /// The graph.
+    /// Graph that is lowered.
     pub graph: &'g Graph,
-    /// Fraction lengths; none for floats.
+    /// Fraction lengths of the graph's values; `None` for floats.
     pub quantisation: Option<&'g Quantisation>,
-    /// Fraction bits of the element type itself, which its integers have beyond those of its values.
+    /// Fraction bits of the element type itself: its integers have this many more than their
+    /// values.
     pub unit: i32,
-    /// Takes leaky rectification of any slope for that of 1/8.
+    /// Whether to approximate leaky ReLU of any slope by slope 1/8.
     pub approximate: bool,
-    /// Feature maps so far.
+    /// Feature maps created so far.
     pub planes: Planes,
-    /// Who reads and who makes values, where they lie, and what is refused.
+    /// Readers and producers of values, their locations, and the problems so far.
     pub fusion: Fusion<'g, View, Infallible>,
     pub(super) layers: Vec<Layer>,
     /// Multiply-accumulates of each node.
     pub(super) macs: Vec<u64>,
-    /// Sums that may still become part of another.
+    /// Sums that may still become part of another sum.
     pub(super) pending: HashMap<ValueId, Chain>,
     /// Inputs whose windows the host lays out as channels.
     pub(super) packed: HashSet<ValueId>,
@@ -59,7 +60,7 @@ pub struct Builder<'g> {
 }
 
 impl<'g> Builder<'g> {
-    /// A builder for `graph`.
+    /// Creates a builder for `graph`.
     pub fn new(graph: &'g Graph, options: Options<'g>, itype: DataType) -> Self {
         Self {
             graph,
@@ -77,39 +78,39 @@ impl<'g> Builder<'g> {
         }
     }
 
-    /// The node with that id.
+    /// Returns the node with that id.
     pub fn node(&self, id: NodeId) -> &'g Node {
         self.graph.node(id)
     }
 
-    /// Notes what the user should know of, once.
+    /// Adds a note for the user, once.
     pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// The fraction length of a value; 0 for floats.
+    /// Returns the fraction length of a value; 0 for floats.
     ///
     /// # Errors
     ///
-    /// The samples gave it none.
+    /// Calibration found no fraction length for the value.
     pub fn fraction(&self, value: ValueId) -> Result<i32, Reject> {
         let Some(quantisation) = self.quantisation else { return Ok(0) };
         quantisation.fraction(value).map(|fraction| fraction - self.unit).ok_or_else(|| {
             let name = &self.graph.value(value).name;
             Reject::new(
                 format!("`{name}` has no fraction length"),
-                "calibrate with samples on which all values are finite",
+                "calibrate with samples for which all values are finite",
             )
         })
     }
 
-    /// Where a value lies. A sum that was held back for another is stored now.
+    /// Returns the location of a value. A sum that was held back is stored now.
     ///
     /// # Errors
     ///
-    /// A value that is a constant or has no place; a sum that was held back and cannot be stored.
+    /// The value is a constant or not in memory; a sum that was held back cannot be stored.
     pub fn view(&mut self, value: ValueId) -> Result<View, Reject> {
         if let Some(chain) = self.pending.remove(&value) {
             self.store(chain)?;
@@ -117,50 +118,50 @@ impl<'g> Builder<'g> {
         self.fusion.view(value).cloned().ok_or_else(|| self.missing(value))
     }
 
-    /// Why a value is not in memory.
+    /// Returns the reason why a value is not in memory.
     fn missing(&self, value: ValueId) -> Reject {
         if self.graph.constant(value).is_some() {
             return Reject::new(
-                "an operand is a constant where the machine takes a feature map",
-                "give it as an input of the model, or fold it into the weights",
+                "an operand is a constant, but must be a feature map",
+                "make it an input of the model, or fold it into the weights",
             );
         }
         if self.fusion.is_unmade(value) {
             return Reject::Consequence;
         }
-        Reject::new("an operand is not in memory", "end the model before it")
+        Reject::new("an operand is not in memory", "cut the model before this node")
     }
 
-    /// Says that the host lays out the windows over an input as channels.
+    /// Records that the host lays out the windows over an input as channels.
     pub fn set_packed(&mut self, value: ValueId) {
         self.packed.insert(value);
     }
 
-    /// Whether it does.
+    /// Whether the host lays out the windows over an input as channels.
     pub fn is_packed(&self, value: ValueId) -> bool {
         self.packed.contains(&value)
     }
 
-    /// Holds a sum of products back: it may become part of another.
+    /// Holds back a sum of products, which may become part of another.
     pub fn hold(&mut self, chain: Chain) {
         self.pending.insert(chain.value, chain);
     }
 
-    /// The sum of products that gives `value`, when it was held back.
+    /// Takes the held-back sum of products that computes `value`, if there is one.
     pub fn take_pending(&mut self, value: ValueId) -> Option<Chain> {
         self.pending.remove(&value)
     }
 
-    /// Rows, columns and channels of a value.
+    /// Returns rows, columns and channels of a value.
     ///
     /// # Errors
     ///
-    /// Several images; more pixels in a row than the machine addresses.
+    /// The value has several images, or more pixels in a row than the machine can address.
     pub fn extent(&self, value: ValueId) -> Result<[usize; 3], Reject> {
         extent(self.graph.shape(value))
     }
 
-    /// A chain that begins with `product`, made of node `id`.
+    /// Creates a chain for node `id` that begins with `product`.
     pub fn chain(&self, id: NodeId, product: Product) -> Chain {
         let value = self.node(id).outputs[0];
         Chain { nodes: vec![id], value, product, post: Post::default(), copies: [1, 1] }
@@ -169,7 +170,7 @@ impl<'g> Builder<'g> {
     /// Stores the chain's value.
     pub(super) fn store(&mut self, chain: Chain) -> Result<(), Reject> {
         let [rows, columns, channels] = self.extent(chain.value)?;
-        // What is added on the way to memory is held as the sum is.
+        // A residual that is added by the store has the sum's fraction length.
         let added = chain.post.residual().and_then(|view| view.pieces.first());
         let fraction = match added {
             Some(piece) => self.planes.get(piece.plane).fraction,
@@ -184,38 +185,38 @@ impl<'g> Builder<'g> {
         Ok(())
     }
 
-    /// Adds a layer that does the work of `nodes`, and ends in no value of the graph.
+    /// Adds a layer that does part of the work of `nodes` and computes no value of the graph.
     pub fn push_part(&mut self, nodes: &[NodeId], product: Product, post: Post, output: View) {
         let (name, macs) = self.named(nodes);
         let nodes = nodes.to_vec();
         self.layers.push(Layer { name, nodes, macs, product, post, copies: [1, 1], output, result: None });
     }
 
-    /// The name of a layer of `nodes`, and its multiply-accumulates.
+    /// Returns the name of a layer of `nodes`, and its multiply-accumulates.
     fn named(&self, nodes: &[NodeId]) -> (String, u64) {
         let names: Vec<&str> = nodes.iter().map(|&id| self.node(id).name.as_str()).collect();
         (names.join("+"), nodes.iter().map(|&id| self.macs[id.0 as usize]).sum())
     }
 
-    /// Adds `step` to the chain, when `@post` has a form for that.
+    /// Adds `step` to the chain if `@post` has a form for that; returns whether it did.
     pub fn add_step(chain: &mut Chain, step: Step) -> bool {
         let post = chain.post.with(step).filter(|_| chain.copies == [1, 1]);
         post.map(|post| chain.post = post).is_some()
     }
 }
 
-/// Rows, columns and channels of a tensor of that shape.
+/// Returns rows, columns and channels of a tensor of that shape.
 ///
 /// # Errors
 ///
-/// Several images; no pixels, or more in a row than the machine addresses.
+/// The tensor has several images, no pixels, or more pixels in a row than the machine can address.
 pub fn extent(shape: &[usize]) -> Result<[usize; 3], Reject> {
     let [rows, columns, channels] = match *shape {
         [1, rows, columns, channels] => [rows, columns, channels],
         [images, _, _, _] => {
             return Err(Reject::new(
-                format!("it works on {images} images at once"),
-                "export the model for one image",
+                format!("it processes {images} images at once"),
+                "export the model with batch size 1",
             ));
         }
         [.., channels] => [1, shape[..shape.len() - 1].iter().product(), channels],
@@ -224,7 +225,7 @@ pub fn extent(shape: &[usize]) -> Result<[usize; 3], Reject> {
     if rows == 0 || columns == 0 || channels == 0 || rows > MAP || columns > MAP {
         return Err(Reject::new(
             format!(
-                "a feature map of {rows} x {columns} pixels, {channels} channels is not of 1 to {MAP} a side"
+                "a feature map of {rows} x {columns} pixels, {channels} channels: sides must be 1 to {MAP}"
             ),
             "use a smaller image",
         ));

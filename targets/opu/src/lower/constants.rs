@@ -1,6 +1,6 @@
-//! Weights and biases as the machine's numbers: [`Constants`].
+//! Weights and biases as machine numbers: [`Constants`].
 //!
-//! Each block of channels has powers of two of its own: shifts are part of the instructions.
+//! Each block of channels has its own powers of two, since shifts are part of the instructions.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,53 +16,53 @@ use super::tile::{self, Load};
 use crate::config::Types;
 use crate::config::datatype::DataType;
 
-/// Data are loaded from multiples of this number of bytes.
+/// Alignment of loaded data, in bytes.
 pub const ALIGNMENT: usize = 64;
-/// How many fraction lengths are tried beyond the largest at which nothing saturates: a finer step for all weights may
-/// be worth the saturation of a few.
+/// Number of fraction lengths that are tried beyond the largest one without saturation: a finer
+/// step for all weights may be worth the saturation of a few.
 const MAX_EXTRA_BITS: i32 = 3;
 
 /// Kernel slices that one `ld.ker` loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Byte in [`Constants::weights`].
+    /// Byte offset in [`Constants::weights`].
     pub at: usize,
     /// Number of slices.
     pub slices: usize,
-    /// Offset in the feature buffer and slice of each convolution.
+    /// Offset in the feature buffer, and slice, of each convolution.
     pub taps: Vec<([usize; 2], usize)>,
 }
 
-/// A load of features with the weights that it meets.
+/// Load of features with the weights applied to it.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
-    /// The load.
+    /// Load of features.
     pub load: Load,
-    /// Its weights.
+    /// Chunks of weights, each loaded at once.
     pub chunks: Vec<Chunk>,
-    /// Exponent of two of its sums of products.
+    /// Exponent of two for the load's sums of products.
     pub shift: i32,
 }
 
-/// Up to 64 channels of a layer's result.
+/// Block of up to 64 channels of a layer's result.
 #[derive(Clone, Debug)]
 pub struct BlockPlan {
-    /// The channels.
+    /// Channels of the result in this block.
     pub columns: Range<usize>,
-    /// Channels of the partial sums.
+    /// Number of channels of the partial sums.
     pub filters: usize,
-    /// Byte in [`Constants::biases`].
+    /// Byte offset in [`Constants::biases`]; `None` without biases.
     pub bias: Option<usize>,
-    /// Exponent of two of the bias.
+    /// Exponent of two for the bias.
     pub bias_shift: i32,
-    /// What is summed up, in order.
+    /// Loads whose products are summed, in order.
     pub loads: Vec<LoadPlan>,
 }
 
-/// What the slices of a load are made from.
+/// Source of the slices of a load.
 struct Kernel<'a> {
     product: &'a Product,
-    /// The result's channels.
+    /// Channels of the result.
     columns: Range<usize>,
     ktype: DataType,
     /// Fraction length of the weights.
@@ -72,37 +72,38 @@ struct Kernel<'a> {
 /// All weights and biases of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
-    /// Weights as in memory.
+    /// Bytes of the weights, as in memory.
     pub weights: Vec<u8>,
-    /// Biases as in memory.
+    /// Bytes of the biases, as in memory.
     pub biases: Vec<u8>,
-    /// Constants that saturated.
+    /// Number of constants that saturated.
     pub saturated: u64,
-    /// What the model has for them, where that is kept.
+    /// Exact values in the model, if they are kept.
     pub exact: Option<Exact>,
-    /// Where the chunks of diagonal matrices begin, which often are alike.
+    /// Offsets of the chunks of diagonal matrices, which are often equal.
     known: HashMap<Vec<u8>, usize>,
 }
 
-/// For each weight and bias of the machine the least and the largest that the model has in its place, in units of the
-/// machine's types. They differ only where several constants of the model are one of the machine's.
+/// Minimum and maximum exact value in the model for each weight and bias of the machine, in units
+/// of the machine's types. They differ only if several constants of the model share one machine
+/// constant.
 #[derive(Clone, Debug, Default)]
 pub struct Exact {
-    /// Of the weights.
+    /// Minimum and maximum for each weight.
     pub weights: Vec<(f64, f64)>,
-    /// Of the biases.
+    /// Minimum and maximum for each bias.
     pub biases: Vec<(f64, f64)>,
 }
 
-/// A slice of the kernel.
+/// Slice of the kernel.
 struct Slice {
     bytes: Vec<u8>,
-    /// By weight what the model has; none where that is not kept.
+    /// Minimum and maximum exact value for each weight; empty if exact values are not kept.
     exact: Vec<(f64, f64)>,
 }
 
 impl Slice {
-    /// Those of `other` are the same ones for the machine.
+    /// Merges the exact values of `other`, whose machine weights are equal.
     fn merge(&mut self, other: &Self) {
         merge(&mut self.exact, &other.exact);
     }
@@ -115,16 +116,16 @@ fn merge(into: &mut [(f64, f64)], other: &[(f64, f64)]) {
 }
 
 impl Constants {
-    /// None so far.
+    /// Creates an empty set of constants.
     pub fn new(keeps_exact: bool) -> Self {
         Self { exact: keeps_exact.then(Exact::default), ..Self::default() }
     }
 
-    /// Quantises the weights of a layer.
+    /// Quantizes the weights of a layer.
     ///
     /// # Errors
     ///
-    /// A shift that does not fit.
+    /// A shift does not fit its field.
     pub fn blocks(
         &mut self,
         layer: &Layer,
@@ -162,7 +163,7 @@ impl Constants {
         };
         let mut loads = Vec::new();
         for load in tile::loads(product, &columns) {
-            // All taps of a load are of one part.
+            // All taps of a load belong to one part.
             let weights = fractions[load.taps[0].part];
             let shift = shift(sum_fraction - planes.get(load.plane).fraction - weights)?;
             let kernel = Kernel { product, columns: columns.clone(), ktype: types.ktype, fraction: weights };
@@ -172,14 +173,14 @@ impl Constants {
         Ok(BlockPlan { columns, filters, bias, bias_shift, loads })
     }
 
-    /// Stores what sums begin with.
+    /// Appends the initial values of sums and returns their offset.
     fn bias(&mut self, addends: &[[f64; 2]], filters: usize, btype: DataType, fraction: i32) -> usize {
         let at = aligned(&mut self.biases);
         if let Some(exact) = &mut self.exact {
             exact.biases.resize(at / btype.size_bytes() as usize, (0.0, 0.0));
         }
         for k in 0..filters {
-            // Default: filters beyond the last channel, whose results are never read.
+            // Default: filters after the last channel, whose results are never read.
             let [value, exact] = addends.get(k).copied().unwrap_or_default();
             let raw = self.raw(btype, value, fraction);
             push(&mut self.biases, btype, raw);
@@ -195,7 +196,7 @@ impl Constants {
         raw
     }
 
-    /// The slices of a load in chunks that fit the kernel buffer.
+    /// Returns the slices of a load in chunks that fit the kernel buffer.
     fn chunks(&mut self, kernel: &Kernel<'_>, load: &Load) -> Vec<Chunk> {
         let max_slices = slices(load.lanes, filters(kernel.columns.len()));
         let mut chunks: Vec<(Vec<Slice>, Chunk)> = Vec::new();
@@ -256,14 +257,14 @@ impl Constants {
         at
     }
 
-    /// One slice of the kernel: an input channel after the other for each output channel.
+    /// Returns a slice of the kernel: for each output channel, all input channels in order.
     fn slice(&mut self, kernel: &Kernel<'_>, part: &Part, term: &Term, lanes: usize) -> Slice {
         let columns = &kernel.columns;
         let (mut bytes, mut exact) = (Vec::new(), Vec::new());
         for k in columns.start..columns.start + filters(columns.len()) {
             for lane in 0..lanes {
                 let channel = lane.checked_sub(term.lane).filter(|&channel| channel < term.channels);
-                // Lanes and filters beyond the channels have weights of zero.
+                // Lanes and filters after the channels have weights of zero.
                 let place = channel.filter(|_| k < columns.end).map(|channel| [term.row + channel, k]);
                 let raw = place.map_or(0, |[row, k]| self.weight(kernel, part, row, k));
                 push(&mut bytes, kernel.ktype, raw);
@@ -284,7 +285,8 @@ impl Constants {
     }
 }
 
-/// A weight, and whether it saturated. One that is spread over taps is rounded so that all of them together are right.
+/// Returns a weight and whether it saturated. A weight that is spread over several taps is rounded
+/// so that the sum over the taps is right.
 fn weight(
     product: &Product,
     part: &Part,
@@ -304,7 +306,7 @@ fn weight(
     }
 }
 
-/// What the weights and biases of a layer are as the machine has them: real numbers.
+/// Weights and biases of a layer as the machine represents them, as real numbers.
 pub struct Rounded<'a> {
     layer: &'a Layer,
     types: &'a Types,
@@ -314,7 +316,7 @@ pub struct Rounded<'a> {
 }
 
 impl<'a> Rounded<'a> {
-    /// Those of a layer.
+    /// Rounds the constants of a layer.
     pub fn new(layer: &'a Layer, planes: &Planes, types: &'a Types) -> Self {
         let product = &layer.product;
         let of = |columns| weight_fractions(product, &columns, types.ktype);
@@ -333,7 +335,7 @@ impl<'a> Rounded<'a> {
         Self { layer, types, fractions, biases }
     }
 
-    /// What leads from `row` of part `part` to channel `column`.
+    /// Returns the weight from `row` of part `part` to channel `column`.
     pub fn weight(&self, part: usize, row: usize, column: usize) -> f64 {
         let (product, ktype) = (&self.layer.product, self.types.ktype);
         let fraction = self.fractions[column / LANES][part];
@@ -341,13 +343,13 @@ impl<'a> Rounded<'a> {
         ktype.to_f64(raw) * 2f64.powi(-fraction)
     }
 
-    /// The biases, if there are some.
+    /// Returns the biases, if there are any.
     pub fn biases(&self) -> Option<&[f64]> {
         self.biases.as_deref()
     }
 }
 
-/// The raw value nearest to `value * 2^fraction`, and whether it saturated.
+/// Returns the raw value nearest to `value * 2^fraction`, and whether it saturated.
 fn quantise(data_type: DataType, value: f64, fraction: i32) -> (i32, bool) {
     let scaled = value * 2f64.powi(fraction);
     match data_type.fixed() {
@@ -359,12 +361,12 @@ fn quantise(data_type: DataType, value: f64, fraction: i32) -> (i32, bool) {
     }
 }
 
-/// The exponent that takes real values to integers of the type.
+/// Returns the exponent that converts real values to integers of the type.
 fn fraction_of_raw(data_type: DataType, fraction: i32) -> i32 {
     fraction + data_type.fixed().map_or(0, |fixed| fixed.fraction())
 }
 
-/// The end of `bytes`, filled up to a multiple of [`ALIGNMENT`].
+/// Pads `bytes` to a multiple of [`ALIGNMENT`] and returns its length.
 fn aligned(bytes: &mut Vec<u8>) -> usize {
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
     bytes.len()
@@ -374,7 +376,7 @@ fn push(bytes: &mut Vec<u8>, data_type: DataType, raw: i32) {
     bytes.extend_from_slice(&raw.to_le_bytes()[..data_type.size_bytes() as usize]);
 }
 
-/// The largest fraction length at which `largest` does not saturate; 0 for floats.
+/// Returns the largest fraction length at which `largest` does not saturate; 0 for floats.
 fn fitting(data_type: DataType, largest: f64) -> i32 {
     let Some(fixed) = data_type.fixed() else { return 0 };
     if largest == 0.0 || !largest.is_finite() {
@@ -384,11 +386,12 @@ fn fitting(data_type: DataType, largest: f64) -> i32 {
     fits.log2().floor().clamp(-100.0, 100.0) as i32 - fixed.fraction()
 }
 
-/// What the sums of some channels begin with, if they begin with something: on the machine before it is rounded, and in
-/// the model.
+/// Returns the initial values of the sums of some channels, if there are any: as on the machine
+/// before rounding, and as in the model.
 ///
-/// Where one weight scales each channel, and operands can be so large that the sum is 0, rounding scales the addend as it
-/// scales the weight: a sum that cancels, such as the mask `(1 - m) * -10000`, still does.
+/// If a single weight scales each channel, and operands can be so large that the sum is 0, the
+/// addend is scaled by the same factor by which rounding changes the weight. A sum that cancels,
+/// such as the mask `(1 - m) * -10000`, then still cancels.
 fn addends(
     product: &Product,
     columns: &Range<usize>,
@@ -416,13 +419,13 @@ fn addends(
     Some(columns.clone().map(addend).collect())
 }
 
-/// Whether each channel of the result is one of the operand's times its factor.
+/// Whether each channel of the result is one channel of the operand times a factor.
 fn scales_channels(product: &Product, part: &Part) -> bool {
     let operands: usize = part.terms.iter().map(|term| term.channels).sum();
     matches!(part.weights, Weights::Diagonal { taps: 1, .. }) && operands == product.channels
 }
 
-/// The largest real number that the operands of a part can be; without end where they are floats.
+/// Returns the largest absolute value of a part's operands; infinite for floats.
 fn largest_operand(part: &Part, planes: &Planes, types: &Types) -> f64 {
     let Some(fixed) = types.itype.fixed() else { return f64::INFINITY };
     let largest =
@@ -430,7 +433,8 @@ fn largest_operand(part: &Part, planes: &Planes, types: &Types) -> f64 {
     part.terms.iter().map(largest).fold(0.0, f64::max)
 }
 
-/// The fraction length of biases; more than that of the partial sums would be rounded off there.
+/// Returns the fraction length of biases, limited to that of the partial sums, which would round
+/// off more bits.
 fn bias_fraction(addends: &[[f64; 2]], types: &Types, sum_fraction: i32) -> i32 {
     if types.btype.fixed().is_none() {
         return 0;
@@ -440,12 +444,13 @@ fn bias_fraction(addends: &[[f64; 2]], types: &Types, sum_fraction: i32) -> i32 
     fitting(types.btype, largest).min(last_place)
 }
 
-/// The fraction length of each part's weights that lead to `columns`.
+/// Returns the fraction length of each part's weights that contribute to `columns`.
 fn weight_fractions(product: &Product, columns: &Range<usize>, ktype: DataType) -> Vec<i32> {
     product.parts.iter().map(|part| weight_fraction(product, part, columns, ktype)).collect()
 }
 
-/// The fraction length with the least squares of errors, over the weights of a part that lead to `columns`.
+/// Returns the fraction length with the smallest sum of squared errors, over the weights of a part
+/// that contribute to `columns`.
 fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype: DataType) -> i32 {
     if ktype.fixed().is_none() {
         return 0;
@@ -467,7 +472,7 @@ fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype
         weights().map(squared).sum()
     };
     let tried = (first..=first + MAX_EXTRA_BITS).map(|fraction| (error(fraction), fraction));
-    // Of two that are as good the first.
+    // Of two equally good ones, the first is taken.
     tried.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(first, |(_, fraction)| fraction)
 }
 
@@ -518,14 +523,15 @@ mod tests {
             let product = Product { size: [1, 1], channels, parts: vec![part], factors: None, bias: None };
             weight_fraction(&product, &product.parts[0], &columns, DataType::INT8)
         };
-        // 1 at 2^-7 is 127 of 128: an error of a step, where 3 / 128 gains half a step of 2^-6 each.
+        // 1 at 2^-7 becomes 127/128: an error of one step, while each 3/128 gains half a step of
+        // 2^-6.
         assert_eq!(fraction(&[1.0, 1.0 / 64.0, 1.0 / 64.0], 1), 6);
         assert_eq!(fraction(&[1.0, 3.0 / 128.0, 3.0 / 128.0], 1), 7);
-        // The same from where nothing but 2^0 fits.
+        // Likewise if only 2^0 fits.
         assert_eq!(fraction(&[64.0, 1.5, 1.5], 1), 1);
-        // Nothing is gained that is not lost: 127.5 / 128.
+        // The gain equals the loss: 127.5 / 128.
         assert_eq!(fraction(&[127.5 / 128.0], 1), 6);
-        // Weights of taps that are exact together do not saturate.
+        // Weights of taps that are only exact in sum do not saturate.
         assert_eq!(fraction(&[1.0, 3.0 / 128.0, 3.0 / 128.0], 2), 6);
         assert_eq!(fraction(&[0.0, 0.0], 1), 0);
     }

@@ -1,4 +1,4 @@
-//! Layers to instructions: [`Emitter`].
+//! Instruction emission for layers: [`Emitter`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,35 +11,35 @@ use super::tile::Tiling;
 use super::windows::{Stored, Tile};
 use crate::isa::op::{Addend, Op, Pool, Post, Shape};
 
-/// Writes instructions, and leaves out those that would change nothing.
+/// Emits instructions, except instructions that would change nothing.
 #[derive(Clone)]
 pub struct Emitter<'a> {
-    /// Instructions so far.
+    /// Instructions emitted so far.
     pub ops: Vec<Op>,
     planes: &'a Planes,
     plan: &'a Plan,
-    /// Last configuration instruction by mnemonic.
+    /// Last configuration instruction, by mnemonic.
     registers: HashMap<&'static str, Op>,
-    /// What the feature, kernel and bias buffers hold, by address.
+    /// Addresses from which the feature, kernel and bias buffers were loaded; `None` if empty.
     loaded: [Option<u64>; 3],
     padded: HashSet<PlaneId>,
 }
 
-/// Buffers of [`Emitter::loaded`].
+/// Indices into [`Emitter::loaded`].
 const IFM: usize = 0;
 const KER: usize = 1;
 const BIAS: usize = 2;
 
 impl<'a> Emitter<'a> {
-    /// Nothing written yet.
+    /// Creates an emitter without instructions.
     pub fn new(planes: &'a Planes, plan: &'a Plan) -> Self {
         let (registers, padded) = (HashMap::new(), HashSet::new());
         Self { ops: Vec::new(), planes, plan, registers, loaded: [None; 3], padded }
     }
 
-    /// Writes a layer.
+    /// Emits the instructions of a layer.
     pub fn layer(&mut self, layer: &Layer, blocks: &[BlockPlan], tiling: &Tiling) {
-        // What lay where the buffers were loaded from may be something else by now.
+        // The memory from which the buffers were loaded may have changed.
         self.loaded[IFM] = None;
         self.pad(layer);
         let tiles =
@@ -55,8 +55,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Clears the borders of the planes that the layer is the first to touch: those it writes to, and the inputs
-    /// it reads, of which drivers write pixels only.
+    /// Clears the borders of the planes that this layer is the first to use: those it writes, and
+    /// the inputs it reads, of which drivers only write the pixels.
     fn pad(&mut self, layer: &Layer) {
         for id in layer.planes() {
             let plane = self.planes.get(id);
@@ -70,7 +70,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// One block of channels of one tile.
+    /// Emits one block of channels of one tile.
     fn tile(&mut self, layer: &Layer, index: usize, block: &BlockPlan, tile: [&Tile; 2]) {
         let size = tile.map(|tile| tile.length);
         self.set(Op::ShapeOfm(shape(size, block.filters)));
@@ -99,7 +99,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Loads features.
+    /// Emits a load of features.
     fn features(&mut self, LoadPlan { load, .. }: &LoadPlan, tile: [&Tile; 2]) {
         let pitch = self.planes.get(load.plane).slots()[1];
         let step = load.row_step(pitch);
@@ -112,7 +112,7 @@ impl<'a> Emitter<'a> {
         self.region(load.plane, at, load.buffer(size, step), load.lanes, step * pitch);
     }
 
-    /// Loads a region of a plane.
+    /// Emits a load of a region of a plane.
     fn region(&mut self, plane: PlaneId, at: [isize; 2], size: [usize; 2], lanes: usize, pitch: usize) {
         let at = self.address(plane, at);
         self.set(Op::ShapeIfm(shape(size, lanes)));
@@ -127,7 +127,7 @@ impl<'a> Emitter<'a> {
         self.load(KER, at, Op::LoadKer { addr: units(at) });
     }
 
-    /// Stores the windows of one size of a tile.
+    /// Emits the store of the windows of one size of a tile.
     fn store(&mut self, layer: &Layer, index: usize, tile: [&Tile; 2], stored: [&Stored; 2]) {
         let pooling = layer.post.pooling();
         let strides = pooling.map_or([1, 1], |pooling| pooling.0.map(|windows| windows.stride as u32));
@@ -160,14 +160,15 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The byte of a pixel; planes have a border as wide as is ever read.
+    /// Returns the byte address of a pixel. Planes have a border that is wide enough for every
+    /// read.
     fn address(&self, plane: PlaneId, at: [isize; 2]) -> u64 {
         let slot = self.planes.get(plane).slot(at);
         let slot = slot.expect("planes have a border as wide as is ever read");
         self.plan.planes[plane.0] + slot as u64 * self.plan.slot
     }
 
-    /// Sets registers, unless they are set so already.
+    /// Emits a register setting, unless the register already has this value.
     fn set(&mut self, op: Op) {
         let old = self.registers.insert(op.mnemonic(), op);
         if old == Some(op) {
@@ -182,14 +183,14 @@ impl<'a> Emitter<'a> {
                     self.loaded[BIAS] = None;
                 }
             }
-            // The same address, with other rows.
+            // The address is the same, but the distance of rows differs.
             (Op::MemIfm { .. }, _) => self.loaded[IFM] = None,
             _ => {}
         }
         self.ops.push(op);
     }
 
-    /// Loads a buffer, unless it holds that already.
+    /// Emits a load of a buffer, unless the buffer already holds this data.
     fn load(&mut self, buffer: usize, at: u64, op: Op) {
         if self.loaded[buffer].replace(at) != Some(at) {
             self.ops.push(op);
@@ -197,12 +198,12 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// The bank of a byte.
+/// Returns the bank of a byte address.
 pub fn bank(at: u64) -> u32 {
     (at / BANK) as u32
 }
 
-/// A byte in its bank, in units of 64.
+/// Returns the offset of a byte address in its bank, in units of 64 bytes.
 pub fn units(at: u64) -> u32 {
     (at % BANK / 64) as u32
 }
@@ -230,8 +231,8 @@ mod tests {
     ];
     const LOADS: [Op; 3] = [Op::LoadIfm { addr: 0 }, Op::LoadKer { addr: 0 }, Op::LoadBias { addr: 0 }];
 
-    /// What a buffer holds is loaded again where the machine forgot it (section 3.3 of the specification, and the
-    /// machine itself), and only there.
+    /// A buffer is loaded again if the machine invalidated it (section 3.3 of the specification,
+    /// and the machine itself), and only then.
     #[test]
     fn buffers_are_forgotten_when_the_machine_forgets_them() {
         let planes = Planes::default();
@@ -254,7 +255,7 @@ mod tests {
             (Op::ShapeOfm(shape(2, 2, 32)), [true, false, false]),
             (Op::ShapeKer { n: 2 }, [true, false, true]),
             (Op::Stride { h: 2, w: 1 }, [true; 3]),
-            // As it was set before.
+            // The register already has this value.
             (SET[1], [true; 3]),
         ] {
             let (mut emitter, mut machine) = (emitter.clone(), machine.clone());

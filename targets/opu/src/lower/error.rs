@@ -1,51 +1,49 @@
-//! Why a graph cannot be lowered.
+//! Reasons why a graph cannot be lowered.
 
 use npukit_lower::{Problem, list};
 
-/// Why [`compile`](super::compile) failed.
+/// Error of [`compile`](super::compile).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LowerError {
-    /// Operators the machine cannot do; all of them.
+    /// The machine does not support some operators; lists all of them.
     #[error("{} of the model's nodes cannot be lowered:{}", problems.len(), list(problems))]
     Unsupported {
-        /// One entry per node.
+        /// Problems, one per node.
         problems: Vec<Problem>,
     },
-    /// Integers need fraction lengths.
+    /// Integer features need fraction lengths.
     #[error(
-        "the machine's features are {types}: say with --calibrate what typical inputs are, so that values get \
-         fraction lengths, or choose a configuration of floats"
+        "the machine's features are {types}: give typical inputs with --calibrate, from which values get \
+         fraction lengths, or choose an instance with float types"
     )]
     NotQuantised {
-        /// The element type.
+        /// Name of the element type.
         types: String,
     },
-    /// Everything together is too large for the memory.
+    /// The program is too large for the memory.
     #[error(
-        "the program needs {needed} bytes of memory, {available} are there; use a smaller model or image"
+        "the program needs {needed} bytes of memory, but {available} are available; use a smaller model or image"
     )]
     Memory {
-        /// Bytes needed.
+        /// Number of bytes needed.
         needed: u64,
-        /// Bytes there.
+        /// Number of bytes available.
         available: u64,
     },
     /// A shift does not fit its field.
     #[error(
-        "layer `{layer}` needs a shift of {shift}, legal is -128 to 127; its fraction lengths are too far apart"
+        "layer `{layer}` needs a shift of {shift}, but legal are -128 to 127; its fraction lengths are too far apart"
     )]
     Shift {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// The shift.
+        /// Shift that is needed.
         shift: i64,
     },
-    /// A layer has no tile that fits the buffers.
-    #[error(
-        "layer `{layer}` does not fit the buffers of 2048 pixels however it is tiled; use smaller windows"
-    )]
+    /// No tile of a layer fits the buffers.
+    #[error("layer `{layer}` does not fit the buffers of 2048 pixels in any tiling; use smaller windows")]
     Tile {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
     },
 }

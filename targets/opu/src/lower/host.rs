@@ -1,34 +1,35 @@
-//! Inputs and outputs as the host sees them, before addresses are known.
+//! Inputs and outputs from the view of the host, before addresses are known.
 
 use super::map::{PlaneId, View};
 use crate::program::{HostStep, Patches};
 
-/// An input as it lies in planes.
+/// Input and its planes.
 #[derive(Clone, Debug)]
 pub struct HostInput {
-    /// Name in the model.
+    /// Name of the input in the model.
     pub name: String,
-    /// Shape in the model.
+    /// Shape of the input in the model.
     pub shape: Vec<usize>,
-    /// Axis `i` of the image is axis `perm[i]` of the model's.
+    /// Permutation of the axes: axis `i` of the image is axis `perm[i]` of the model's tensor.
     pub perm: Vec<usize>,
-    /// What its pixels become.
+    /// Patches that become the pixels of the map; `None` if the pixels stay as they are.
     pub patches: Option<Patches>,
-    /// Where the channels go, 64 to a plane.
+    /// Planes of the channels, 64 channels each.
     pub planes: Vec<PlaneId>,
 }
 
-/// An output as it lies in planes.
+/// Output and its planes.
 #[derive(Clone, Debug)]
 pub struct HostOutput {
-    /// Name in the model.
+    /// Name of the output in the model.
     pub name: String,
-    /// The elements, row-major as rows, columns, channels. Pieces are whole planes of one fraction length.
+    /// Elements, row-major as rows, columns, channels. Pieces are whole planes with the same
+    /// fraction length.
     pub view: View,
-    /// Shape in the model.
+    /// Shape of the output in the model.
     pub shape: Vec<usize>,
-    /// Axis `i` of the image is axis `perm[i]` of the model's.
+    /// Permutation of the axes: axis `i` of the image is axis `perm[i]` of the model's tensor.
     pub perm: Vec<usize>,
-    /// What the host computes of it, in order.
+    /// Steps that the host applies to the output, in order.
     pub steps: Vec<HostStep>,
 }

@@ -1,4 +1,4 @@
-//! The layer IR: a [`Layer`] is a sum of products and what `store` does to it on the way to memory.
+//! Layer IR: a [`Layer`] is a sum of products and the steps that `store` applies to it.
 
 use std::fmt;
 
@@ -15,41 +15,42 @@ use crate::isa::op::{Activation, Order};
 pub struct Pooling(pub [Windows; 2]);
 
 impl Pooling {
-    /// Whether the instruction has fields for them.
+    /// Whether the fields of the instruction can express the windows.
     pub fn is_expressible(&self) -> bool {
         self.0.iter().all(|windows| windows.window.min(windows.size) <= POOL && windows.stride <= STRIDE)
     }
 }
 
-/// What is done to a sum on its way to memory.
+/// Step that is applied to a sum when it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// An activation.
+    /// Applies an activation.
     Activation(Activation),
     /// Adds another feature map.
     Residual(View),
-    /// Takes maxima.
+    /// Takes the maximum of each window.
     Pool(Pooling),
 }
 
-/// One of the sequences of steps that `@post` has a form for.
+/// Sequence of steps for which `@post` has a form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Post(Vec<Step>);
 
 impl Post {
-    /// The steps, in order.
+    /// Returns the steps, in order.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }
 
-    /// Whether nothing is done.
+    /// Whether there are no steps.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The same with one more step, when there is a form for that.
+    /// Returns the sequence with one more step, if `@post` has a form for that.
     ///
-    /// Activations are monotone: one after max pooling gives the same before it, where the form has it.
+    /// Activations are monotone: an activation after max pooling has the same result before it, so
+    /// that form is used if only it exists.
     pub fn with(&self, step: Step) -> Option<Self> {
         let mut steps = self.0.clone();
         let before_pool = matches!(step, Step::Activation(_)) && matches!(steps.last(), Some(Step::Pool(_)));
@@ -58,7 +59,7 @@ impl Post {
         post.order().is_some().then_some(post)
     }
 
-    /// The form's order, when there is a form.
+    /// Returns the order field of the form; `None` if there is no form.
     pub fn order(&self) -> Option<Order> {
         use Step::{Activation as A, Pool as P, Residual as R};
         match &self.0[..] {
@@ -76,20 +77,20 @@ impl Post {
         }
     }
 
-    /// The activation.
+    /// Returns the activation.
     pub fn activation(&self) -> Activation {
         let activation =
             |step: &Step| if let Step::Activation(activation) = step { Some(*activation) } else { None };
-        // Default: without a step that is one, the activation that does nothing.
+        // Default: without an activation step, the activation is the identity.
         self.0.iter().find_map(activation).unwrap_or_default()
     }
 
-    /// The feature map added.
+    /// Returns the feature map that is added, if any.
     pub fn residual(&self) -> Option<&View> {
         self.0.iter().find_map(|step| if let Step::Residual(view) = step { Some(view) } else { None })
     }
 
-    /// The windows of pooling.
+    /// Returns the windows of pooling, if any.
     pub fn pooling(&self) -> Option<Pooling> {
         self.0.iter().find_map(|step| if let Step::Pool(pooling) = step { Some(*pooling) } else { None })
     }
@@ -118,36 +119,36 @@ impl fmt::Display for Post {
     }
 }
 
-/// What the machine does in one go, from feature maps in memory to one in memory.
+/// Unit of work of the machine, from feature maps in memory to one feature map in memory.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Nodes of the graph, joined with `+`.
+    /// Names of the graph's nodes, joined with `+`.
     pub name: String,
-    /// The same nodes.
+    /// Ids of the graph's nodes.
     pub nodes: Vec<NodeId>,
     /// Multiply-accumulates of the model.
     pub macs: u64,
-    /// What is computed.
+    /// Sum of products that is computed.
     pub product: Product,
-    /// What is done to it.
+    /// Steps that are applied to the sum.
     pub post: Post,
-    /// Rows and columns that each pixel becomes.
+    /// Number of rows and columns to which each pixel is repeated.
     pub copies: [usize; 2],
-    /// Where it goes. Planes follow each other, each of up to 64 channels from channel 0 on.
+    /// Destination. Planes follow each other; each holds up to 64 channels, starting at channel 0.
     pub output: View,
-    /// The value of the graph it ends in, when it is whole.
+    /// Name of the graph's value that the layer computes; `None` if it computes only a part.
     pub result: Option<String>,
 }
 
 impl Layer {
-    /// The planes that are read and written; some of them several times.
+    /// Returns the planes that are read and written; some appear several times.
     pub fn planes(&self) -> impl Iterator<Item = PlaneId> {
         let terms = self.product.parts.iter().flat_map(|part| &part.terms).map(|term| term.plane);
         let added = self.post.residual().into_iter().flat_map(|view| &view.pieces);
         terms.chain(added.chain(&self.output.pieces).map(|piece| piece.plane))
     }
 
-    /// A line for `--emit layers`.
+    /// Formats the layer as a line for `--emit layers`.
     pub fn print(&self, planes: &Planes) -> String {
         let Product { size, channels, parts, bias, .. } = &self.product;
         let terms: usize = parts.iter().map(|part| part.terms.len()).sum();

@@ -1,7 +1,8 @@
-//! Graph to layers: [`Builder`].
+//! Lowering of a graph to layers: [`Builder`].
 //!
-//! A chain starts at a node that sums up products. One after the other the nodes join it that `store` can do on the
-//! way to memory. Other readers, and the host, need a value in memory: there a chain ends.
+//! A chain starts at a node that computes a sum of products. The nodes after it join the chain if
+//! `store` can execute them. Other readers, and the host, need a value in memory, so a chain ends
+//! there.
 
 mod ports;
 
@@ -19,18 +20,18 @@ use super::ops;
 use crate::lower::builder::{Builder, Chain, Lowered};
 use crate::lower::error::LowerError;
 
-/// What the network is on the machine.
+/// Network as layers of the machine.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    /// Feature maps.
+    /// Feature maps of the network.
     pub planes: Planes,
     /// Layers in order.
     pub layers: Vec<Layer>,
-    /// Inputs.
+    /// Inputs of the network.
     pub inputs: Vec<HostInput>,
-    /// Outputs.
+    /// Outputs of the network.
     pub outputs: Vec<HostOutput>,
-    /// What the user should know of.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -39,7 +40,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     ///
-    /// Every node that stands in the way.
+    /// Every node that cannot be lowered.
     pub fn build(mut self) -> Result<Model, LowerError> {
         let outputs: Vec<_> =
             self.graph.outputs.iter().map(|&output| ops::host::output_path(&mut self, output)).collect();
@@ -77,7 +78,8 @@ impl<'g> Fuse<'g> for Builder<'g> {
         &chain.nodes
     }
 
-    /// The only reader: what several read, or the host, goes to memory.
+    /// Returns the only reader of the chain's value. A value with several readers, or an output,
+    /// must be in memory.
     fn candidates(&mut self, chain: &mut Chain) -> Vec<NodeId> {
         self.fusion.readers.only(chain.value).into_iter().collect()
     }
@@ -91,7 +93,7 @@ impl<'g> Fuse<'g> for Builder<'g> {
         Ok(followed)
     }
 
-    /// Stores the chain's value, or holds it back for the sum that alone reads it.
+    /// Stores the chain's value, or holds it back for the sum that is its only reader.
     fn finish(&mut self, chain: Chain) -> Result<(), Reject> {
         let reader = self.fusion.readers.only(chain.value).filter(|&id| !self.fusion.is_done(id));
         let is_product = chain.post.is_empty() && chain.copies == [1, 1];

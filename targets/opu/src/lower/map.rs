@@ -1,36 +1,37 @@
 //! Feature maps: [`Plane`]s of at most 64 channels in memory, and [`View`]s of them.
 //!
-//! A tensor is a view: rows, columns, and pieces of planes whose channels follow each other. Slices,
-//! splits, concatenations and flattenings are views of planes that are there already.
+//! A tensor is a view: rows, columns, and pieces of planes with consecutive channels. Slices,
+//! splits, concatenations and flattenings are views of existing planes.
 
 use super::limits::LANES;
 
-/// Names a plane of a [`Planes`].
+/// Index of a plane of a [`Planes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaneId(pub usize);
 
-/// Up to 64 channels of a feature map, a slot of 64 elements for each pixel.
+/// Up to 64 channels of a feature map, with a slot of 64 elements per pixel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plane {
-    /// Value of the graph it holds a part of, with the plane's number there.
+    /// Name of the graph's value of which the plane holds a part, with the plane's number.
     pub name: String,
     /// Rows and columns without the border.
     pub size: [usize; 2],
     /// Channels in use.
     pub channels: usize,
-    /// Zeros around it on all sides, which its readers need.
+    /// Width of the zeros on all sides that readers need.
     pub border: usize,
-    /// A real value `x` is held as `x * 2^fraction`.
+    /// Fraction length: a real value `x` is stored as `x * 2^fraction`.
     pub fraction: i32,
 }
 
 impl Plane {
-    /// Rows and columns of slots, border included.
+    /// Returns rows and columns of slots, border included.
     pub fn slots(&self) -> [usize; 2] {
         self.size.map(|size| size + 2 * self.border)
     }
 
-    /// The slot, counted from the plane's first, at `at` of the plane without its border.
+    /// Returns the index of the slot at row and column `at`, relative to the plane without its
+    /// border; `None` outside the border.
     pub fn slot(&self, at: [isize; 2]) -> Option<usize> {
         let border = self.border as isize;
         let [row, column] = at.map(|at| usize::try_from(at + border).ok());
@@ -43,33 +44,33 @@ impl Plane {
 pub struct Planes(Vec<Plane>);
 
 impl Planes {
-    /// Adds a plane.
+    /// Adds a plane and returns its id.
     pub fn add(&mut self, plane: Plane) -> PlaneId {
         self.0.push(plane);
         PlaneId(self.0.len() - 1)
     }
 
-    /// The plane with that id.
+    /// Returns the plane with that id.
     pub fn get(&self, id: PlaneId) -> &Plane {
         &self.0[id.0]
     }
 
-    /// The plane with that id, to be changed.
+    /// Returns the plane with that id, for changes.
     pub fn get_mut(&mut self, id: PlaneId) -> &mut Plane {
         &mut self.0[id.0]
     }
 
-    /// All planes in order.
+    /// Iterates over all planes in order.
     pub fn iter(&self) -> impl Iterator<Item = &Plane> {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// Returns the number of planes.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The planes of a new feature map of `channels` channels, as a view of all of it.
+    /// Creates the planes of a feature map of `channels` channels, and returns a view of all of it.
     pub fn new_map(&mut self, name: &str, size: [usize; 2], channels: usize, fraction: i32) -> View {
         let piece = |first: usize| {
             let channels = LANES.min(channels - first);
@@ -80,24 +81,24 @@ impl Planes {
         View { size, pieces: (0..channels).step_by(LANES).map(piece).collect() }
     }
 
-    /// The smallest fraction length of the planes of `view`, which holds something.
+    /// Returns the smallest fraction length of the planes of `view`, which must not be empty.
     pub fn coarsest_fraction(&self, view: &View) -> i32 {
         let fractions = view.pieces.iter().map(|piece| self.get(piece.plane).fraction);
         fractions.min().expect("a map has channels, hence a plane")
     }
 
-    /// Whether `view` covers its planes from edge to edge, so that their borders are its own.
+    /// Whether `view` covers its planes from edge to edge, so that it has the planes' borders.
     pub fn covers(&self, view: &View) -> bool {
         view.pieces.iter().all(|piece| piece.origin == [0, 0] && self.get(piece.plane).size == view.size)
     }
 }
 
-/// Neighbouring channels of a plane.
+/// Consecutive channels of a plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The plane.
+    /// Plane that holds the channels.
     pub plane: PlaneId,
-    /// First channel.
+    /// First channel in the plane.
     pub lane: usize,
     /// Number of channels.
     pub channels: usize,
@@ -105,12 +106,12 @@ pub struct Piece {
     pub origin: [usize; 2],
 }
 
-/// A tensor as it lies in planes.
+/// Tensor in planes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// Rows and columns.
     pub size: [usize; 2],
-    /// Its channels.
+    /// Pieces with the view's channels, in order.
     pub pieces: Vec<Piece>,
 }
 
@@ -120,7 +121,7 @@ impl View {
         self.pieces.iter().map(|piece| piece.channels).sum()
     }
 
-    /// The channels `first .. first + count`.
+    /// Returns the view of channels `first .. first + count`.
     pub fn channel_range(&self, first: usize, count: usize) -> Self {
         let (mut pieces, mut at) = (Vec::new(), 0);
         for piece in &self.pieces {
@@ -133,7 +134,7 @@ impl View {
         Self { size: self.size, pieces }
     }
 
-    /// The rows and columns from `origin` on.
+    /// Returns the view of `size` rows and columns, starting at `origin`.
     pub fn window(&self, origin: [usize; 2], size: [usize; 2]) -> Self {
         let moved = |piece: &Piece| {
             let origin = [piece.origin[0] + origin[0], piece.origin[1] + origin[1]];
@@ -142,7 +143,7 @@ impl View {
         Self { size, pieces: self.pieces.iter().map(moved).collect() }
     }
 
-    /// One pixel with all elements, row-major, as its channels.
+    /// Returns a view of one pixel that has all elements, row-major, as its channels.
     pub fn flattened(&self) -> Self {
         let [rows, columns] = self.size;
         let pixels = (0..rows).flat_map(|row| (0..columns).map(move |column| [row, column]));

@@ -1,4 +1,4 @@
-//! Where everything lies: [`Plan`]. Feature maps share memory over time; constants follow in banks of their own.
+//! Memory plan: [`Plan`]. Feature maps share memory over time; constants follow in separate banks.
 
 use npukit_lower::{Lifetime, Uses, place};
 
@@ -8,36 +8,37 @@ use super::layers::Model;
 use super::limits::LANES;
 
 pub use crate::isa::memory::BANK_BYTES as BANK;
-/// Where the program lies: in the last bank.
+/// Address of the program: the last bank.
 pub const PROGRAM: u64 = 15 * BANK;
 
 /// Addresses in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Of each plane.
+    /// Address of each plane.
     pub planes: Vec<u64>,
-    /// Bytes of a slot.
+    /// Bytes per slot.
     pub slot: u64,
-    /// Bytes of all planes, when they share memory.
+    /// Bytes of all planes, with shared memory.
     pub features: u64,
-    /// Bytes of all planes together.
+    /// Bytes of all planes, without sharing.
     pub aggregate: u64,
-    /// Of the biases.
+    /// Address of the biases.
     pub biases: u64,
-    /// Of the weights.
+    /// Address of the weights.
     pub weights: u64,
 }
 
-/// Places all planes of `model`, whose elements have `element` bytes, and the constants.
+/// Assigns addresses to all planes of `model`, whose elements have `element` bytes, and to the
+/// constants.
 ///
 /// # Errors
 ///
-/// They are more than the memory below the program.
+/// They exceed the memory below the program.
 pub fn plan(model: &Model, constants: &Constants, element: u64) -> Result<Plan, LowerError> {
     let slot = LANES as u64 * element;
     let bytes = model.planes.iter().map(|plane| plane.slots().iter().product::<usize>() as u64 * slot);
     let uses = uses(model);
-    // Planes that nothing needs take no room that matters, but have a place.
+    // Unused planes get an address, but take no relevant memory.
     let unused = |size| Lifetime { first: 0, last: 0, size };
     let lifetimes: Vec<Lifetime> = bytes
         .enumerate()
@@ -60,7 +61,8 @@ pub fn plan(model: &Model, constants: &Constants, element: u64) -> Result<Plan, 
     })
 }
 
-/// The layers that need each plane; the host needs inputs before the first and outputs after the last.
+/// Returns the layers that need each plane. The host needs inputs before the first layer and
+/// outputs after the last.
 fn uses(model: &Model) -> Uses {
     let mut uses = Uses::new(model.planes.count());
     model.inputs.iter().flat_map(|input| &input.planes).for_each(|plane| uses.add(plane.0, 0));
@@ -78,7 +80,8 @@ mod tests {
     use super::super::map::Plane;
     use super::*;
 
-    /// A model of one map of that number of slots, which nothing reads, and constants of that number of bytes.
+    /// Plans a model of one unused map with that number of slots, and constants with that number of
+    /// bytes.
     fn planned(slots: [usize; 2], biases: u64, weights: u64, element: u64) -> Result<Plan, LowerError> {
         let mut model = Model::default();
         model.planes.add(Plane { name: String::new(), size: slots, channels: 1, border: 0, fraction: 0 });
@@ -96,7 +99,8 @@ mod tests {
         assert_eq!(banks([3, 5], 0, 0, 2), Ok([15 * 128, BANK, 2 * BANK]));
         assert_eq!(banks([3, 5], 64, 64, 1), Ok([15 * 64, BANK, 2 * BANK]));
         assert_eq!(banks([3, 5], BANK + 1, 64, 1), Ok([15 * 64, BANK, 3 * BANK]));
-        // 2^22 slots of bytes are a bank: 13 of them, and one for each of the constants, reach the program.
+        // 2^22 slots of bytes are a bank: 13 of them, and one for each of the constants, reach the
+        // program.
         assert_eq!(banks([13, 1 << 22], 0, BANK, 1), Ok([13 * BANK, 13 * BANK, 14 * BANK]));
         let error = planned([13, 1 << 22], 0, BANK + 1, 1);
         assert_eq!(error, Err(LowerError::Memory { needed: 15 * BANK + 1, available: 15 * BANK }));

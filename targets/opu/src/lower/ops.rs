@@ -1,4 +1,5 @@
-//! Operators: one file per family. [`lower`] starts a chain with a node, [`follow`] lets one join a chain.
+//! Operators, one file per family. [`lower`] starts a chain with a node, [`follow`] lets a node
+//! join a chain.
 
 pub mod clip;
 pub mod conv;
@@ -22,7 +23,7 @@ use crate::lower::builder::{Builder, Chain, Lowered};
 ///
 /// # Errors
 ///
-/// Why the machine cannot do it.
+/// The reason why the machine cannot execute the node.
 pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     match &node.op {
@@ -43,17 +44,18 @@ pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
         Op::Pad(op) => rearrange::pad(builder, id, op),
         Op::Resize(op) => resize::lower(builder, id, op),
         op => Err(Reject::new(
-            format!("the machine has no {}", op.name()),
-            "end the model before it, or replace it by convolutions, ReLU and pooling",
+            format!("{} is not supported", op.name()),
+            "cut the model before this node, or replace it by convolutions, ReLU and pooling",
         )),
     }
 }
 
-/// Lets node `id` join the chain whose value it reads; false when it starts one of its own.
+/// Lets node `id` join the chain whose value it reads; returns false if it must start its own
+/// chain.
 ///
 /// # Errors
 ///
-/// Why the machine cannot do it, nor what the chain was before.
+/// The reason why the machine can execute neither the node nor the chain before it.
 pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     match &builder.node(id).op {
         Op::Relu(_) | Op::LeakyRelu(_) => elementwise::follow_activation(builder, chain, id),
@@ -64,25 +66,28 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bo
     }
 }
 
-/// A constant of floats.
+/// Returns a constant of floats.
 fn constant(builder: &Builder, value: ValueId, what: &str) -> Result<Arc<Tensor>, Reject> {
     let Some(tensor) = builder.graph.constant(value) else {
-        let reason = format!("its {what} are computed, and the machine multiplies by constants alone");
-        return Err(Reject::new(reason, "export the model with constant weights, or end it before"));
+        let reason = format!("its {what} are computed, but the machine only multiplies by constants");
+        return Err(Reject::new(
+            reason,
+            "export the model with constant weights, or cut the model before this node",
+        ));
     };
     if tensor.as_f32().is_none() {
-        let reason = format!("its {what} are constants of {:?}", tensor.element());
-        return Err(Reject::new(reason, "export the model with weights of floats"));
+        let reason = format!("its {what} have type {:?}", tensor.element());
+        return Err(Reject::new(reason, "export the model with float weights"));
     }
     Ok(tensor.clone())
 }
 
-/// The floats of an optional constant operand.
+/// Returns the floats of an optional constant operand.
 fn optional(builder: &Builder, value: Option<&ValueId>, what: &str) -> Result<Option<Vec<f32>>, Reject> {
     value.map(|&value| Ok(floats(&*constant(builder, value, what)?).to_vec())).transpose()
 }
 
-/// The elements of what [`constant`] gives.
+/// Returns the elements of a tensor that [`constant`] returned.
 fn floats(constant: &Tensor) -> &[f32] {
     constant.as_f32().expect("`constant` gives tensors of floats only")
 }

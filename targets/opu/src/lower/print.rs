@@ -1,4 +1,4 @@
-//! The printable forms of the stages.
+//! Printable forms of the compiler stages.
 
 use std::fmt::Write;
 
@@ -6,12 +6,12 @@ use super::Lowered;
 use super::tile::Load;
 use super::windows::Tile;
 
-/// Layers and what they compute.
+/// Prints the layers and what they compute.
 pub fn layers(lowered: &Lowered) -> String {
     lowered.model.layers.iter().map(|layer| layer.print(&lowered.model.planes)).collect()
 }
 
-/// Addresses of feature maps and constants, and the tiles of each layer.
+/// Prints the addresses of feature maps and constants, and the tiles of each layer.
 pub fn plan(lowered: &Lowered) -> String {
     let (plan, planes, mut text) = (&lowered.plan, &lowered.model.planes, String::new());
     for (plane, address) in planes.iter().zip(&plan.planes) {
@@ -45,7 +45,7 @@ pub fn plan(lowered: &Lowered) -> String {
     text
 }
 
-/// Lengths of tiles, those alike counted.
+/// Lists the lengths of tiles; equal ones are counted.
 fn lengths(tiles: &[Tile]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for tile in tiles {

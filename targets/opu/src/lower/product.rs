@@ -1,4 +1,4 @@
-//! [`Product`]: sums of pointwise products over taps, what every layer computes first.
+//! [`Product`]: sums of pointwise products over taps, the first step of every layer.
 
 use std::sync::Arc;
 
@@ -6,43 +6,46 @@ use npukit_numeric::Tensor;
 
 use super::map::PlaneId;
 
-/// A matrix from elements of the operand to channels of the result.
+/// Matrix from elements of the operand to channels of the result.
 #[derive(Clone, Debug)]
 pub enum Weights {
-    /// Row-major, a row for each element of the operand.
+    /// Row-major, with one row per element of the operand.
     Rows {
-        /// The matrix, of any shape whose last axis counts the result's channels.
+        /// Matrix of any shape; its last axis is the result's channels.
         matrix: Arc<Tensor>,
-        /// Channels of the result.
+        /// Number of channels of the result.
         columns: usize,
     },
-    /// Row-major, a row for each channel of the result.
+    /// Row-major, with one row per channel of the result.
     Columns {
-        /// The matrix.
+        /// Matrix of the weights.
         matrix: Arc<Tensor>,
-        /// Elements of the operand.
+        /// Number of elements of the operand.
         rows: usize,
     },
-    /// Of a convolution in groups: `[tap, channel in its group, result]`.
+    /// Weights of a grouped convolution: `[tap, channel in its group, result]`.
     Grouped {
         /// The weights.
         matrix: Arc<Tensor>,
-        /// Input and output channels of a group.
+        /// Input and output channels per group.
         group: [usize; 2],
-        /// Input and output channels.
+        /// Total input and output channels.
         channels: [usize; 2],
     },
-    /// Each channel of the operand times its factor goes to the same channel of the result.
+    /// Each channel of the operand is multiplied by its factor and added to the same channel of the
+    /// result.
     Diagonal {
         /// Factor of each channel.
         factors: Vec<f32>,
-        /// Taps over which `factors` are divided, so that their sum is exact after rounding.
+        /// Number of taps over which `factors` are divided, so that their sum is exact after
+        /// rounding.
         taps: usize,
     },
 }
 
 impl Part {
-    /// Terms with one matrix, those of a plane one after the other.
+    /// Creates a part of terms with one matrix; the terms of a plane are sorted to follow each
+    /// other.
     pub fn new(weights: Weights, strides: [usize; 2], mut terms: Vec<Term>) -> Self {
         terms.sort_by_key(|term| term.plane);
         Self { weights, strides, terms }
@@ -50,12 +53,12 @@ impl Part {
 }
 
 impl Weights {
-    /// The identity on `channels` channels, times `factor`.
+    /// Returns the identity on `channels` channels, times `factor`.
     pub fn identity(channels: usize, factor: f32) -> Self {
         Self::Diagonal { factors: vec![factor; channels], taps: 1 }
     }
 
-    /// What leads from `row` to `column`.
+    /// Returns the weight from `row` to `column`.
     pub fn at(&self, row: usize, column: usize) -> f32 {
         let element =
             |matrix: &Tensor, index: usize| matrix.as_f32().expect("weights are constants of floats")[index];
@@ -76,7 +79,7 @@ impl Weights {
         }
     }
 
-    /// Whether something leads from `rows` (of one tap) to `columns`.
+    /// Whether any weight from `rows` (of one tap) to `columns` may be non-zero.
     pub fn connects(&self, rows: &std::ops::Range<usize>, columns: &std::ops::Range<usize>) -> bool {
         let meet =
             |first: usize, end: usize, other: &std::ops::Range<usize>| first < other.end && other.start < end;
@@ -96,55 +99,57 @@ impl Weights {
     }
 }
 
-/// A tap of some channels of a plane.
+/// Tap of some channels of a plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// The plane.
+    /// Plane that is read.
     pub plane: PlaneId,
-    /// First channel there.
+    /// First channel in the plane.
     pub lane: usize,
     /// Number of channels.
     pub channels: usize,
-    /// Pixel of the plane that the first pixel of the result meets; outside it are zeros.
+    /// Pixel of the plane that the first pixel of the result reads; pixels outside the plane are
+    /// zero.
     pub at: [isize; 2],
     /// Row of the weights for the first channel.
     pub row: usize,
 }
 
-/// Terms with one matrix of weights.
+/// Terms that share a matrix of weights.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The weights.
+    /// Matrix of the weights.
     pub weights: Weights,
-    /// Rows and columns from a pixel of the operand to that of the result's next pixel.
+    /// Rows and columns of the operand between adjacent pixels of the result.
     pub strides: [usize; 2],
-    /// The terms; those of a plane follow each other.
+    /// Terms; the terms of one plane follow each other.
     pub terms: Vec<Term>,
 }
 
-/// A sum of products, `bias[k] + sum over parts, terms and channels of weight * operand`.
+/// Sum of products, `bias[k] + sum over parts, terms and channels of weight * operand`.
 #[derive(Clone, Debug)]
 pub struct Product {
     /// Rows and columns of the result.
     pub size: [usize; 2],
-    /// Channels of the result.
+    /// Number of channels of the result.
     pub channels: usize,
-    /// What is summed up.
+    /// Parts that are summed.
     pub parts: Vec<Part>,
-    /// Factor of each channel's weights, when not 1.
+    /// Factor of each channel's weights; `None` if all are 1.
     pub factors: Option<Vec<f32>>,
-    /// What the sums begin with.
+    /// Initial values of the sums, by channel.
     pub bias: Option<Vec<f32>>,
 }
 
 impl Product {
-    /// What leads from `row` of part `part` to channel `column`.
+    /// Returns the weight from `row` of part `part` to channel `column`, times the channel's
+    /// factor.
     pub fn weight(&self, part: &Part, row: usize, column: usize) -> f32 {
         let weight = part.weights.at(row, column);
         self.factors.as_ref().map_or(weight, |factors| weight * factors[column])
     }
 
-    /// Multiplies and adds by channel.
+    /// Multiplies by a factor and adds a constant, by channel.
     pub fn then(&mut self, affine: &[[f64; 2]]) {
         let own = |values: &Option<Vec<f32>>, k: usize, default: f64| {
             values.as_ref().map_or(default, |values| f64::from(values[k]))
@@ -158,7 +163,7 @@ impl Product {
         (self.bias, self.factors) = (Some(bias), Some(factors));
     }
 
-    /// Adds another sum of products of the same size; false when their factors differ.
+    /// Adds another sum of products of the same size; returns false if their factors differ.
     pub fn add(&mut self, other: Self) -> bool {
         if self.factors.is_some() || other.factors.is_some() {
             return false;
@@ -177,7 +182,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// Terms whose weights are all zero are not loaded: a matrix connects what has an element that may not be.
+    /// Terms whose weights are all zero are not loaded. A matrix connects rows and columns if one
+    /// of their elements may be non-zero.
     #[test]
     fn channels_are_connected_by_the_elements_of_the_matrix() {
         let ones = |shape: [usize; 2]| {

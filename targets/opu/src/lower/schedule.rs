@@ -1,4 +1,4 @@
-//! Layers to instructions, each in the tiles that the clock likes best: [`Schedule`].
+//! Scheduling of layers, each in the tiles that take the fewest cycles: [`Schedule`].
 
 use super::Span;
 use super::constants::BlockPlan;
@@ -12,14 +12,14 @@ use crate::clock::{Clock, Cycle};
 use crate::config::Config;
 use crate::isa::op::Op;
 
-/// Tilings that the clock is asked about.
+/// Number of tilings that are timed with the clock.
 const CANDIDATES: usize = 64;
 
-/// The program so far.
+/// Program so far.
 pub struct Schedule<'a> {
     planes: &'a Planes,
     costs: Costs,
-    /// Writes the next layer; its instructions so far are of that layer.
+    /// Emitter for the next layer; holds the instructions of that layer so far.
     emitter: Emitter<'a>,
     clock: Clock,
     ops: Vec<Op>,
@@ -28,18 +28,19 @@ pub struct Schedule<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    /// Nothing yet.
+    /// Creates an empty schedule.
     pub fn new(planes: &'a Planes, plan: &'a Plan, config: &Config, costs: Costs) -> Self {
         let (emitter, clock) = (Emitter::new(planes, plan), Clock::new(config));
         Self { planes, costs, emitter, clock, ops: Vec::new(), tilings: Vec::new(), spans: Vec::new() }
     }
 
-    /// The next layer, in the tiles that take the fewest cycles. An instruction counts as one more, so that
-    /// where instructions are free not a great many of them save next to nothing.
+    /// Adds the next layer, in the tiles that take the fewest cycles. Each instruction is charged
+    /// one extra cycle, so that if instructions are free, many of them are not used to save almost
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// Not even single pixels fit.
+    /// Even tiles of single pixels do not fit.
     pub fn add(&mut self, layer: &Layer, blocks: &[BlockPlan]) -> Result<(), LowerError> {
         let candidates = tile::cheapest(layer, self.planes, self.costs, CANDIDATES);
         let tried = candidates.into_iter().map(|tiling| self.tried(layer, blocks, tiling));
@@ -55,7 +56,7 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 
-    /// Instructions, and the tiles and instructions of each layer.
+    /// Returns the instructions, and the tiles and instruction ranges of each layer.
     pub fn finish(self) -> (Vec<Op>, Vec<Tiling>, Vec<Span>) {
         (self.ops, self.tilings, self.spans)
     }
@@ -63,18 +64,18 @@ impl<'a> Schedule<'a> {
     fn tried(&self, layer: &Layer, blocks: &[BlockPlan], tiling: Tiling) -> Trial<'a> {
         let (mut emitter, mut clock) = (self.emitter.clone(), self.clock.clone());
         emitter.layer(layer, blocks, &tiling);
-        // What the clock does not time is worse than anything.
+        // A tiling that the clock cannot time is worse than any other.
         let timed = emitter.ops.iter().try_for_each(|op| clock.push(op, &mut |_| ()));
         let cycles = timed.map_or(Cycle::MAX, |()| clock.clone().finish(&mut |_| ()).cycles);
         Trial { tiling, emitter, clock, cycles }
     }
 }
 
-/// A layer in certain tiles, after the program so far.
+/// Layer in certain tiles, after the program so far.
 struct Trial<'a> {
     tiling: Tiling,
     emitter: Emitter<'a>,
     clock: Clock,
-    /// When everything is done.
+    /// Cycle at which everything is done.
     cycles: Cycle,
 }

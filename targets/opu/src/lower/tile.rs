@@ -1,4 +1,5 @@
-//! How a layer is cut into pieces that fit the buffers: [`Load`]s for the taps, [`Tiling`] for the pixels.
+//! Division of a layer into pieces that fit the buffers: [`Load`]s for the taps, [`Tiling`] for the
+//! pixels.
 
 use std::ops::Range;
 
@@ -8,53 +9,54 @@ use super::map::{PlaneId, Planes};
 use super::product::Product;
 use super::windows::{self, Tile, Windows};
 
-/// A term of a product, in a loaded feature map.
+/// Term of a product, in a loaded feature map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tap {
-    /// Part of the product.
+    /// Index of the part of the product.
     pub part: usize,
-    /// Term of the part.
+    /// Index of the term in the part.
     pub term: usize,
     /// Row and column in the feature buffer.
     pub offset: [usize; 2],
 }
 
-/// Terms that one `ld.ifm` serves.
+/// Terms that read the data of one `ld.ifm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// The plane.
+    /// Plane that is loaded.
     pub plane: PlaneId,
     /// Channels that are loaded.
     pub lanes: usize,
-    /// Pixel of the plane that the buffer begins with, for the first pixel of the result.
+    /// Pixel of the plane at the start of the buffer, for the first pixel of the result.
     pub at: [isize; 2],
-    /// Rows and columns that the taps reach beyond the first.
+    /// Rows and columns between the first and the last tap.
     pub span: [usize; 2],
-    /// From a pixel of the result to the next.
+    /// Rows and columns of the plane between adjacent pixels of the result.
     pub strides: [usize; 2],
-    /// The terms.
+    /// Taps that read the loaded data.
     pub taps: Vec<Tap>,
 }
 
 impl Load {
-    /// Rows of the plane from a row of the buffer to the next: with taps in one row, only rows in use are loaded.
+    /// Returns the distance, in plane rows, between adjacent buffer rows: the stride if the taps
+    /// are in one row and only used rows are loaded, otherwise 1.
     pub fn row_step(&self, plane_columns: usize) -> usize {
         if self.span[0] == 0 && self.strides[0] * plane_columns <= MAP { self.strides[0] } else { 1 }
     }
 
-    /// Rows and columns of the buffer for `size` pixels of the result.
+    /// Returns rows and columns of the buffer for `size` pixels of the result.
     pub fn buffer(&self, size: [usize; 2], row_step: usize) -> [usize; 2] {
         let strides = [self.strides[0] / row_step, self.strides[1]];
         [0, 1].map(|axis| (size[axis] - 1) * strides[axis] + self.span[axis] + 1)
     }
 }
 
-/// The channels of a product in blocks of at most 64.
+/// Divides the channels of a product into blocks of at most 64.
 pub fn blocks(channels: usize) -> impl Iterator<Item = Range<usize>> + Clone {
     (0..channels).step_by(LANES).map(move |first| first..channels.min(first + LANES))
 }
 
-/// What has to be loaded for `columns` of a product.
+/// Returns the loads for `columns` of a product.
 pub fn loads(product: &Product, columns: &Range<usize>) -> Vec<Load> {
     let mut loads: Vec<Load> = Vec::new();
     for (index, part) in product.parts.iter().enumerate() {
@@ -77,7 +79,7 @@ pub fn loads(product: &Product, columns: &Range<usize>) -> Vec<Load> {
     loads
 }
 
-/// Takes a tap up, when its offset fits the instruction then.
+/// Adds a tap to a load if all offsets still fit the instruction; returns whether it did.
 fn extend(load: &mut Load, at: [isize; 2], lanes: usize, tap: Tap) -> bool {
     let first = [0, 1].map(|axis| load.at[axis].min(at[axis]));
     let span =
@@ -90,7 +92,7 @@ fn extend(load: &mut Load, at: [isize; 2], lanes: usize, tap: Tap) -> bool {
     true
 }
 
-/// Offsets, once it is known where the buffer begins.
+/// Computes the offsets of all taps, once the start of the buffer is known.
 fn settle(load: &mut Load, product: &Product) {
     for tap in &mut load.taps {
         let at = product.parts[tap.part].terms[tap.term].at;
@@ -98,41 +100,43 @@ fn settle(load: &mut Load, product: &Product) {
     }
 }
 
-/// The pixels of a layer in tiles; each pair of a row tile and a column tile is computed at once.
+/// Pixels of a layer in tiles. Each pair of a row tile and a column tile is computed at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tiling {
-    /// Cuts of the rows.
+    /// Tiles of the rows.
     pub rows: Vec<Tile>,
-    /// Cuts of the columns.
+    /// Tiles of the columns.
     pub columns: Vec<Tile>,
-    /// Each block of channels goes over all tiles before the next; otherwise each tile over all blocks.
+    /// Whether each block of channels visits all tiles before the next block; otherwise each tile
+    /// visits all blocks.
     pub blocks_outside: bool,
 }
 
-/// What loads, convolutions and stores take, in cycles.
+/// Costs of loads, convolutions and stores, in cycles.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
-    /// Words that count as a cycle of a load.
+    /// Words of a load that take one cycle together.
     pub burst: usize,
-    /// Before each row of a feature map.
+    /// Cycles before each row of a feature map.
     pub row_latency: usize,
-    /// Before the weights.
+    /// Cycles before the weights.
     pub ker_latency: usize,
-    /// For each convolution.
+    /// Additional cycles for each convolution.
     pub conv_pipe: usize,
-    /// For each store.
+    /// Additional cycles for each store.
     pub store_latency: usize,
-    /// Each pixel stored costs as much as its window has pixels.
+    /// Whether each stored pixel takes one cycle per pixel of its window.
     pub store_windows: bool,
 }
 
-/// A block of channels as far as costs are concerned.
+/// Properties of a block of channels that affect costs.
 struct Block {
     loads: Vec<Load>,
     filters: usize,
 }
 
-/// The cheapest tilings, at most `most` of them, the cheapest first; none when not even single pixels fit.
+/// Returns the cheapest tilings, at most `count`, cheapest first; empty if not even single pixels
+/// fit.
 pub fn cheapest(layer: &Layer, planes: &Planes, costs: Costs, count: usize) -> Vec<Tiling> {
     let product = &layer.product;
     let block =
@@ -163,16 +167,17 @@ pub fn cheapest(layer: &Layer, planes: &Planes, costs: Costs, count: usize) -> V
     found.into_iter().take(count).filter_map(tiling).collect()
 }
 
-/// The windows of the layer's pooling.
+/// Returns the windows of the layer's pooling.
 fn windows_of(layer: &Layer) -> [Windows; 2] {
     let plain = [0, 1].map(|axis| Windows::plain(layer.product.size[axis]));
     layer.post.pooling().map_or(plain, |pooling| pooling.0)
 }
 
-/// Cuts of an axis into one tile, two, and so on; those that differ.
+/// Returns the distinct divisions of an axis into one tile, two, and so on.
 fn candidates(windows: Windows, layer: &Layer, planes: &Planes, axis: usize) -> Vec<Vec<Tile>> {
     let strided = layer.product.parts.iter().any(|part| part.strides[axis] > STRIDE);
-    // Repeated columns are stored one by one; rows too, where those between them are too far apart to skip.
+    // Repeated columns are stored one by one. Rows are too, if the rows in between are too far
+    // apart to skip.
     let pitch = planes.get(layer.output.pieces[0].plane).slots()[1];
     let apart = [pitch * layer.copies[0] > MAP, layer.copies[1] > 1];
     let single = strided || apart[axis];
@@ -201,7 +206,7 @@ fn buffer(load: &Load, planes: &Planes, size: [usize; 2]) -> [usize; 2] {
     load.buffer(size, load.row_step(planes.get(load.plane).slots()[1]))
 }
 
-/// Cycles of all tiles: loads run beside convolutions, stores after them.
+/// Returns the cycles of all tiles: loads run in parallel to convolutions, stores after them.
 fn cost(
     blocks: &[Block],
     planes: &Planes,
@@ -239,7 +244,7 @@ fn cost(
     total
 }
 
-/// Cycles of the stores of a tile.
+/// Returns the cycles of the stores of a tile.
 fn stores(down: &Tile, across: &Tile, residual: bool, costs: Costs) -> usize {
     let mut cycles = 0;
     for y in &down.stores {
@@ -252,7 +257,7 @@ fn stores(down: &Tile, across: &Tile, residual: bool, costs: Costs) -> usize {
     cycles
 }
 
-/// Tiles that cost the same, with their number.
+/// Groups tiles that cost the same, with their number.
 fn kinds<'a>(rows: &'a [Tile], columns: &'a [Tile]) -> Vec<(usize, [&'a Tile; 2])> {
     let distinct = |tiles: &'a [Tile]| {
         let mut kinds: Vec<(usize, &Tile)> = Vec::new();
@@ -268,7 +273,7 @@ fn kinds<'a>(rows: &'a [Tile], columns: &'a [Tile]) -> Vec<(usize, [&'a Tile; 2]
     rows.iter().flat_map(|&(n, row)| columns.iter().map(move |&(m, column)| (n * m, [row, column]))).collect()
 }
 
-/// Whether two tiles cost the same: stores of one kind are of as many pixels.
+/// Whether two tiles cost the same: their stores of each kind have the same number of pixels.
 fn alike(a: &Tile, b: &Tile) -> bool {
     let sizes = |tile: &Tile| tile.stores.iter().map(|store| [store.window, store.count]).collect::<Vec<_>>();
     sizes(a) == sizes(b)
@@ -295,7 +300,8 @@ mod tests {
         store_windows: false,
     };
 
-    /// A layer of windows of 1 x 3 over 16 channels of 7 x 7 pixels, with 70 channels of 7 x 5 as results.
+    /// Returns a layer of windows of 1 x 3 over 16 channels of 7 x 7 pixels, with 70 channels of 7
+    /// x 5 as results.
     fn layer(planes: &mut Planes, strides: [usize; 2], ats: &[[isize; 2]]) -> Layer {
         let plane = planes.new_map("x", [7, 7], 16, 0).pieces[0].plane;
         let term =
@@ -339,7 +345,7 @@ mod tests {
         cost(&blocks, planes, tiles, outside, layer, costs)
     }
 
-    /// Blocks of 64 channels and of 6, held as 16. All sums are made by hand.
+    /// Blocks of 64 channels and of 6, padded to 16. All sums are computed manually.
     #[test]
     fn tiles_cost_the_longer_of_loads_and_convolutions_and_their_stores() {
         let mut planes = Planes::default();
@@ -348,15 +354,16 @@ mod tests {
             costs_of(layer, &planes, [&cuts(rows), &cuts(&[5])], outside, costs)
         };
         let longer = |compute: usize, load: usize| compute.max(load);
-        // A tile of 4 x 5: 3 taps of 20 pixels, 4 rows of 7 words, 3 slices of 16 words, or of 4; a store of 20.
+        // A tile of 4 x 5: 3 taps of 20 pixels, 4 rows of 7 words, 3 slices of 16 words, or of 4; a
+        // store of 20.
         let first = longer(60, 4 * (7 + 3) + 48 + 5) + longer(60, 12 + 5) + 2 * (20 + 7);
         // One of 3 x 5.
         let second = longer(45, 3 * (7 + 3) + 48 + 5) + longer(45, 12 + 5) + 2 * (15 + 7);
         assert_eq!((first, second), (207, 172));
         assert_eq!(cost(&layer, &[4, 3], false, COSTS), first + second);
-        // As many as there are of each.
+        // Multiplied by the number of tiles of each kind.
         assert_eq!(cost(&layer, &[4, 4, 3, 4, 3], false, COSTS), 3 * first + 2 * second);
-        // A block over all tiles keeps its weights, and loads features for each block.
+        // A block that visits all tiles keeps its weights, and loads features for each block.
         let outside = 2 * (longer(60, 4 * (7 + 3)) + 27) + 2 * (longer(45, 3 * (7 + 3)) + 22);
         assert_eq!(cost(&layer, &[4, 3], true, COSTS), outside);
         // With one tile there is nothing to keep weights for.
@@ -373,17 +380,18 @@ mod tests {
         // Two tiles side by side, of 7 x 3 and 7 x 2.
         let beside = 2 * (longer(63, 7 * (5 + 3)) + 28) + 2 * (longer(42, 7 * (4 + 3)) + 21);
         assert_eq!(costs_of(&layer, &planes, [&cuts(&[7]), &cuts(&[3, 2])], true, COSTS), beside);
-        // Two of a kind in both directions are four.
+        // Two tiles of a kind in both directions are four.
         let single = costs_of(&layer, &planes, [&cuts(&[3]), &cuts(&[2])], false, COSTS);
         assert_eq!(single, longer(18, 3 * (4 + 3) + 48 + 5) + longer(18, 12 + 5) + 2 * (6 + 7));
         let four = costs_of(&layer, &planes, [&cuts(&[3, 3]), &cuts(&[2, 2])], false, COSTS);
         assert_eq!(four, 4 * single);
-        // Twice the channels take a tap twice as long, for 64 results: 2 048 products of a pixel.
+        // With twice the channels a tap takes twice as long, for 64 results: 2 048 products per
+        // pixel.
         let mut wide = layer.clone();
         wide.product.parts[0].terms.iter_mut().for_each(|term| term.channels = 32);
         let fast = Costs { burst: 8, ..COSTS };
         assert_eq!(cost(&wide, &[4], false, fast), 120 + 60 + 2 * (20 + 7));
-        // Copies are stores; what is added is loaded as well.
+        // Each copy is a store; a residual is loaded as well.
         layer.copies = [2, 3];
         assert_eq!(cost(&layer, &[4], false, COSTS), first + 2 * 5 * 27);
         layer.copies = [1, 1];
@@ -480,7 +488,7 @@ mod tests {
         // Repeated columns are stored one by one.
         layer.copies = [1, 2];
         assert_eq!(ways(&layer, &planes), [all.clone(), vec![1]]);
-        // So are rows where as many of them are more than 1 023 slots.
+        // Rows are too, if together they have more than 1 023 slots.
         let rows_of = [
             (1, 1023, all.clone()),
             (2, 511, all.clone()),

@@ -1,26 +1,26 @@
-//! Windows of max pooling along an axis, cut into tiles: [`tiles`].
+//! Windows of max pooling along an axis, divided into tiles: [`tiles`].
 //!
-//! The machine's windows all have one size and no padding. Windows that padding cuts short are
-//! smaller: a tile is stored once for each size, the larger later, so that every result is at last
-//! the one of its own window.
+//! All windows of one store have one size and no padding. Windows that are cut short by padding are
+//! smaller: a tile is stored once for each size, the larger later, so that each result is finally
+//! that of its own window.
 
 /// Windows along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// Elements along the axis.
+    /// Number of elements along the axis.
     pub size: usize,
-    /// Length of a window.
+    /// Elements per window.
     pub window: usize,
-    /// Elements from a window to the next.
+    /// Elements between the starts of adjacent windows.
     pub stride: usize,
-    /// Elements by which the first window begins before the axis does.
+    /// Number of padding elements before the axis.
     pub before: usize,
     /// Number of windows.
     pub count: usize,
 }
 
 impl Windows {
-    /// Windows of one element.
+    /// Returns windows of one element each.
     pub fn plain(size: usize) -> Self {
         Self { size, window: 1, stride: 1, before: 0, count: size }
     }
@@ -34,35 +34,35 @@ impl Windows {
     }
 }
 
-/// Windows of one length in a tile, which are stored at once.
+/// Windows of one length in a tile, which one instruction stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Length of the windows.
+    /// Elements per window.
     pub window: usize,
-    /// Index of the first.
+    /// Index of the first window.
     pub first: usize,
-    /// How many there are.
+    /// Number of windows.
     pub count: usize,
 }
 
-/// Neighbouring windows that are made from one run of elements.
+/// Consecutive windows that are computed from one run of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// First element.
+    /// Index of the first element.
     pub start: usize,
     /// Number of elements.
     pub length: usize,
-    /// The stores, in order.
+    /// Stores of the tile, in order.
     pub stores: Vec<Stored>,
 }
 
-/// Cuts the axis into tiles of at limit `limit` windows.
+/// Divides the axis into tiles of at most `limit` windows.
 pub fn tiles(windows: Windows, limit: usize) -> Vec<Tile> {
     let (mut tiles, mut first) = (Vec::new(), 0);
     while first < windows.count {
         let longest = limit.clamp(1, windows.count - first);
-        // Default: one window alone always is a tile, as long as it has an element; without one, which no
-        // pooling that is lowered has, it is never stored.
+        // Default: a single window is always a tile if it has an element. A window without
+        // elements, which no lowered pooling has, is never stored.
         let (count, tile) = (1..=longest)
             .rev()
             .find_map(|count| Some((count, tile(windows, first, count)?)))
@@ -73,9 +73,9 @@ pub fn tiles(windows: Windows, limit: usize) -> Vec<Tile> {
     tiles
 }
 
-/// Windows `first .. first + count` as one tile, when its stores can give them all: when each begins a whole number of
-/// strides after the first. A store then gives no window beyond the last, nor one that is of another length, unless
-/// the store of that length follows.
+/// Returns windows `first .. first + count` as one tile; `None` unless each window begins a whole
+/// number of strides after the first. A store then writes no window beyond the last. It writes a
+/// window of another length only if the store of that length follows.
 fn tile(windows: Windows, first: usize, count: usize) -> Option<Tile> {
     let (start, last) = (windows.start(first), first + count - 1);
     let length = windows.end(last).checked_sub(start)?;
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// What storing the tiles one after the other leaves, against windows taken one by one.
+    /// Compares the results of storing the tiles in order with windows computed one by one.
     fn check(windows: Windows, limit: usize) -> Result<usize, TestCaseError> {
         let values: Vec<usize> = (0..windows.size).map(|i| (i * 7919 + 13) % 101).collect();
         let mut stored = vec![None; windows.count];
@@ -129,7 +129,7 @@ mod tests {
         let same = Windows { size: 13, window: 3, stride: 1, before: 1, count: 13 };
         assert_eq!(check(same, 13).unwrap(), 3);
         assert_eq!(tiles(same, 13).len(), 1);
-        // An odd start with a stride of 2: the first window is a tile of its own.
+        // An odd start with a stride of 2: the first window is a separate tile.
         let stem = Windows { size: 112, window: 3, stride: 2, before: 1, count: 56 };
         assert_eq!(tiles(stem, 56).iter().map(|tile| tile.length).collect::<Vec<_>>(), [2, 111]);
     }

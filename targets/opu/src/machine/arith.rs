@@ -1,4 +1,4 @@
-//! What the machine computes with instead of its own numbers, and the memory that holds it.
+//! Number systems that replace the machine's numbers, and the memory for them.
 
 pub(crate) mod element_memory;
 pub(crate) mod field;

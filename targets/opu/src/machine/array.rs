@@ -1,16 +1,16 @@
-//! What a buffer holds: [`Array`], or nothing ([`Held`]).
+//! Contents of a buffer: [`Array`], or nothing ([`Held`]).
 
 use crate::config::datatype::DataType;
 use crate::isa::fault::{Buffer, FaultKind, Invalid};
 
-/// Raw values, in as few bytes as memory has them.
+/// Raw values, in the same number of bytes as in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Of one byte.
+    /// Elements of one byte.
     I8(Vec<i8>),
-    /// Of two bytes.
+    /// Elements of two bytes.
     I16(Vec<i16>),
-    /// Of four bytes.
+    /// Elements of four bytes.
     I32(Vec<i32>),
 }
 
@@ -21,12 +21,12 @@ pub struct Array<E = Elements> {
     pub data_type: DataType,
     /// Sizes of the axes.
     pub shape: Vec<usize>,
-    /// The elements.
+    /// Raw values of the elements.
     pub elements: E,
 }
 
 impl Elements {
-    /// Elements of `data_type`, all 0.
+    /// Returns `len` elements of `data_type`, all 0.
     pub fn zeros(data_type: DataType, len: usize) -> Self {
         match data_type.size_bytes() {
             1 => Self::I8(vec![0; len]),
@@ -35,7 +35,7 @@ impl Elements {
         }
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match self {
             Self::I8(values) => values.len(),
@@ -44,12 +44,12 @@ impl Elements {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The raw value at `index`, which must be below the length.
+    /// Returns the raw value at `index`, which must be less than the length.
     pub fn get(&self, index: usize) -> i32 {
         match self {
             Self::I8(values) => values[index].into(),
@@ -58,7 +58,7 @@ impl Elements {
         }
     }
 
-    /// Sets the raw value at `index`, which must be below the length.
+    /// Sets the raw value at `index`, which must be less than the length.
     pub fn set(&mut self, index: usize, raw: i32) {
         match self {
             Self::I8(values) => values[index] = raw as i8,
@@ -67,7 +67,7 @@ impl Elements {
         }
     }
 
-    /// As memory has them.
+    /// Returns the bytes of the elements, as in memory.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Self::I8(values) => values.iter().map(|&value| value.cast_unsigned()).collect(),
@@ -78,7 +78,7 @@ impl Elements {
 }
 
 impl Elements {
-    /// Raw values from the bytes of whole elements.
+    /// Reads raw values from the bytes of whole elements.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Elements {
         let size = data_type.size_bytes() as usize;
         let mut elements = Self::zeros(data_type, bytes.len() / size);
         match (&mut elements, data_type) {
-            // All bits of the container: nothing to extend, nothing to refuse.
+            // The type uses all bits of the container: no sign extension or check is needed.
             (Self::I8(values), DataType::INT8) => {
                 values.iter_mut().zip(bytes).for_each(|(value, &byte)| *value = byte.cast_signed());
             }
@@ -105,7 +105,7 @@ impl Elements {
 }
 
 impl Array {
-    /// Raw values from the bytes of whole elements.
+    /// Reads raw values from the bytes of whole elements.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Array {
     }
 }
 
-/// A buffer's content, or why there is none.
+/// Contents of a buffer, or the reason why it is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held<E = Elements> {
     buffer: Buffer,
@@ -123,16 +123,16 @@ pub struct Held<E = Elements> {
 }
 
 impl<E> Held<E> {
-    /// A buffer after a reset.
+    /// Returns a buffer after a reset.
     pub const fn new(buffer: Buffer) -> Self {
         Self { buffer, content: Err(Invalid::Never) }
     }
 
-    /// The content.
+    /// Returns the contents.
     ///
     /// # Errors
     ///
-    /// [`FaultKind::BufferInvalid`] when the buffer holds nothing valid, and why.
+    /// [`FaultKind::BufferInvalid`], with the reason, if the buffer holds nothing valid.
     pub const fn get(&self) -> Result<&Array<E>, FaultKind> {
         match &self.content {
             Ok(array) => Ok(array),
@@ -140,17 +140,17 @@ impl<E> Held<E> {
         }
     }
 
-    /// Replaces the content.
+    /// Replaces the contents.
     pub fn fill(&mut self, array: Array<E>) {
         self.content = Ok(array);
     }
 
-    /// Takes the content out, for its memory.
+    /// Takes the contents out, to reuse their memory.
     pub fn take(&mut self) -> Option<Array<E>> {
         std::mem::replace(&mut self.content, Err(Invalid::Never)).ok()
     }
 
-    /// The instruction called `mnemonic` changes the shape.
+    /// Empties the buffer because the instruction `mnemonic` changes its shape.
     pub fn invalidate(&mut self, mnemonic: &'static str) {
         if self.content.is_ok() {
             self.content = Err(Invalid::By(mnemonic));

@@ -1,27 +1,28 @@
-//! Exact sums: [`Exact`], a number wide enough for every sum the machine can form, and nothing rounded.
+//! Exact sums: [`Exact`], a number wide enough for every sum of the machine, without rounding.
 //!
-//! The smallest step of a product is `2^-298` (fp32 twice), shifted by at most 128 either way, and the
-//! largest sum is below `2^400`: 896 bits with 448 after the point hold them all.
+//! The smallest step of a product is `2^-298` (fp32 twice), shifted by at most 128 in either
+//! direction, and the largest sum is below `2^400`: 896 bits with 448 after the binary point hold
+//! all of them.
 
-/// Words of 64 bits.
+/// Number of 64-bit words.
 const LIMBS: usize = 14;
-/// Bits after the point.
+/// Number of bits after the binary point.
 const FRACTION: i32 = 448;
 
-/// A sum of terms `significand * 2^exponent`, in two's complement, lowest word first.
+/// Sum of terms `significand * 2^exponent`, in two's complement, lowest word first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact([u64; LIMBS]);
 
 impl Exact {
-    /// 0.
+    /// Zero.
     pub const ZERO: Self = Self([0; LIMBS]);
 
-    /// Adds `significand * 2^exponent`; `exponent` is from -448 to 380.
+    /// Adds `significand * 2^exponent`; `exponent` must be -448 to 380.
     pub fn add(&mut self, significand: i64, exponent: i32) {
         let bit = exponent + FRACTION;
         let (limb, offset) = ((bit / 64) as usize, bit % 64);
         let wide = i128::from(significand) << offset;
-        // The sign fills all words above.
+        // The sign fills all higher words.
         let fill = if significand < 0 { u64::MAX } else { 0 };
         let words = [wide as u64, (wide >> 64) as u64].into_iter().chain(std::iter::repeat(fill));
         let mut carry = false;
@@ -33,12 +34,12 @@ impl Exact {
         }
     }
 
-    /// Whether it is 0.
+    /// Whether the number is 0.
     pub fn is_zero(&self) -> bool {
         self.0 == [0; LIMBS]
     }
 
-    /// `floor(self * 2^-exponent)`, clamped to 64 bits; `exponent` is from -448 to 380.
+    /// Returns `floor(self * 2^-exponent)`, clamped to 64 bits; `exponent` must be -448 to 380.
     pub fn floor(&self, exponent: i32) -> i64 {
         let bit = exponent + FRACTION;
         let (first, offset) = ((bit / 64) as usize, bit % 64);
@@ -46,7 +47,8 @@ impl Exact {
         let word = |index: usize| self.0.get(index).copied().unwrap_or(fill);
         let low = u128::from(word(first)) | u128::from(word(first + 1)) << 64;
         let value = ((low >> offset) as u64).cast_signed();
-        // With a bit offset, 64 bits take part of the second word; all above must be copies of the sign.
+        // With a bit offset, 64 bits take part of the second word; all above must be copies of the
+        // sign.
         let rest = (u128::from(word(first + 1)) | u128::from(word(first + 2)) << 64) >> offset;
         let above = rest as u64 == fill && self.0.iter().skip(first + 2).all(|&word| word == fill);
         match above && (value < 0) == self.is_negative() {
@@ -56,7 +58,7 @@ impl Exact {
         }
     }
 
-    /// `floor(log2(|self|))`; none for 0.
+    /// Returns `floor(log2(|self|))`; `None` for 0.
     pub fn exponent(&self) -> Option<i32> {
         let magnitude = if self.is_negative() { self.negated() } else { *self };
         let (index, limb) = magnitude.0.iter().enumerate().rev().find(|(_, limb)| **limb != 0)?;

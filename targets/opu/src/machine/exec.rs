@@ -1,6 +1,6 @@
-//! What instructions mean: [`step`], one named function for each. Source: specification, 4.
+//! Semantics of instructions: [`step`], with one named function for each. Source: specification, 4.
 //!
-//! All that can be at fault is looked at before anything changes, in the order of section 3.6.
+//! All conditions that can fault are checked before anything changes, in the order of section 3.6.
 
 mod conv;
 mod elements;
@@ -18,14 +18,14 @@ use crate::machine::state::State;
 
 use crate::machine::values::{Addressed, Arithmetic, Values};
 
-/// Types of the values, the code that computes with them, and what is valid.
+/// Types of the values, the implementation of the arithmetic, and the reading of the specification.
 #[derive(Clone, Copy, Debug)]
 pub struct Numerics<'a> {
     /// Types of the buffers.
     pub types: &'a Types,
-    /// Which code computes.
+    /// Implementation of the arithmetic.
     pub arithmetic: Arithmetic,
-    /// How far the draft's letter counts.
+    /// How literally the draft specification is followed.
     pub validity: Validity,
 }
 
@@ -33,7 +33,8 @@ pub struct Numerics<'a> {
 ///
 /// # Errors
 ///
-/// [`FaultKind`]: fields that are not legal, a register or a buffer that is undefined or does not hold what the registers say.
+/// [`FaultKind`]: a field is not legal; a register or a buffer is undefined, or does not match the
+/// registers.
 pub fn step(
     state: &mut State,
     memory: &mut Memory,
@@ -43,11 +44,12 @@ pub fn step(
     execute(state, memory, numerics, op)
 }
 
-/// What a `store` in this state would write: the array B of section 4.6.
+/// Returns the values that a `store` in this state would write: the array B of section 4.6.
 ///
 /// # Errors
 ///
-/// Those of `store` but for its addresses: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
+/// The errors of `store`, except for its addresses: [`FaultKind::UndefinedRegister`] and
+/// [`FaultKind::BufferInvalid`].
 pub fn store_result(state: &State, numerics: Numerics<'_>) -> Result<Array, FaultKind> {
     store::result(state, numerics)
 }
@@ -56,8 +58,8 @@ pub fn store_result(state: &State, numerics: Numerics<'_>) -> Result<Array, Faul
 ///
 /// # Errors
 ///
-/// [`FaultKind`]: fields that are not legal ([`Op::check`]), a register or a buffer that is undefined or does
-/// not hold what the registers say (specification, sections 2.3 and 4). Nothing has changed then.
+/// [`FaultKind`]: a field is not legal ([`Op::check`]); a register or a buffer is undefined, or
+/// does not match the registers (specification, sections 2.3 and 4). Nothing has changed then.
 pub(crate) fn execute<V: Values>(
     state: &mut State<V>,
     memory: &mut V::Memory,
@@ -81,7 +83,7 @@ pub(crate) fn execute<V: Values>(
     }
 }
 
-/// Sets registers and invalidates what they describe (specification, 3.3 and R7).
+/// Sets registers and invalidates the buffers that they describe (specification, 3.3 and R7).
 fn configure<V: Values>(state: &mut State<V>, op: &Op, validity: Validity) {
     match *op {
         Op::ShapeIfm(_) => {
@@ -91,7 +93,7 @@ fn configure<V: Values>(state: &mut State<V>, op: &Op, validity: Validity) {
         Op::ShapeOfm(Shape { c, .. }) => {
             state.ofm.invalidate(op.mnemonic());
             state.ker.invalidate(op.mnemonic());
-            // The draft names ofm and ker alone.
+            // The draft only mentions ofm and ker.
             if validity.is_corrected() && state.registers.ofm.is_some_and(|old| old.c != c) {
                 state.bias.invalidate(op.mnemonic());
             }
@@ -102,7 +104,7 @@ fn configure<V: Values>(state: &mut State<V>, op: &Op, validity: Validity) {
     state.registers.set(op);
 }
 
-/// `ld.ifm`: rows of slots, of which the first ifm_c elements are read.
+/// Executes `ld.ifm`: reads the first ifm_c elements of each slot, row by row.
 ///
 /// Source: specification, section 4.2.
 fn load_ifm<V: Values>(
@@ -128,7 +130,8 @@ fn load_ifm<V: Values>(
     Ok(())
 }
 
-/// `ld.ker`: slices, densely packed, or with the strides that the draft prints.
+/// Executes `ld.ker`: reads slices that are densely packed, or have the strides that the draft
+/// prints.
 ///
 /// Source: specification, section 4.2.
 fn load_ker<V: Values>(
@@ -149,7 +152,7 @@ fn load_ker<V: Values>(
     Ok(())
 }
 
-/// `ld.bias`.
+/// Executes `ld.bias`.
 ///
 /// Source: specification, section 4.2.
 fn load_bias<V: Values>(
@@ -164,7 +167,7 @@ fn load_bias<V: Values>(
     Ok(())
 }
 
-/// Elements one after the other, of the type and shape of `held`.
+/// Reads contiguous elements, with the type and shape of `held`.
 fn dense<V: Values>(
     memory: &V::Memory,
     buffer: Buffer,
@@ -180,7 +183,8 @@ fn dense<V: Values>(
     loaded(memory, buffer, held, access, |element| access.base + element as u64 * size)
 }
 
-/// What `access` reads, of the type and shape of `held`; `address` gives where in memory an element comes from.
+/// Reads the elements of `access`, with the type and shape of `held`; `address` returns the address
+/// of an element.
 fn loaded<V: Values>(
     memory: &V::Memory,
     buffer: Buffer,
@@ -201,7 +205,7 @@ fn loaded<V: Values>(
     Ok(Array { elements, ..held })
 }
 
-/// `pad`: clears the slots less than `p` from an edge of the plane.
+/// Executes `pad`: clears the slots less than `p` from an edge of the plane.
 ///
 /// Source: specification, section 4.8.
 fn pad<M: Addressed>(

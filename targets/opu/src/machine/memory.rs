@@ -1,14 +1,15 @@
-//! The machine's memory: [`Memory`], 2^32 bytes of which only what was written exists.
+//! Memory of the machine: [`Memory`], 2^32 bytes of which only the written parts are allocated.
 
 use npukit_target::Unset;
 use npukit_target::sim::{Paged, garbage};
 
 use crate::isa::memory::MEMORY_BYTES;
 
-/// Bytes of the vectors underneath.
+/// Bytes per line of the underlying storage.
 const LINE: usize = 64;
 
-/// Bytes that read as 0, or as [`Unset`] says, until they are written. Ranges are the caller's to check with [`Memory::holds`].
+/// Bytes that read as 0, or as [`Unset`] specifies, until they are written. The caller must check
+/// ranges with [`Memory::holds`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     bytes: Paged<u8>,
@@ -22,7 +23,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// A memory that was never written to.
+    /// Creates a memory that was never written.
     pub fn new(unset: Unset) -> Self {
         let mut bytes = Paged::new(LINE);
         match unset {
@@ -36,32 +37,33 @@ impl Memory {
         Self { bytes, poisoned: unset == Unset::Poison }
     }
 
-    /// Whether `bytes` bytes from `address` on lie in memory.
+    /// Whether the `bytes` bytes starting at `address` are inside the memory.
     pub const fn holds(address: u64, bytes: u64) -> bool {
         address <= MEMORY_BYTES && bytes <= MEMORY_BYTES - address
     }
 
-    /// Reads bytes from `address` on.
+    /// Reads bytes, starting at `address`.
     pub fn read(&self, address: u64, out: &mut [u8]) {
         self.bytes.read_from(line(address), out);
     }
 
-    /// Writes bytes from `address` on.
+    /// Writes bytes, starting at `address`.
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
         self.bytes.write_from(line(address), bytes);
     }
 
-    /// Whether reading what was never written is noticed.
+    /// Whether reads of unwritten bytes are detected.
     pub const fn is_poisoned(&self) -> bool {
         self.poisoned
     }
 
-    /// The first of `bytes` bytes from `address` on that was never written, where such are [`Unset::Poison`].
+    /// Returns the address of the first unwritten byte of the `bytes` bytes starting at `address`,
+    /// if memory is [`Unset::Poison`].
     pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
         Some(address + self.bytes.unwritten_from(line(address), bytes)? as u64)
     }
 
-    /// Makes `bytes` bytes from `address` on 0 again.
+    /// Sets `bytes` bytes, starting at `address`, to 0.
     pub fn clear(&mut self, address: u64, bytes: u64) {
         let (line, end) = (LINE as u64, address + bytes);
         let first = address.next_multiple_of(line).min(end);
@@ -73,7 +75,7 @@ impl Memory {
     }
 }
 
-/// The line of a byte, and its place there.
+/// Returns the line of a byte, and its offset in the line.
 const fn line(address: u64) -> (u64, usize) {
     (address / LINE as u64, (address % LINE as u64) as usize)
 }

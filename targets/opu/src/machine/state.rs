@@ -1,4 +1,4 @@
-//! Architectural state: [`Registers`], and buffers that may hold nothing ([`Array`], [`Held`]).
+//! Architectural state: [`Registers`], and buffers that may be empty ([`Array`], [`Held`]).
 
 use crate::isa::fault::Buffer;
 use crate::isa::op::Registers;
@@ -8,24 +8,25 @@ use crate::machine::values::Values;
 /// Registers and buffers.
 #[derive(Clone, Debug)]
 pub struct State<E: Values = Elements> {
-    /// Registers.
+    /// Registers of the machine.
     pub registers: Registers,
-    /// Input feature maps, of ITYPE.
+    /// Input feature maps, of type ITYPE.
     pub ifm: Held<E>,
-    /// Kernels, of KTYPE.
+    /// Kernels, of type KTYPE.
     pub ker: Held<E>,
-    /// Biases, of BTYPE.
+    /// Biases, of type BTYPE.
     pub bias: Held<E>,
-    /// Partial sums, of OTYPE.
+    /// Partial sums, of type OTYPE.
     pub ofm: Held<E>,
-    /// Values stored so far whose partial sum was at an end of OTYPE, or beyond what ITYPE can hold.
+    /// Number of values stored so far whose partial sum was at a limit of OTYPE or exceeded the
+    /// range of ITYPE.
     pub saturated: u64,
-    /// What operations note, and make values with.
+    /// State that the operations on values need and update.
     pub ledger: E::Ledger,
 }
 
 impl<E: Values> State<E> {
-    /// A machine after a reset.
+    /// Returns the state after a reset.
     pub fn with_ledger(ledger: E::Ledger) -> Self {
         Self {
             registers: Registers::default(),
@@ -38,7 +39,7 @@ impl<E: Values> State<E> {
         }
     }
 
-    /// A buffer.
+    /// Returns a buffer's contents.
     pub const fn held(&self, buffer: Buffer) -> &Held<E> {
         match buffer {
             Buffer::Ifm => &self.ifm,

@@ -1,23 +1,24 @@
-//! What raw values mean, and how results become raw values: rho and kappa of the specification's section 5.
+//! Meaning of raw values, and rounding of results to raw values: rho and kappa of the
+//! specification's section 5.
 //!
-//! [`DataType::real`] is rho, [`DataType::kappa`] kappa. A raw value is the sign-extended integer of a
-//! fixed-point type, or the bits of a float.
+//! [`DataType::real`] is rho, [`DataType::kappa`] is kappa. A raw value is the sign-extended
+//! integer of a fixed-point type, or the bits of a float.
 
 use npukit_numeric::{Quantised, Ties, quantised};
 
 use crate::config::datatype::{DataType, Fixed};
 use crate::machine::exact::Exact;
 
-/// A number `significand * 2^exponent`.
+/// Number `significand * 2^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Real {
-    /// At most 32 bits.
+    /// Significand of at most 32 bits.
     pub significand: i64,
-    /// Of the last bit.
+    /// Exponent of the significand's last bit.
     pub exponent: i32,
 }
 
-/// Fields of a float.
+/// Field widths of a float format.
 #[derive(Clone, Copy)]
 struct FloatFormat {
     exponent_bits: u32,
@@ -29,7 +30,7 @@ impl FloatFormat {
     const BF16: Self = Self { exponent_bits: 8, fraction_bits: 7 };
     const FP32: Self = Self { exponent_bits: 8, fraction_bits: 23 };
 
-    /// What is added to exponents; `1 - bias` is the smallest normal one.
+    /// Returns the bias that is added to exponents; `1 - bias` is the smallest normal exponent.
     const fn bias(self) -> i32 {
         (1 << (self.exponent_bits - 1)) - 1
     }
@@ -38,7 +39,7 @@ impl FloatFormat {
         1 << (self.exponent_bits + self.fraction_bits)
     }
 
-    /// The exponent field of infinities and NaNs.
+    /// Returns the exponent field of infinities and NaNs.
     const fn special(self) -> u32 {
         (1 << self.exponent_bits) - 1
     }
@@ -50,7 +51,7 @@ impl FloatFormat {
     fn real(self, bits: u32) -> Real {
         let fraction = bits & ((1 << self.fraction_bits) - 1);
         let field = self.exponent_field(bits);
-        // Exponent 0 has no hidden bit, and the scale of exponent 1.
+        // Exponent field 0 has no hidden bit, and the scale of field 1.
         let hidden = u32::from(field != 0) << self.fraction_bits;
         let significand = i64::from(fraction | hidden);
         let exponent = field.max(1) as i32 - self.bias() - self.fraction_bits as i32;
@@ -69,8 +70,9 @@ impl FloatFormat {
         }
     }
 
-    /// Bits of `steps * 2^quantum`, of the largest number when that is too large. `steps` has at most one
-    /// bit more than the fraction and the hidden bit, and then it is a power of two.
+    /// Returns the bits of `steps * 2^quantum`, or of the largest number if that is too large.
+    /// `steps` has at most one bit more than the fraction and the hidden bit; if it has, it is a
+    /// power of two.
     fn magnitude(self, steps: u64, quantum: i32) -> u32 {
         let carry = steps >> (self.fraction_bits + 1);
         let (steps, quantum) = if carry == 0 { (steps, quantum) } else { (steps >> 1, quantum + 1) };
@@ -85,7 +87,7 @@ impl FloatFormat {
 }
 
 impl Fixed {
-    /// kappa of a number, and whether it is beyond the range; NaN stays NaN.
+    /// Returns kappa of a number, and whether the number is out of range; NaN stays NaN.
     pub(crate) fn quantised(self, value: f64) -> Quantised {
         quantised(value, self.fraction(), self.width(), Ties::HalfUp)
     }
@@ -96,7 +98,7 @@ impl Fixed {
         sum.floor(unit).clamp(self.min().into(), self.max().into()) as i32
     }
 
-    /// The raw value of the low bits.
+    /// Returns the raw value of the low bits.
     pub(crate) const fn sign_extend(self, bits: u32) -> i32 {
         let above = 32 - self.width();
         (bits << above).cast_signed() >> above
@@ -113,9 +115,9 @@ impl DataType {
         }
     }
 
-    /// The raw value of the bits in memory; none for an infinity or a NaN.
+    /// Returns the raw value of bits in memory; `None` for an infinity or a NaN.
     ///
-    /// Of a fixed-point type the low bits count, whatever is above them; of a float -0 is 0.
+    /// For a fixed-point type, only the low bits are used; for a float, -0 becomes 0.
     pub fn raw(self, bits: u32) -> Option<i32> {
         match (self, self.float()) {
             (Self::Fixed(fixed), _) => Some(fixed.sign_extend(bits)),
@@ -125,7 +127,7 @@ impl DataType {
         }
     }
 
-    /// rho: the number that a raw value stands for.
+    /// Returns rho: the number that a raw value represents.
     pub fn real(self, raw: i32) -> Real {
         match (self, self.float()) {
             (Self::Fixed(fixed), _) => Real { significand: raw.into(), exponent: -fixed.fraction() },
@@ -134,7 +136,8 @@ impl DataType {
         }
     }
 
-    /// kappa: the raw value nearest to `sum`; of two the greater, and the first or last one beyond the range.
+    /// Returns kappa: the raw value nearest to `sum`. Ties go to the greater value, and numbers out
+    /// of range to the first or last value.
     pub fn kappa(self, sum: Exact) -> i32 {
         match (self, self.float()) {
             (Self::Fixed(fixed), _) => fixed.kappa(sum),
@@ -143,27 +146,27 @@ impl DataType {
         }
     }
 
-    /// kappa of `raw` scaled by `2^shift`, `raw` being of type `from`.
+    /// Returns kappa of `raw * 2^shift`, where `raw` has type `from`.
     pub fn convert(self, from: Self, raw: i32, shift: i32) -> i32 {
         let mut sum = Exact::ZERO;
         from.add_to(&mut sum, raw, shift);
         self.kappa(sum)
     }
 
-    /// Adds the number that `raw` stands for, scaled by `2^shift`.
+    /// Adds the number that `raw` represents, times `2^shift`.
     pub fn add_to(self, sum: &mut Exact, raw: i32, shift: i32) {
         let Real { significand, exponent } = self.real(raw);
         sum.add(significand, exponent + shift);
     }
 
-    /// The number that a raw value stands for; exact.
+    /// Returns the number that a raw value represents, exactly.
     pub fn to_f64(self, raw: i32) -> f64 {
         let Real { significand, exponent } = self.real(raw);
-        // A power of two of a normal double.
+        // The factor is a power of two in the range of normal doubles.
         significand as f64 * f64::from_bits(((exponent + 1023) as u64) << 52)
     }
 
-    /// kappa of a number; NaN gives 0.
+    /// Returns kappa of a number; 0 for NaN.
     pub fn from_f64(self, value: f64) -> i32 {
         match self {
             Self::Fixed(fixed) => fixed.quantised(value).value as i32,
@@ -172,14 +175,14 @@ impl DataType {
     }
 }
 
-/// A number as a sum; what no type can tell apart may differ.
+/// Returns a number as an exact sum. Differences that no type can represent may be lost.
 fn exact(value: f64) -> Exact {
-    // Beyond all types' numbers, yet within what sums hold.
+    // This is beyond the numbers of all types, but within the range of sums.
     let bounded = value.clamp(-1e60, 1e60);
     let bits = bounded.to_bits();
     let field = (bits >> 52 & 0x7FF) as i32;
     let mut sum = Exact::ZERO;
-    // What is left out is below half of the smallest step of any type.
+    // Smaller numbers are less than half of the smallest step of any type.
     if !bounded.is_nan() && field > 1023 - 256 {
         let significand = (bits & ((1 << 52) - 1) | 1 << 52).cast_signed();
         sum.add(if bounded < 0.0 { -significand } else { significand }, field - 1023 - 52);
@@ -253,7 +256,7 @@ mod tests {
         fn single_precision_rounds_as_hardware_but_for_ties(bits in any::<u32>(), more in 0..1u64 << 29) {
             let value = f64::from_bits(f64::from(f32::from_bits(bits)).to_bits() | more);
             let nearest = value as f32;
-            // A tie is in the middle of two neighbours.
+            // A tie is halfway between two adjacent values.
             let tie = nearest.is_finite() && f64::from(nearest) != value && {
                 let other = if f64::from(nearest) < value { nearest.next_up() } else { nearest.next_down() };
                 (f64::from(nearest) - value).abs() == (f64::from(other) - value).abs()

@@ -1,7 +1,8 @@
-//! What the executor computes with: [`Values`], of which numbers are one kind, elements of a field another, and ranges a third.
+//! Values with which the executor computes: [`Values`], implemented for numbers, elements of a
+//! field, floats and ranges.
 //!
-//! Instructions mean the same whatever they compute with: addresses, shapes, order and faults are in [`crate::machine::exec`], and
-//! this is what it asks of values.
+//! Instructions have the same meaning for all values: addresses, shapes, order and faults are
+//! handled in [`crate::machine::exec`], which needs only these traits.
 
 use std::fmt::Debug;
 
@@ -10,117 +11,119 @@ use crate::config::datatype::DataType;
 use crate::isa::op::{Access, Activation, Shape};
 use crate::machine::array::Array;
 
-/// Which code computes.
+/// Implementation of the arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// The fastest there is for the types.
+    /// The fastest implementation for the types.
     #[default]
     Fast,
-    /// One exact sum for each result: the judge of all other.
+    /// One exact sum for each result: the reference for all other implementations.
     Literal,
-    /// None: all that can be at fault but values is looked at, buffers become valid without elements, memory stays.
+    /// No arithmetic: all faults that do not depend on values are checked, buffers become valid
+    /// without elements, and memory is unchanged.
     Absent,
 }
 
-/// What a tap reads, what it is multiplied by, and what its products are added to.
+/// Data of a tap: its input, its weights and its addend.
 pub struct Tap<'a, V> {
     /// Input feature maps.
     pub ifm: &'a Array<V>,
-    /// Position in `ifm` of the first channel of pixel (0, 0).
+    /// Index in `ifm` of the first channel of pixel (0, 0).
     pub start: usize,
-    /// Elements of `ifm` from row to row of results.
+    /// Distance in `ifm` between rows of results, in elements.
     pub row: usize,
-    /// Elements of `ifm` from column to column of results.
+    /// Distance in `ifm` between columns of results, in elements.
     pub column: usize,
-    /// The slice, `[ofm_c, ifm_c]`.
+    /// Kernel slices of shape `[ofm_c, ifm_c]`.
     pub ker: &'a Array<V>,
-    /// Position in `ker` of the slice.
+    /// Index in `ker` of the slice.
     pub slice: usize,
-    /// Input channels.
+    /// Number of input channels.
     pub channels: usize,
     /// Shape of the results.
     pub shape: Shape,
-    /// Exponent of the sums of products.
+    /// Exponent of two for the sums of products.
     pub shift: i32,
-    /// What is added.
+    /// Value to which products are added.
     pub addend: TapAddend<'a, V>,
     /// Types of all buffers.
     pub types: &'a Types,
 }
 
-/// What the products of a tap are added to.
+/// Value to which the products of a tap are added.
 pub enum TapAddend<'a, V> {
-    /// Nothing.
+    /// Zero.
     Zero,
-    /// The bias of the channel, scaled by two to the exponent.
+    /// Bias of the channel, times two to the exponent.
     Bias(&'a Array<V>, i32),
-    /// The results' old values.
+    /// Previous values of the results.
     Ofm,
 }
 
-/// How `store` computes.
+/// Arithmetic of `store`.
 pub trait Rules<V: Values> {
-    /// Partial sums as values of ITYPE, `channels` to a pixel.
+    /// Converts partial sums to values of ITYPE, with `channels` values per pixel.
     fn cast(&self, ofm: &V, channels: usize, ledger: &mut V::Ledger) -> Vec<V::Scalar>;
-    /// Applies the function to each value, of which there are `channels` to a pixel.
+    /// Applies the activation to each value; there are `channels` values per pixel.
     fn activate(&self, act: Activation, values: &mut [V::Scalar], channels: usize, ledger: &mut V::Ledger);
-    /// The sum of two values of a channel, of ITYPE.
+    /// Returns the sum of two values of ITYPE in the given channel.
     fn sum(&self, a: &V::Scalar, b: V::Scalar, channel: usize, ledger: &mut V::Ledger) -> V::Scalar;
-    /// The greater of two values.
+    /// Returns the greater of two values.
     fn greater(&self, a: &V::Scalar, b: &V::Scalar, ledger: &mut V::Ledger) -> V::Scalar;
 }
 
-/// A memory by byte addresses.
+/// Memory with byte addresses.
 pub trait Addressed {
-    /// The first of `bytes` bytes from `address` on that was never written, where reading such is a fault.
+    /// Returns the address of the first unwritten byte of the `bytes` bytes starting at `address`,
+    /// if reading one is a fault.
     fn unwritten(&self, address: u64, bytes: usize) -> Option<u64>;
 
-    /// Makes `bytes` bytes from `address` on 0.
+    /// Sets the `bytes` bytes starting at `address` to 0.
     fn clear(&mut self, address: u64, bytes: u64);
 }
 
-/// What a buffer holds.
+/// Elements of a buffer.
 pub trait Values: Sized {
-    /// What holds them outside the buffers.
+    /// Memory that holds such values.
     type Memory: Addressed;
-    /// One of them, on its way through `store`.
+    /// Single value, used within `store`.
     type Scalar: Clone;
-    /// What operations note, and make values with.
+    /// State that operations need and update.
     type Ledger: Clone + Debug;
-    /// How `store` computes.
+    /// Arithmetic of `store`.
     type Rules: Rules<Self>;
 
-    /// As many zeros of a type.
+    /// Returns `len` zeros of a type.
     fn zeros(data_type: DataType, len: usize) -> Self;
 
-    /// The value at `index`, which is below the length.
+    /// Returns the value at `index`, which must be less than the length.
     fn at(&self, index: usize) -> Self::Scalar;
 
-    /// Values of ITYPE.
+    /// Makes elements from values of ITYPE.
     fn of(itype: DataType, values: Vec<Self::Scalar>) -> Self;
 
-    /// The values of a type that `access` reads, in its order.
+    /// Loads the values of a type that `access` reads, in its order.
     ///
     /// # Errors
     ///
-    /// Position and bits of the first that is not a finite number.
+    /// Position and bits of the first value that is not a finite number.
     fn load(memory: &Self::Memory, access: &Access, data_type: DataType) -> Result<Self, (usize, u32)>;
 
-    /// Writes values of a type where `access` says, in its order.
+    /// Stores values of a type to the bytes of `access`, in its order.
     fn store(memory: &mut Self::Memory, access: &Access, data_type: DataType, values: &Self);
 
-    /// The results of a tap, into `sums`.
+    /// Computes the results of a tap into `sums`.
     fn conv(tap: &Tap<'_, Self>, arithmetic: Arithmetic, sums: &mut Self, ledger: &mut Self::Ledger);
 
-    /// How `store` computes.
+    /// Returns the arithmetic of `store`.
     fn rules(types: &Types, arithmetic: Arithmetic) -> Self::Rules;
 
-    /// How many partial sums were too large.
+    /// Returns the number of partial sums that were out of range.
     fn saturated(types: &Types, ofm: &Self) -> u64;
 }
 
 impl<E: Values> Array<E> {
-    /// An array whose elements are not needed.
+    /// Returns an array with a shape but no elements.
     pub fn without_elements(data_type: DataType, shape: Vec<usize>) -> Self {
         Self { data_type, shape, elements: E::zeros(data_type, 0) }
     }

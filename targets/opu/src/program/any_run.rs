@@ -1,4 +1,4 @@
-//! A program on a machine of any values but numbers: [`AnyRun`].
+//! Run of a program on a machine with any values other than numbers: [`AnyRun`].
 
 use npukit_target::Unset;
 
@@ -13,57 +13,57 @@ use crate::machine::state::State;
 use crate::machine::values::{Arithmetic, Values};
 use crate::program::{Binding, Program};
 
-/// The addresses of the elements of a type that an access touches, in its order.
+/// Returns the addresses of the elements of a type that an access touches, in its order.
 pub(crate) fn addresses(access: &Access, data_type: DataType) -> impl Iterator<Item = u64> + use<> {
     access.runs().flat_map(move |run| (run.first..run.end).step_by(data_type.size_bytes() as usize))
 }
 
-/// Why a program did not run to its end.
+/// Reason why a program did not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AnyRunError {
-    /// An instruction that does not fit its word.
+    /// An instruction does not fit its word.
     #[error("{place} cannot be encoded")]
     Encode {
-        /// Of the instruction.
+        /// Location of the instruction.
         place: String,
-        /// Why.
+        /// Encoding error.
         source: EncodeError,
     },
     /// An instruction cannot be executed.
     #[error("{place} cannot be executed")]
     Fault {
-        /// Of the instruction.
+        /// Location of the instruction.
         place: String,
-        /// Why.
+        /// Kind of the fault.
         source: Box<FaultKind>,
     },
-    /// Elements are no instructions.
-    #[error("{place} writes over the program's own words: what runs then is not known")]
+    /// A store overwrites instructions with elements, which have no encoding.
+    #[error("{place} overwrites the program's own words: the instructions after that are unknown")]
     OwnWords {
-        /// Of the instruction.
+        /// Location of the instruction.
         place: String,
     },
-    /// A segment, the words or a map that memory does not hold.
-    #[error("{what} does not lie in memory")]
+    /// A segment, the words or a map is not inside memory.
+    #[error("{what} is not inside the memory")]
     Range {
-        /// What it is.
+        /// Description of the data.
         what: String,
     },
 }
 
-/// What a run shows before each instruction: registers are those of its moment.
+/// Executed instruction, as the observer of a run sees it.
 pub(crate) struct Step<'a, S: Source> {
     /// Index of the instruction.
     pub index: usize,
-    /// The instruction, which was executed.
+    /// Instruction that was executed.
     pub op: &'a Op,
-    /// What it touched.
+    /// Data that the instruction touched.
     pub effects: Effects,
-    /// Memory after it.
+    /// Memory after the instruction.
     pub memory: &'a ElementMemory<S>,
 }
 
-/// A program on its way, on a machine of values `V`.
+/// Program in execution, on a machine with values `V`.
 pub(crate) struct AnyRun<'a, V: Values> {
     program: &'a Program,
     pub state: State<V>,
@@ -71,12 +71,12 @@ pub(crate) struct AnyRun<'a, V: Values> {
 }
 
 impl<'a, S: Source, V: Values<Memory = ElementMemory<S>>> AnyRun<'a, V> {
-    /// The machine with words, segments and inputs in place: as numbers' driver leaves it. `inputs` are maps in the
-    /// program's order, in units of ITYPE.
+    /// Creates a machine with words, segments and inputs in memory, as a driver leaves them.
+    /// `inputs` are maps in the program's order, in units of ITYPE.
     ///
     /// # Errors
     ///
-    /// What does not lie in memory, or fit its word.
+    /// Data is not inside memory, or an instruction does not fit its word.
     pub fn new(
         program: &'a Program,
         state: State<V>,
@@ -86,11 +86,12 @@ impl<'a, S: Source, V: Values<Memory = ElementMemory<S>>> AnyRun<'a, V> {
         Ok(Self { program, state, memory: loaded(program, source, inputs)? })
     }
 
-    /// Executes the program up to its first `end`; `observe` sees each instruction after it was executed, and the ledger.
+    /// Executes the program up to its first `end`; calls `observe` with each executed instruction
+    /// and the ledger.
     ///
     /// # Errors
     ///
-    /// An instruction that cannot be executed, or that overwrites words.
+    /// An instruction cannot be executed, or overwrites words.
     pub fn finish(
         &mut self,
         mut observe: impl FnMut(&Step<'_, S>, &mut V::Ledger),
@@ -118,26 +119,26 @@ impl<'a, S: Source, V: Values<Memory = ElementMemory<S>>> AnyRun<'a, V> {
         Err(AnyRunError::Fault { place: program.place(index), source })
     }
 
-    /// The elements of an output's map, row-major, in units of ITYPE.
+    /// Returns the elements of an output's map, row-major, in units of ITYPE.
     ///
     /// # Errors
     ///
-    /// It does not lie in memory.
+    /// The map is not inside memory.
     pub fn output(&self, binding: &Binding) -> Result<Vec<S::Element>, AnyRunError> {
         let itype = self.program.config.types.itype;
         let read = |address| self.memory.read(address, itype);
         let elements = map_addresses(binding, itype).map(read).collect::<Result<_, _>>();
-        // Bits of the artifact that are no number, where the program wrote nothing.
+        // The artifact's bits are not a number, and the program did not overwrite them.
         elements.map_err(|_| AnyRunError::Range { what: format!("output `{}`", binding.name) })
     }
 }
 
-/// Memory with words, segments and inputs in place: as numbers' driver leaves it. `inputs` are maps in the program's order, in
-/// units of ITYPE.
+/// Creates a memory with words, segments and inputs, as a driver leaves them. `inputs` are maps in
+/// the program's order, in units of ITYPE.
 ///
 /// # Errors
 ///
-/// What does not lie in memory, or fit its word.
+/// Data is not inside memory, or an instruction does not fit its word.
 pub(crate) fn loaded<S: Source>(
     program: &Program,
     source: S,
@@ -169,7 +170,7 @@ pub(crate) fn loaded<S: Source>(
     Ok(memory)
 }
 
-/// The addresses of the elements of a map, row-major.
+/// Returns the addresses of the elements of a map, row-major.
 pub(crate) fn map_addresses(binding: &Binding, itype: DataType) -> impl Iterator<Item = u64> {
     let size = itype.size_bytes();
     let runs = binding.planes.runs(size);
@@ -178,7 +179,8 @@ pub(crate) fn map_addresses(binding: &Binding, itype: DataType) -> impl Iterator
     })
 }
 
-/// Writes a map as [`crate::program::layout::Planes::write`] does: lanes after the channels of a group become 0.
+/// Writes a map like [`crate::program::layout::Planes::write`]: lanes after the channels of a group
+/// become 0.
 fn write<S: Source>(
     memory: &mut ElementMemory<S>,
     binding: &Binding,
@@ -194,7 +196,7 @@ fn write<S: Source>(
         }
         for lane in 0..lanes {
             let channel = (lane < group.channels).then(|| rest.next().cloned()).flatten();
-            // Default: lanes beyond the channels are 0.
+            // Default: lanes after the channels are 0.
             let element = channel.unwrap_or_default();
             memory.write(address + u64::from(lane * size), itype, element);
         }

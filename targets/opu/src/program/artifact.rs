@@ -1,7 +1,7 @@
-//! The files drivers load: `NAME.opu.toml`, the manifest; `NAME.words`, the program; `NAME.image`, what memory
-//! holds beside it.
+//! Files that drivers load: `NAME.opu.toml`, the manifest; `NAME.words`, the program; `NAME.image`,
+//! the other initial memory contents.
 //!
-//! [`write()`] turns a [`Program`] into named byte strings, [`read`] goes back.
+//! [`write()`] turns a [`Program`] into named byte strings, [`read`] does the opposite.
 
 mod error;
 
@@ -19,21 +19,21 @@ use crate::program::{Binding, HostStep, Layer, Program, Segment};
 
 pub use error::ArtifactError;
 
-/// Gives the bytes of a file beside the manifest, by plain name.
+/// Function that returns the bytes of a file next to the manifest, by plain name.
 pub type Resolve<'a> = dyn FnMut(&str) -> Result<Vec<u8>, ReadError> + 'a;
 
-/// Ending of manifests.
+/// Extension of manifests.
 pub const EXTENSION: &str = "opu.toml";
 
-/// The version of the format.
+/// Version of the format.
 const FORMAT: &str = "npukit-opu-1";
 
-/// The manifest, table by table.
+/// Manifest, table by table.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {
     format: String,
-    /// Of this file.
+    /// Digest of this file.
     digest: Seal,
     name: String,
     instance: String,
@@ -42,10 +42,10 @@ struct Manifest {
     program: Words,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     choices: BTreeMap<String, String>,
-    /// Of the model's values, by name.
+    /// Fraction lengths of the model's values, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     fractions: BTreeMap<String, i32>,
-    /// Of the other files.
+    /// Digests of the other files.
     sha256: Parts,
     config: Config,
     #[serde(default, rename = "segment", skip_serializing_if = "Vec::is_empty")]
@@ -60,18 +60,18 @@ struct Manifest {
     layers: Vec<Layer>,
 }
 
-/// The words.
+/// Location of the words.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Words {
     file: String,
-    /// Byte address of the first.
+    /// Byte address of the first word.
     address: u32,
-    /// How many there are.
+    /// Number of words.
     words: usize,
 }
 
-/// A segment: bytes of a file, and their place in memory.
+/// Segment: bytes of a file, and their address in memory.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Place {
@@ -81,12 +81,13 @@ struct Place {
     address: u32,
 }
 
-/// The files of `program`, the manifest first.
+/// Returns the files of `program`, the manifest first.
 ///
 /// # Errors
 ///
-/// [`ArtifactError::Program`] for an instruction that does not fit its word; [`ArtifactError::Invalid`] and
-/// [`ArtifactError::Memory`] for a program that [`read`] would refuse.
+/// [`ArtifactError::Program`] for an instruction that does not fit its word;
+/// [`ArtifactError::Invalid`] and [`ArtifactError::Memory`] for a program that [`read`] would
+/// reject.
 pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let name = &program.name;
     let (manifest_name, words_name, image_name) =
@@ -128,13 +129,14 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     Ok(files)
 }
 
-/// The program whose manifest, the file called `file`, has these bytes; other files come from `resolve`.
+/// Reads the program from the bytes of its manifest, the file named `file`; `resolve` returns the
+/// other files.
 ///
 /// # Errors
 ///
-/// [`ArtifactError`], with the file and the place in it: a file that cannot be read or is of another
-/// compilation, a manifest that is not one, words that cannot be executed, segments and bindings outside the
-/// files or memory.
+/// [`ArtifactError`], with the file and the place in it: a file cannot be read or belongs to
+/// another compilation, the manifest is invalid, words cannot be executed, or segments and bindings
+/// are outside the files or memory.
 pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Program, ArtifactError> {
     let manifest = |message: String| ArtifactError::Manifest { file: file.to_owned(), message };
     let text = std::str::from_utf8(bytes)
@@ -199,7 +201,7 @@ fn segments(file: &str, places: &[Place], resolve: &mut Resolve<'_>) -> Result<V
             file: file.to_owned(),
             segment: index,
             reason: format!(
-                "`{}` has {} bytes, not the {} from {} on",
+                "`{}` has {} bytes, but {} bytes at offset {} are needed",
                 place.file,
                 bytes.len(),
                 place.size,
@@ -211,7 +213,7 @@ fn segments(file: &str, places: &[Place], resolve: &mut Resolve<'_>) -> Result<V
     Ok(segments)
 }
 
-/// What must hold of a program, wherever it comes from.
+/// Checks the consistency of a program from any source.
 fn check(file: &str, program: &Program) -> Result<(), ArtifactError> {
     let invalid = |key: String, reason: String| ArtifactError::Invalid { file: file.to_owned(), key, reason };
     if !program.address.is_multiple_of(PROGRAM_ALIGNMENT) {
@@ -220,7 +222,7 @@ fn check(file: &str, program: &Program) -> Result<(), ArtifactError> {
         return Err(invalid("program.address".to_owned(), reason));
     }
     if !program.instructions.contains(&Op::End) {
-        let reason = format!("has {} instructions and no `end`", program.instructions.len());
+        let reason = format!("has {} instructions, but no `end`", program.instructions.len());
         return Err(invalid("program".to_owned(), reason));
     }
     check_memory(file, program)?;
@@ -233,7 +235,7 @@ fn check(file: &str, program: &Program) -> Result<(), ArtifactError> {
             if bindings.iter().take(index).any(|other| other.name == binding.name) {
                 return Err(invalid(
                     format!("{key}.name"),
-                    format!("there are two called `{}`", binding.name),
+                    format!("there are two named `{}`", binding.name),
                 ));
             }
         }
@@ -242,7 +244,10 @@ fn check(file: &str, program: &Program) -> Result<(), ArtifactError> {
     for (index, layer) in program.layers.iter().enumerate() {
         let total = program.instructions.len();
         if layer.first.checked_add(layer.count).is_none_or(|end| end > total) {
-            let reason = format!("{} instructions from {} on, of {total}", layer.count, layer.first);
+            let reason = format!(
+                "has {} instructions starting at {}, but the program has {total}",
+                layer.count, layer.first
+            );
             return Err(invalid(format!("layer[{index}]"), reason));
         }
     }
@@ -253,17 +258,20 @@ fn check_host_steps(program: &Program) -> Result<(), (String, String)> {
     for (index, step) in program.host_steps.iter().enumerate() {
         let key = |name: &str| format!("host_step[{index}].{name}");
         let Some(output) = program.outputs.iter().find(|output| output.name == step.output) else {
-            return Err((key("output"), format!("there is no output `{}`", step.output)));
+            return Err((key("output"), format!("output `{}` does not exist", step.output)));
         };
         let rank = output.shape.len();
         if let Some((axis, end)) = step.op.axes().filter(|&(axis, end)| axis >= end || end > rank) {
-            return Err((key("axis_end"), format!("is {end} with axis {axis}, of an output of {rank} axes")));
+            return Err((
+                key("axis_end"),
+                format!("is {end} with axis {axis}, but the output has {rank} axes"),
+            ));
         }
     }
     Ok(())
 }
 
-/// Words and segments lie in memory, and nowhere twice.
+/// Checks that words and segments are inside memory and do not overlap.
 fn check_memory(file: &str, program: &Program) -> Result<(), ArtifactError> {
     let words = (program.instructions.len() * WORD_BYTES) as u64;
     let mut places = vec![(u64::from(program.address), words, "the program".to_owned())];
@@ -274,7 +282,9 @@ fn check_memory(file: &str, program: &Program) -> Result<(), ArtifactError> {
     let error = |reason: String| ArtifactError::Memory { file: file.to_owned(), reason };
     for (address, size, what) in &places {
         if address + size > MEMORY_BYTES {
-            return Err(error(format!("{what}, {size} bytes from {address:#x} on, ends beyond 2^32")));
+            return Err(error(format!(
+                "{what}, {size} bytes at {address:#x}, ends beyond the memory of 2^32 bytes"
+            )));
         }
     }
     for pair in places.windows(2) {
@@ -282,7 +292,7 @@ fn check_memory(file: &str, program: &Program) -> Result<(), ArtifactError> {
             && first + size > *second
         {
             return Err(error(format!(
-                "{what}, {size} bytes from {first:#x} on, overlaps {other} at {second:#x}"
+                "{what}, {size} bytes at {first:#x}, overlaps {other} at {second:#x}"
             )));
         }
     }

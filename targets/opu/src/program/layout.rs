@@ -1,10 +1,10 @@
-//! Feature maps in memory: [`Planes`]. A slot is a pixel of one plane, 64 elements; a plane holds rows
-//! of slots; a map of many channels has several planes.
+//! Feature maps in memory: [`Planes`]. A slot is a pixel of one plane, 64 elements; a plane holds
+//! rows of slots; a map of many channels has several planes.
 //!
 //! ```
 //! use npukit_opu::{Border, Planes};
 //!
-//! // 80 channels of 6 x 6 pixels, a border of one pixel, from address 0 on.
+//! // 80 channels of 6 x 6 pixels with a border of one pixel, at address 0.
 //! let planes = Planes::contiguous([6, 6, 80], Border::all(1), 0, 1)?;
 //! assert_eq!(planes.groups[1].address, 8 * 8 * 64);
 //! assert_eq!(planes.element(0, 0, 70, 1), Some(8 * 8 * 64 + (8 + 1) * 64 + 6));
@@ -16,15 +16,15 @@ use thiserror::Error;
 
 use crate::isa::memory::{MEMORY_BYTES, SLOT};
 
-/// Slots around a map that hold zeros, which the program sees to: drivers leave them alone.
+/// Slots around a map that hold zeros. The program clears them; drivers do not write them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Border {
-    /// Rows above.
+    /// Rows above the map.
     pub top: u32,
     /// Slots before each row.
     pub left: u32,
-    /// Rows below.
+    /// Rows below the map.
     pub bottom: u32,
     /// Slots after each row.
     pub right: u32,
@@ -34,12 +34,12 @@ pub struct Border {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Byte address of the plane's first element, the border's if there is one.
+    /// Byte address of the plane's first element, including the border.
     pub address: u32,
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
-    /// Of an input: elements of each slot that a driver writes, the channels and zeros after them. Absent, or
-    /// 0: the channels only.
+    /// Elements of each slot that a driver writes for an input: the channels, then zeros. If absent
+    /// or 0, only the channels.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lanes: u32,
 }
@@ -50,17 +50,16 @@ const fn is_zero(lanes: &u32) -> bool {
 }
 
 impl Group {
-    /// Elements of each slot that a driver writes.
+    /// Returns the number of elements of each slot that a driver writes.
     pub fn written(&self) -> u32 {
         self.channels.max(self.lanes)
     }
 }
 
-/// Where a feature map lies.
+/// Layout of a feature map in memory.
 ///
-/// Channel `c` of pixel `(y, x)` is in the group that holds it, at
-/// `address + (((y + top) * pitch + x + left) * 64 + c - first channel of the group) * size`.
-/// Source: specification, 4.2 and 7.6.
+/// Channel `c` of pixel `(y, x)` is in the group that holds it, at `address + (((y + top) * pitch +
+/// x + left) * 64 + c - first channel of the group) * size`. Source: specification, 4.2 and 7.6.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planes {
@@ -68,82 +67,83 @@ pub struct Planes {
     pub height: u32,
     /// Pixels of a row, without the border.
     pub width: u32,
-    /// Slots from row to row, the border's included.
+    /// Slots between the starts of adjacent rows, border included.
     pub pitch: u32,
-    /// Zeros around the map.
+    /// Width of the zeros around the map.
     #[serde(default)]
     pub border: Border,
-    /// The channels in order.
+    /// Groups of channels, in order.
     pub groups: Vec<Group>,
 }
 
-/// Why planes are not a layout of a map.
+/// Error in a layout of a map.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
-    /// No pixels or no channels.
+    /// The map has no pixels or no channels.
     #[error("a map of {height} x {width} pixels and {channels} channels is empty")]
     Empty {
-        /// Rows.
+        /// Number of rows.
         height: u32,
-        /// Pixels of a row.
+        /// Pixels per row.
         width: u32,
-        /// Channels.
+        /// Number of channels.
         channels: u64,
     },
-    /// A group without channels, or with more than a slot has.
-    #[error("group {group} has {channels} channels: legal are 1 to 64")]
+    /// A group has no channels, or more than a slot.
+    #[error("group {group} has {channels} channels: legal values are 1 to 64")]
     Group {
-        /// Position in the list.
+        /// Index of the group.
         group: usize,
-        /// Its channels.
+        /// Number of channels of the group.
         channels: u32,
     },
-    /// Written elements that leave out channels, or are more than a slot has.
+    /// The written elements omit channels, or are more than a slot has.
     #[error(
-        "of group {group} with {channels} channels {lanes} lanes are written: legal are {channels} to 64"
+        "group {group} with {channels} channels has {lanes} written lanes: legal values are {channels} to 64"
     )]
     Lanes {
-        /// Position in the list.
+        /// Index of the group.
         group: usize,
-        /// Its lanes.
+        /// Number of lanes of the group.
         lanes: u32,
-        /// Its channels.
+        /// Number of channels of the group.
         channels: u32,
     },
-    /// Rows that overlap.
-    #[error("rows are {pitch} slots apart, and {row} slots long with the border")]
+    /// Rows overlap.
+    #[error("rows are {pitch} slots apart, but {row} slots long with the border")]
     Pitch {
-        /// Slots from row to row.
+        /// Slots between the starts of adjacent rows.
         pitch: u32,
         /// Slots of a row.
         row: u64,
     },
-    /// A plane beyond the end of memory.
-    #[error("group {group} takes {bytes} bytes from {address:#x} on, beyond the memory of 2^32 bytes")]
+    /// A plane extends beyond the end of memory.
+    #[error("group {group} takes {bytes} bytes at {address:#x}, beyond the memory of 2^32 bytes")]
     Range {
-        /// Position in the list.
+        /// Index of the group.
         group: usize,
-        /// Its address.
+        /// Address of the group.
         address: u32,
-        /// Bytes of its plane.
+        /// Bytes of the group's plane.
         bytes: u128,
     },
 }
 
 impl Border {
-    /// As many slots on each side.
+    /// Returns a border with `p` slots on each side.
     pub const fn all(p: u32) -> Self {
         Self { top: p, left: p, bottom: p, right: p }
     }
 }
 
 impl Planes {
-    /// A map of `[height, width, channels]` with its planes one after the other from byte `address` on:
-    /// 64 channels in each, fewer in the last. `size` is the bytes of an element.
+    /// Returns the layout of a map of `[height, width, channels]`, with contiguous planes starting
+    /// at byte `address`: each has 64 channels, the last one may have fewer. `size` is the number
+    /// of bytes of an element.
     ///
     /// # Errors
     ///
-    /// Those of [`Planes::check`].
+    /// The errors of [`Planes::check`].
     pub fn contiguous(
         [height, width, channels]: [u32; 3],
         border: Border,
@@ -154,7 +154,7 @@ impl Planes {
         let mut planes = Self { height, width, pitch, border, groups: Vec::new() };
         let bytes = planes.plane_bytes(size);
         let beyond = |group| LayoutError::Range { group, address, bytes: bytes * (group as u128 + 1) };
-        // What memory cannot hold is not listed.
+        // Groups that memory cannot hold are not listed.
         if let Some(most) = u128::from(MEMORY_BYTES).checked_div(bytes)
             && u128::from(channels.div_ceil(SLOT)) > most
         {
@@ -170,33 +170,33 @@ impl Planes {
         Ok(planes)
     }
 
-    /// Channels.
+    /// Returns the number of channels.
     pub fn channels(&self) -> u64 {
         self.groups.iter().map(|group| u64::from(group.channels)).sum()
     }
 
-    /// Elements of the map; none when no memory holds them.
+    /// Returns the number of elements of the map; `None` if it exceeds the address space.
     pub fn elements(&self) -> Option<usize> {
         let pixels = u64::from(self.height) * u64::from(self.width);
         usize::try_from(pixels.checked_mul(self.channels())?).ok()
     }
 
-    /// Rows of a plane, with the border.
+    /// Returns the rows of a plane, with the border.
     pub fn rows(&self) -> u64 {
         u64::from(self.height) + u64::from(self.border.top) + u64::from(self.border.bottom)
     }
 
-    /// Bytes of a plane with elements of `size` bytes.
+    /// Returns the bytes of a plane with elements of `size` bytes.
     pub fn plane_bytes(&self, size: u32) -> u128 {
         u128::from(self.rows()) * u128::from(self.pitch) * u128::from(SLOT * size)
     }
 
-    /// Whether it does not contradict itself and lies in memory, for elements of `size` bytes.
+    /// Checks that the layout is consistent and inside memory, for elements of `size` bytes.
     ///
     /// # Errors
     ///
-    /// [`LayoutError`] for the first rule broken: no element, a pitch shorter than a row, a group with too
-    /// many channels or lanes, a plane that does not lie in memory.
+    /// [`LayoutError`] for the first violated rule: no element, a pitch shorter than a row, a group
+    /// with too many channels or lanes, a plane that is not inside memory.
     pub fn check(&self, size: u32) -> Result<(), LayoutError> {
         let (height, width, channels) = (self.height, self.width, self.channels());
         if height == 0 || width == 0 || channels == 0 {
@@ -221,7 +221,8 @@ impl Planes {
         Ok(())
     }
 
-    /// Byte address of the slot of pixel `(y, x)` in group `group`; none when there is none.
+    /// Returns the byte address of the slot of pixel `(y, x)` in group `group`; `None` if there is
+    /// no such slot.
     pub fn slot(&self, group: usize, y: u32, x: u32, size: u32) -> Option<u64> {
         let address = self.groups.get(group)?.address;
         if y >= self.height || x >= self.width {
@@ -232,7 +233,7 @@ impl Planes {
         Some(u64::from(address) + (row * u64::from(self.pitch) + column) * u64::from(SLOT * size))
     }
 
-    /// Byte address of an element of `size` bytes; none when there is none.
+    /// Returns the byte address of an element of `size` bytes; `None` if there is no such element.
     pub fn element(&self, y: u32, x: u32, c: u32, size: u32) -> Option<u64> {
         let mut first = 0;
         for (index, group) in self.groups.iter().enumerate() {
@@ -244,8 +245,8 @@ impl Planes {
         None
     }
 
-    /// The runs of consecutive elements, in the order of the map's elements (row, column, channel): their
-    /// byte addresses and groups.
+    /// Returns the runs of consecutive elements, in the order of the map's elements (row, column,
+    /// channel): their byte addresses and groups.
     pub fn runs(&self, size: u32) -> impl Iterator<Item = (u64, &Group)> {
         let pixels = (0..self.height).flat_map(move |y| (0..self.width).map(move |x| (y, x)));
         pixels.flat_map(move |(y, x)| {

@@ -1,4 +1,4 @@
-//! Which places of the memories a program needs when: [`maps`].
+//! Liveness of memory: [`maps`] computes which places of the memories a program needs, and when.
 
 use npukit_target::Phase;
 use npukit_trace::{Lives, MemoryMap, Moments};
@@ -14,18 +14,19 @@ use crate::machine::values::Arithmetic;
 use crate::program::Program;
 use crate::program::usage::{filled, room, slice_places};
 
-/// Bytes of a place of memory: what addresses of instructions count.
+/// Bytes per place of memory: the unit of instructions' addresses.
 const UNIT: u64 = 64;
-/// Places of a bank.
+/// Places per bank.
 const BANK: u64 = BANK_BYTES / UNIT;
 
-/// Who needs which places of the buffers and of memory when. `moments` has a step for each instruction, and one more for the
-/// driver, who takes the outputs.
+/// Returns the accesses to the places of the buffers and of memory over time. `moments` has a step
+/// for each instruction, and one more for the driver, which reads the outputs.
 ///
-/// Each buffer has the banks that the clock gives it, one after the other: who fills it anew takes the next bank, in
-/// turn. Places are pixels of the feature and the partial-sum buffer, slices of 1024 weights, biases, and of memory 64
-/// bytes, which count as written when one of them is. A bank of memory is a map of its own. What follows an
-/// instruction at fault is not executed, and words of the program are left out: a fetch is not among its effects.
+/// Each buffer has the banks that the clock gives it, one after the other; each fill uses the next
+/// bank in turn. Places are pixels of the feature and the partial-sum buffer, slices of 1024
+/// weights, biases, and 64 bytes of memory, which are regarded as written if one of the bytes is.
+/// Each bank of memory has its own map. Instructions after a fault are not executed. The program's
+/// words are not included, since a fetch is not among an instruction's effects.
 pub fn maps(program: &Program, timing: &Timing, moments: &Moments) -> Vec<MemoryMap> {
     let executed = executed(program);
     let buffers = [Buffer::Ifm, Buffer::Ker, Buffer::Bias, Buffer::Ofm].map(|buffer| {
@@ -43,7 +44,7 @@ pub fn maps(program: &Program, timing: &Timing, moments: &Moments) -> Vec<Memory
     buffers.into_iter().chain(banks).flatten().collect()
 }
 
-/// How many banks the clock gives a buffer.
+/// Returns the number of banks that the clock gives a buffer.
 fn banks(buffer: Buffer, timing: &Timing) -> u64 {
     let banks = match buffer {
         Buffer::Ifm => timing.ifm_banks,
@@ -54,38 +55,38 @@ fn banks(buffer: Buffer, timing: &Timing) -> u64 {
     banks.max(1).into()
 }
 
-/// The instructions that a machine executes.
+/// Instructions that a machine executes.
 struct Executed<'a> {
     program: &'a Program,
     instructions: &'a [Op],
     is_whole: bool,
 }
 
-/// Executes all but the values.
+/// Executes everything except the values.
 fn executed(program: &Program) -> Executed<'_> {
     let (mut state, mut memory) = (State::default(), Memory::default());
     let (types, validity) = (&program.config.types, program.config.validity);
     let numerics = Numerics { types, arithmetic: Arithmetic::Absent, validity };
     let ops = &program.instructions;
     let ends = |op: &Op| *op == Op::End || step(&mut state, &mut memory, numerics, op).is_err();
-    let count = ops.iter().position(ends).unwrap_or(ops.len()); // Default: none ends it.
+    let count = ops.iter().position(ends).unwrap_or(ops.len()); // Default: there is no `end`.
     let is_whole = ops.get(count) == Some(&Op::End);
     Executed { program, instructions: &ops[..count], is_whole }
 }
 
 impl Executed<'_> {
-    /// Every instruction with the registers of its moment and its effects.
+    /// Iterates over the instructions, with the current registers and their effects.
     fn steps(&self) -> impl Iterator<Item = (usize, &Op, Registers, Effects)> {
         let (mut registers, config) = (Registers::default(), &self.program.config);
         self.instructions.iter().enumerate().filter_map(move |(index, op)| {
             registers.set(op);
-            // Those that were executed have effects.
+            // All registers of an executed instruction are defined, so it has effects.
             let effects = op.effects(&registers, &config.types, config.validity).ok()?;
             Some((index, op, registers, effects))
         })
     }
 
-    /// Tells who fills and who reads a buffer.
+    /// Records the fills and reads of a buffer.
     fn tell(&self, buffer: Buffer, depth: u64, banks: u64, lives: &mut Lives<'_>) {
         let mut bank = banks - 1;
         for (index, op, registers, effects) in self.steps() {
@@ -95,16 +96,16 @@ impl Executed<'_> {
                 lives.read(index, read(op, &registers, buffer).into_iter().map(|place| first + place));
             }
             if effects.writes == Some(buffer) {
-                // What is also read is changed in place.
+                // A buffer that is also read is changed in place.
                 bank = if is_read { bank } else { (bank + 1) % banks };
-                let places = filled(&registers, buffer).unwrap_or(0); // Default: who is executed has its registers.
+                let places = filled(&registers, buffer).unwrap_or(0); // Default: an executed instruction has its registers.
                 let filled = (0..places).map(|place| bank * depth + place);
                 lives.write(index, filled, op.class() == Class::Load);
             }
         }
     }
 
-    /// Tells who reads and who writes a bank of memory; at last the driver takes the outputs.
+    /// Records the reads and writes of a bank of memory; in the end the driver reads the outputs.
     fn tell_memory(&self, bank: u64, lives: &mut Lives<'_>) {
         for (index, .., Effects { memory, .. }) in self.steps() {
             if memory.extent().is_none_or(|extent| units(extent, bank).is_empty()) {
@@ -127,13 +128,13 @@ impl Executed<'_> {
     }
 }
 
-/// The places of a bank that have one of these bytes.
+/// Returns the places of a bank that contain some of these bytes.
 fn units(Extent { first, end }: Extent, bank: u64) -> std::ops::Range<u64> {
     let place = |unit: u64| unit.clamp(bank * BANK, (bank + 1) * BANK) - bank * BANK;
     place(first / UNIT)..place(end.div_ceil(UNIT))
 }
 
-/// The places of a buffer that an instruction reads.
+/// Returns the places of a buffer that an instruction reads.
 fn read(op: &Op, registers: &Registers, buffer: Buffer) -> Vec<u64> {
     let places = match (buffer, *op) {
         (Buffer::Ifm, Op::Conv { h, w, .. }) => tap(registers, [h, w]),
@@ -145,29 +146,30 @@ fn read(op: &Op, registers: &Registers, buffer: Buffer) -> Vec<u64> {
         (Buffer::Ofm, Op::Store { .. }) => windows(registers),
         _ => filled(registers, buffer).map(|places| (0..places).collect()),
     };
-    places.unwrap_or_default() // Default: who is executed has its registers.
+    places.unwrap_or_default() // Default: an executed instruction has its registers.
 }
 
-/// The pixels of the feature buffer under a tap (specification, 4.3).
+/// Returns the pixels of the feature buffer that a tap reads (specification, 4.3).
 fn tap(registers: &Registers, [h, w]: [u32; 2]) -> Result<Vec<u64>, FaultKind> {
     let (shape, stride) = (registers.ofm_shape()?, registers.stride()?);
     let rows = (0..shape.h).map(|row| h + row * stride.h);
     Ok(pixels(rows, (0..shape.w).map(|column| w + column * stride.w), registers.ifm_shape()?))
 }
 
-/// The pixels of the feature buffer that a store adds (specification, 4.6).
+/// Returns the pixels of the feature buffer that a store adds (specification, 4.6).
 fn residual(registers: &Registers) -> Result<Vec<u64>, FaultKind> {
     let (shape, pool) = (registers.ofm_shape()?, registers.pool()?);
     let added = if registers.post()?.order == Order::ActPoolRes { pool.result(shape) } else { shape };
     Ok(pixels(0..added.h, 0..added.w, registers.ifm_shape()?))
 }
 
-/// The partial sums in one of the windows of a store; those between and after them come to nothing.
+/// Returns the partial sums in the windows of a store; those between and after the windows are not
+/// used.
 fn windows(registers: &Registers) -> Result<Vec<u64>, FaultKind> {
     let (shape, pool) = (registers.ofm_shape()?, registers.pool()?);
     let results = pool.result(shape);
     let inside = |at: u32, results: u32, stride: u32, window: u32| {
-        // The last window that begins before it reaches furthest.
+        // The last window that begins before this index reaches furthest.
         at < (at / stride).min(results - 1) * stride + window
     };
     let rows = (0..shape.h).filter(|&row| inside(row, results.h, pool.stride_h, pool.h));
@@ -175,7 +177,7 @@ fn windows(registers: &Registers) -> Result<Vec<u64>, FaultKind> {
     Ok(pixels(rows, columns, shape))
 }
 
-/// Pixels by their rows and columns.
+/// Returns pixel indices from rows and columns.
 fn pixels(
     rows: impl Iterator<Item = u32>,
     columns: impl Iterator<Item = u32> + Clone,
@@ -193,8 +195,9 @@ mod tests {
     use crate::isa::op::{Addend, Pool, Post};
     use crate::program::Layer;
 
-    /// Tiles of 4 x 4 pixels are loaded, convolved at every second pixel, and stored, the second by another layer; the
-    /// store has windows of 1 x 1 with steps of 2.
+    /// Returns a program that loads tiles of 4 x 4 pixels, convolves them at every second pixel,
+    /// and stores twice. Another layer does the second store; both have windows of 1 x 1 with steps
+    /// of 2.
     fn program() -> Program {
         let (tile, result) = (Shape { h: 4, w: 4, c: 64 }, Shape { h: 2, w: 2, c: 64 });
         let work = [
@@ -224,14 +227,14 @@ mod tests {
         }
     }
 
-    /// Of an instruction each, one after the other.
+    /// Maps the program with one time step per instruction.
     fn mapped(program: &Program) -> Vec<MemoryMap> {
         let layer = |index: usize| program.layers.iter().position(|layer| index < layer.first + layer.count);
         let steps = (0..=program.instructions.len()).map(|index| (layer(index), 1));
         maps(program, &program.config.timing, &Moments::new(steps))
     }
 
-    /// The row of each place that is ever needed: instructions, and what is there.
+    /// Returns the row of each place that is ever needed: instructions and values.
     fn rows(map: &MemoryMap) -> Vec<(u64, Vec<(usize, i64)>)> {
         let runs = map.cells.chunks(2);
         let cells: Vec<i64> = runs.flat_map(|run| std::iter::repeat_n(run[0], run[1] as usize)).collect();
@@ -254,11 +257,11 @@ mod tests {
         let (ifm, ker, bank) = (("ifm", 4096, 2048 + 15), ("ker", 72, 36 + 4), 1 << 22);
         let banks = [("dram, bank 0", bank, 16), ("dram, bank 1", bank, 64)];
         assert_eq!(names, [&[ifm, ker, ("ofm", 2048, 1)][..], &banks].concat(), "bank 3 is not read");
-        // Four slices, in the one bank and then in the other.
+        // Four slices, first in one bank and then in the other.
         let kernel =
             |first, load, value| (first..first + 4).map(move |slice| (slice, during(load..=load + 1, value)));
         assert_eq!(rows(&found[1]), kernel(0, 11, 1).chain(kernel(36, 15, 2)).collect::<Vec<_>>());
-        // The other sums are in no window.
+        // The other sums are not in any window.
         assert_eq!(rows(&found[2]), [(0, [during(12..=13, 1), during(16..=17, 2)].concat())]);
         assert_eq!(rows(&found[3]), (0..16).map(|slot| (slot, during(0..=14, -1))).collect::<Vec<_>>());
         let one_bank = Timing { ifm_banks: 1, ..program.config.timing.clone() };

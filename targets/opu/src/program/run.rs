@@ -1,4 +1,4 @@
-//! Runs a [`Program`] on the functional machine: [`Board`] is what a driver has, without the board.
+//! Runs of a [`Program`] on the functional simulator: [`Board`] acts like a driver with a board.
 
 use npukit_target::sim::Fault;
 use npukit_target::{Phase, Unset};
@@ -9,46 +9,46 @@ use crate::machine::{AccessError, Loaded, Machine};
 use crate::program::layout::Group;
 use crate::program::{Binding, Program};
 
-/// Why a program did not run to its end.
+/// Reason why a program did not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Words, an input or an output do not lie in memory.
+    /// The words, an input or an output are not inside memory.
     #[error("{what}")]
     Access {
-        /// What was read or written.
+        /// Description of the access.
         what: String,
-        /// Range.
+        /// Error of the access.
         source: AccessError,
     },
     /// An instruction cannot be encoded.
     #[error("{place} cannot be encoded")]
     Encode {
-        /// Of the instruction.
+        /// Location of the instruction.
         place: String,
-        /// Why.
+        /// Encoding error.
         source: EncodeError,
     },
     /// An instruction cannot be executed.
     #[error("{place} cannot be executed; {hint}")]
     Fault {
-        /// Of the instruction.
+        /// Location of the instruction.
         place: String,
-        /// What to do.
+        /// Hint how to correct the fault.
         hint: String,
-        /// The instruction and what is wrong with it.
+        /// Index of the instruction, and its fault.
         source: Box<Fault<FaultKind>>,
     },
-    /// A part of an output that the program does not write.
+    /// A part of an output is not written by the program.
     #[error("output `{output}`: the byte at {address:#x} was never written")]
     Unwritten {
-        /// Its name.
+        /// Name of the output.
         output: String,
-        /// The byte's address.
+        /// Address of the unwritten byte.
         address: u64,
     },
 }
 
-/// A machine with a program, for one run after the other.
+/// Machine with a loaded program, for any number of runs.
 #[derive(Debug)]
 pub struct Board<'a> {
     program: &'a Program,
@@ -57,13 +57,13 @@ pub struct Board<'a> {
 }
 
 impl<'a> Board<'a> {
-    /// A machine after a reset, with the program's words and segments in memory; elsewhere it holds what `unset`
-    /// says.
+    /// Creates a machine after a reset, with the program's words and segments in memory; the rest
+    /// of memory is initialized as `unset` specifies.
     ///
     /// # Errors
     ///
-    /// [`RunError::Access`] when a segment or the program does not lie in memory; [`RunError::Encode`] for an
-    /// instruction that does not fit its word.
+    /// [`RunError::Access`] if a segment or the program is not inside memory; [`RunError::Encode`]
+    /// for an instruction that does not fit its word.
     pub fn new(program: &'a Program, unset: Unset) -> Result<Self, RunError> {
         let mut machine =
             Machine::with_memory(program.config.types, unset).with_validity(program.config.validity);
@@ -81,20 +81,20 @@ impl<'a> Board<'a> {
         Ok(Self { program, machine, loaded })
     }
 
-    /// Does what a driver does: writes the inputs (raw values of each map, row-major, in the program's order), and
-    /// nothing else, and starts the program. Gives the values stored whose partial sums were too large, by
-    /// layer in the program's order; the last entry is for instructions of no layer.
+    /// Writes the inputs (raw values of each map, row-major, in the program's order) and runs the
+    /// program, like a driver. Returns the number of stored values whose partial sums were out of
+    /// range, by layer in the program's order; the last entry is for instructions without a layer.
     ///
     /// # Errors
     ///
-    /// [`RunError::Access`] when an input does not lie in memory; [`RunError::Fault`] with the place of the
-    /// instruction that faults.
+    /// [`RunError::Access`] if an input is not inside memory; [`RunError::Fault`] with the location
+    /// of the faulting instruction.
     pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<Vec<u64>, RunError> {
         self.set_inputs(inputs)?;
         let program = self.program;
         let owner = program.layer_of_each();
         let mut saturated = vec![0; program.layers.len() + 1];
-        // What was stored before an instruction is the work of the one before it.
+        // Values that were stored before an instruction belong to the previous one.
         let (mut last, mut counted) = (program.layers.len(), self.machine.saturated());
         let phase = Phase::detail("run instructions", program.instructions.len());
         let result = self.machine.run(&mut self.loaded, &mut |machine, index, _| {
@@ -111,11 +111,11 @@ impl<'a> Board<'a> {
         Ok(saturated)
     }
 
-    /// Writes the inputs, as [`Board::run`] does before it starts the program.
+    /// Writes the inputs, like [`Board::run`] before it starts the program.
     ///
     /// # Errors
     ///
-    /// [`RunError::Access`] when an input does not lie in memory.
+    /// [`RunError::Access`] if an input is not inside memory.
     pub fn set_inputs(&mut self, inputs: &[Vec<i32>]) -> Result<(), RunError> {
         for (binding, raw) in self.program.inputs.iter().zip(inputs) {
             let written = binding.planes.write(&mut self.machine, raw);
@@ -124,17 +124,17 @@ impl<'a> Board<'a> {
         Ok(())
     }
 
-    /// The machine as it is, and the program in its memory.
+    /// Returns the machine in its current state, and the program in its memory.
     pub fn into_parts(self) -> (Machine, Loaded) {
         (self.machine, self.loaded)
     }
 
-    /// The raw values of an output's map, row-major.
+    /// Returns the raw values of an output's map, row-major.
     ///
     /// # Errors
     ///
-    /// [`RunError::Unwritten`] when the program has not written all of it; [`RunError::Access`] when it does
-    /// not lie in memory.
+    /// [`RunError::Unwritten`] if the program has not written all of it; [`RunError::Access`] if it
+    /// is not inside memory.
     pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
         let size = self.program.config.types.itype.size_bytes();
         let unwritten = |(address, group): (u64, &Group)| {

@@ -1,4 +1,4 @@
-//! Tensors of the model to and from feature maps in memory, as a [`Binding`] says.
+//! Conversion between tensors of the model and feature maps in memory, according to a [`Binding`].
 
 use crate::config::Types;
 use crate::config::datatype::DataType;
@@ -6,70 +6,70 @@ use crate::machine::{AccessError, Machine};
 use crate::program::layout::{LayoutError, Planes};
 use crate::program::{Binding, Patches};
 
-/// Elements of the largest map that is read or written in one go.
+/// Maximum elements of a map that can be read or written at once.
 const MAX_ELEMENTS: u64 = 1 << 26;
 
-/// Why a binding contradicts itself.
+/// Inconsistency in a binding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
     /// `perm` is not a permutation of the axes.
     #[error("perm {perm:?} is not a permutation of the axes of shape {shape:?}")]
     Perm {
-        /// As given.
+        /// Permutation as given.
         perm: Vec<usize>,
         /// Shape of the tensor.
         shape: Vec<usize>,
     },
-    /// The map has other channels than the tensor, or another number of pixels.
+    /// The map has different channels than the tensor, or a different number of pixels.
     #[error(
-        "a tensor of shape {shape:?} in order {perm:?} is a map of {tensor:?}, and the planes are one of {planes:?}"
+        "a tensor of shape {shape:?} in order {perm:?} is a map of {tensor:?}, but the planes are a map of {planes:?}"
     )]
     Shape {
         /// Shape of the tensor.
         shape: Vec<usize>,
-        /// Order of its axes.
+        /// Order of the tensor's axes.
         perm: Vec<usize>,
-        /// Rows, columns and channels by the tensor.
+        /// Rows, columns and channels of the tensor.
         tensor: [u64; 3],
-        /// Rows, columns and channels by the planes.
+        /// Rows, columns and channels of the planes.
         planes: [u64; 3],
     },
-    /// Patches without size or step, or of an output.
-    #[error("patches of {kernel:?} with steps of {stride:?}: legal are 1 to 65535, for inputs")]
+    /// Patches have no size or step, or belong to an output.
+    #[error("patches of {kernel:?} with steps of {stride:?}: legal values are 1 to 65535, for inputs only")]
     Patches {
-        /// Rows and columns.
+        /// Rows and columns of a patch.
         kernel: [u32; 2],
-        /// Rows and columns from patch to patch.
+        /// Distance between adjacent patches, in rows and columns.
         stride: [u32; 2],
     },
-    /// A fraction that no type can use.
-    #[error("a fraction of {fraction} bits: legal are -256 to 256")]
+    /// The fraction length is out of range.
+    #[error("a fraction of {fraction} bits: legal values are -256 to 256")]
     Fraction {
-        /// As given.
+        /// Fraction length as given.
         fraction: i32,
     },
-    /// More elements than a run keeps in memory.
+    /// The map has more elements than a run can hold.
     #[error("a map of {elements} elements: at most {} are supported", MAX_ELEMENTS)]
     Size {
         /// Elements of the map.
         elements: u64,
     },
-    /// The planes are not a layout.
+    /// The planes are not a valid layout.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
 
-/// Raw values of a map, row-major, and how many of the tensor's did not fit.
+/// Raw values of a map, row-major, and the number of tensor elements that saturated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// Raw values.
+    /// Raw values of the map.
     pub raw: Vec<i32>,
-    /// Values beyond the type's range, and NaNs.
+    /// Number of values out of the type's range, and NaNs.
     pub saturated: u64,
 }
 
 impl Binding {
-    /// Rows, columns and channels of the tensor in the map's order of axes.
+    /// Returns rows, columns and channels of the tensor in the map's axis order.
     fn map_shape(&self) -> Option<[usize; 3]> {
         let sizes: Vec<usize> = self.perm.iter().filter_map(|&axis| self.shape.get(axis)).copied().collect();
         let (channels, rest) = sizes.split_last().map_or((1, &[][..]), |(&last, rest)| (last, rest));
@@ -79,18 +79,18 @@ impl Binding {
         Some([rows, columns, channels])
     }
 
-    /// Elements of the tensor.
+    /// Returns the number of elements of the tensor.
     pub fn elements(&self) -> usize {
         self.shape.iter().fold(1, |product: usize, &size| product.saturating_mul(size))
     }
 
-    /// Whether it is one that a program may have, with elements of type `itype`.
+    /// Checks the binding for elements of type `itype`.
     ///
     /// # Errors
     ///
-    /// [`BindingError`] for the first rule broken: axes that are not a permutation, a fraction beyond 256
-    /// bits, planes that [`Planes::check`] refuses, too many elements, a shape that does not fit the map;
-    /// patches anywhere but at an input (`is_input`).
+    /// [`BindingError`] for the first violated rule: axes that are not a permutation, a fraction
+    /// beyond 256 bits, planes that [`Planes::check`] rejects, too many elements, a shape that does
+    /// not fit the map, or patches that do not belong to an input (`is_input`).
     pub fn check(&self, itype: DataType, is_input: bool) -> Result<(), BindingError> {
         let mut axes = self.perm.clone();
         axes.sort_unstable();
@@ -103,7 +103,7 @@ impl Binding {
             return Err(BindingError::Fraction { fraction: self.fraction });
         }
         self.planes.check(itype.size_bytes())?;
-        // Both factors are bounded: the planes lie in memory.
+        // Both factors are bounded, since the planes are inside memory.
         let elements = u64::from(self.planes.height) * u64::from(self.planes.width) * self.planes.channels();
         if elements > MAX_ELEMENTS {
             return Err(BindingError::Size { elements });
@@ -124,7 +124,7 @@ impl Binding {
             Some(Patches { kernel: [kh, kw], .. }) => {
                 tensor[2].saturating_mul(u64::from(kh) * u64::from(kw)) == planes[2]
             }
-            // Pixels follow each other row by row, however many are in a row of the planes.
+            // Pixels follow each other row by row; the planes' row length does not matter.
             None => {
                 let pixels = |[rows, columns, _]: [u64; 3]| rows.checked_mul(columns);
                 tensor[2] == planes[2] && pixels(tensor).is_some() && pixels(tensor) == pixels(planes)
@@ -136,7 +136,7 @@ impl Binding {
         Err(BindingError::Shape { shape: self.shape.clone(), perm: self.perm.clone(), tensor, planes })
     }
 
-    /// For each element of the tensor in the map's order, its place in the model's.
+    /// Returns for each element of the tensor in the map's order its index in the model's order.
     pub(crate) fn order(&self) -> Vec<usize> {
         let mut strides = vec![1usize; self.shape.len()];
         for axis in (1..self.shape.len()).rev() {
@@ -150,8 +150,8 @@ impl Binding {
         order
     }
 
-    /// Real values in the model's order as raw values of the map. The binding passes [`Binding::check`], and
-    /// there are [`Binding::elements`] values.
+    /// Converts real values in the model's order to raw values of the map. The binding must pass
+    /// [`Binding::check`], and there must be [`Binding::elements`] values.
     pub fn pack(&self, itype: DataType, values: &[f32]) -> Packed {
         let scale = f64::from(self.fraction).exp2();
         let scaled = |value: f32| f64::from(value) * scale;
@@ -164,7 +164,8 @@ impl Binding {
         Packed { raw: self.patched(raw), saturated }
     }
 
-    /// The patches of a tensor in the map's order; the tensor itself without patches.
+    /// Returns the patches of a tensor in the map's order; the tensor itself if there are no
+    /// patches.
     pub(crate) fn patched<T: Clone + Default>(&self, raw: Vec<T>) -> Vec<T> {
         let (Some(patches), Some([rows, columns, channels])) = (self.patches, self.map_shape()) else {
             return raw;
@@ -175,7 +176,7 @@ impl Binding {
                 (u64::from(place) * u64::from(step) + u64::from(offset)).checked_sub(padding.into())?;
             usize::try_from(place).ok().filter(|&place| place < size)
         };
-        // Default: only a capacity, which grows when it is too small.
+        // Default: this is only a capacity, which grows if needed.
         let mut map = Vec::with_capacity(self.planes.elements().unwrap_or(0));
         for (y, x) in (0..self.planes.height).flat_map(|y| (0..self.planes.width).map(move |x| (y, x))) {
             for (r, s) in (0..kh).flat_map(|r| (0..kw).map(move |s| (r, s))) {
@@ -191,7 +192,7 @@ impl Binding {
         map
     }
 
-    /// Raw values of a map without patches in the model's order.
+    /// Returns the raw values of a map without patches in the model's order.
     pub fn unpack<T: Clone + Default>(&self, map: &[T]) -> Vec<T> {
         let mut raw = vec![T::default(); self.elements()];
         for (place, value) in self.order().into_iter().zip(map) {
@@ -202,19 +203,19 @@ impl Binding {
         raw
     }
 
-    /// The number that a raw value stands for.
+    /// Returns the number that a raw value represents.
     pub fn value(&self, itype: DataType, raw: i32) -> f32 {
         (itype.to_f64(raw) * f64::from(-self.fraction).exp2()) as f32
     }
 }
 
 impl Planes {
-    /// Writes a map's raw values, row-major; there are as many as the map has elements. Lanes after the
-    /// channels of a group become 0.
+    /// Writes a map's raw values, row-major; their number must be that of the map's elements. Lanes
+    /// after the channels of a group become 0.
     ///
     /// # Errors
     ///
-    /// [`AccessError::Range`] when a plane does not lie in memory.
+    /// [`AccessError::Range`] if a plane is not inside memory.
     pub fn write(&self, machine: &mut Machine, raw: &[i32]) -> Result<(), AccessError> {
         let size = size(machine.types());
         let mut rest = raw;
@@ -229,11 +230,11 @@ impl Planes {
         Ok(())
     }
 
-    /// Reads a map's raw values, row-major. Bits that are not a finite number are read as they are.
+    /// Reads a map's raw values, row-major. Bits that are not a finite number are read unchanged.
     ///
     /// # Errors
     ///
-    /// [`AccessError::Range`] when a plane does not lie in memory.
+    /// [`AccessError::Range`] if a plane is not inside memory.
     pub fn read(&self, machine: &Machine) -> Result<Vec<i32>, AccessError> {
         let (itype, size) = (machine.types().itype, size(machine.types()));
         let mut raw = Vec::new();

@@ -1,4 +1,4 @@
-//! How full a program makes memory and the buffers: [`usage`].
+//! Use of memory and buffers by a program: [`usage`].
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::isa::op::{Access, Direction, Effects, Extent, Op, Registers, Shape, W
 use crate::program::Program;
 use crate::program::layout::Planes;
 
-/// Weights of a place of the kernel buffer.
+/// Weights per place of the kernel buffer.
 const SLICE: u64 = 1024;
 
-/// How many places a bank of a buffer has, and what they are (specification, 3.2).
+/// Returns the number of places in a bank of a buffer, and their unit (specification, 3.2).
 pub(crate) fn room(buffer: Buffer) -> (u64, &'static str) {
     match buffer {
         Buffer::Ifm | Buffer::Ofm => (Shape::MAX_PIXELS.into(), "pixels"),
@@ -22,11 +22,11 @@ pub(crate) fn room(buffer: Buffer) -> (u64, &'static str) {
     }
 }
 
-/// How many places of a buffer who fills it fills, from the first one on.
+/// Returns the number of places that a fill of the buffer writes, starting at the first one.
 ///
 /// # Errors
 ///
-/// A register that is not set.
+/// A register is not set.
 pub(crate) fn filled(registers: &Registers, buffer: Buffer) -> Result<u64, FaultKind> {
     let pixels = |shape: Shape| u64::from(shape.h) * u64::from(shape.w);
     Ok(match buffer {
@@ -37,38 +37,40 @@ pub(crate) fn filled(registers: &Registers, buffer: Buffer) -> Result<u64, Fault
     })
 }
 
-/// Places of the kernel buffer that one of its slices takes.
+/// Returns the number of places of the kernel buffer per slice.
 ///
 /// # Errors
 ///
-/// A register that is not set.
+/// A register is not set.
 pub(crate) fn slice_places(registers: &Registers) -> Result<u64, FaultKind> {
     Ok((u64::from(registers.ofm_c()?) * u64::from(registers.ifm_c()?)).div_ceil(SLICE))
 }
 
-/// Use of memory (`dram`, in bytes), of the feature and the partial-sum buffer (`ifm` and `ofm`, in pixels) and of the
-/// kernel buffer (`ker`, in slices); empty for a program that uses registers before it sets them.
+/// Returns the use of memory (`dram`, in bytes), of the feature and the partial-sum buffer (`ifm`
+/// and `ofm`, in pixels) and of the kernel buffer (`ker`, in slices). Empty for a program that uses
+/// registers before it sets them.
 ///
-/// Of memory the most is from the first to the last slot that an instruction touches, gaps between the rows of a tile
-/// with them; in all are the words, what lies there before they run, inputs, and every slot that is written.
+/// The peak of memory is the range from the first to the last slot that an instruction touches,
+/// including gaps between the rows of a tile. The total covers the words, the initial contents, the
+/// inputs, and every slot that is written.
 pub fn usage(program: &Program) -> BTreeMap<String, MemoryReport> {
-    // Default: what a program at fault uses is not known; `lint` says where the fault is.
+    // Default: the usage of a faulty program is unknown; `lint` reports where the fault is.
     Walk::new(program).done(program).unwrap_or_default()
 }
 
-/// What was used up to an instruction.
+/// Usage up to an instruction.
 struct Walk {
     registers: Registers,
-    /// Bytes of memory.
+    /// Ranges of memory that are used.
     extents: Vec<Extent>,
-    /// Bytes that something was placed at, each time that it was.
+    /// Number of bytes that were placed in memory, counted each time.
     placed: u64,
     ifm: Fill,
     ker: Fill,
     ofm: Fill,
 }
 
-/// How full a buffer was.
+/// Fill level of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fill {
     maximum: u64,
@@ -93,7 +95,7 @@ impl Fill {
 }
 
 impl Walk {
-    /// With the words, what lies in memory before they run, and the inputs.
+    /// Starts with the words, the initial memory contents and the inputs.
     fn new(program: &Program) -> Self {
         let registers = Registers::default();
         let (ifm, ker, ofm) = (Fill::default(), Fill::default(), Fill::default());
@@ -130,7 +132,7 @@ impl Walk {
         Ok(all.into_iter().map(|(name, report)| (name.to_owned(), report)).collect())
     }
 
-    /// A slot is its pixel's, however many of its bytes are used.
+    /// A slot belongs to its pixel, even if only some of its bytes are used.
     fn memory(&mut self, effects: &Effects) {
         let slots = Access { used: effects.memory.slot, ..effects.memory };
         let Some(extent) = slots.extent() else { return };
@@ -158,14 +160,14 @@ fn extent(first: u64, bytes: u64) -> Extent {
     Extent { first, end: first.saturating_add(bytes) }
 }
 
-/// The planes of a map, whose elements have `size` bytes, with their borders.
+/// Returns the planes of a map with elements of `size` bytes, borders included.
 fn planes(planes: &Planes, size: u32) -> impl Iterator<Item = Extent> {
-    // Default: a plane of more bytes than can be counted is refused where it is read.
+    // Default: a plane with too many bytes for a `u64` is rejected when it is read.
     let bytes = u64::try_from(planes.plane_bytes(size)).unwrap_or(u64::MAX);
     planes.groups.iter().map(move |group| extent(group.address.into(), bytes))
 }
 
-/// Bytes that are in at least one of the extents.
+/// Returns the number of bytes that are in at least one of the extents.
 fn covered(mut extents: Vec<Extent>) -> u64 {
     extents.sort_unstable_by_key(|extent| extent.first);
     let (mut bytes, mut end) = (0, 0);
@@ -186,7 +188,8 @@ mod tests {
 
     const TILE: Shape = Shape { h: 10, w: 10, c: 64 };
 
-    /// Loads a tile and a kernel of 64 x 64, convolves, and stores twice, the second time `addr` units further.
+    /// Returns a program that loads a tile and a kernel of 64 x 64, convolves, and stores twice,
+    /// the second time `addr` units further.
     fn program(addr: u32) -> Program {
         let instructions = vec![
             Op::ShapeIfm(TILE),
@@ -219,7 +222,8 @@ mod tests {
         };
         assert_eq!((numbers(0, "ifm"), numbers(0, "ofm")), ((100, 100, 2048), (100, 100, 2048)));
         assert_eq!(numbers(0, "ker"), (4, 4, 36), "64 x 64 weights are four slices");
-        // 14 words, 64 bytes of each of 100 pixels loaded and stored, and the kernel, which is a segment.
+        // 14 words, 64 bytes for each of 100 pixels loaded and stored, and the kernel, which is a
+        // segment.
         let words_and_kernel = 14 * 4 + 4096;
         assert_eq!(numbers(0, "dram"), (words_and_kernel + 2 * 6400, words_and_kernel + 2 * 6400, 1 << 32));
         assert_eq!(numbers(50, "dram").0, words_and_kernel + 6400 + 6400 + 50 * 64, "half is stored twice");

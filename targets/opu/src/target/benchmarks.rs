@@ -1,12 +1,12 @@
-//! What was published of OPU's programs, and what ours are to reach: [`BENCHMARKS`].
+//! Published figures for OPU's programs, and our own goals: [`BENCHMARKS`].
 //!
-//! Sources: the OPU specification, 8.4, which has cycles of each layer of Tiny YOLO by upstream's compiler and with
-//! the costs of upstream's profiler, and 8.6, which has the share of the multipliers' time in which they
-//! do a network's work, 91 % on average over nine networks.
+//! Sources: the OPU specification, 8.4, with cycles of each layer of Tiny YOLO by upstream's
+//! compiler and with the costs of upstream's profiler; and 8.6, with the share of time in which the
+//! multipliers work on a network, 91 % on average over nine networks.
 
 use npukit_target::{Bar, Benchmark, Figure, Measure};
 
-/// Every network whose figures we check.
+/// Every network whose figures are checked.
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     tiny_yolo(
         "ideal",
@@ -66,10 +66,11 @@ const fn tiny_yolo(preset: &'static str, figures: &'static [Figure]) -> Benchmar
     Benchmark { network: "tiny_yolo", preset, changes: &[], figures }
 }
 
-/// The average of nine networks is what there is to compare with.
+/// Efficiency of the multipliers; the only published figure to compare with is the average of nine
+/// networks.
 const fn efficiency(bar_percent: f64) -> Figure {
     Figure {
-        what: "multipliers at work, idealised: no latencies",
+        what: "multipliers at work, idealized: no latencies",
         measure: Measure::Efficiency(&[]),
         published: Some((91.0, "8.6: average of nine networks")),
         layers: &[],

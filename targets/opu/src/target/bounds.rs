@@ -1,4 +1,4 @@
-//! The program on ranges: what `npu verify --bounds` says of saturation and of errors.
+//! The program on ranges: saturation and error bounds for `npu verify --bounds`.
 
 use std::sync::Arc;
 
@@ -19,55 +19,55 @@ use crate::program::any_run::AnyRun;
 use crate::program::{Binding, Program};
 use crate::target::diagnose::lower_error;
 
-/// A program, and what the model has for its constants.
+/// Program with the model's values for its constants.
 pub(super) struct OpuBounds<'a> {
     program: &'a Program,
     exact: Arc<[ExactConstants]>,
-    /// By layer the fraction length of its results.
+    /// Fraction length of each layer's results.
     fractions: Vec<i32>,
 }
 
-/// Why nothing is known of errors.
+/// Reason why errors cannot be bounded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BoundsError {
-    /// Another compiler's, or another version's.
+    /// The artifact was made by another compiler, or another version.
     #[error(
-        "the artifact is not what this npukit makes of the model, so that the model's constants cannot be found in it: \
+        "this version of npukit compiles the model to another program, so the model's constants cannot be located in the artifact: \
          compile the model again"
     )]
     OtherProgram,
-    /// The machine's slope is another one.
-    #[error(
-        "node `{node}` rectifies with a slope of {alpha}, and the machine with 0.125: errors are not bounded"
-    )]
+    /// The slope of leaky ReLU in the model differs from the machine's.
+    #[error("node `{node}` has slope {alpha}, but the machine uses 0.125: errors cannot be bounded")]
     Slope {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The model's slope.
+        /// Slope in the model.
         alpha: f32,
     },
-    /// What saturation does.
-    #[error("node `{node}` clips at {max}, which saturation does on the machine: errors are not bounded")]
+    /// A clip is implemented by saturation.
+    #[error("node `{node}` clips at {max}, which the machine does by saturation: errors cannot be bounded")]
     Clip {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The model's bound.
+        /// Bound in the model.
         max: f32,
     },
 }
 
 impl<'a> OpuBounds<'a> {
+    /// Prepares the bounds of a program.
+    ///
     /// # Errors
     ///
-    /// A program whose fraction lengths nobody knows, one that the compiler does not make of the model, and functions that are
-    /// others on the machine.
+    /// The fraction lengths of the program are unknown, the compiler does not make this program
+    /// from the model, or functions differ between the model and the machine.
     pub fn new(program: &'a Program, graph: &Graph) -> Result<Self, TargetError> {
         same_functions(program, graph).map_err(TargetError::failed)?;
         let (exact, fractions) = constants_of(program, graph)?;
         Ok(Self { program, exact: exact.into(), fractions })
     }
 
-    /// All inputs, each with its map in units of ITYPE.
+    /// Returns the maps of all inputs, in units of ITYPE.
     fn inputs(
         &self,
         inputs: &[(String, RangeTensor)],
@@ -106,10 +106,10 @@ impl<'a> OpuBounds<'a> {
         Ok(BoundedTensor { name: binding.name.clone(), elements })
     }
 
-    /// What an instruction's numbers are multiplied by to be the model's.
+    /// Returns the factor that converts an instruction's numbers to the model's.
     fn unit(&self, index: usize, layers: &[usize]) -> f64 {
         let types = &self.program.config.types;
-        // Default: an instruction of no layer computes nothing.
+        // Default: an instruction without a layer computes nothing.
         let fraction = layers.get(index).and_then(|&layer| self.fractions.get(layer)).copied().unwrap_or(0);
         let sums = match self.program.instructions.get(index) {
             Some(Instruction::Conv { .. }) => types.store_shift(),
@@ -161,17 +161,19 @@ impl BoundedProgram for OpuBounds<'_> {
     }
 }
 
-/// What left the format since the last call, in units of the model.
+/// Returns the values out of range since the last call, in units of the model.
 fn in_units(bounds: &mut Bounds, unit: f64) -> Vec<(usize, Beyond)> {
     let places = bounds.take_beyond().into_iter();
     places.map(|(lane, beyond)| (lane, beyond.times(unit))).collect()
 }
 
-/// What the model has for the constants of a program, and by layer the fraction length of its results.
+/// Returns the model's values for the constants of a program, and the fraction length of each
+/// layer's results.
 ///
 /// # Errors
 ///
-/// A program whose fraction lengths nobody knows, and one that the compiler does not make of the model.
+/// The fraction lengths of the program are unknown, or the compiler does not make this program from
+/// the model.
 pub(super) fn constants_of(
     program: &Program,
     graph: &Graph,
@@ -193,9 +195,9 @@ pub(super) fn constants_of(
     Ok((exact(&mut lowered, program), fractions))
 }
 
-/// What the model has for the constants in memory.
+/// Returns the model's values for the constants in memory.
 fn exact(lowered: &mut Lowered, program: &Program) -> Vec<ExactConstants> {
-    let Exact { weights, biases } = lowered.constants.exact.take().unwrap_or_default(); // Default: nothing was kept.
+    let Exact { weights, biases } = lowered.constants.exact.take().unwrap_or_default(); // Default: no exact values were kept.
     let types = &program.config.types;
     let constants = |address, data_type: crate::DataType, ranges| ExactConstants {
         address,
@@ -208,9 +210,9 @@ fn exact(lowered: &mut Lowered, program: &Program) -> Vec<ExactConstants> {
     ]
 }
 
-/// Refuses functions that are others on the machine than in the model.
+/// Checks that the machine computes the same functions as the model.
 pub(super) fn same_functions(program: &Program, graph: &Graph) -> Result<(), BoundsError> {
-    let largest = program.config.types.itype.fixed().map_or(0.0, |itype| f64::from(itype.max())); // Default: floats are refused.
+    let largest = program.config.types.itype.fixed().map_or(0.0, |itype| f64::from(itype.max())); // Default: floats are rejected.
     for node in &graph.nodes {
         let name = || node.name.clone();
         match &node.op {

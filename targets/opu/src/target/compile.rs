@@ -1,4 +1,4 @@
-//! Graphs to programs for an [`OpuInstance`].
+//! Compilation of graphs for an [`OpuInstance`].
 
 use std::collections::BTreeMap;
 
@@ -21,15 +21,15 @@ use crate::target::OpuInstance;
 use crate::target::diagnose::lower_error;
 use crate::{check, lower};
 
-const PRINTED: &str = "with the strides that the draft prints it touches other bytes than the layer needs";
+const PRINTED: &str = "with the draft's printed strides it touches other bytes than the layer needs";
 const UNPRINTED: &str = "compile for the instance without `+seed`; by hand, `ld.ker` wants as many input as output \
                          channels, and `pad` planes of one row";
 
-/// Stages that print.
+/// Stages that can be printed.
 pub(super) const STAGES: [&str; 3] = ["layers", "plan", "asm"];
 
 impl OpuInstance {
-    /// Every node that cannot be lowered.
+    /// Returns the problem of every node that cannot be lowered.
     pub(super) fn problems(
         &self,
         graph: &Graph,
@@ -42,12 +42,12 @@ impl OpuInstance {
         }
         match self.program(graph, options) {
             Err(TargetError::Refused(problems)) => Ok(problems),
-            // What else keeps a network from being compiled is no matter of its nodes.
+            // Other obstacles to compilation do not concern single nodes.
             _ => Ok(problems),
         }
     }
 
-    /// What the layers of a program would be; its memory is known when there are constants.
+    /// Returns the expected layers of a program; memory use is only known after constants are made.
     pub(super) fn surveyed(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
         if !self.config.validity.is_corrected() {
             return Ok(Survey::of(&self.program(graph, options)?));
@@ -67,21 +67,21 @@ impl OpuInstance {
         })
     }
 
-    /// A program, to be written and run.
+    /// Compiles a program.
     pub(super) fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<OpuProgram, TargetError> {
         let lowered = self.lowered(graph, options)?;
         let model = Some(options.model_name.as_str()).filter(|name| !name.is_empty()).unwrap_or(&graph.name);
         let name = artifact_stem(model, self.info.instance());
         let mut program = backend::program(&lowered, name, self.info.instance().to_owned(), &self.config);
         program.fractions =
-            options.quantisation.as_ref().map(|found| fractions(graph, found)).unwrap_or_default(); // Default: floats have none.
+            options.quantisation.as_ref().map(|found| fractions(graph, found)).unwrap_or_default(); // Default: floats have no fraction lengths.
         self.as_printed(&program)?;
         sound(&program)?;
         let made = Made::Compiled { saturated_constants: lowered.constants.saturated };
         Ok(OpuProgram::new(program, made))
     }
 
-    /// A stage as text.
+    /// Returns the text of a stage.
     pub(super) fn stage(
         &self,
         graph: &Graph,
@@ -101,7 +101,8 @@ impl OpuInstance {
         }
     }
 
-    /// Refuses a program that reads or clears other bytes with the draft's printed strides than those it was made for.
+    /// Checks that the draft's printed strides read and clear the same bytes as the program was
+    /// made for.
     fn as_printed(&self, program: &Program) -> Result<(), TargetError> {
         if !self.config.validity.is_seed() {
             return Ok(());
@@ -131,18 +132,18 @@ impl OpuInstance {
     }
 }
 
-/// The fraction lengths of the values that are computed, by name.
+/// Returns the fraction lengths of computed values, by name.
 fn fractions(graph: &Graph, found: &Quantisation) -> BTreeMap<String, i32> {
     let values = (0..).map(ValueId).zip(&graph.values).filter(|(_, value)| value.constant.is_none());
     values.filter_map(|(id, value)| Some((value.name.clone(), found.fraction(id)?))).collect()
 }
 
-/// Whether leaky rectification of any slope is taken for that of 1/8.
+/// Whether leaky ReLU of any slope is approximated by slope 1/8.
 fn approximates(options: &CompileOptions) -> Result<bool, TargetError> {
     Ok(chosen(Stage::Compile, &options.options)?.text("leaky") == Some("nearest"))
 }
 
-/// The last stage: nothing leaves that a machine would not run, or would not run twice.
+/// Last stage: checks that a machine can run the program, and run it twice.
 fn sound(program: &Program) -> Result<(), TargetError> {
     let _phase = Phase::begin("check program");
     let errors: Vec<Finding> = check::program(program).into_iter().filter(Finding::is_error).collect();
@@ -157,19 +158,19 @@ fn sound(program: &Program) -> Result<(), TargetError> {
     }
 }
 
-/// A layer whose convolutions the draft's condition, as it is written, does not allow.
+/// Returns the problem of a layer whose convolutions violate the draft's printed condition.
 fn beyond(program: &Program, finding: &Finding) -> Problem {
     let op = finding.instruction.and_then(|index| program.instructions.get(index));
-    // Default: an instruction of no layer has a place all the same.
+    // Default: an instruction without a layer still gets a problem.
     let layer = finding.layer.as_deref().unwrap_or("(no layer)");
     let hint = "the compiler places taps by the corrected condition: compile for the instance without `+draft` and `+seed`";
     Problem::new(layer, op.map_or("-", |op| op.mnemonic()), finding.message.clone(), hint)
 }
 
-/// A defect of the compiler, found before anybody runs the program.
+/// Defect of the compiler, found before the program runs.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the compiler made a program that does not run as meant, which is a defect of npukit, please report it: \
+    "the compiler made an incorrect program; this is a bug in npukit, please report it: \
      {} in instruction {:?}: {}", .0.code, .0.instruction, .0.message
 )]
 struct Unsound(Finding);

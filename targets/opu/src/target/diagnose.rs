@@ -1,4 +1,4 @@
-//! What errors of this target are and where, for programs.
+//! Codes and places of this target's errors.
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
@@ -10,7 +10,7 @@ use crate::lower::LowerError;
 use crate::program::artifact::ArtifactError;
 use crate::program::run::RunError;
 
-/// A line for each type.
+/// All error types, one line each.
 pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of_text::<AsmError>(),
     ErrorKind::of::<ArtifactError>(),

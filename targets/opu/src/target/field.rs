@@ -1,4 +1,4 @@
-//! The program over a prime field: what `npu verify` compares with the model.
+//! The program over a prime field, which `npu verify` compares with the model.
 
 mod assumptions;
 mod culprit;
@@ -14,32 +14,32 @@ use crate::machine::state::State;
 use crate::program::any_run::AnyRun;
 use crate::program::{Binding, Program};
 
-/// A program on the machine of the field.
+/// Program on the machine over the field.
 pub(super) struct OpuField<'a> {
     program: &'a Program,
 }
 
-/// Why a model and a program cannot be compared.
+/// Reason why a model and a program cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FieldError {
-    /// Integers without scales.
+    /// The artifact of an integer program has no fraction lengths.
     #[error(
-        "the artifact does not say with which fraction lengths the model's constants were rounded: compile the model \
+        "the artifact does not record the fraction lengths of the model's constants: compile the model \
          again with this npukit"
     )]
     Fractions,
-    /// An input that the model does not have, or has otherwise.
-    #[error("input `{name}` has shape {expected:?} in the program, and {found:?} in the model")]
+    /// The model has no such input, or one of another shape.
+    #[error("input `{name}` has shape {expected:?} in the program, but {found:?} in the model")]
     Input {
-        /// Its name.
+        /// Name of the input.
         name: String,
         /// Shape in the program.
         expected: Vec<usize>,
-        /// Shape in the model; none when it has no such input.
+        /// Shape in the model; `None` if it has no such input.
         found: Option<Vec<usize>>,
     },
-    /// A step of the host that has no image.
-    #[error("step {0} of the host has no image in the field")]
+    /// A step of the host is not defined over the field.
+    #[error("step {0} of the host cannot be computed in the field")]
     Step(String),
 }
 
@@ -50,9 +50,11 @@ impl FieldError {
 }
 
 impl<'a> OpuField<'a> {
+    /// Prepares the comparison.
+    ///
     /// # Errors
     ///
-    /// A program of integers whose fraction lengths nobody knows.
+    /// The program uses integers, and its fraction lengths are unknown.
     pub fn new(program: &'a Program) -> Result<Self, TargetError> {
         if program.config.types.itype.fixed().is_some() && program.fractions.is_empty() {
             return Err(TargetError::failed(FieldError::Fractions));
@@ -60,7 +62,7 @@ impl<'a> OpuField<'a> {
         Ok(Self { program })
     }
 
-    /// The maps of all inputs, in units of ITYPE.
+    /// Returns the maps of all inputs, in units of ITYPE.
     fn maps(&self, inputs: &FieldValues) -> Result<Vec<Vec<Element>>, TargetError> {
         self.program.inputs.iter().map(|binding| map(binding, inputs)).collect()
     }
@@ -70,7 +72,7 @@ impl<'a> OpuField<'a> {
             .map_err(TargetError::failed)
     }
 
-    /// An output in the model's shape, steps of the host applied.
+    /// Returns an output in the model's shape, after the steps of the host.
     fn output(&self, binding: &Binding, run: &AnyRun<'_, FieldElements>) -> Result<FieldTensor, TargetError> {
         let map = run.output(binding).map_err(TargetError::failed)?;
         let elements = binding.unpack(&map).into_iter().map(|element| element.scaled(-binding.fraction));
@@ -86,7 +88,7 @@ impl<'a> OpuField<'a> {
     }
 }
 
-/// An input's map, in units of ITYPE.
+/// Returns an input's map, in units of ITYPE.
 fn map(binding: &Binding, inputs: &FieldValues) -> Result<Vec<Element>, TargetError> {
     let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
     let fitting = found.filter(|tensor| tensor.shape == binding.shape);
@@ -100,7 +102,7 @@ fn map(binding: &Binding, inputs: &FieldValues) -> Result<Vec<Element>, TargetEr
 }
 
 impl FieldProgram for OpuField<'_> {
-    /// References hold constants as the machine has them.
+    /// Always the program's: references hold the machine's constants.
     fn images(&self, _part: usize) -> &dyn Images {
         &Exact
     }

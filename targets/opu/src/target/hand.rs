@@ -1,4 +1,4 @@
-//! [`Written`]: a program that a person wrote, in assembly or in words.
+//! [`Written`]: an assembly program, as text or as binary words.
 
 use npukit_target::{Compiled, HandOptions, HandProgram, ProgramText, Stopped, TargetError, Unset};
 
@@ -12,7 +12,7 @@ use crate::isa::op::{Op, WORD_BYTES};
 use crate::machine::Machine;
 use crate::program::Program;
 
-/// A program without tensors.
+/// Assembly program, without tensors.
 pub(super) struct Written {
     name: String,
     instance: String,
@@ -31,14 +31,16 @@ impl Written {
         Self { name, instance: instance.to_owned(), config: config.clone(), words, text }
     }
 
-    /// Where its words lie: where programs are loaded when nothing else is said, or as high as a longer one can.
+    /// Returns the load address of the words: the default one, or the highest possible one for a
+    /// longer program.
     fn address(&self) -> u32 {
         let bytes = (self.words.len() * WORD_BYTES) as u64;
         let highest = MEMORY_BYTES.saturating_sub(bytes) / u64::from(PROGRAM_ALIGNMENT);
         highest.saturating_mul(PROGRAM_ALIGNMENT.into()).min(Program::ADDRESS.into()) as u32
     }
 
-    /// The instructions up to the first `end`, or to the first word that is not one, and what is wrong with that.
+    /// Returns the instructions up to the first `end`, or up to the first invalid word, with its
+    /// fault.
     fn decoded(&self) -> (Vec<Op>, Option<FaultKind>) {
         let mut ops = Vec::new();
         for &word in &self.words {
@@ -53,9 +55,9 @@ impl Written {
         (ops, None)
     }
 
-    /// The instructions up to the first `end`.
+    /// Returns the instructions up to the first `end`.
     ///
-    /// Errors: a word that is not an instruction, with its line.
+    /// Errors: a word is not an instruction; the message names its line.
     fn instructions(&self) -> Result<Vec<Op>, TargetError> {
         match self.decoded() {
             (ops, None) => Ok(ops),
@@ -71,7 +73,8 @@ impl HandProgram for Written {
         &self.text
     }
 
-    /// Document and released simulator mean the same by every instruction: the options' meaning plays no part.
+    /// Specification and released simulator define every instruction alike, so the options' hazard
+    /// mode is ignored.
     fn machine(&self, options: &HandOptions) -> Result<Box<dyn npukit_target::Machine>, TargetError> {
         let mut machine =
             Machine::with_memory(self.config.types, Unset::Poison).with_validity(self.config.validity);

@@ -1,4 +1,4 @@
-//! [`OpuInstance`]: what an instance does; its compiler is in `compile`.
+//! [`OpuInstance`]: the operations of an instance; its compiler is in `compile`.
 
 use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Experiment, Words};
@@ -9,6 +9,7 @@ use npukit_target::{
 };
 
 use super::compile::STAGES;
+use super::diagram::diagram;
 use super::hand::Written;
 use super::scheme::scheme;
 use crate::check;
@@ -19,9 +20,9 @@ use crate::isa::codec::words;
 use crate::isa::isa;
 use crate::target::OpuInstance;
 
-/// How names of files of words end; what is no text is words, too.
+/// Extension of files with binary words; files that are not text are also read as words.
 const WORDS: &str = ".words";
-/// The only form of listing; it assembles again.
+/// The only form of listing; it can be assembled again.
 const LISTING: &str = "npukit";
 
 impl Instance for OpuInstance {
@@ -96,11 +97,12 @@ impl Instance for OpuInstance {
 }
 
 impl OpuInstance {
-    /// An instance of these parameters.
+    /// Creates an instance with these parameters.
     pub fn new(name: &str, config: Config) -> Self {
         let info = InstanceInfo {
             parameters: settable::tree(&config),
             config_text: toml::to_string(&config).ok(),
+            diagram: diagram(&config),
             area: Some(area(&config)),
             macs_per_cycle: Some(config.timing.macs_per_cycle.into()),
             clock_mhz: Some(config.timing.clock_mhz),
@@ -109,7 +111,7 @@ impl OpuInstance {
             words_extension: Some(WORDS),
             listings: &[LISTING],
             lints: LINTS,
-            // Default: numbers and text have JSON.
+            // Default: numbers and text can be converted to JSON.
             ..InstanceInfo::new(format!("opu:{name}"), serde_json::to_value(&config).unwrap_or_default())
         };
         Self { info, config }
@@ -120,13 +122,14 @@ impl OpuInstance {
             .map_err(TargetError::text)
     }
 
-    /// The words of a text, and what is wrong with it.
+    /// Assembles a text and adds its lint findings.
     fn linted(&self, assembly: Assembly) -> Result<Assembled, TargetError> {
         let words = words(&assembly.bytes).map_err(TargetError::failed)?;
         Ok(Assembled::new(assembly, check::words_of_text(&words, &self.config), LINTS))
     }
 
-    /// Refuses the first convolution of a text that the draft's condition does not allow, where that one counts.
+    /// Rejects the first convolution of a text that violates the draft's condition, if that
+    /// applies.
     fn draft_allows(&self, assembly: &Assembly) -> Result<(), TargetError> {
         if self.config.validity.is_corrected() {
             return Ok(());

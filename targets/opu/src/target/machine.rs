@@ -1,4 +1,4 @@
-//! [`OpuMachine`]: a program on its machine, a word a step.
+//! [`OpuMachine`]: a program on its machine, executed one word per step.
 
 mod floats;
 mod operands;
@@ -23,23 +23,25 @@ use crate::isa::op::{Direction, Effects, Op, Registers};
 use crate::machine::{Loaded, Machine};
 use parts::Part;
 
-/// Bytes and elements in a row.
+/// Bytes and elements per displayed row.
 const COLUMNS: usize = 16;
 
-/// A program that is stepped: what does not change.
+/// Constant data of a program that is stepped.
 pub(super) struct Stepped {
     pub outline: Outline,
     pub config: Config,
     pub ops: Vec<Op>,
-    /// By instruction, with the registers of its moment; none where they are undefined.
+    /// Effects of each instruction, with its current registers; [`Effects::NONE`] if a register is
+    /// undefined.
     effects: Vec<Effects>,
-    /// By instruction, the registers of its moment.
+    /// Registers before each instruction.
     registers: Vec<Registers>,
     parts: Vec<Part>,
 }
 
 impl Stepped {
-    /// A program without layers and tensors, by its name and its target's: its instructions up to `end`, or to a word that is none.
+    /// Prepares a program without layers and tensors, with its name and its target's: its
+    /// instructions up to `end`, or up to an invalid word.
     pub fn new(names: (String, String), config: &Config, ops: Vec<Op>) -> Self {
         let parts = Part::all();
         let memories = parts.iter().map(|part| part.memory(&config.types)).collect();
@@ -48,7 +50,8 @@ impl Stepped {
             .iter()
             .map(|op| {
                 now.set(op);
-                // Default: an instruction with an undefined register stops the machine, and uses nothing.
+                // Default: an instruction with an undefined register stops the machine and has no
+                // effects.
                 (op.effects(&now, &config.types, config.validity).unwrap_or(Effects::NONE), now)
             })
             .unzip();
@@ -66,13 +69,13 @@ impl Stepped {
         self.parts.iter().position(|&other| other == part)
     }
 
-    /// All of a part.
+    /// Returns all addresses of a part.
     fn whole(&self, part: Part) -> Option<AddressRun> {
         let memory = self.place(part)?;
         Some(AddressRun::dense(memory, 0, self.outline.memories[memory].depth))
     }
 
-    /// Bytes of memory, as all parts see them that lie there.
+    /// Returns the bytes `first..end` of memory, as seen by all parts that contain them.
     pub fn views(&self, first: u64, end: u64) -> impl Iterator<Item = AddressRun> {
         let types = &self.config.types;
         let views = self.parts.iter().enumerate().filter_map(move |(memory, part)| {
@@ -102,7 +105,7 @@ impl Stepped {
     }
 }
 
-/// A program on its machine, between two words.
+/// Program on its machine, between two words.
 #[derive(Clone)]
 pub(super) struct OpuMachine {
     program: Arc<Stepped>,
@@ -110,16 +113,16 @@ pub(super) struct OpuMachine {
     loaded: Loaded,
     float: Option<Beside>,
     position: usize,
-    /// Whether it stops at memory that nobody has written.
+    /// Whether the machine stops at a read of unwritten memory.
     is_strict: bool,
-    /// Whether the words are followed as they are in memory, which a program may write over: to an `end`, or to what stands
-    /// behind the last.
+    /// Whether the words are fetched from memory, which the program may overwrite: up to an `end`,
+    /// or past the last word.
     is_followed: bool,
     has_ended: bool,
 }
 
 impl OpuMachine {
-    /// `machine` before the first word of what is `loaded`.
+    /// Creates a machine before the first word of the `loaded` program.
     pub fn new(program: Stepped, machine: Machine, loaded: Loaded, is_strict: bool) -> Self {
         Self {
             program: Arc::new(program),
@@ -133,7 +136,7 @@ impl OpuMachine {
         }
     }
 
-    /// The same with the machine in float beside it.
+    /// Adds the float reference that runs in parallel.
     pub fn beside(self, float: Beside) -> Self {
         Self { float: Some(float), ..self }
     }
@@ -149,9 +152,9 @@ impl npukit_target::Machine for OpuMachine {
         let is_cut = ops.last() != Some(&Op::End) && ops.len() < self.loaded.words();
         match (self.has_ended, self.is_followed) {
             (true, true) => self.position,
-            // Behind the last word stands what stops a program without `end`.
+            // The step after the last word is the fault of a program without `end`.
             (false, true) => self.loaded.words() + 1,
-            // The machine stops at a word that is no instruction.
+            // The machine stops at a word that is not an instruction.
             (_, false) => ops.len() + usize::from(is_cut),
         }
     }
@@ -185,7 +188,7 @@ impl npukit_target::Machine for OpuMachine {
             meter.as_mut().map_or(Ok(()), |meter| meter.begin(index, &op))
         });
         let (mut ran, saturated) = ran.map_err(|stopped| Stopped {
-            // What is not there stands behind the last instruction there is.
+            // A fault after the last word is attributed to the last instruction.
             instruction: stopped
                 .instruction
                 .map(|index| index.min(words.saturating_sub(1)))
@@ -213,7 +216,7 @@ impl npukit_target::Machine for OpuMachine {
             (view.to_owned(), Shown::new(place, about).with_columns(COLUMNS))
         };
         let mut views = View::grouped(self.program.parts.iter().enumerate().map(shown));
-        // Bytes come last: what they are in a bank says more.
+        // The view of bytes comes last: the views of banks are more informative.
         views.rotate_left(1);
         views
     }
@@ -241,7 +244,7 @@ impl npukit_target::Machine for OpuMachine {
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         match self.program.parts[memory] {
-            // Before the first step nothing is in them.
+            // Before the first step the buffers are empty.
             part @ Part::Buffer(_) if self.position == 0 => Err(part.not_writable()),
             part => part.write((&mut self.machine, &self.loaded), address, numbers),
         }
@@ -283,13 +286,13 @@ impl npukit_target::Machine for OpuMachine {
             clock.push(op, &mut note).map_err(TargetError::failed)?;
         }
         clock.finish(&mut note);
-        // Default: what no engine works on takes no time.
+        // Default: an instruction without engine work takes no time.
         Ok(moments.into_iter().map(Option::unwrap_or_default).collect())
     }
 }
 
-/// Executes the word at an index as it is in memory now. Where it reads what nobody has written, that is marked as written
-/// unless it `is_strict`.
+/// Executes the word at an index as it is in memory now. If it reads unwritten memory, that memory
+/// is marked as written, unless `is_strict`.
 fn attempt(
     (machine, loaded): (&mut Machine, &mut Loaded),
     index: usize,
@@ -305,22 +308,24 @@ fn attempt(
         Err(fault @ FaultKind::Unwritten { buffer, address }) if !is_strict => {
             machine.settle(&op);
             let place = Part::named(buffer, &config.types, address);
-            Err(Halt::Unwritten(format!("{fault}, which is {place}; it reads as 0")))
+            Err(Halt::Unwritten(format!("{fault}, which is {place}; it is read as 0")))
         }
         Err(fault) => Err(Halt::Fault(faulty(&fault))),
     }
 }
 
-/// Counts cycles as `npu time` does, up to a limit.
+/// Counts cycles like `npu time`, up to a limit.
 struct Meter {
     clock: Clock,
     limit: u64,
 }
 
 impl Meter {
-    /// Counts an instruction. Errors: it ends behind the last cycle that is allowed.
+    /// Counts an instruction.
+    ///
+    /// Errors: the instruction ends after the last allowed cycle.
     fn begin(&mut self, index: usize, op: &Op) -> Result<(), TargetError> {
-        // Where a register is undefined the machine stops by itself, and says so.
+        // An undefined register stops the machine, which reports the fault.
         let _ = self.clock.push(op, &mut |_| ());
         if self.clock.clone().finish(&mut |_| ()).cycles > self.limit {
             return Err(Stopped::limit(index, self.limit, "cycles").error);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, Values};
 
-/// Every option of this target.
+/// All options of this target.
 #[rustfmt::skip] // A table.
 pub(super) const OPTIONS: [OptionSpec; 4] = [
     SEGMENTS,
@@ -12,7 +12,7 @@ pub(super) const OPTIONS: [OptionSpec; 4] = [
         key: "leaky",
         values: Values::Choice(&["exact", "nearest"]),
         default: "exact",
-        doc: "leaky rectification of slopes other than 1/8: `exact` refuses it, `nearest` takes it for that of 1/8",
+        doc: "leaky ReLU with slopes other than 1/8: `exact` rejects it, `nearest` approximates it by slope 1/8",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -20,7 +20,7 @@ pub(super) const OPTIONS: [OptionSpec; 4] = [
         key: "profile",
         values: Values::Choice(&["reference", "ideal", "detailed", "instance"]),
         default: "instance",
-        doc: "whose costs instructions have; `instance` has the program's own",
+        doc: "cost profile of instructions; `instance` uses the program's own",
         stage: Stage::Time,
         aliases: Aliases::NONE,
     },
@@ -34,11 +34,11 @@ pub(super) const OPTIONS: [OptionSpec; 4] = [
     },
 ];
 
-/// The options given at `stage`.
+/// Returns the options given at `stage`.
 ///
 /// # Errors
 ///
-/// [`TargetError::Option`] for the first that is not legal.
+/// [`TargetError::Option`] for the first option that is not legal.
 pub(super) fn chosen(stage: Stage, given: &BTreeMap<String, String>) -> Result<Chosen<'_>, TargetError> {
     Ok(Chosen::new("opu", &OPTIONS, stage, given)?)
 }

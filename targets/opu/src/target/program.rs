@@ -1,4 +1,4 @@
-//! [`OpuProgram`]: a program to write and run.
+//! [`OpuProgram`]: a program that can be written and run.
 
 use std::sync::OnceLock;
 
@@ -26,27 +26,27 @@ use crate::program::usage::usage;
 use crate::program::{Binding, Program, artifact};
 use crate::target::OpuInstance;
 
-/// A program and what the compiler had to say.
+/// Program with information from the compiler.
 pub(crate) struct OpuProgram {
-    /// The program.
+    /// Program as compiled or read.
     pub program: Program,
-    /// Who made it.
+    /// Origin of the program.
     pub made: Made,
-    /// What is known of it, once somebody has asked.
+    /// Information about the program, computed on first use.
     info: OnceLock<ProgramInfo>,
 }
 
-/// Who made a program, and what is known of it for that reason.
+/// Origin of a program, with the information that depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Made {
-    /// The compiler.
+    /// Made by the compiler.
     Compiled {
-        /// Constants that did not fit.
+        /// Number of constants that saturated.
         saturated_constants: u64,
     },
-    /// It was read from files.
+    /// Read from files.
     Read,
-    /// A person, who fills memory as he likes.
+    /// Written as assembly, with arbitrary use of memory.
     ByHand,
 }
 
@@ -68,19 +68,19 @@ impl OpuProgram {
         Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None, element: None }
     }
 
-    /// The raw values of an input's map.
+    /// Returns the raw values of an input's map.
     fn pack(&self, binding: &Binding, inputs: &Inputs) -> Result<Packed, PortError> {
         Ok(binding.pack(self.program.config.types.itype, &Self::values(binding, inputs)?))
     }
 
-    /// An input's map in units of ITYPE, with nothing rounded.
+    /// Returns an input's map in units of ITYPE, without rounding.
     fn exact_map(binding: &Binding, inputs: &Inputs) -> Result<Vec<f64>, PortError> {
         let (values, scale) = (Self::values(binding, inputs)?, f64::from(binding.fraction).exp2());
         let ordered = binding.order().into_iter().map(|place| f64::from(values[place]) * scale);
         Ok(binding.patched(ordered.collect()))
     }
 
-    /// The values of an input, in the model's order.
+    /// Returns the values of an input, in the model's order.
     fn values(binding: &Binding, inputs: &Inputs) -> Result<Vec<f32>, PortError> {
         let port = Self::port(binding);
         let Some((_, tensor)) = inputs.iter().find(|(name, _)| *name == binding.name) else {
@@ -95,7 +95,8 @@ impl OpuProgram {
         values.ok_or(PortError::Element { name: port.name, element: ElementType::F32 })
     }
 
-    /// The maps of all inputs in the program's order, and how many of their values did not fit.
+    /// Returns the maps of all inputs in the program's order, and the number of their values that
+    /// saturated.
     fn maps(&self, inputs: &Inputs) -> Result<(Vec<Vec<i32>>, u64), TargetError> {
         let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
         let packed = packed.collect::<Result<Vec<Packed>, _>>().map_err(TargetError::failed)?;
@@ -103,13 +104,14 @@ impl OpuProgram {
         Ok((packed.into_iter().map(|input| input.raw).collect(), saturated))
     }
 
-    /// What a run gives.
+    /// Returns the result of a run.
     fn result(&self, board: &Board<'_>, saturations: Saturations) -> Result<RunResult, TargetError> {
         let outputs = self.program.outputs.iter().map(|binding| self.output(binding, board));
         Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations, data: Vec::new() })
     }
 
-    /// What a driver has of a run: the maps of its inputs, and its outputs.
+    /// Returns the data of a run from the view of a driver: the maps of its inputs, and its
+    /// outputs.
     fn data(&self, maps: &[Vec<i32>], board: &Board<'_>) -> Result<Vec<DriverData>, TargetError> {
         let mut data: Vec<DriverData> = Vec::new();
         for (place, map) in maps.iter().enumerate() {
@@ -122,21 +124,21 @@ impl OpuProgram {
         Ok(data)
     }
 
-    /// A map's elements row by row, channels last, as bytes of memory: what goes to its planes and comes from them.
+    /// Returns a map's elements row by row, channels last, as the bytes of its planes in memory.
     fn image(&self, place: PortPlace, map: &[i32]) -> DriverData {
         let size = self.program.config.types.itype.size_bytes() as usize;
         let bytes = map.iter().flat_map(|raw| raw.to_le_bytes().into_iter().take(size)).collect();
         DriverData { place, extension: "image", bytes, is_before_host: self.has_host_steps(place) }
     }
 
-    /// Whether the host has steps to do on an output.
+    /// Whether the host has steps for an output.
     fn has_host_steps(&self, place: PortPlace) -> bool {
         let PortPlace::Output(place) = place else { return false };
         let name = self.program.outputs.get(place).map(|binding| &binding.name);
         self.program.host_steps.iter().any(|step| Some(&step.output) == name)
     }
 
-    /// An output in the model's shape, host steps applied.
+    /// Returns an output in the model's shape, after the steps of the host.
     fn output(&self, binding: &Binding, board: &Board<'_>) -> Result<Output, TargetError> {
         let itype = self.program.config.types.itype;
         let raw = binding.unpack(&board.output(binding).map_err(TargetError::failed)?);
@@ -158,7 +160,7 @@ impl OpuProgram {
         Saturations { inputs, results: layers.iter().map(|layer| layer.count).sum(), layers }
     }
 
-    /// What a debugger knows of it.
+    /// Returns the program as the debugger sees it.
     fn stepped(&self) -> Stepped {
         let Program { name, instance, config, instructions, layers, .. } = &self.program;
         let end = instructions.iter().position(|op| *op == Op::End).map_or(instructions.len(), |end| end + 1);
@@ -170,7 +172,7 @@ impl OpuProgram {
         stepped
     }
 
-    /// Where inputs, outputs and constants lie, in all parts that see them.
+    /// Returns the locations of inputs, outputs and constants, in all parts that contain them.
     fn placed(&self, stepped: &Stepped) -> Vec<Placed> {
         let Program { inputs, outputs, segments, config, .. } = &self.program;
         let size = config.types.itype.size_bytes();
@@ -241,8 +243,8 @@ impl Compiled for OpuProgram {
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 
-    /// Document and released simulator mean the same by every instruction that the latter takes: the options'
-    /// meaning plays no part.
+    /// Specification and released simulator define every instruction that the latter accepts alike,
+    /// so the options' hazard mode is ignored.
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
         let (maps, saturated) = self.maps(inputs)?;
         let mut board = Board::new(&self.program, options.unset).map_err(TargetError::failed)?;

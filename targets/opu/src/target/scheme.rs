@@ -1,10 +1,10 @@
-//! [`scheme`]: how the machine holds numbers.
+//! Number format of the machine: [`scheme`].
 
 use npukit_graph::quantise::{Rounding, Scheme};
 
 use crate::config::Types;
 
-/// The integers of the machine; none when its features are floats.
+/// Returns the integer format of the machine; `None` if its features are floats.
 pub(super) fn scheme(types: &Types) -> Option<Scheme> {
     let width = |data_type: crate::DataType| data_type.fixed().map(|fixed| fixed.width());
     Some(Scheme {

@@ -1,4 +1,4 @@
-//! How long a program takes and where the time goes, by the clock.
+//! Cycles of a program and their distribution, by the clock.
 
 mod maps;
 mod profile;
@@ -16,16 +16,16 @@ pub(super) use maps::maps;
 use profile::Profile;
 pub(super) use trace::record;
 
-/// How the figures are to be read.
+/// Explanations of the figures.
 const NOTES: [&str; 3] = [
-    "cycles of a layer or a kind are those by which its instructions move the end of all work; what \
-     overlaps counts where it begins",
+    "cycles of a layer or a kind are the time that its instructions add to the end of all work; \
+     overlapping work belongs to the earlier instruction",
     "vectors are words over the DRAM port",
     "roofline: compute is MACs over multipliers (cycles of convolutions, where MACs are not known), memory the \
      words over the DRAM port",
 ];
 
-/// How long `program` takes.
+/// Returns the time report of `program`.
 ///
 /// Errors: options that are not legal; an instruction that uses a register before it is set.
 pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeReport, TargetError> {
@@ -57,7 +57,7 @@ pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeRep
     })
 }
 
-/// The clock's answer for a program whose instance has these parameters.
+/// Runs the clock on a program with these timing parameters.
 fn run(program: &Program, timing: &Timing, watch: &mut impl FnMut(Slice)) -> Result<Totals, TargetError> {
     let config = Config { timing: timing.clone(), ..program.config.clone() };
     let phase = Phase::detail("time instructions", program.instructions.len());
@@ -74,7 +74,7 @@ fn run(program: &Program, timing: &Timing, watch: &mut impl FnMut(Slice)) -> Res
     Ok(clock.finish(watch))
 }
 
-/// What each instruction took: the cycles by which it moves the end of what came before it.
+/// Returns the cycles of each instruction: the time that it adds to the end of the earlier ones.
 fn spent(program: &Program, timing: &Timing, slices: &[Slice]) -> Vec<Spent> {
     let of = |(op, layer): (&Op, usize)| (Spent { layer, kind: op.mnemonic(), ..Spent::default() }, 0);
     let places = program.layer_of_each();
@@ -98,7 +98,8 @@ fn spent(program: &Program, timing: &Timing, slices: &[Slice]) -> Vec<Spent> {
     each.into_iter().map(moved).collect()
 }
 
-/// Cycles that an instruction's words take at least. With two ports half of all words are on each at best.
+/// Returns a lower bound of the cycles for an instruction's words. With two ports, each carries
+/// half of all words at best.
 fn traffic(timing: &Timing, slice: &Slice) -> u64 {
     let cycles = slice.words.div_ceil(timing.burst_words.into());
     match timing.port {
@@ -107,7 +108,7 @@ fn traffic(timing: &Timing, slice: &Slice) -> u64 {
     }
 }
 
-/// What engines did and waited for, and the port between them and DRAM.
+/// Returns the work and the waits of the engines and of the DRAM port.
 fn units(totals: &Totals) -> Vec<UnitTime> {
     let unit = |name: &str, busy: u64, waits: Vec<Wait>| UnitTime {
         unit: name.to_owned(),
@@ -138,7 +139,7 @@ mod tests {
 
     const TILE: Shape = Shape { h: 10, w: 10, c: 64 };
 
-    /// Two layers: one loads, convolves and stores, the other stores again.
+    /// Returns a program of two layers: one loads, convolves and stores, the other stores again.
     fn program() -> Program {
         let registers = [
             Op::ShapeIfm(TILE),
@@ -230,7 +231,8 @@ mod tests {
         assert_eq!((&work[2]["ts"], &work[2]["dur"]), (&json!(0.82), &json!(2.0)));
     }
 
-    /// The tile is needed from the load's first cycle up to the convolution's last, the sums up to the second store's.
+    /// The tile is needed from the load's first cycle to the convolution's last, the sums until the
+    /// second store's last.
     #[test]
     fn maps_go_by_when_engines_work() {
         let mut program = program();
@@ -240,7 +242,7 @@ mod tests {
         let program = OpuProgram::new(program, Made::Read);
         let time = program.time(&TimeOptions::default()).unwrap();
         let mut maps = program.memory_maps(&time);
-        // What is in the first place, and from when to when.
+        // Contents of the first place, with start and end.
         let of = |name: &str| -> Vec<(i64, i64, i64)> {
             let map = maps.iter().find(|map| map.name == name).unwrap();
             let (mut at, cycles) = (0, map.cycles_per_column as i64);

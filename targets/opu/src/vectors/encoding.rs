@@ -1,4 +1,4 @@
-//! Encodings: text, fields, word and bytes must agree, both ways.
+//! Encoding vectors: text, fields, word and bytes must agree, in both directions.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn check(entry: &Entry) -> Outcome {
     }
 }
 
-/// The entry as we make it: the word from the text, the text and fields from the word.
+/// Returns the entry as computed: the word from the text, the text and fields from the word.
 fn got(entry: &Entry) -> Result<String, String> {
     let (isa, chain) = (isa(Validity::Corrected), |error: &dyn std::error::Error| error.to_string());
     let bytes = assemble(&isa, "entry", &entry.asm)

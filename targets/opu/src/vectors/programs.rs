@@ -1,4 +1,4 @@
-//! Programs: final registers, the buffers after every step, memory, and faults.
+//! Program vectors: final registers, the buffers after every step, memory, and faults.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ fn default_base() -> u64 {
     Program::ADDRESS.into()
 }
 
-/// Bytes of memory: given, or one repeated.
+/// Bytes of memory: listed, or one byte repeated.
 #[derive(Deserialize)]
 struct Region {
     addr: u64,
@@ -117,7 +117,7 @@ impl CaseFile {
     }
 }
 
-/// One case, run by the literal and by the fast code.
+/// Returns a case, run by the literal and by the fast code.
 pub(super) fn case(file: CaseFile) -> Vec<Case> {
     let name = file.name.clone();
     vec![Case::new(name, move || {
@@ -153,7 +153,7 @@ fn first_failure(results: [Result<(), (String, String)>; 2]) -> Outcome {
     checked(results.into_iter().collect())
 }
 
-/// What was expected, and what we have.
+/// Expected value, and the actual one.
 type Difference = (String, String);
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, expected: &T, got: &T) -> Result<(), Difference> {
@@ -164,10 +164,10 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, expected: &T, got: &T) -> Re
 }
 
 fn wrong(what: impl std::fmt::Display) -> Difference {
-    ("a vector that can be read".to_owned(), what.to_string())
+    ("a readable vector".to_owned(), what.to_string())
 }
 
-/// A machine with the memory and the program of a case.
+/// Creates a machine with the memory and the program of a case.
 fn machine(
     types: Types,
     arithmetic: Arithmetic,
@@ -226,21 +226,21 @@ fn check_case(case: &CaseFile, arithmetic: Arithmetic) -> Result<(), Difference>
     case.expect.memory.iter().try_for_each(|region| region.check(&machine))
 }
 
-/// The text of a program gives its words.
+/// Checks that the text of a program assembles to its words.
 fn check_text(program: &Words) -> Result<(), Difference> {
     let bytes = assemble(&isa(Validity::Corrected), "program", &program.asm.join("\n")).map_err(wrong)?.bytes;
     let words = bytes.chunks(4).map(|word| word.iter().rev().map(|byte| format!("{byte:02x}")).collect());
     same("words", &program.words, &words.collect())
 }
 
-/// Notes the buffer that each step fills.
+/// Records the buffer that each step fills.
 #[derive(Default)]
 struct Recorder {
     steps: Vec<Step>,
     pending: Option<Pending>,
 }
 
-/// A step whose buffer is to be noted when it is done.
+/// Step whose buffer is recorded when it is done.
 struct Pending {
     index: usize,
     op: Op,
@@ -254,13 +254,13 @@ impl Recorder {
         {
             self.note(index, &op, buffer.name(), array);
         }
-        // An instruction whose registers are undefined is at fault, and fills none.
+        // An instruction with undefined registers faults, and fills no buffer.
         let filled = op
             .effects(machine.registers(), machine.types(), Validity::Corrected)
             .ok()
             .and_then(|effects| effects.writes);
         self.pending = filled.map(|buffer| Pending { index, op: *op, buffer });
-        // The array goes to memory and is nowhere else.
+        // The array is only stored to memory, not in a buffer.
         if let (Op::Store { .. }, Ok(array)) = (op, machine.store_result()) {
             self.note(index, op, "store", &array);
         }
@@ -277,18 +277,19 @@ impl Recorder {
 fn check_fault(case: &FaultCase) -> Result<(), Difference> {
     let expected = (case.fault.index, case.fault.kind.as_str());
     let (mut machine, mut program) = machine(case.types, Arithmetic::Fast, &case.program, &case.memory_init)?;
-    // The machine before the last instruction that was fetched.
+    // The machine before the last fetched instruction.
     let mut last = (0, machine.clone());
     let result = machine.run(&mut program, &mut |machine, index, _| last = (index, machine.clone()));
     let Err(Fault { instruction, kind }) = result else {
         return Err((format!("fault {} at {}", expected.1, expected.0), format!("{result:?}")));
     };
     same("fault", &expected, &(instruction, kind.name()))?;
-    // What was not fetched had no chance to change anything.
+    // An instruction that was not fetched cannot have changed anything.
     if last.0 == instruction { unchanged(&last.1, &machine, &kind) } else { Ok(()) }
 }
 
-/// Nothing was changed by the instruction at fault: registers, buffers, and memory where programs write.
+/// Checks that the faulting instruction changed nothing: registers, buffers, and the memory that
+/// programs write.
 fn unchanged(before: &Machine, after: &Machine, kind: &FaultKind) -> Result<(), Difference> {
     let what = format!("nothing changed by {}:", kind.name());
     same(&what, before.registers(), after.registers())?;

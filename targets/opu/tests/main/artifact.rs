@@ -1,4 +1,4 @@
-//! Files of programs: they come back as they were, run, and say where they are wrong.
+//! Artifacts: programs survive a round trip, run, and invalid files are reported with their place.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,20 @@ use npukit_opu::{Addend, Board, Config, OPU, Op, Pool, Post, Program, Shape};
 use npukit_target::{ArtifactFile, ReadError, Unset, resealed};
 use proptest::prelude::*;
 
-/// The files of [`program`] with a change in one of them, and hashes that are of the changed ones.
+/// Returns the files of [`program`] with a change in one of them, and hashes that match the changed
+/// files.
 fn changed(file: usize, change: impl FnOnce(&mut Vec<u8>)) -> Vec<ArtifactFile> {
     let mut files = write(&program()).unwrap();
     let before = files[file].bytes.clone();
     change(&mut files[file].bytes);
-    // A manifest that is no text any more has no hashes.
+    // A manifest that is no longer text has no hashes.
     if let Ok(text) = std::str::from_utf8(&files[0].bytes) {
         files[0].bytes = resealed(text, &[(&before, &files[file].bytes)]).into_bytes();
     }
     files
 }
 
-/// A program that doubles 16 channels of 2 x 3 pixels: `y = clamp(2 * x)`, in eighths.
+/// Returns a program that doubles 16 channels of 2 x 3 pixels: `y = clamp(2 * x)`, in eighths.
 pub fn program() -> Program {
     let identity = (0..256u32).map(|i| u8::from(i / 16 == i % 16) * 2).collect();
     let instructions = vec![
@@ -79,7 +80,7 @@ pub fn program() -> Program {
     }
 }
 
-/// Gives the files of an artifact.
+/// Returns a resolver for the files of an artifact.
 pub fn resolve(files: &[ArtifactFile]) -> impl Fn(&str) -> Result<Vec<u8>, ReadError> + Sync {
     let files = files.to_vec();
     move |name| match files.iter().find(|file| file.name == name) {
@@ -106,7 +107,7 @@ fn a_program_comes_back_and_runs() {
     let result = compiled.run(&[("x".to_owned(), x)]).unwrap();
     let expected: Vec<i32> = (0..96).map(|i| (2 * (i - 32)).min(127)).collect();
     assert_eq!(result.outputs[0].raw, expected);
-    // Sums of exactly 127 and more: 2 * (i - 32) * 256 is beyond 32767 from i = 96 on, and never here.
+    // No sum saturates: 2 * (i - 32) * 256 exceeds 32767 from i = 96, which does not occur.
     assert_eq!((result.saturations.inputs, result.saturations.results), (0, 0));
     let sums: f32 = result.outputs[0].values.as_f32().unwrap().iter().sum();
     assert!((sums - 6.0).abs() < 1e-5, "a softmax over channels of 6 pixels: {sums}");
@@ -114,7 +115,7 @@ fn a_program_comes_back_and_runs() {
     assert_eq!(compiled.files().unwrap(), files);
 }
 
-/// The example of the README is this program, but for its host step.
+/// The example of the README is this program, except for its host step.
 #[test]
 fn the_example_is_up_to_date() {
     let mut example = program();
@@ -188,7 +189,7 @@ fn pixels_follow_each_other_row_by_row() {
     for (shape, planes) in [(&[3, 7, 4][..], [1, 20, 4]), (&[3, 7, 4], [1, 28, 3]), (&[3, 7, 4], [1, 42, 2])]
     {
         let error = binding(shape, planes).check(itype, false).unwrap_err().to_string();
-        assert!(error.contains("is a map of [3, 7, 4], and the planes are one of"), "{error}");
+        assert!(error.contains("is a map of [3, 7, 4], but the planes are a map of"), "{error}");
     }
 }
 
@@ -202,7 +203,7 @@ fn every_fault_of_a_program_has_its_place() {
     };
     let cases: [(Change<'_>, &str); 14] = [
         (&|p| p.address = 32, "`program.address`: is 0x20: programs begin at multiples of 64"),
-        (&|p| p.instructions.truncate(3), "`program`: has 3 instructions and no `end`"),
+        (&|p| p.instructions.truncate(3), "`program`: has 3 instructions, but no `end`"),
         (
             &|p| p.instructions[0] = Op::ShapeKer { n: 37 },
             "instruction 0: @shape.ker: the ker buffer cannot have 37",
@@ -213,27 +214,30 @@ fn every_fault_of_a_program_has_its_place() {
         ),
         (
             &|p| p.segments[0].address = u32::MAX - 7,
-            "segment 0, 256 bytes from 0xfffffff8 on, ends beyond 2^32",
+            "segment 0, 256 bytes at 0xfffffff8, ends beyond the memory of 2^32",
         ),
         (&|p| p.segments[0].address = Program::ADDRESS, "overlaps"),
         (&|p| p.inputs[0].perm = vec![0, 1, 1, 2], "`input[0]`: `x`: perm [0, 1, 1, 2] is not a permutation"),
         (&|p| p.inputs[0].shape = vec![1, 16, 2, 4], "`input[0]`: `x`: a tensor of shape [1, 16, 2, 4]"),
-        (&|p| p.outputs[0].planes.pitch = 4, "`output[0]`: `y`: rows are 4 slots apart, and 5 slots long"),
+        (&|p| p.outputs[0].planes.pitch = 4, "`output[0]`: `y`: rows are 4 slots apart, but 5 slots long"),
         (&|p| p.outputs[0].fraction = 300, "a fraction of 300 bits"),
         (
             &|p| p.outputs[0].planes.groups = vec![Group { address: 0, channels: 65, lanes: 0 }],
             "group 0 has 65 channels",
         ),
-        (&|p| p.inputs.push(p.inputs[0].clone()), "`input[1].name`: there are two called `x`"),
-        (&|p| p.host_steps[0].output = "z".to_owned(), "`host_step[0].output`: there is no output `z`"),
-        (&|p| p.layers[0].count = 16, "`layer[0]`: 16 instructions from 0 on, of 15"),
+        (&|p| p.inputs.push(p.inputs[0].clone()), "`input[1].name`: there are two named `x`"),
+        (&|p| p.host_steps[0].output = "z".to_owned(), "`host_step[0].output`: output `z` does not exist"),
+        (
+            &|p| p.layers[0].count = 16,
+            "`layer[0]`: has 16 instructions starting at 0, but the program has 15",
+        ),
     ];
     for (change, message) in cases {
         let error = refused(change);
         assert!(error.contains(message), "{error}\n  lacks {message}");
     }
     let axes = refused(&|p| p.host_steps[0].op = HostOp::Softmax(Softmax { axis: 1, axis_end: 5 }));
-    assert!(axes.contains("`host_step[0].axis_end`: is 5 with axis 1, of an output of 4 axes"), "{axes}");
+    assert!(axes.contains("`host_step[0].axis_end`: is 5 with axis 1, but the output has 4 axes"), "{axes}");
 }
 
 #[test]
@@ -249,10 +253,19 @@ fn every_fault_of_a_file_has_its_place() {
         })
     };
     let cases = [
-        (refused(1, &|bytes| bytes.truncate(21)), "double.words: byte 0x14: 1 bytes are left of a word of 4"),
+        (
+            refused(1, &|bytes| bytes.truncate(21)),
+            "double.words: byte 0x14: only 1 of 4 bytes of a word are present",
+        ),
         (refused(1, &|bytes| bytes[8] = 0x3F), "word 2 (byte 0x8), 0x0000003f: opcode 63 has no meaning"),
-        (refused(1, &|bytes| bytes.extend([0; 4])), "double.words has 16 words, the manifest says 15"),
-        (refused(2, &|bytes| bytes.truncate(255)), "`segment[0]`: `double.image` has 255 bytes, not the 256"),
+        (
+            refused(1, &|bytes| bytes.extend([0; 4])),
+            "double.words has 16 words, but the manifest specifies 15",
+        ),
+        (
+            refused(2, &|bytes| bytes.truncate(255)),
+            "`segment[0]`: `double.image` has 255 bytes, but 256 bytes at offset 0 are needed",
+        ),
         (refused(0, &|bytes| bytes[3] = 0xFF), "byte 3 is not UTF-8 text"),
         (refused(0, &|bytes| bytes.truncate(40)), "double.opu.toml: "),
         (replaced("npukit-opu-1", "npukit-opu-9"), "this npukit reads `npukit-opu-1`"),
@@ -261,7 +274,7 @@ fn every_fault_of_a_file_has_its_place() {
         (replaced("queue = 4", "queue = 0"), "config: `timing.queue` is 0"),
         (
             replaced("\"Softmax\"", "\"Maxsoft\""),
-            "`op` is `Maxsoft`, which is not a host step of this npukit",
+            "`op` is `Maxsoft`, which is not a host step of this version of npukit",
         ),
         (replaced("file = \"double.image\"", "file = \"../../etc/passwd\""), "there is no such file"),
     ];
@@ -270,7 +283,7 @@ fn every_fault_of_a_file_has_its_place() {
     }
 }
 
-/// Files of two compilations that fit each other in every size.
+/// Files of two compilations that match in every size.
 #[test]
 fn files_of_two_compilations_are_refused() {
     let mut theirs = program();
@@ -289,7 +302,7 @@ fn files_of_two_compilations_are_refused() {
     assert!(error.starts_with("`double.words` is not the file"), "{error}");
 }
 
-/// What is said of a changed manifest does not depend on what it says.
+/// The message for a changed manifest does not depend on its contents.
 #[test]
 fn every_changed_byte_of_a_manifest_is_refused() {
     let files = write(&program()).unwrap();
@@ -308,7 +321,7 @@ fn every_changed_byte_of_a_manifest_is_refused() {
     };
     let mut table: toml::Table = text.parse().unwrap();
     let hashes = table.insert("sha256".to_owned(), toml::Table::new().into()).unwrap();
-    assert!(refused(table.to_string()).contains("is no file that"), "an empty table");
+    assert!(refused(table.to_string()).contains("is not a file that"), "an empty table");
     assert!(table.remove("sha256").is_some());
     assert!(refused(table.to_string()).contains("missing field `sha256`"));
     table.insert("sha256".to_owned(), hashes);
@@ -329,7 +342,8 @@ fn files_stay_in_their_folder() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Any byte of any file may be anything: there is a program or an error, and what is read runs or is at fault.
+    /// Any byte of any file may have any value: reading gives a program or an error, and a program
+    /// runs or faults.
     #[test]
     fn no_byte_breaks_a_reader(file in 0..3usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let files = changed(file, |bytes| {

@@ -1,5 +1,5 @@
-//! Programs of reference networks are as short as `npu bench` asks of them. Values play no part in time, so
-//! that fraction lengths are made up.
+//! Programs of reference networks are at least as fast as the goals of `npu bench`. Timing does not
+//! depend on values, so fraction lengths are made up.
 
 use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{ValueId, pass};
@@ -9,7 +9,7 @@ use npukit_opu::internals::lower::{Options, compile};
 use npukit_opu::{Clock, Config, OPU};
 use npukit_target::Measure;
 
-/// Cycles of a network's program.
+/// Returns the cycles of a network's program.
 fn cycles(network: &Network, preset: &str) -> u64 {
     let config = Config::preset(preset).unwrap();
     let mut graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap().graph;
@@ -22,7 +22,7 @@ fn cycles(network: &Network, preset: &str) -> u64 {
     Clock::cycles(&config, &compile(&graph, &config, options).unwrap().ops).unwrap()
 }
 
-/// Every figure of these networks that is of a program.
+/// Checks every figure of these networks that concerns a program.
 fn check(networks: &[&str]) {
     let mut figures = 0;
     for benchmark in OPU.benchmarks().iter().filter(|benchmark| networks.contains(&benchmark.network)) {
@@ -37,7 +37,7 @@ fn check(networks: &[&str]) {
             let name = benchmark.network;
             assert!(
                 figure.bar.is_met(found) == Some(true),
-                "{name}: {cycles} cycles are {found}, the bar is {:?}",
+                "{name}: {cycles} cycles are {found}, the goal is {:?}",
                 figure.bar
             );
             assert!(cycles as f64 > least, "{name} cannot take {cycles} cycles");

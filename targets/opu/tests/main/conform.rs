@@ -1,4 +1,5 @@
-//! The golden vectors of `tests/golden/opu`: copies are up to date, wrong ones fail. The suite runs them.
+//! The golden vectors of `tests/golden/opu`: copies are up to date, wrong ones fail. The suite runs
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use npukit_target::{Case, Outcome, ReadError, Reader};
 
 use npukit_testing::{needs, shared};
 
-/// Reads from the disk.
+/// Reader for files on the disk.
 struct Disk;
 
 impl Reader for Disk {
@@ -16,7 +17,7 @@ impl Reader for Disk {
     }
 }
 
-/// A file or folder of the golden vectors.
+/// Returns the path of a file or folder of the golden vectors.
 fn golden(name: &str) -> PathBuf {
     npukit_testing::golden("opu").join(name)
 }
@@ -26,7 +27,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
 }
 
-/// The repository's vectors are those of the shared folder.
+/// The repository's vectors equal the ones in the shared folder.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn the_copies_are_up_to_date() {

@@ -1,4 +1,5 @@
-//! What instructions touch, byte by byte, and what they compute, against the formulas of the specification.
+//! Bytes that instructions touch, and values that they compute, compared with the formulas of the
+//! specification.
 
 use npukit_opu::internals::array::{Array, Elements};
 use npukit_opu::internals::exec::{step, store_result};
@@ -21,39 +22,39 @@ const fn shape([h, w, c]: [u32; 3]) -> Shape {
     Shape { h, w, c }
 }
 
-/// Registers, each buffer in a bank of its own.
+/// Registers, with each buffer in a separate bank.
 struct Setup {
     types: [&'static str; 4],
     ifm: [u32; 3],
     ofm: [u32; 3],
     slices: u32,
-    /// Slots from row to row where features are loaded from.
+    /// Slots between the starts of rows from which features are loaded.
     pitch: u32,
     /// Rows and columns of the plane that is stored to.
     plane: [u32; 2],
     pool: Pool,
-    /// Rows and columns of what is stored.
+    /// Rows and columns of the stored result.
     stored: [u32; 2],
 }
 
-#[rustfmt::skip] // A table: a machine in three lines.
+#[rustfmt::skip] // A table: three lines per machine.
 const SETUPS: [Setup; 3] = [
-    // Slots in full and in part, rows apart.
+    // Full and partial slots; rows with gaps.
     Setup { types: ["int8", "int16", "int8", "int16"], ifm: [2, 2, 64], ofm: [2, 2, 2], slices: 3, pitch: 3,
         plane: [6, 7], stored: [2, 2],
         pool: Pool::NONE },
-    // Rows behind each other; a row of windows that overlap.
+    // Contiguous rows; a row of overlapping windows.
     Setup { types: ["int16", "int32", "int8", "int16"], ifm: [2, 2, 16], ofm: [2, 2, 64], slices: 1, pitch: 2,
         plane: [5, 4], stored: [2, 1],
         pool: Pool { h: 1, w: 2, stride_h: 1, stride_w: 3 } },
-    // Rows over each other.
+    // Overlapping rows.
     Setup { types: ["int32", "int8", "int16", "int32"], ifm: [3, 2, 32], ofm: [3, 2, 8], slices: 2, pitch: 1,
         plane: [3, 1], stored: [2, 2],
         pool: Pool { h: 2, w: 1, stride_h: 1, stride_w: 1 } },
 ];
 
 impl Setup {
-    /// A machine with these registers and full buffers.
+    /// Returns a machine with these registers and full buffers.
     fn machine(&self) -> Machine {
         let mut machine = Machine::new(types(self.types));
         let [h, w] = self.plane;
@@ -79,7 +80,8 @@ impl Setup {
         machine
     }
 
-    /// The bytes that an instruction touches, in order: sections 4.2, 4.7 and 4.8, literally.
+    /// Returns the bytes that an instruction touches, in order: sections 4.2, 4.7 and 4.8,
+    /// literally.
     fn touched(&self, op: &Op) -> Vec<u64> {
         let [itype, btype, ktype, _] =
             self.types.map(|name| u64::from(name.parse::<DataType>().unwrap().size_bytes()));
@@ -118,7 +120,7 @@ impl Setup {
     }
 }
 
-/// The bytes of memory, out of `within`, whose value a load depends on.
+/// Returns the bytes of memory within `within` on whose value a load depends.
 fn read(machine: &mut Machine, op: &Op, buffer: Buffer, within: std::ops::Range<u64>) -> Vec<u64> {
     machine.step(op).unwrap();
     let before = machine.buffer(buffer).unwrap().clone();
@@ -132,7 +134,8 @@ fn read(machine: &mut Machine, op: &Op, buffer: Buffer, within: std::ops::Range<
     within.filter(depends).collect()
 }
 
-/// The bytes of memory, out of `within`, that are the same afterwards whatever was there before.
+/// Returns the bytes of memory within `within` that are the same afterwards for any previous
+/// contents.
 fn written(machine: &Machine, op: &Op, within: std::ops::Range<u64>) -> Vec<u64> {
     let [a, b] = [0x55, 0xAA].map(|filling| {
         let mut machine = machine.clone();
@@ -145,7 +148,7 @@ fn written(machine: &Machine, op: &Op, within: std::ops::Range<u64>) -> Vec<u64>
     within.zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a == b).map(|(byte, _)| byte).collect()
 }
 
-/// The bytes of memory that an instruction says it touches.
+/// Returns the memory access that an instruction declares.
 fn memory(machine: &Machine, op: &Op) -> Access {
     op.effects(machine.registers(), machine.types(), Validity::Corrected).unwrap().memory
 }
@@ -204,7 +207,7 @@ fn nothing_is_touched_without_registers_or_by_other_instructions() {
     }
 }
 
-/// Bits that look random.
+/// Generator of pseudo-random bits.
 struct Bits(u64);
 
 impl Bits {
@@ -213,7 +216,8 @@ impl Bits {
         (self.0 >> 32) as u32
     }
 
-    /// Raw values of a fixed-point type; every fourth is an end of its range, or next to it.
+    /// Returns raw values of a fixed-point type; every fourth is a limit of its range, or next to
+    /// it.
     fn array(&mut self, data_type: DataType, shape: &[usize]) -> Array {
         let fixed = data_type.fixed().unwrap();
         let mut elements = Elements::zeros(data_type, shape.iter().product());
@@ -282,7 +286,7 @@ fn fast_sums_are_the_literal_ones_wherever_shifts_lead() {
     }
 }
 
-/// A machine about to store sums of such a shape, with features to add to them.
+/// Returns a machine that is about to store sums of that shape, with features to add to them.
 fn about_to_store(types: &Types, ofm: Array, ifm: Array, post: Post, pool: Pool) -> State {
     let mut state = State::default();
     let sizes = |array: &Array| shape([0, 1, 2].map(|axis| array.shape[axis] as u32));
@@ -300,7 +304,8 @@ fn about_to_store(types: &Types, ofm: Array, ifm: Array, post: Post, pool: Pool)
     state
 }
 
-/// What a store of sums `[5, 4, 2]` gives, as sections 4.5 and 4.6 have it, and how many of them saturated.
+/// Returns the result of a store of sums `[5, 4, 2]` according to sections 4.5 and 4.6, and the
+/// number of saturated sums.
 fn stored(types: &Types, ofm: &Array, ifm: &Array, post: Post, pool: Pool) -> (Vec<i32>, u64) {
     let [itype, otype] = [types.itype, types.otype].map(|data_type| data_type.fixed().unwrap());
     let limited = |value: f64| value.clamp(itype.min().into(), itype.max().into());
@@ -385,7 +390,7 @@ fn stores_are_what_the_specification_says_in_every_form() {
 #[test]
 fn sums_that_their_type_or_that_of_results_cannot_hold_count_as_saturated() {
     let floats = [-1e60, 1e60, 0.0, 1.0, 1e60, -1.0, 2.0, 3.0];
-    // 32 639.5 / 256 and more is rounded to 128, which has no byte.
+    // 32 639.5 / 256 and more is rounded to 128, which exceeds a byte.
     let integers = [-32768.0, 32767.0, 32640.0, 32639.0, -32767.0, -32640.0, 127.0, 0.0];
     for ([itype, otype], values) in [
         (["fp16", "fp16"], floats),
@@ -458,7 +463,7 @@ fn the_kernel_buffer_holds_as_many_slices_as_the_table_says() {
     }
 }
 
-/// Slots that are full lie behind each other: a row of them is one run.
+/// Full slots are contiguous: a row of them is one run.
 #[test]
 fn full_slots_of_a_row_are_one_run() {
     let machine = SETUPS[0].machine();
@@ -468,8 +473,8 @@ fn full_slots_of_a_row_are_one_run() {
     assert_eq!(runs, [(first, 128), (first + 3 * 64, 128)]);
 }
 
-/// Of a slot the first channels are read, whatever lies behind them: somebody has to have written each of their bytes,
-/// and no other.
+/// Only the first channels of a slot are read: each of their bytes must have been written, and no
+/// other.
 #[test]
 fn features_are_read_as_far_as_their_channels_reach() {
     for (name, channels) in

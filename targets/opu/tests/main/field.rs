@@ -1,5 +1,5 @@
-//! Programs over a prime field: those of the compiler are proved, whatever operators they are of, and what a proof cannot
-//! know is refused.
+//! Programs over a prime field: compiled programs are proved for all operators, and cases that
+//! a proof cannot cover are rejected.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ impl Reader for Files {
     }
 }
 
-/// A network of the zoo as the compiler takes it.
+/// Returns a network of the zoo, prepared for the compiler.
 pub fn network(name: &str) -> Graph {
     let network = npukit_models::zoo::network(name).unwrap();
     let mut graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap().graph;
@@ -35,7 +35,7 @@ pub fn network(name: &str) -> Graph {
     graph
 }
 
-/// A program whose values have 3 or 4 bits of fraction, one as the next one has not.
+/// Compiles with fraction lengths of 3 or 4 bits, which differ between values.
 fn compiled_for(graph: &Graph, instance: &str) -> Box<dyn Compiled> {
     let instance = OPU.instance(Config::Preset(instance)).unwrap();
     let mut quantisation = Quantisation::new(instance.info().quantisation.clone().unwrap_or_default());
@@ -60,7 +60,7 @@ pub fn program(compiled: &dyn Compiled) -> Program {
     artifact::read(&name, &files.0[&name], &mut |name| files.read(name)).unwrap()
 }
 
-/// A program read from its files; none when they are refused.
+/// Reads a program from its files; `None` if they are rejected.
 pub fn loaded(program: &Program) -> Option<Box<dyn Compiled>> {
     let files = artifact::write(program).ok()?;
     let name = files[0].name.clone();
@@ -68,7 +68,7 @@ pub fn loaded(program: &Program) -> Option<Box<dyn Compiled>> {
     OPU.load(&name, &files).ok()
 }
 
-/// A sample of numbers up to `size`.
+/// Returns a sample of numbers up to `size`.
 pub fn sample(graph: &Graph, seed: u64, size: f32) -> Vec<(String, Tensor)> {
     let mut random = Random::new(seed);
     let input = |&id: &ValueId| {
@@ -79,7 +79,7 @@ pub fn sample(graph: &Graph, seed: u64, size: f32) -> Vec<(String, Tensor)> {
     graph.inputs.iter().map(input).collect()
 }
 
-/// The proof; none where the machine stops.
+/// Returns the proof; `None` if the machine stops.
 pub fn judged(graph: &Graph, compiled: &dyn Compiled) -> Option<Proof> {
     judge(graph, &*compiled.in_field().ok()?, &[1]).ok()
 }
@@ -109,7 +109,7 @@ fn programs_of_the_compiler_are_proved() {
     assert!(proved >= 5, "{proved} small graphs");
 }
 
-/// Numbers of all kinds: integers, fixed point, floats.
+/// Instances with all number types: integers, fixed point, floats.
 #[test]
 fn programs_of_every_instance_are_proved() {
     let graph = network("lenet5");
@@ -118,7 +118,7 @@ fn programs_of_every_instance_are_proved() {
     }
 }
 
-/// One operator after the other.
+/// Returns a graph that applies the operators in order.
 fn chain(ops: &[Op]) -> Graph {
     let mut graph = Graph::default();
     let info = ValueInfo { shape: vec![1, 9, 7, 70], element: ElementType::F32 };
@@ -131,7 +131,7 @@ fn chain(ops: &[Op]) -> Graph {
     graph
 }
 
-/// What the compiler does in another order than the model, or with other operators.
+/// Cases that the compiler computes in another order than the model, or with other operators.
 #[test]
 fn what_is_done_otherwise_is_proved() {
     let window = Window { pads: [1, 1, 1, 0], ..Window::plain([3, 2], [2, 1]) };
@@ -153,7 +153,7 @@ fn what_is_done_otherwise_is_proved() {
     }
 }
 
-/// An artifact of integers that does not tell its fraction lengths cannot be compared.
+/// An artifact of integers without fraction lengths cannot be compared.
 #[test]
 fn artifacts_without_fraction_lengths_are_refused() {
     let mut program = program(&*compiled(&network("mlp")));
@@ -163,7 +163,7 @@ fn artifacts_without_fraction_lengths_are_refused() {
     assert!(error.to_string().contains("fraction lengths"), "{error}");
 }
 
-/// A program of another model is refused, or shown to be another.
+/// A program of another model is rejected, or not proved.
 #[test]
 fn another_model_is_not_proved() {
     let [lenet, mlp] = ["lenet5", "mlp"].map(network);

@@ -1,4 +1,4 @@
-//! Programs that a person wrote, on their machine.
+//! Assembly programs on their machine.
 
 use npukit_opu::OPU;
 use npukit_target::{
@@ -51,7 +51,7 @@ pub fn held(machine: &dyn Machine, name: &str, address: u64, count: u64) -> Resu
     machine.read(place(machine, name), address, count)
 }
 
-/// What an error says, and the byte of the text that it points to.
+/// Returns the message of an error, and the byte of the text to which it points.
 pub fn pointed(error: &TargetError) -> (String, usize) {
     let TargetError::Text(fault) = error else { panic!("{error}") };
     (fault.to_string(), fault.labels().unwrap().next().unwrap().offset())
@@ -62,7 +62,7 @@ fn stopped(program: &dyn HandProgram, limits: Limits, options: &HandOptions) -> 
     pointed(&program.text().stopped(stopped))
 }
 
-/// A machine with the pixel and the kernel of [`DOUBLE`].
+/// Returns a machine with the pixel and the kernel of [`DOUBLE`].
 fn filled(program: &dyn HandProgram, options: &HandOptions) -> Box<dyn Machine> {
     let mut machine = program.machine(options).unwrap();
     let mut pixel = vec![0; 64];
@@ -154,7 +154,7 @@ fn words_buffers_and_registers_are_not_written_over() {
     assert!(told("memory", 0xFFFF_0007, &[1]).contains("the program's own words"));
     assert!(told("ofm", 0, &[1; 64]).contains("`conv`"));
     assert!(told("ker", 0, &[1; 64]).contains("`ld.ker`, from `weights.B`"));
-    assert!(told("pool_h", 0, &[1]).contains("by instructions alone: `@pool`"));
+    assert!(told("pool_h", 0, &[1]).contains("is only written by instructions: `@pool`"));
     fill(&mut *machine, "memory", 0xFFFF_0008, &[1]);
 }
 
@@ -166,7 +166,7 @@ fn reads_of_the_unwritten_are_told_with_their_line() {
     let ran = machine.run(NO_LIMITS).unwrap();
     let remarks: Vec<String> = ran.remarks.iter().map(|remark| program.text().remark(remark)).collect();
     let [ifm, ker] = &remarks[..] else { panic!("{remarks:?}") };
-    assert!(ifm.contains("0x14f was never written, which is `features.0[5]`; it reads as 0"), "{ifm}");
+    assert!(ifm.contains("0x14f was never written, which is `features.0[5]`; it is read as 0"), "{ifm}");
     assert!(ifm.contains("line 11") && ifm.contains("ld.ifm 5"), "{ifm}");
     assert!(ker.contains("`weights.1[64]`") && ker.contains("ld.ker 1"), "{ker}");
     let (message, at) = stopped(&*program, NO_LIMITS, &STRICT);
@@ -201,7 +201,8 @@ fn limits_are_of_instructions_and_cycles() {
     assert!(late.error.to_string().contains(&format!("{} cycles", cycles - 1)), "{}", late.error);
 }
 
-/// A word that the program stores over before it is reached is executed as it is then (R17): here `end`.
+/// A word that the program overwrites before it is reached is executed with its new contents (R17):
+/// here `end`.
 #[test]
 fn programs_may_write_over_their_words() {
     let text = "\
@@ -256,10 +257,10 @@ fn sums_that_do_not_fit_are_told() {
     assert!(remark.message.starts_with("2 of the values it stores"), "{}", remark.message);
 }
 
-/// A convolution of an `ifm` tile, with everything loaded: by which of the two texts it is valid.
+/// A convolution of an `ifm` tile, with everything loaded: which of the two readings accepts it.
 fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option<String>; 2] {
     let ([ih, iw], [oh, ow], [sh, sw]) = (ifm, ofm, stride);
-    // `conv.acc` has sums to add to from a step that both texts take.
+    // `conv.acc` adds to the sums of a step that both readings accept.
     let text = format!(
         "@shape.ifm [{ih},{iw},16]\n@shape.ofm [{oh},{ow},2]\n@shape.ker 1\n@mem.ifm 0, {iw}\n@mem.ker 1\n\
          @mem.bias 2\n@stride [1,1]\n@shift 0, 0\nld.ifm 0\nld.ker 0\nld.bias 0\nconv ifm:[0,0], ker:0\n\
@@ -281,7 +282,7 @@ fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option
                 let found = linted.findings.iter().find(|finding| finding.is_error());
                 assert_eq!(found.unwrap().code, "conv-bounds");
             }
-            // The assembler of the draft refuses the text.
+            // The assembler with the draft's conditions rejects the text.
             (Some(_), Err(error)) => {
                 assert_ne!(preset, "reference");
                 assert_eq!(pointed(&error).1, text.rfind(&format!("{conv}, ker")).unwrap());
@@ -294,7 +295,7 @@ fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option
     [corrected, draft]
 }
 
-/// S10: the sizes say which text is met, and each error says by which rule.
+/// S10: sizes decide which reading accepts, and each error names its rule.
 #[test]
 fn a_convolution_is_valid_by_the_corrected_condition_or_by_the_drafts() {
     let both = bounds([4, 4], [4, 4], [1, 1], "conv ifm:[0,0]");
@@ -321,11 +322,11 @@ fn the_drafts_condition_of_conv_bias_has_h_for_columns() {
     assert_eq!(corrected, None);
     let draft = draft.unwrap();
     assert!(draft.contains("5 + 1 * (1 - 1) = 5, which is not below the 4 columns"), "{draft}");
-    assert!(draft.contains("with h as it stands there"), "{draft}");
+    assert!(draft.contains("with h as printed there"), "{draft}");
     assert_eq!(bounds([8, 4], [1, 1], [1, 1], "conv ifm:[5,0]"), [None, None]);
 }
 
-/// S12: `conv.acc` has no condition in the draft; what it reads has to be there by either text.
+/// S12: `conv.acc` has no condition in the draft; in both readings its data must be in the buffer.
 #[test]
 fn conv_acc_has_no_condition_in_the_draft() {
     assert_eq!(bounds([4, 4], [1, 1], [3, 3], "conv.acc ifm:[3,3]"), [None, None]);
@@ -334,7 +335,7 @@ fn conv_acc_has_no_condition_in_the_draft() {
     assert!(draft.unwrap().contains("the draft's condition allows it"));
 }
 
-/// S27: the draft lets `@shape.ofm` keep the biases, of which there may be too few then.
+/// S27: in the draft, `@shape.ofm` keeps the biases, which may be too few then.
 #[test]
 fn the_draft_keeps_biases_of_another_shape() {
     let run = |preset: &str, first: u32, then: u32| {

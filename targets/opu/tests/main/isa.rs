@@ -6,7 +6,7 @@ use npukit_opu::internals::codec::reserved_bits;
 use npukit_opu::{Validity, decode, decode_program, encode, encode_program, isa};
 use proptest::prelude::*;
 
-/// The reading of the vectors.
+/// Reading of the vectors.
 const PUBLISHED: Validity = Validity::Corrected;
 
 #[test]
@@ -76,7 +76,7 @@ fn what_would_fault_is_refused_and_has_a_raw_form() {
 
 #[test]
 fn reserved_bits_are_those_that_no_field_has() {
-    // By opcode, the highest and the lowest bit of the fields together, as the table of section 2.1 has them.
+    // Highest and lowest bit of all fields, by opcode, as in the table of section 2.1.
     let fields = |opcode| match opcode {
         1..=3 | 7 => Some((27, 6)),
         4..=6 => Some((19, 6)),
@@ -94,7 +94,7 @@ fn reserved_bits_are_those_that_no_field_has() {
     };
     let rows = isa(PUBLISHED).instructions;
     let has_row = |opcode: u32| rows.iter().any(|row| row.patterns[0].value == u64::from(opcode));
-    // An opcode that only a row has is an instruction of ours.
+    // An opcode that only a row has is an instruction of npukit.
     for opcode in (0..64).filter(|&opcode| fields(opcode).is_some() || opcode == 0 || !has_row(opcode)) {
         let operands = fields(opcode).map_or(0, |(high, low)| u32::MAX >> (31 - high) & u32::MAX << low);
         assert_eq!(reserved_bits(!0x3F | opcode), !0x3F & !operands, "{opcode}");
@@ -102,7 +102,7 @@ fn reserved_bits_are_those_that_no_field_has() {
     }
 }
 
-/// Words whose opcode has a meaning, half of the time.
+/// Words, half of which have a valid opcode.
 fn word() -> impl Strategy<Value = u32> {
     let opcode = prop_oneof![0..=8u32, 16..=26u32];
     prop_oneof![any::<u32>(), (any::<u32>(), opcode).prop_map(|(word, opcode)| word & !0x3F | opcode)]

@@ -1,4 +1,4 @@
-//! What is found wrong with programs before they run, and what running them says of the same.
+//! Lint findings before programs run, compared with the result of running them.
 
 use npukit_numeric::Tensor;
 use npukit_opu::internals::op::Order;
@@ -9,19 +9,19 @@ use npukit_target::{Config, Finding, NoFiles, RunOptions, Severity, TargetError,
 
 use crate::artifact::program;
 
-/// Code, instruction and layer of each finding.
+/// Returns code, instruction and layer of each finding.
 fn found(findings: &[Finding]) -> Vec<(&'static str, Option<usize>, Option<&str>)> {
     findings.iter().map(|finding| (finding.code, finding.instruction, finding.layer.as_deref())).collect()
 }
 
-/// The program after a change.
+/// Returns the program after a change.
 fn changed(change: impl FnOnce(&mut Program)) -> Program {
     let mut program = program();
     change(&mut program);
     program
 }
 
-/// Runs once on memory where nobody may read what nobody has written.
+/// Runs once on memory where reading an unwritten byte is a fault.
 fn poisoned(program: &Program) -> Result<(), RunError> {
     let mut board = Board::new(program, Unset::Poison)?;
     board.run(&[vec![1; 96]])?;
@@ -60,7 +60,7 @@ fn faults_are_known_before_anything_runs() {
 
 #[test]
 fn what_nobody_writes_is_not_read() {
-    // A tile whose last row is not of the input.
+    // A tile whose last row is not part of the input.
     let over = changed(|program| {
         program.instructions[0] = Op::ShapeIfm(Shape { h: 3, w: 3, c: 16 });
     });
@@ -68,7 +68,7 @@ fn what_nobody_writes_is_not_read() {
     let Err(RunError::Fault { place, source, .. }) = poisoned(&over) else { panic!("read") };
     assert_eq!((source.kind.name(), source.instruction), ("unwritten-read", 10));
     assert!(place.contains("layer `double`") && source.kind.to_string().contains("at 0x180"), "{place}");
-    // Channels that are loaded, and not written by anybody.
+    // Channels that are loaded, but never written.
     let few = changed(|program| program.inputs[0].planes.groups[0].channels = 15);
     assert_eq!(found(&lint(&few)), [("unwritten-read", Some(10), DOUBLE)]);
     let zeros = changed(|program| {
@@ -103,7 +103,8 @@ fn a_program_that_changes_its_constants_does_not_run_twice() {
     let [once, twice] = [1, 2].map(|times| std::num::NonZeroU32::new(times).unwrap());
     assert!(run(&spoiling, once).is_ok() && run(&program(), twice).is_ok());
     assert!(matches!(run(&spoiling, twice), Err(TargetError::Unrepeatable { time: 2, .. })));
-    // Words are constants too. What was not read may be overwritten: it is a first value, not a constant.
+    // Words are constants too. Bytes that were not read may be overwritten: they are initial
+    // values, not constants.
     let words = changed(|program| program.address = 0x2000_0180);
     assert_eq!(found(&lint(&words))[0].0, "overwritten-constant");
     let first = changed(|program| {
@@ -147,7 +148,7 @@ fn words_are_linted_without_an_artifact() {
     let instance = OPU.instance(Config::Default).unwrap();
     let mut bytes = npukit_opu::encode_program(&program.instructions, Validity::Corrected).unwrap();
     assert_eq!(instance.lint("double.words", &bytes, None).unwrap(), []);
-    // Bit 31 of `@stride` is reserved; a word behind `end` is no instruction.
+    // Bit 31 of `@stride` is reserved; a word after `end` is not an instruction.
     bytes[6 * 4 + 3] |= 0x80;
     bytes.extend([0xFF; 4]);
     let findings = instance.lint("double.words", &bytes, None).unwrap();
@@ -156,7 +157,7 @@ fn words_are_linted_without_an_artifact() {
     assert!(instance.lint("double.words", &bytes[1..], None).is_err());
 }
 
-/// Code and line of each finding of a text.
+/// Returns code and line of each finding of a text.
 fn of_text(text: &str) -> Vec<(&'static str, Option<usize>)> {
     let instance = OPU.instance(Config::Default).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();

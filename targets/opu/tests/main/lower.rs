@@ -1,5 +1,5 @@
-//! The compiler: programs are run on the machine and compared, layer by layer, with a literal evaluation of
-//! the quantised layers, and in the end with float.
+//! The compiler: programs run on the machine and are compared layer by layer with a literal
+//! evaluation of the quantized layers, and finally with float.
 
 #[path = "lower/cases.rs"]
 mod cases;

@@ -1,4 +1,5 @@
-//! The machine: fast code against the literal one, and rules that golden vectors do not show.
+//! The machine: fast code compared with the literal one, and rules that golden vectors do not
+//! cover.
 
 use npukit_opu::internals::array::Elements;
 use npukit_opu::internals::clock::{Engine, Slice};
@@ -10,7 +11,7 @@ use npukit_opu::{
 };
 use proptest::prelude::*;
 
-/// Types that fast code knows and that it does not.
+/// Types with fast code, and types without.
 const TYPES: [[&str; 4]; 12] = [
     ["int8", "int16", "int8", "int16"],
     ["int8", "int32", "int8", "int16"],
@@ -31,7 +32,7 @@ fn types([itype, btype, ktype, otype]: [&str; 4]) -> Types {
     Types { itype: parse(itype), btype: parse(btype), ktype: parse(ktype), otype: parse(otype) }
 }
 
-/// A tile: everything that decides what its instructions do.
+/// Tile: all parameters that its instructions depend on.
 #[derive(Clone, Debug)]
 struct Tile {
     types: usize,
@@ -48,7 +49,7 @@ struct Tile {
 fn tile() -> impl Strategy<Value = Tile> {
     let channels = (0..3u32, 1..=6u32).prop_map(|(ifm, ofm)| [16 << ifm, 1 << ofm]);
     let byte = prop_oneof![any::<u8>(), Just(0x7F), Just(0x80), Just(0)];
-    // Small exponents keep float patterns finite; all others are left out below.
+    // Small exponents keep float patterns finite; others are excluded below.
     let shapes = (0..TYPES.len(), channels, [2..6u32, 2..6u32], [1..3u32, 1..3u32]);
     let shift = prop_oneof![-40..40i32, -10..6i32, Just(127), Just(-128)];
     let work = ([shift.clone(), shift], prop::collection::vec((0..3u8, 0..4u32), 1..5), 0..Post::ALL.len());
@@ -93,7 +94,7 @@ impl Tile {
         ops
     }
 
-    /// The partial sums after every step, and the memory at the end.
+    /// Returns the partial sums after every step, and the memory at the end.
     fn run(&self, arithmetic: Arithmetic) -> (Vec<Option<Elements>>, Vec<u8>, Vec<FaultKind>) {
         let mut machine = Machine::with_arithmetic(types(TYPES[self.types]), arithmetic);
         let bytes: Vec<u8> = self.bytes.iter().copied().cycle().take(1 << 17).collect();
@@ -119,7 +120,7 @@ proptest! {
     }
 }
 
-/// A tile of one pixel and a slice, with everything loaded.
+/// Returns a machine with a tile of one pixel and one slice, with everything loaded.
 fn loaded() -> Machine {
     let mut machine = Machine::new(Types::REFERENCE);
     for op in [
@@ -165,7 +166,7 @@ fn partial_sums_survive_a_new_kernel_and_a_store() {
 
 #[test]
 fn words_written_over_are_fetched_as_they_are_then() {
-    // The store writes zeros, which are `end`, over the four words behind it that have no meaning.
+    // The store writes zeros, which are `end`, over the four invalid words after it.
     let mut machine = loaded();
     let [store, harmless] =
         [Op::Store { addr: 16 }, Op::ShapeKer { n: 1 }].map(|op| encode(&op, Validity::Corrected).unwrap());
@@ -178,7 +179,10 @@ fn words_written_over_are_fetched_as_they_are_then() {
 fn programs_begin_at_multiples_of_64_and_end_in_memory() {
     let mut machine = loaded();
     let error = |result: Result<_, AccessError>| result.map(|_: Loaded| ()).unwrap_err().to_string();
-    assert_eq!(error(machine.load(1020, &[0])), "a program begins at 0x3fc: legal are multiples of 64");
+    assert_eq!(
+        error(machine.load(1020, &[0])),
+        "a program begins at 0x3fc: legal addresses are multiples of 64"
+    );
     assert!(error(machine.load((1 << 32) - 64, &[0; 17])).contains("beyond the memory"));
     let mut program = machine.load(64, &[]).unwrap();
     let fault = machine.run(&mut program, &mut |_, _, _| ()).unwrap_err();
@@ -203,7 +207,8 @@ fn a_border_as_wide_as_the_plane_clears_it_and_zero_clears_nothing() {
     assert_eq!(read(&machine).iter().filter(|&&byte| byte != 0).count(), 0);
 }
 
-/// A machine that is set up to load a tile of 3 x 2 pixels and two slices of 16 channels from the second bank.
+/// Returns a machine that is about to load a tile of 3 x 2 pixels and two slices of 16 channels
+/// from the second bank.
 fn about_to_load(names: [&str; 4]) -> Machine {
     let mut machine = Machine::new(types(names));
     for op in [
@@ -222,7 +227,7 @@ fn about_to_load(names: [&str; 4]) -> Machine {
 #[test]
 fn what_is_no_finite_number_is_named_with_its_place() {
     let start = (1u64 << 28) + 4 * 64;
-    // The pixel of row 2 and column 1, three slots of 64 elements apart from row to row, channel 6.
+    // Row 2, column 1, channel 6; rows are three slots of 64 elements apart.
     for (op, buffer, element, address) in [
         (Op::LoadIfm { addr: 4 }, Buffer::Ifm, (2 * 2 + 1) * 16 + 6, start + ((2 * 3 + 1) * 64 + 6) * 2),
         (Op::LoadKer { addr: 4 }, Buffer::Ker, 300, start + 300 * 2),
@@ -259,7 +264,7 @@ fn signed_fields_and_numbers_of_channels_keep_to_their_bits() {
         assert_eq!(encode(&Op::Shift { ifm, bias: 0 }, Validity::Corrected).is_ok(), fits, "{ifm}");
         assert_eq!(encode(&Op::Shift { ifm: 0, bias: ifm }, Validity::Corrected).is_ok(), fits, "{ifm}");
     }
-    // 2^40 channels are said in a word, and do not become another number in the message.
+    // A word can encode 2^40 channels; the message must show the same number.
     let word = encode(&Op::ShapeIfm(Shape { h: 2, w: 2, c: 16 }), Validity::Corrected).unwrap()
         & !(127 << 20)
         | 40 << 20;
@@ -267,7 +272,7 @@ fn signed_fields_and_numbers_of_channels_keep_to_their_bits() {
     assert!(fault.to_string().contains("1099511627776"), "{fault}");
 }
 
-/// Whether `last` starts only when `first` is done, where loads and stores have a port each.
+/// Whether `last` starts only when `first` is done, if loads and stores have separate ports.
 fn waits(ops: &[Op], last: usize, first: usize) -> bool {
     let mut config = Config::preset("reference").unwrap();
     config.timing.port = Port::Split;
@@ -281,7 +286,8 @@ fn waits(ops: &[Op], last: usize, first: usize) -> bool {
     slice(last).start >= slice(first).end
 }
 
-/// A border is written only after what lies below it was read, however many loads came since.
+/// A border is written only after the bytes below it were read, however many loads were issued
+/// since.
 #[test]
 fn memory_keeps_the_order_of_the_program() {
     let setup = [
@@ -293,7 +299,7 @@ fn memory_keeps_the_order_of_the_program() {
         Op::MemBias { bank: 0 },
         Op::MemOfm { bank: 0, h: 1, w: 1 },
     ];
-    // Bytes that each load reads, of elements of four bytes; addresses count 64 bytes.
+    // Bytes that each load reads, with elements of four bytes; addresses count 64 bytes.
     for (load, bytes) in [
         (Op::LoadIfm { addr: 0 }, 30 * 30 * 256),
         (Op::LoadKer { addr: 0 }, 9 * 64 * 64 * 4),
@@ -301,14 +307,14 @@ fn memory_keeps_the_order_of_the_program() {
     ] {
         let behind = bytes / 64;
         for (addr, expected) in [(0, true), (behind - 1, true), (behind, false), (1 << 16, false)] {
-            // What is still under way when the border comes: the loads of far away take longer.
+            // Loads still in progress at the pad: the loads from far away take longer.
             let pad = Op::Pad { addr, p: 1 };
             let far = Op::LoadIfm { addr: 1 << 20 };
             let program = [&setup[..], &[far, load, far, pad]].concat();
             assert_eq!(waits(&program, 10, 8), expected, "{} below {addr}", load.mnemonic());
             assert!(!waits(&program, 10, 9), "{}", load.mnemonic());
         }
-        // And what lies below a border is read only after the border was written.
+        // Bytes below a border are read only after the border was written.
         for (addr, expected) in [(0, true), (1 << 16, false)] {
             let plane = [Op::MemOfm { bank: 0, h: 30, w: 30 }, Op::Pad { addr, p: 15 }, load];
             assert_eq!(waits(&[&setup[..], &plane].concat(), 9, 8), expected, "{}", load.mnemonic());
@@ -321,7 +327,7 @@ fn memory_keeps_the_order_of_the_program() {
     }
 }
 
-/// Engines say what they waited for, the longest first, and nothing that they did not wait for.
+/// Engines report their waits, longest first, and only waits that took cycles.
 #[test]
 fn waits_are_those_that_took_cycles() {
     let mut clock = Clock::new(&Config::preset("reference").unwrap());
@@ -351,7 +357,7 @@ fn every_word_leaves_the_machine_standing() {
     for seed in 0..20_000u32 {
         let word = seed.wrapping_mul(2_654_435_761).rotate_left(seed % 32);
         let opcode = [1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 22, 23, 24, 25, 26][seed as usize % 17];
-        // Low fields are small, so that some are legal.
+        // Low fields are small, so that some words are legal.
         let word = word & 0x0FF1_C7C0 | opcode;
         if let Ok(op) = npukit_opu::decode(word, Validity::Corrected) {
             let _ = machine.step(&op);

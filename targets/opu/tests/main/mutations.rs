@@ -1,4 +1,4 @@
-//! Proofs of programs, judged by programs that are changed on purpose: what changes an output must be seen.
+//! Proofs of deliberately changed programs: a change that affects an output must not be proved.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,18 @@ use npukit_verify::prove;
 
 use super::field::{compiled, is_proved, judged, loaded, network, program, sample};
 
-/// A change of a program: of a bit of a word (an address, a size, a stride, a flag), of two instructions, of constants.
+/// Kinds of changes: a bit of a word (an address, a size, a stride, a flag), two instructions, or
+/// constants.
 const KINDS: [&str; 6] = ["bit", "bit", "swapped", "dropped", "doubled", "constant"];
 
-/// The program with one change, and the change in words; none where that would be the same program.
+/// Returns the program with one change, and a description of the change; `None` if the program
+/// would be the same.
 fn mutated(program: &Program, kind: &str, random: &mut Random) -> Option<(String, Program)> {
     let mut changed = program.clone();
     let ops = &mut changed.instructions;
     let last = ops.len() - 1;
     let (at, other) = (random.below(last), random.below(last));
-    // Half of the time neighbours, which are of one tile.
+    // Half of the time, adjacent instructions, which belong to one tile.
     let other = if random.below(2) == 0 { (at + 1).min(last - 1) } else { other };
     let told = match kind {
         "bit" => {
@@ -49,7 +51,7 @@ fn mutated(program: &Program, kind: &str, random: &mut Random) -> Option<(String
     (changed != *program).then_some((told, changed))
 }
 
-/// A bit of a constant, two that change places, or a segment that moves.
+/// Changes a bit of a constant, swaps two constants, or moves a segment.
 fn constants(changed: &mut Program, random: &mut Random) -> String {
     let index = random.below(changed.segments.len());
     let segment = &mut changed.segments[index];
@@ -63,18 +65,18 @@ fn constants(changed: &mut Program, random: &mut Random) -> String {
     format!("bytes {byte} and {other} of segment {index}")
 }
 
-/// Samples of small numbers and of larger ones, that saturate.
+/// Seeds and sizes of samples: small numbers, and larger ones that saturate.
 const SAMPLES: [(u64, f32); 3] = [(1, 1.0), (2, 4.0), (3, 0.5)];
 
-/// Outputs as raw values; none of a program that cannot run.
+/// Returns the outputs as raw values; `None` if the program cannot run.
 fn numbers(graph: &Graph, compiled: &dyn Compiled) -> Option<Vec<Vec<i32>>> {
     let run = |&(seed, size): &(u64, f32)| compiled.run(&sample(graph, seed, size)).ok();
     let outputs = SAMPLES.iter().map(|sample| Some(run(sample)?.outputs)).collect::<Option<Vec<_>>>()?;
     Some(outputs.into_iter().flatten().map(|output| output.raw).collect())
 }
 
-/// Whether two programs compute the same where sums are rounded to `2^-16` of what they are, for samples that saturate
-/// nowhere: then nothing but rounding and saturation was between them.
+/// Whether two programs compute the same if sums are rounded to `2^-16` of their value, for samples
+/// that do not saturate. Then only rounding and saturation differ.
 fn differ_by_rounding(graph: &Graph, [before, after]: [&Program; 2]) -> bool {
     let precise = |program: &Program| {
         let mut program = program.clone();
@@ -94,7 +96,8 @@ fn differ_by_rounding(graph: &Graph, [before, after]: [&Program; 2]) -> bool {
     is_same && judged > 0
 }
 
-/// Whether a sum that is added to others changed places with another one, or with what comes after sums.
+/// Whether a sum that is added to others was swapped with another sum, or with an instruction after
+/// the sums.
 fn is_of_sums(before: &Program, after: &Program) -> bool {
     let pairs = before.instructions.iter().zip(&after.instructions);
     let changed: Vec<_> = pairs.filter(|(before, after)| before != after).collect();
@@ -102,21 +105,21 @@ fn is_of_sums(before: &Program, after: &Program) -> bool {
     changed.len() == 2 && changed.iter().any(|(before, _)| is_sum(before))
 }
 
-/// Of each kind of change how many there were, and what became of them.
+/// Number of changes of one kind, by result.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     made: usize,
-    /// The loader or the machine refuses it.
+    /// Changes that the loader or the machine rejects.
     refused: usize,
-    /// Some output changes for some sample.
+    /// Changes of some output for some sample.
     other_numbers: usize,
-    /// Of these: sums that are rounded in another order, and nothing else.
+    /// Of `other_numbers`: only the rounding order of sums differs.
     of_rounding: usize,
-    /// Of these: proved all the same. There must be none.
+    /// Of `other_numbers`: proved nevertheless. Must be 0.
     missed: usize,
-    /// No output changes for these samples, and it is seen all the same.
+    /// Changes without effect on the outputs of these samples that are not proved.
     seen_beside: usize,
-    /// No output changes, and it is proved.
+    /// Changes without effect that are proved.
     harmless: usize,
 }
 
@@ -160,9 +163,9 @@ fn table(name: &str, count: usize) -> BTreeMap<&'static str, Row> {
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "the table is what one runs it for")]
+#[allow(clippy::print_stdout, reason = "the table is the result of this test")]
 fn what_changes_an_output_is_not_proved() {
-    // `NPUKIT_MUTATIONS=500` judges as many; these are those of every day.
+    // `NPUKIT_MUTATIONS=500` makes that many changes; by default there are few.
     let all = std::env::var("NPUKIT_MUTATIONS").ok().map(|count| count.parse::<usize>().unwrap());
     let networks = match all {
         Some(all) => vec![("lenet5", all / 2), ("mlp", all * 3 / 10), ("resnet20v2", all / 5)],
@@ -182,11 +185,13 @@ fn what_changes_an_output_is_not_proved() {
     }
 }
 
-/// A change of one field of an instruction of a kind, and whether what it computes is wrong.
+/// Name of a change of one instruction field, whether the computed numbers are wrong, and the
+/// change.
 type Change = (&'static str, bool, fn(&Op) -> Option<Op>);
 
-/// Of every kind of change the first instruction whose numbers are wrong is named, with its layer, and where it wrote. Right
-/// numbers at a wrong place are seen where something is computed of them, in their layer or behind it.
+/// For every kind of change, the first instruction with wrong numbers is found, with its layer and
+/// address. Right numbers at a wrong place are found where they are used, in their layer or after
+/// it.
 #[test]
 fn what_went_wrong_is_found() {
     let graph = network("lenet5");
@@ -229,7 +234,8 @@ fn what_went_wrong_is_found() {
             let proof = prove(&graph, &*run.in_field().unwrap(), &[1]).unwrap();
             let culprit = proof.counterexample.and_then(|found| found.culprit).unwrap();
             let (instruction, layer) = (culprit.instruction.unwrap(), culprit.layer.unwrap());
-            // The store that writes what the changed instruction spoiled, which is of the same layer.
+            // The store that writes the spoiled results of the changed instruction belongs to the
+            // same layer.
             assert!(
                 matches!(changed.instructions[instruction], Op::Store { .. }),
                 "{what} {at}: {instruction}"

@@ -1,4 +1,4 @@
-//! The draft to the letter (`+seed`): words and strides by hand from its text.
+//! The draft to the letter (`+seed`): words and strides derived manually from its text.
 
 use npukit_graph::op::{Conv, Relu};
 use npukit_graph::quantise::{Kind, Quantisation, Scheme};
@@ -9,8 +9,8 @@ use npukit_target::{Assembled, CompileOptions, Compiled, Config as Source, NoFil
 
 use super::hand::{NO_LIMITS, SPARE, fill, held, on};
 
-/// The eleven forms, with the words of the appendix (`10 act 9 | r 8 | 7 ord 6 | 25`) and of the published parser
-/// (`10 res | 9 order 8 | 7 act 6 | 25`).
+/// The eleven forms, with the words of the appendix (`10 act 9 | r 8 | 7 ord 6 | 25`) and of the
+/// published parser (`10 res | 9 order 8 | 7 act 6 | 25`).
 const POST: [(&str, u32, u32); 11] = [
     ("@post pool", 0x019, 0x019),
     ("@post res, pool", 0x119, 0x419),
@@ -65,7 +65,8 @@ fn suffixes_come_in_any_order_and_the_letter_prevails() {
     assert_eq!(Config::preset("reference+sed"), None);
 }
 
-/// What `ld.ker 1` reads of bank 2, whose element e is e modulo 101.
+/// Returns the weights that `ld.ker 1` reads from bank 2, where element e has the value e modulo
+/// 101.
 fn loaded(preset: &str, inputs: u32, outputs: u32, slices: u32) -> Vec<i64> {
     let text = format!(
         "@shape.ifm [1,1,{inputs}]\n@shape.ofm [1,1,{outputs}]\n@shape.ker {slices}\n@mem.ker 2\nld.ker 1\nend\n"
@@ -91,7 +92,7 @@ fn kernels_have_the_printed_strides_or_are_dense() {
         let printed = rows(&|n, k| n * outputs * inputs + k * outputs);
         let dense = rows(&|n, k| (n * outputs + k) * inputs);
         let held = |preset| loaded(preset, inputs, outputs, slices);
-        // `ker` shows 64 lanes of a row.
+        // `ker` shows 64 lanes per row.
         let lanes = |rows: Vec<i64>| -> Vec<i64> {
             rows.chunks(inputs as usize)
                 .flat_map(|row| row.iter().copied().chain(std::iter::repeat(0)).take(64))
@@ -113,14 +114,15 @@ fn pads_have_the_printed_stride_or_whole_rows() {
         let bytes = held(&*machine, "memory", 0, 1024).unwrap();
         (0..1024).filter(|&byte| bytes[byte] == 0).collect()
     };
-    // Rows of three slots of 64 bytes begin 3 bytes apart: 0 to 191, then 3 to 66 and 131 to 194, then 6 to 197.
+    // Rows of three slots of 64 bytes begin 3 bytes apart: 0 to 191, then 3 to 66 and 131 to 194,
+    // then 6 to 197.
     assert_eq!(cleared("reference+seed"), (64..64 + 198).collect::<Vec<_>>());
     let pixel = 64 + 4 * 64;
     let around = (64..pixel).chain(pixel + 64..64 + 9 * 64);
     assert_eq!(cleared("reference"), around.collect::<Vec<_>>());
 }
 
-/// A pointwise convolution of 64 channels to `outputs`, or one of 3 x 3 with a border, compiled.
+/// Compiles a pointwise convolution of 64 channels to `outputs`, or one of 3 x 3 with a border.
 fn convolution(preset: &str, [side, outputs]: [usize; 2]) -> Result<Box<dyn Compiled>, TargetError> {
     let mut graph = Graph { name: "test".into(), ..Graph::default() };
     let info = ValueInfo { shape: vec![1, 4, 4, 64], element: ElementType::F32 };

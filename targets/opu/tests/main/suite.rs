@@ -1,4 +1,4 @@
-//! What every target passes.
+//! The suite that every target must pass.
 
 use npukit_opu::OPU;
 use npukit_testing::{Suite, Text, suite};

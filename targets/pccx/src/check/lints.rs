@@ -1,61 +1,61 @@
-//! Kinds of findings of [`mod@crate::check`]: [`LINTS`].
+//! Lints of [`mod@crate::check`]: [`LINTS`].
 
 #[rustfmt::skip] // A table.
 mod table {
 npukit_target::lints! {
-    DEAD_CONFIGURATION = "dead-configuration", [Warning]: "a shape is set again before anything used it";
+    DEAD_CONFIGURATION = "dead-configuration", [Warning]: "a shape is set again before its first use";
         "MEMSET writes an entry of a constant bank, from which later instructions take their shapes and scales. Here the next \
          MEMSET of the same entry comes before any of them, as in `memset cache=fmap, idx=0, a=1, b=1, c=64` and another one of \
-         idx=0 behind it: the first has no effect. Take it away, or put the instruction that is meant between the two.";
+         idx=0 after it: the first has no effect. Remove it, or put the instruction that needs it between the two.";
     HOST_TO_HOST = "host-to-host", asm [Error]: "MEMCPY from the host to the host";
-        "One end of a MEMCPY is L2. Both ends at the host are an instruction word that the machine refuses; the host copies its \
-         own memory by itself.";
-    IGNORED_FLAG = "ignored-flag", asm [Warning]: "a flag is set that the function does not look at";
-        "`recip_scale` makes `scale` divide instead of multiply. All other functions of CVO ignore it, so that what is meant \
-         probably does not happen. Take the flag away, or use `scale`.";
-    LONG_FUNCTION = "long-function", asm [Error]: "CVO takes more elements than hardware does";
-        "The unit of special functions has a buffer for 2048 elements. The machine takes as many as the field can say, hardware \
-         does not: it ends early. Split the instruction, as `cvo exp, src=0, dst=0, len=4096` into two of 2048.";
-    RESERVED_BITS = "reserved-bits", [Error]: "bits are set that mean nothing";
-        "The document wants these bits to be 0. An instance that is strict refuses the word, which is the error; others ignore \
-         the bits, which is a warning. Assemble the instruction again from text.";
-    RESERVED_CVO_FUNC = "reserved-cvo-func", [Error]: "CVO has a function without a meaning";
-        "The field of the function has a number that no function has. An instance that is strict refuses the word, others drop \
-         it as if it were not there. `npu isa pccx cvo` lists the functions.";
+        "Source or destination of a MEMCPY must be L2. The machine refuses a transfer from host to host; the host can copy its own \
+         memory without it.";
+    IGNORED_FLAG = "ignored-flag", asm [Warning]: "a flag is set that the function ignores";
+        "`recip_scale` makes `scale` divide instead of multiply. All other functions of CVO ignore it, so the instruction \
+         probably does not do what was intended. Remove the flag, or use `scale`.";
+    LONG_FUNCTION = "long-function", asm [Error]: "CVO has more elements than hardware supports";
+        "The special-function unit has a buffer for 2048 elements. The simulated machine supports any length of the field, but \
+         hardware ends early. Split the instruction: for example `cvo exp, src=0, dst=0, len=4096` into two of 2048.";
+    RESERVED_BITS = "reserved-bits", [Error]: "reserved bits are set";
+        "The specification requires these bits to be 0. A strict instance refuses the word (an error); others ignore \
+         the bits (a warning). Assemble the instruction again from text.";
+    RESERVED_CVO_FUNC = "reserved-cvo-func", [Error]: "CVO has an undefined function";
+        "The function field has a number without a function. A strict instance refuses the word, others ignore \
+         the instruction. `npu isa pccx cvo` lists the functions.";
     RESERVED_DEST_CACHE = "reserved-dest-cache", [Error]: "MEMSET has a bank that does not exist";
-        "There are two constant banks, of shapes of feature maps and of weights. A word with another one is refused by a strict \
-         instance and dropped by others, so that the entry it was to set keeps its old value.";
-    RESERVED_OPCODE = "reserved-opcode", [Error]: "a word has an opcode without a meaning";
-        "A strict instance refuses the word, others drop it. A file of words for another instance or in another order of bytes \
-         has many of them.";
-    TOO_MANY_LANES = "too-many-lanes", asm [Warning]: "GEMV asks for more lanes than there are";
-        "The instance has a number of lanes for GEMV, and the field of the instruction may say more. The product is right and takes \
-         as long as with all lanes that exist. Give at most that number, or a configuration with more.";
-    UNFENCED_ACCESS = "unfenced-access", asm [Error]: "words are used that an asynchronous instruction may still be at";
+        "There are two constant banks: shapes of feature maps, and shapes of weights. A strict instance refuses a word with another \
+         bank. Others drop it, so the entry that it should set keeps its old value.";
+    RESERVED_OPCODE = "reserved-opcode", [Error]: "a word has an undefined opcode";
+        "A strict instance refuses the word, others drop it. A file for another instance or with another byte order \
+         has many of these words.";
+    TOO_MANY_LANES = "too-many-lanes", asm [Warning]: "GEMV requests more lanes than the instance has";
+        "The field can specify more lanes than the instance has. The product is correct, and takes as long as with all existing \
+         lanes. Use at most that number, or an instance with more lanes.";
+    UNFENCED_ACCESS = "unfenced-access", asm [Error]: "an asynchronous instruction may still be using these words";
         "An instruction with `async` is complete only when a later synchronous one of the same engine is, or when the host \
-         waits. Here an instruction reads what such a one writes, or writes what it reads or writes, in between: two transfers in \
-         flight over the same words of L2, for instance. The machine keeps the order of the program, hardware has nothing that \
-         does. Leave `async` away, put a synchronous instruction of that engine or `.wait` between, or use other words.";
-    UNREAD_RESULT = "unread-result", [Warning]: "words of L2 are written and nobody reads them";
+         waits. In between, an instruction here reads words that the asynchronous one writes, or writes words that it uses: two transfers in \
+         flight over the same words of L2, for instance. The machine keeps the order of the program, but nothing in hardware \
+         does. Remove `async`, put a synchronous instruction of that engine or `.wait` between, or use other words.";
+    UNREAD_RESULT = "unread-result", [Warning]: "words of L2 are written and never read";
         "All words of L2 that this instruction writes are overwritten before anything reads one of them; of a compiled program, \
-         and of a text with an `.output` or `.expect`, also those that nothing reads up to its end. So the instruction takes its time for nothing, or its address or that of \
+         and of a text with an `.output` or `.expect`, also those that nothing reads up to its end. So the instruction is useless, or its address or that of \
          the reader is wrong.";
-    UNWRITTEN_L2 = "unwritten-l2", [Error]: "words of L2 are read that nothing has written";
-        "What L2 holds after a reset is not known. No instruction before, no host operation, and no `.data` or `.input` of the \
-         text has written the lane that is read. Of a compiled program everything is known that is written, so that it is an \
-         error; of words, which may go on from others, it is a warning. Write it first, or say in the text what the host fills.";
-    UNWRITTEN_MAXIMUM = "unwritten-maximum", [Error]: "the maximum is taken off that no product has found";
-        "`sub_emax` takes off the largest exponent that a product with `findemax` has found. There is none before it, so that \
-         what a program before has left is taken off. Set `findemax` at the product whose results these are.";
-    UNWRITTEN_SHAPE = "unwritten-shape", [Error]: "a shape is taken from an entry that no MEMSET has written";
-        "An instruction names an entry of a constant bank for its shape. Without a MEMSET of that entry it has the size that a \
-         program before has left, and reads or writes another number of words. Set it first, as in \
+    UNWRITTEN_L2 = "unwritten-l2", [Error]: "words of L2 are read before they are written";
+        "The content of L2 after a reset is unknown. No earlier instruction, no host operation, and no `.data` or `.input` of the \
+         text has written the lane that is read. In a compiled program all writes are known, so this is an \
+         error; for words, which other words may precede, it is a warning. Write it first, or declare in the text what the host fills.";
+    UNWRITTEN_MAXIMUM = "unwritten-maximum", [Error]: "a maximum is subtracted that no product has computed";
+        "`sub_emax` subtracts the largest exponent that a product with `findemax` has found. No such product precedes it, so that \
+         the instruction subtracts a value left by an earlier program. Set `findemax` in the product that gives these results.";
+    UNWRITTEN_SHAPE = "unwritten-shape", [Error]: "a shape is read from an entry that no MEMSET has written";
+        "An instruction uses an entry of a constant bank as its shape. Without a MEMSET, the entry has the size that an \
+         earlier program has left, and the instruction accesses another number of words. Set the entry first, as in \
          `memset cache=fmap, idx=0, a=1, b=1, c=64`.";
-    UNWRITTEN_SLOT = "unwritten-slot", [Error]: "the host uses a value that it does not have yet";
+    UNWRITTEN_SLOT = "unwritten-slot", [Error]: "the host uses a value before it is computed";
         "Host operations of a compiled program receive, compute and send values of the network. This one uses a value, or a part \
-         of it, that none before it has received or computed. The artifact was changed, or is of a compiler with a defect.";
-    UNWRITTEN_WEIGHTS = "unwritten-weights", [Error]: "a product takes weights that the host has not made yet";
-        "Some weights are made by the host while the program runs, such as the keys and values of attention. The product that \
+         of it, that no earlier operation has received or computed. The artifact was changed, or the compiler has a bug.";
+    UNWRITTEN_WEIGHTS = "unwritten-weights", [Error]: "a product uses weights before the host has computed them";
+        "The host makes some weights while the program runs, such as the keys and values of attention. The product that \
          uses them comes before the host operation that makes them.";
 }
 }

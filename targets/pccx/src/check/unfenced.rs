@@ -1,6 +1,6 @@
-//! Programs that rely on the order of what is `async`: [`unfenced`]. Source: specification 3.5.
+//! Hazards with `async` instructions: [`unfenced`]. Source: specification 3.5.
 //!
-//! The machine and its clock keep that order; hardware without a scoreboard does not.
+//! The machine and its clock keep the program's order; hardware without a scoreboard does not.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,18 +8,18 @@ use std::fmt;
 use crate::isa::op::{Banks, Engine, Op};
 use crate::isa::usage::{Conflict, Use, Words};
 
-/// An instruction whose result depends on an asynchronous one that may still be under way.
+/// An instruction whose result depends on an asynchronous one that may not be complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unfenced {
-    /// Its place in the program.
+    /// Index of the later instruction.
     pub index: usize,
-    /// That of the asynchronous one.
+    /// Index of the asynchronous instruction.
     pub earlier: usize,
-    /// Mnemonic of the asynchronous one.
+    /// Mnemonic of the asynchronous instruction.
     pub engine: &'static str,
-    /// How they depend on each other.
+    /// Kind of dependency between the two.
     pub conflict: Conflict,
-    /// In which words.
+    /// L2 words that both use.
     pub words: Words,
 }
 
@@ -39,10 +39,11 @@ impl fmt::Display for Unfenced {
     }
 }
 
-/// Every instruction that uses words of an asynchronous MEMCPY or CVO before it, with no synchronous
-/// instruction of the same engine between them; one that only reads what the other reads is free to.
+/// Returns each instruction that depends on words of an earlier asynchronous MEMCPY or CVO, without
+/// a synchronous instruction of the same engine in between. Two reads do not depend on each other.
 ///
-/// `host_syncs` are the instructions before which the host waits for everything, in order.
+/// `host_syncs` lists in ascending order the instructions before which the host waits for all
+/// earlier ones.
 pub fn unfenced(ops: &[Op], host_syncs: &[u32]) -> Vec<Unfenced> {
     let mut found = Vec::new();
     let (mut orders, mut syncs) = (Orders::default(), host_syncs);
@@ -57,8 +58,7 @@ pub fn unfenced(ops: &[Op], host_syncs: &[u32]) -> Vec<Unfenced> {
     found
 }
 
-/// Which asynchronous instructions nothing has waited for, and what they use: the state of completion that the host
-/// may rely on.
+/// Asynchronous instructions that may not be complete, and the words that they use.
 #[derive(Clone, Debug)]
 pub struct Orders {
     banks: Banks,
@@ -73,12 +73,12 @@ impl Default for Orders {
 }
 
 impl Orders {
-    /// The host waits: everything is complete.
+    /// Marks all instructions as complete, because the host waits.
     pub fn host_waits(&mut self) {
         self.engines.iter_mut().for_each(InFlight::complete);
     }
 
-    /// Issues an instruction, which may use what one under way uses.
+    /// Issues an instruction; returns its dependency on an incomplete one, if any.
     pub fn issue(&mut self, index: usize, op: &Op) -> Option<Unfenced> {
         let uses = Use::of(&self.banks, op);
         self.banks.step(op);
@@ -89,7 +89,7 @@ impl Orders {
         found
     }
 
-    /// The asynchronous instructions that nothing has waited for, in order.
+    /// Returns the asynchronous instructions that may not be complete, in order.
     pub fn under_way(&self) -> Vec<usize> {
         let mut all: Vec<usize> = self.engines.iter().flat_map(|engine| &engine.under_way).copied().collect();
         all.sort_unstable();
@@ -97,7 +97,7 @@ impl Orders {
     }
 }
 
-/// What the asynchronous instructions of an engine use.
+/// Words that the incomplete instructions of an engine use.
 #[derive(Clone, Debug)]
 struct InFlight {
     engine: Engine,
@@ -143,19 +143,19 @@ impl InFlight {
     }
 }
 
-/// Words, apart from each other, with the last instruction that uses them: by the first word, the word
-/// after them and the instruction.
+/// Disjoint ranges of words with the last instruction that uses them: the key is the first word,
+/// the value is the word after the last one and the instruction.
 #[derive(Clone, Debug)]
 struct LastUse(BTreeMap<u64, (u64, usize)>);
 
 impl LastUse {
-    /// The last words in use among these, and who uses them.
+    /// Returns the last used range that overlaps these words, and its user.
     fn meeting(&self, words: Words) -> Option<(Words, usize)> {
         let (&first, &(end, index)) = self.0.range(..words.end).next_back()?;
         Some((Words { first, end }.meeting(words)?, index))
     }
 
-    /// Gives words to an instruction.
+    /// Records the instruction that uses these words.
     fn insert(&mut self, words: Option<Words>, index: usize) {
         let Some(words) = words else { return };
         while let Some((&first, &(end, of))) = self.0.range(..words.end).next_back() {

@@ -1,4 +1,4 @@
-//! What is written and nobody uses: words of L2, and shapes. [`unread`].
+//! Unused results: words of L2 and shapes that are written and never read. [`unread`].
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,12 @@ use crate::config::{L2_ENCODABLE, WORD_LANES};
 use crate::isa::op::{Banks, Cache, Op, Values};
 use crate::isa::usage::words_of;
 
-/// Words that L2 can have; an address beyond is the machine's to refuse.
+/// Maximum size of L2 in words; the machine refuses addresses beyond.
 const MAX_WORDS: u64 = L2_ENCODABLE as u64;
 
-/// Results in L2 that are overwritten before anything reads them, and shapes that are set again before anything takes
-/// them. When `is_all` of what anybody looks at behind the program is `looked_at`, also results that nothing reads at all.
+/// Returns results in L2 that are overwritten before they are read, and shapes that are set again
+/// before they are used. If `is_all`, `looked_at` lists all values that are read after the program,
+/// and results that are never read are returned, too.
 pub(super) fn unread(ops: &[Op], looked_at: &[Values], is_all: bool) -> Vec<Finding> {
     let (mut banks, mut l2, mut shapes) = (Banks::default(), Writers::default(), Shapes::default());
     let mut found = Vec::new();
@@ -26,7 +27,7 @@ pub(super) fn unread(ops: &[Op], looked_at: &[Values], is_all: bool) -> Vec<Find
         read.for_each(|values| read_all(&mut l2, values));
         if let Some(values) = access.writes {
             l2.write_run(index, whole_words(values));
-            // Of a word that is not written whole, other values are left: nobody knows whose they are.
+            // A partly written word keeps other values, whose origin is unknown.
             if !values.count.is_multiple_of(WORD_LANES) {
                 l2.forgive(index);
             }
@@ -40,21 +41,23 @@ pub(super) fn unread(ops: &[Op], looked_at: &[Values], is_all: bool) -> Vec<Find
         unread_result(
             over.writer,
             format!(
-                "all that this writes to L2 is overwritten up to instruction {by} before anything reads it"
+                "all words of L2 that this writes are overwritten by instruction {by} or earlier, before anything reads them"
             ),
         )
     });
     found.extend(over);
     if is_all {
         found.extend(
-            l2.unread().map(|index| unread_result(index, "nothing reads what this writes to L2".to_owned())),
+            l2.unread().map(|index| {
+                unread_result(index, "nothing reads the words of L2 that this writes".to_owned())
+            }),
         );
     }
     found
 }
 
 fn unread_result(index: usize, reason: String) -> Finding {
-    let message = format!("{reason}; take it away, or correct its address or that of the reader");
+    let message = format!("{reason}; remove it, or correct its address or that of the reader");
     finding(UNREAD_RESULT, Severity::Warning, index, message)
 }
 
@@ -64,13 +67,13 @@ fn read_all(l2: &mut Writers, values: Values) {
     l2.read_run(first..end);
 }
 
-/// The words that values fill.
+/// Returns the words that values fill completely.
 fn whole_words(values: Values) -> std::ops::Range<u64> {
     let first = u64::from(values.word);
     first..first.saturating_add((values.count / WORD_LANES) as u64).min(MAX_WORDS)
 }
 
-/// The last MEMSET of each entry that nothing has taken.
+/// For each entry, the last MEMSET that has not been used.
 #[derive(Default)]
 struct Shapes(BTreeMap<(bool, u8), usize>);
 
@@ -83,8 +86,8 @@ impl Shapes {
         let Op::Memset(memset) = op else { return None };
         let before = self.0.insert((memset.dest_cache == Cache::WeightShape, memset.dest_addr), index)?;
         let message = format!(
-            "instruction {index} sets entry {} of {} again before anything takes it; take it away, or put the instruction \
-             that is meant between the two",
+            "instruction {index} sets entry {} of {} again before its first use; remove it, or put the instruction \
+             that needs it between the two",
             memset.dest_addr,
             memset.dest_cache.name()
         );

@@ -1,5 +1,5 @@
-//! Programs that use what nothing has written: [`unwritten`]. Programs have no branches and values decide nothing,
-//! so that what has been written when an instruction reads is known before anything runs.
+//! Uses of data that was never written: [`unwritten`]. A program has no branches and addresses do
+//! not depend on data, so the data written before each instruction is known without running it.
 
 mod host;
 
@@ -18,50 +18,51 @@ use crate::isa::usage::words_of;
 use crate::program::Program;
 use crate::program::host::Host;
 
-/// A use of what nothing before it has written.
+/// Use of data that was not written before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unwritten {
-    /// The instruction, or the one that a host operation comes before; none at the program's end.
+    /// Index of the instruction, or of the one that follows the host operation; `None` at the
+    /// program's end.
     pub index: Option<usize>,
-    /// The host operation, when it is one that uses it.
+    /// Index of the host operation, if one uses the data.
     pub host_op: Option<usize>,
-    /// What is used.
+    /// Data that the instruction or operation uses.
     pub missing: Missing,
 }
 
-/// What was not written.
+/// Data that was not written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// A lane of an L2 word.
+    /// A BF16 value in L2.
     L2 {
-        /// The word.
+        /// Index of the L2 word.
         word: u64,
-        /// The first lane of it that is used.
+        /// First unwritten lane of the word that is used.
         lane: usize,
     },
     /// An entry of a constant bank.
     Shape {
-        /// The bank.
+        /// Constant bank that contains the entry.
         cache: Cache,
-        /// The entry.
+        /// Index of the entry, 0 to 63.
         entry: u8,
     },
-    /// The maximum that `sub_emax` takes off.
+    /// The maximum that `sub_emax` subtracts.
     Maximum,
-    /// Weights that the host makes.
+    /// Weights that the host computes.
     Weights {
-        /// Their number.
+        /// Index of the weights in the program.
         image: u32,
     },
     /// A value at the host, or a part of it.
     Slot {
-        /// Its name.
+        /// Name of the value in the host's graph.
         slot: String,
     },
 }
 
 impl Missing {
-    /// Its kind, as findings have it.
+    /// Returns the lint of this kind of finding.
     pub const fn lint(&self) -> &'static Lint {
         match self {
             Self::L2 { .. } => UNWRITTEN_L2,
@@ -81,7 +82,7 @@ impl fmt::Display for Unwritten {
         match &self.missing {
             Missing::L2 { word, lane } => write!(f, "reads lane {lane} of L2 word {word:#x}"),
             Missing::Shape { cache, entry } => write!(f, "takes entry {entry} of {}", cache.name()),
-            Missing::Maximum => write!(f, "takes off the maximum, e_max"),
+            Missing::Maximum => write!(f, "subtracts the maximum, e_max"),
             Missing::Weights { image } => write!(f, "multiplies by weights {image}, which the host makes"),
             Missing::Slot { slot } => write!(f, "uses value `{slot}` of the host"),
         }?;
@@ -95,26 +96,26 @@ impl fmt::Display for Unwritten {
     }
 }
 
-/// Every use of what nothing before it in the program has written, by itself or through copies. What one
-/// instruction finds missing is not reported again for those that use its results.
+/// Returns each use of data that nothing earlier in the program has written, directly or through
+/// copies. Data missing at one instruction is not reported again for users of its results.
 pub fn unwritten(l2_words: u32, program: &Program, host: &Host) -> Vec<Unwritten> {
     host::follow(Written::new(l2_words, Some(program)), program, host)
 }
 
-/// What is known of L2 around a program that a person wrote: what somebody fills before it, and looks at behind it.
+/// Data in L2 that is written before an assembly program and read after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
-    /// Values of L2.
+    /// Values of L2 that are written before the program.
     pub l2: Vec<Values>,
-    /// Whether e_max is.
+    /// Whether e_max is written before the program.
     pub maximum: bool,
-    /// Values of L2 that are looked at afterwards.
+    /// Values of L2 that are read after the program.
     pub looked_at: Vec<Values>,
-    /// Whether nothing else is.
+    /// Whether `looked_at` lists all values that are read after the program.
     pub is_all: bool,
 }
 
-/// The same of instructions alone: what windows hold and which weights are bound is not known.
+/// Returns the uses of unwritten data in instructions alone; windows and bound weights are unknown.
 pub fn unwritten_in_words(l2_words: u32, ops: &[Op], filled: &Filled) -> Vec<Unwritten> {
     let mut written = Written::new(l2_words, None);
     filled.l2.iter().for_each(|&values| written.fill(values));
@@ -123,11 +124,11 @@ pub fn unwritten_in_words(l2_words: u32, ops: &[Op], filled: &Filled) -> Vec<Unw
     written.found
 }
 
-/// What has been written so far: a flag for each BF16 value of L2 and of the windows.
+/// Data written so far: one flag per BF16 value of L2 and of the windows.
 #[derive(Clone)]
 pub(crate) struct Written {
     l2: Vec<bool>,
-    /// None when windows are not known: then they hold something.
+    /// Flags of windows; `None` if windows are unknown and count as written.
     windows: Option<BTreeMap<(Direction, u32), Vec<bool>>>,
     shapes: [[bool; CONSTANT_ENTRIES]; 2],
     banks: Banks,
@@ -136,7 +137,8 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Nothing, before anything runs; windows are those of the program, and hold something where there is none.
+    /// Returns the state before a program runs. Without a program, windows are unknown and count as
+    /// written.
     pub fn new(l2_words: u32, program: Option<&Program>) -> Self {
         let window = |window: &crate::program::Window| {
             let lanes = window.size_bytes.min(crate::program::most_bytes()) as usize / 2;
@@ -152,35 +154,35 @@ impl Written {
         }
     }
 
-    /// What was found missing since this was last asked.
+    /// Returns the unwritten data found since the last call.
     pub fn take_found(&mut self) -> Vec<Unwritten> {
         std::mem::take(&mut self.found)
     }
 
-    /// Only windows that somebody makes are there, and hold nothing that nobody has written.
+    /// Makes windows known: only windows that are created later exist, and they are unwritten.
     pub fn know_windows(&mut self) {
         self.windows = Some(BTreeMap::new());
     }
 
-    /// Values of L2 are written from outside.
+    /// Marks values of L2 as written from outside.
     pub fn fill(&mut self, values: Values) {
         self.write(values);
     }
 
-    /// The maximum is written from outside.
+    /// Marks the maximum as written from outside.
     pub const fn fill_maximum(&mut self) {
         self.maximum = true;
     }
 
-    /// Units of a window are written from outside; the window has at least as many.
+    /// Marks units of a window as written from outside; the window grows if necessary.
     pub fn fill_window(&mut self, window: (Direction, u32), unit: u32, units: usize) {
         self.reach(window, unit, units);
         let flags = self.windows.as_mut().and_then(|windows| windows.get_mut(&window));
-        // Default: where windows are not known, they hold something.
+        // Default: unknown windows count as written.
         part_mut(flags.map(Vec::as_mut_slice).unwrap_or_default(), unit, units * WORD_LANES).fill(true);
     }
 
-    /// A window has at least these units.
+    /// Extends a window to at least these units.
     pub fn reach(&mut self, window: (Direction, u32), unit: u32, units: usize) {
         let Some(windows) = &mut self.windows else { return };
         let flags = windows.entry(window).or_default();
@@ -188,7 +190,8 @@ impl Written {
         flags.resize(lanes.max(flags.len()), false);
     }
 
-    /// Takes an instruction after which the host reads what went to it: it uses these values.
+    /// Follows an instruction whose destination the host reads afterwards, so that its values count
+    /// as used.
     pub fn step_to_host(&mut self, index: usize, op: &Op) {
         if let Op::Memcpy(Memcpy { from_device: Device::Npu, to_device: Device::Host, .. }) = op {
             let access = op.access(&self.banks);
@@ -197,7 +200,8 @@ impl Written {
         self.step(index, op);
     }
 
-    /// Takes an instruction.
+    /// Records the reads and writes of an instruction; reads of unwritten data are added to the
+    /// findings.
     pub fn step(&mut self, index: usize, op: &Op) {
         let access = op.access(&self.banks);
         access.shapes.into_iter().flatten().for_each(|(cache, entry)| self.shape(index, cache, entry));
@@ -214,7 +218,7 @@ impl Written {
         self.banks.step(op);
     }
 
-    /// Results are written, whatever they were computed from.
+    /// Marks results as written, whatever their operands were.
     fn compute(&mut self, index: usize, access: &Access) {
         if access.reads_maximum && !self.maximum {
             self.maximum = true;
@@ -226,7 +230,7 @@ impl Written {
         self.maximum |= access.writes_maximum;
     }
 
-    /// Whole words move, with what is not written of them.
+    /// Copies whole words together with their flags.
     fn transfer(&mut self, memcpy: &Memcpy) {
         let shape = self.banks.fmap(memcpy.shape_ptr_addr);
         let lanes = words_of(usize::try_from(shape.product()).unwrap_or(usize::MAX)) as usize * WORD_LANES;
@@ -237,7 +241,7 @@ impl Written {
                 None => vec![true; lanes.min(self.l2.len())],
                 Some(windows) => {
                     let window = windows.get(&(Direction::HostToL2, src_addr)).map(Vec::as_slice);
-                    // Default: a window that is not there has no places; MEMCPY faults.
+                    // Default: a missing window has no units; MEMCPY faults.
                     part(window.unwrap_or_default(), aux_addr, lanes).to_vec()
                 }
             },
@@ -247,7 +251,7 @@ impl Written {
             Device::Host => {
                 let windows = self.windows.as_mut();
                 let window = windows.and_then(|windows| windows.get_mut(&(Direction::L2ToHost, dest_addr)));
-                // Default: a window that is not there has no places; MEMCPY faults.
+                // Default: a missing window has no units; MEMCPY faults.
                 part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), aux_addr, lanes)
             }
         };
@@ -263,7 +267,7 @@ impl Written {
         }
     }
 
-    /// Values are used. Places beyond L2 are the machine's to refuse.
+    /// Marks values as used. The machine refuses addresses after the end of L2.
     fn read(&mut self, index: usize, Values { word, count }: Values) {
         let place = part_mut(&mut self.l2, word, count);
         if let Some(first) = first_missing(place) {
@@ -282,7 +286,8 @@ impl Written {
     }
 }
 
-/// The first flag that is not set: a stretch of flags at a time, as programs that were not written by hand read millions.
+/// Returns the first flag that is not set. It checks many flags at a time, as compiled programs
+/// read millions of values.
 fn first_missing(flags: &[bool]) -> Option<usize> {
     const STRETCH: usize = 64;
     let stretches = flags.chunks_exact(STRETCH);
@@ -291,7 +296,7 @@ fn first_missing(flags: &[bool]) -> Option<usize> {
     flags[set..].iter().position(|is_set| !is_set).map(|place| set + place)
 }
 
-/// Which of the flags are of `lanes` values from a word on.
+/// Returns the range of flags of `lanes` values, starting at a word.
 fn range(all: usize, word: u32, lanes: usize) -> std::ops::Range<usize> {
     let start = (word as usize * WORD_LANES).min(all);
     start..start.saturating_add(lanes).min(all)

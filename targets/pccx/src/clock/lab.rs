@@ -1,47 +1,47 @@
-//! The upstream laboratory's estimator and trace generator, of which golden data has figures. Its
-//! machine has 32 cores at 1 GHz and is not this one: [`crate::clock::timing`] is the model of pccx.
+//! Estimator and trace generator of the published laboratory, for comparison with golden data. Its
+//! machine has 32 cores at 1 GHz and differs from pccx, whose model is [`crate::clock::timing`].
 //! Source: specification 7.7.
 
 use serde::Deserialize;
 
 use crate::clock::trace::{Event, EventType, Trace};
 
-/// Multiply-accumulates of a core in a cycle.
+/// Multiply-accumulates per core and cycle.
 const MACS: u64 = 1024;
-/// Bytes into and out of a core in a cycle.
+/// Bytes into and out of a core per cycle.
 const BYTES_IN: u64 = 128;
 const BYTES_OUT: u64 = 64;
 /// Cycles to fill the pipeline.
 const PIPELINE: u64 = 10;
-/// Bytes of a bus beat, and of a burst with the cycles before it.
+/// Bytes of a bus beat; then bytes of a burst, and overhead cycles per burst.
 const BEAT: u64 = 16;
 const BURST: u64 = 256;
 const BURST_OVERHEAD: u64 = 15;
-/// Cores of the laboratory's machine.
+/// Number of cores of the laboratory's machine.
 const CORES: f64 = 32.0;
 
 fn bound(macs: u64, bytes_in: u64, bytes_out: u64) -> u64 {
     macs.div_ceil(MACS).max(bytes_in.div_ceil(BYTES_IN)).max(bytes_out.div_ceil(BYTES_OUT)) + PIPELINE
 }
 
-/// Cycles of a product of m x k by k x n.
+/// Returns the cycles of a product of an m x k by a k x n matrix.
 pub fn gemm_cycles(m: u64, n: u64, k: u64, element_bytes: u64) -> u64 {
     bound(m * n * k, (m * k + k * n) * element_bytes, m * n * element_bytes)
 }
 
-/// A product's multiply-accumulates for each byte that goes in.
+/// Returns the multiply-accumulates of a product per input byte.
 pub fn arithmetic_intensity(m: u64, n: u64, k: u64, element_bytes: u64) -> f64 {
     (m * n * k) as f64 / ((m * k + k * n) * element_bytes) as f64
 }
 
-/// Whether the multipliers bound a product's time, or the bytes that go in do.
+/// Whether a product is bound by compute rather than by input bandwidth.
 pub fn is_compute_bound(m: u64, n: u64, k: u64, element_bytes: u64) -> bool {
     (m * n * k).div_ceil(MACS) >= ((m * k + k * n) * element_bytes).div_ceil(BYTES_IN)
 }
 
-/// The sizes of an attention layer.
+/// Sizes of an attention layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
+#[allow(missing_docs, reason = "the names are descriptive")]
 pub struct Attention {
     pub seq_len_q: u64,
     pub seq_len_kv: u64,
@@ -51,7 +51,7 @@ pub struct Attention {
     pub element_bytes: u64,
 }
 
-/// Cycles of an attention layer.
+/// Returns the cycles of an attention layer.
 pub fn attention_cycles(layer: Attention) -> u64 {
     let Attention { seq_len_q, seq_len_kv, num_queries, kv_groups, head_dim, element_bytes } = layer;
     let queries = seq_len_q * num_queries * head_dim * element_bytes;
@@ -60,12 +60,12 @@ pub fn attention_cycles(layer: Attention) -> u64 {
     bound(macs, queries + keys_and_values, queries)
 }
 
-/// Cycles of a transfer.
+/// Returns the cycles of a transfer.
 pub fn dma_cycles(bytes: u64) -> u64 {
     bytes.div_ceil(BEAT) + BURST_OVERHEAD * bytes.div_ceil(BURST)
 }
 
-/// Cycles of a transfer while `active_cores` cores transfer.
+/// Returns the cycles of a transfer while `active_cores` cores transfer.
 pub fn contended_dma_cycles(bytes: u64, active_cores: u64) -> u64 {
     let Some(others) = active_cores.checked_sub(1) else { return 0 };
     let load = (others as f64 / CORES).min(0.999);
@@ -73,7 +73,7 @@ pub fn contended_dma_cycles(bytes: u64, active_cores: u64) -> u64 {
     cycles + (cycles as f64 * (load / (2.0 * (1.0 - load)))).ceil() as u64
 }
 
-/// What the generator does before the first tile: name, cycles.
+/// Calls of the generator before the first tile, with their cycles.
 #[rustfmt::skip] // A table.
 const CALLS: [(&str, u64); 8] = [
     ("uca_init",                820),
@@ -85,16 +85,16 @@ const CALLS: [(&str, u64); 8] = [
     ("uca_reset",              1740),
     ("uca_get_perf_counters",  1040),
 ];
-/// A tile: bytes in, the edge of the square product, bytes out.
+/// Tile sizes: input bytes, edge of the square product, output bytes.
 const TILE_IN: u64 = 16_384;
 const TILE_EDGE: u64 = 64;
 const TILE_OUT: u64 = 8_192;
 const STALL: u64 = 20;
 const BARRIER: u64 = 8;
-/// Cycles from one core's start to the next one's.
+/// Cycles between the starts of two consecutive cores.
 const SKEW: u64 = 3;
 
-/// The trace of `tiles` tiles on `cores` cores.
+/// Returns the trace of `tiles` tiles on `cores` cores.
 pub fn generate(tiles: u64, cores: u32) -> Trace {
     let mut events = Vec::new();
     let mut now = 0;
@@ -132,7 +132,7 @@ pub fn generate(tiles: u64, cores: u32) -> Trace {
     Trace { total_cycles: now, events }
 }
 
-/// What a trace achieves beside what the laboratory's machine could.
+/// Performance of a trace compared with the peak of the laboratory's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[allow(missing_docs, reason = "the names are the laboratory's")]
 pub struct Roofline {
@@ -146,7 +146,7 @@ pub struct Roofline {
     pub total_cycles: u64,
 }
 
-/// The roofline of a trace, at 1 GHz: a cycle is a nanosecond.
+/// Returns the roofline of a trace at 1 GHz, where a cycle is a nanosecond.
 pub fn roofline(trace: &Trace) -> Roofline {
     const OPERATIONS: u64 = 2 * MACS;
     let cycles = |wanted: &[EventType]| {

@@ -1,13 +1,15 @@
-//! External memory, which all ports share: [`ExternalMemory`]. Source: specification 6.4, the cap of 48 bytes a cycle.
+//! External memory, which all ports share: [`ExternalMemory`]. Source: specification 6.4, the limit
+//! of 48 bytes per cycle.
 
-/// What is left of external memory's rate at every time. Who comes first in the program takes what it needs.
+/// Bandwidth of external memory that is still free at each time. Earlier instructions have
+/// priority.
 #[derive(Clone, Debug)]
 pub(super) struct ExternalMemory {
     bytes_per_cycle: f64,
     taken: Vec<Taken>,
 }
 
-/// A rate taken from one cycle to another.
+/// Bandwidth used between two cycles.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     start: u64,
@@ -20,12 +22,13 @@ impl ExternalMemory {
         Self { bytes_per_cycle, taken: Vec::new() }
     }
 
-    /// Forgets what ends by `cycle`: no transfer to come starts before.
+    /// Discards transfers that end by `cycle`; later transfers must not start before it.
     pub fn forget(&mut self, cycle: u64) {
         self.taken.retain(|taken| taken.end > cycle);
     }
 
-    /// Moves bytes that take `cycles` cycles when alone; gives how many more they take.
+    /// Adds a transfer of bytes that takes `cycles` cycles when alone; returns its additional
+    /// cycles.
     pub fn delay(&mut self, start: u64, cycles: u64, bytes: u64) -> u64 {
         if bytes == 0 {
             return 0;
@@ -34,7 +37,7 @@ impl ExternalMemory {
         let (mut now, mut left) = (start, cycles as f64);
         while left > 0.0 {
             let (free, until) = self.free(now);
-            // The part of its own rate that it gets.
+            // Fraction of the transfer's own rate that is available.
             let share = (free / wanted).clamp(0.0, 1.0);
             let end = until.min(now.saturating_add((left / share).ceil() as u64));
             self.taken.push(Taken { start: now, end, bytes_per_cycle: share * wanted });
@@ -44,7 +47,7 @@ impl ExternalMemory {
         now.saturating_sub(start + cycles)
     }
 
-    /// What is free in a cycle, and until when.
+    /// Returns the free bandwidth in a cycle, and the cycle until which it lasts.
     fn free(&self, cycle: u64) -> (f64, u64) {
         let (mut free, mut until) = (self.bytes_per_cycle, u64::MAX);
         for taken in self.taken.iter().filter(|taken| taken.end > cycle) {
@@ -66,12 +69,12 @@ mod tests {
     #[test]
     fn transfers_share_what_there_is() {
         let mut memory = ExternalMemory::new(48.0);
-        // Two pairs of ports and the coherent port want 50 bytes a cycle.
+        // Two pairs of ports and the coherent port need 50 bytes per cycle.
         assert_eq!(memory.delay(0, 1000, 20_000), 0);
         assert_eq!(memory.delay(0, 1000, 20_000), 0);
-        // 8 a cycle for 1000 cycles, then 2000 bytes at 10.
+        // 8 bytes per cycle for 1000 cycles, then 2000 bytes at 10.
         assert_eq!(memory.delay(0, 1000, 10_000), 200);
-        // 48 bytes a cycle wait for all of them; ones that ask before are served before.
+        // 48 bytes per cycle wait for all of them; earlier transfers are served first.
         assert_eq!(memory.delay(1100, 10, 480), 10 * 10 / 38 + 1);
         assert_eq!(memory.delay(5000, 10, 480), 0);
         assert_eq!(memory.delay(4990, 20, 960), 10);

@@ -1,4 +1,4 @@
-//! What each engine does when, for a viewer: [`record`].
+//! Activity of each engine over time, for trace viewers: [`record`].
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::config::Config;
 use crate::isa::op::{Banks, Device, Engine, Op};
 use crate::isa::usage::{Use, Words};
 
-/// Tells what each engine does when: a track for each. `layer_of` gives an instruction's place among the layers, if
-/// there are any.
+/// Records the activity of each engine on a separate track. `layer_of` returns the layer index of
+/// an instruction, if there are layers.
 pub fn record(
     config: &Config,
     ops: &[Op],
@@ -22,7 +22,7 @@ pub fn record(
         Engine::ALL.map(|engine| Lane { track: recorder.unit(engine.name(), measures(engine)), free: 0 });
     let found = lives(config, ops);
     let gauge = found.is_some().then(|| recorder.gauge("live words of L2", "words"));
-    let Found { uses, live } = found.unwrap_or_default(); // Default: of a memory too large nothing is known.
+    let Found { uses, live } = found.unwrap_or_default(); // Default: nothing is known of a memory that is too large.
     let mut users = BTreeMap::<usize, Vec<usize>>::new();
     uses.iter().for_each(|(load, user)| users.entry(*user).or_default().push(*load));
     let mut tracks = Tracks { recorder, lanes, uses, users };
@@ -38,19 +38,19 @@ pub fn record(
     }
 }
 
-/// An engine's track, and from when on the engine is free.
+/// Track of an engine, and the cycle at which the engine becomes free.
 #[derive(Clone, Copy)]
 struct Lane {
     track: Track,
     free: u64,
 }
 
-/// A trace of a program under way.
+/// State of a trace in progress.
 struct Tracks<'a, 'b> {
     recorder: &'a mut Recorder<'b>,
-    /// By place of the engine.
+    /// Tracks in the order of the engines.
     lanes: [Lane; Engine::ALL.len()],
-    /// The first user of each load, and the loads of each such user.
+    /// First user of each load, and the loads of each such user.
     uses: BTreeMap<usize, usize>,
     users: BTreeMap<usize, Vec<usize>>,
 }
@@ -87,7 +87,7 @@ impl Tracks<'_, '_> {
             .slice(track, &Slice { name, start, cycles, busy, bytes, layer, instruction, details, flows });
     }
 
-    /// From what comes from the host to who reads it first; where both are shown.
+    /// Returns arrows from transfers of the host to their first readers, if both are in the trace.
     fn flows(&self, index: usize, layer_of: &impl Fn(usize) -> Option<usize>) -> Vec<Flow> {
         let shown = |other: usize| self.recorder.shows(layer_of(other));
         let from = self.uses.get(&index).filter(|user| shown(**user)).map(|_| Flow::From(index as u64));
@@ -96,7 +96,7 @@ impl Tracks<'_, '_> {
     }
 }
 
-/// Which counters go with an engine.
+/// Returns the counters of an engine.
 const fn measures(engine: Engine) -> Measures {
     match engine {
         Engine::Dispatch => Measures { utilisation: false, bytes: false },
@@ -106,20 +106,20 @@ const fn measures(engine: Engine) -> Measures {
     }
 }
 
-/// How long the words of L2 are needed, and who reads first what comes from the host; none for a memory of too many
-/// words.
+/// Returns the lifetimes of L2 words and the first readers of host transfers; `None` if L2 has too
+/// many words.
 fn lives(config: &Config, ops: &[Op]) -> Option<Found> {
     let mut lives = Lives::new(config.l2_words.into())?;
     tell(ops, &mut lives);
     Some(lives.finish(ops.len()))
 }
 
-/// Who needs which words of L2 when.
+/// Returns the users of L2 words over time.
 pub fn memory_map(config: &Config, ops: &[Op], moments: &Moments) -> Option<MemoryMap> {
     Lives::map("L2", "words", config.l2_words.into(), moments, |lives| tell(ops, lives))
 }
 
-/// Tells who reads and who writes L2.
+/// Reports all reads and writes of L2.
 fn tell(ops: &[Op], lives: &mut Lives<'_>) {
     let mut banks = Banks::default();
     for (index, op) in ops.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The report of `npu time`: [`report`] of a [`Timeline`], lower bounds of its time ([`limits`]), and the
-//! timeline as a trace of the laboratory. `record` has it for viewers.
+//! Report of `npu time`: [`report`] of a [`Timeline`], lower bounds of the time ([`limits`]), and
+//! the timeline as a trace of the laboratory. Module `record` prepares it for viewers.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use crate::isa::op::{Device, Engine, Op};
 /// Name of the cost model.
 const MODEL: &str = "model";
 
-/// A bound on the time of what a program moves and computes, whatever its order.
+/// Lower bound on a program's time from its data or computations, independent of their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// What bounds it.
+    /// Name of the limiting resource.
     pub what: &'static str,
-    /// Core cycles.
+    /// Least time in core cycles.
     pub cycles: u64,
 }
 
-/// Every bound on a program's time.
+/// Returns all lower bounds on a program's time.
 pub fn limits(config: &Config, timeline: &Timeline) -> Vec<Limit> {
     let timing = &config.timing;
     let sum = |engine: Option<Engine>, part: fn(&Span) -> u64| {
@@ -55,12 +55,12 @@ pub fn limits(config: &Config, timeline: &Timeline) -> Vec<Limit> {
     .to_vec()
 }
 
-/// Multiply-accumulates of the matrix core in a cycle: two of each element of its array.
+/// Returns the multiply-accumulates of the matrix core per cycle: two per element of its array.
 const fn multipliers(config: &Config) -> u64 {
     config.timing.gemm.rows * config.timing.gemm.columns
 }
 
-/// The report of a program's timeline; `layer_of` gives each instruction's place in `layers`.
+/// Returns the timing report of a program; `layer_of` maps an instruction to its index in `layers`.
 pub fn report(
     config: &Config,
     ops: &[Op],
@@ -94,13 +94,13 @@ pub fn report(
     }
 }
 
-/// Who says what the clock is.
+/// Returns the source of the clock frequency.
 fn clock_source(config: &Config) -> String {
     let stated = config.system.as_ref().and_then(|system| system.clock_source());
     stated.unwrap_or_else(|| "the instance's timing.core_mhz".to_owned())
 }
 
-/// The cycles by which each instruction moved the end of the program.
+/// Returns the cycles by which each instruction extends the program.
 fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usize) -> usize) -> Vec<Spent> {
     let mut end = 0;
     let spans = ops.iter().zip(&timeline.spans).enumerate();
@@ -126,7 +126,7 @@ fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usi
     spans.map(one).collect()
 }
 
-/// An instruction and what bounds it.
+/// Returns the name of an instruction together with its bound.
 const fn kind(op: &Op, bound: Bound) -> &'static str {
     match (op, bound) {
         (Op::Gemv(_), Bound::Weights) => "GEMV, bound by weights",
@@ -145,18 +145,19 @@ const fn kind(op: &Op, bound: Bound) -> &'static str {
     }
 }
 
-/// Cycles in which an engine works: its spans do not overlap.
+/// Returns the cycles in which an engine works; its spans do not overlap.
 fn busy(timeline: &Timeline, engine: Engine) -> u64 {
     timeline.spans.iter().filter(|span| span.engine == engine).map(|span| span.end - span.start).sum()
 }
 
-/// How long an engine worked, and what it waited for in between: idle cycles count for the last reason why the next
-/// instruction did not start.
+/// Returns the working time of an engine and its waits. Idle cycles are attributed to the last
+/// reason why the next instruction did not start.
 fn unit(timeline: &Timeline, engine: Engine) -> UnitTime {
     let mut waits: BTreeMap<Wait, u64> = BTreeMap::new();
     let mut free = 0;
     for span in timeline.spans.iter().filter(|span| span.engine == engine) {
-        // From when the engine was free to when this one started, for its last reason.
+        // Cycles from the end of the previous instruction to this start count for this
+        // instruction's reason.
         let idle = span.start.saturating_sub(free);
         if idle > 0 {
             *waits.entry(span.wait).or_default() += idle;
@@ -174,11 +175,11 @@ fn assumptions(config: &Config) -> Vec<String> {
     let timing = &config.timing;
     vec![
         format!(
-            "core {} MHz, ports {} MHz and {} bytes a cycle, {} lanes, external memory {} GB/s: parameters of the instance",
+            "core {} MHz, ports {} MHz and {} bytes per cycle, {} lanes, external memory {} GB/s: parameters of the instance",
             timing.core_mhz, timing.axi_mhz, timing.hp_bytes, timing.gemv.lanes, timing.ddr_gb_per_s
         ),
-        "no time of this machine was ever measured: the model is the specification's, 6.4".to_owned(),
-        "ports share external memory, the earlier instruction first; engines do not slow each other down at L2"
+        "times of this machine were never measured: the model follows specification 6.4".to_owned(),
+        "ports share external memory, where the earlier instruction has priority; engines do not slow each other down at L2"
             .to_owned(),
     ]
 }
@@ -192,21 +193,22 @@ fn notes(config: &Config, timeline: &Timeline, limits: &[Limit]) -> Vec<String> 
         vec![format!("{weights} bytes of weights and {host} bytes of host windows move in a run")];
     if milliseconds > 0.0 {
         notes.push(format!(
-            "{:.2} runs a second: tokens a second, when a run makes a token",
+            "{:.2} runs per second: tokens per second, if a run makes one token",
             rate(timeline.cycles)
         ));
     }
     if let Some(limit) = limits.iter().max_by_key(|limit| limit.cycles).filter(|limit| limit.cycles > 0) {
         let (what, most) = (limit.what, rate(limit.cycles));
         notes.push(format!(
-            "the largest bound is the {what}: {} cycles, at most {most:.2} runs a second",
+            "the largest lower bound is from the {what}: {} cycles, so at most {most:.2} runs per second",
             limit.cycles
         ));
     }
     notes
 }
 
-/// The timeline in a `.pccx` container; the peak counts a multiply-accumulate as two operations.
+/// Returns the timeline as a `.pccx` container; the peak counts a multiply-accumulate as two
+/// operations.
 pub fn lab_container(config: &Config, ops: &[Op], timeline: &Timeline) -> Container {
     let timing = &config.timing;
     let arch = Arch {
@@ -223,7 +225,7 @@ pub fn lab_container(config: &Config, ops: &[Op], timeline: &Timeline) -> Contai
     }
 }
 
-/// The timeline as events of the `.pccx` container, on one core.
+/// Returns the timeline as events of the `.pccx` container, on one core.
 fn lab_trace(ops: &[Op], timeline: &Timeline) -> Trace {
     let event = |(op, span): (&Op, &Span)| {
         let to_host = matches!(op, Op::Memcpy(memcpy) if memcpy.to_device == Device::Host);

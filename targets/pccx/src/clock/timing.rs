@@ -1,27 +1,28 @@
-//! What an instruction costs by itself: [`cost`]. Source: specification 6.4; [`crate::clock`] overlaps them.
+//! Cost of a single instruction: [`cost`]. Source: specification 6.4. [`crate::clock`] overlaps
+//! instructions.
 
 use crate::config::{Config, Reading, Timing, WORD_BYTES, WORD_LANES};
 use crate::isa::op::{Banks, Cvo, CvoFunc, Device, Engine, Mac, Memcpy, Op, weights_in_l2};
 
-/// What an instruction spends most of its time on.
+/// Dominant part of an instruction's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bound {
-    /// The multipliers, or the pipeline of a function.
+    /// Multipliers, or the pipeline of a function.
     Compute,
-    /// Its weights' way through the high-performance ports.
+    /// Transfer of weights through the high-performance ports.
     Weights,
-    /// Reading L2.
+    /// Reads of operands from L2.
     Load,
-    /// Writing L2.
+    /// Writes of results to L2.
     Store,
-    /// The coherent port.
+    /// Transfers through the coherent port.
     Host,
-    /// Issue alone.
+    /// Issue only: the instruction has no other cost.
     Issue,
 }
 
 impl Bound {
-    /// Its name in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
@@ -34,34 +35,34 @@ impl Bound {
     }
 }
 
-/// What an instruction costs, in core cycles.
+/// Cost of an instruction, in core cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Before the engine has its operands.
+    /// Cycles until the engine has its operands.
     pub load: u64,
-    /// At work; weights come at the same time.
+    /// Cycles of computation; weights arrive at the same time.
     pub compute: u64,
-    /// In which its weights come.
+    /// Cycles in which the weights arrive.
     pub weights: u64,
-    /// After the work.
+    /// Cycles to store results after the computation.
     pub store: u64,
-    /// Multiply-accumulates.
+    /// Number of multiply-accumulates, 0 for instructions other than GEMV and GEMM.
     pub macs: u64,
-    /// Bytes of weights.
+    /// Bytes of weights that stream through the high-performance ports.
     pub weight_bytes: u64,
     /// Bytes through the coherent port.
     pub host_bytes: u64,
-    /// Values it handles.
+    /// Number of activations or elements processed.
     pub values: u64,
 }
 
 impl Cost {
-    /// From start to end, when it is alone: load + max(compute, weights) + store.
+    /// Returns the total cycles of the instruction alone: load + max(compute, weights) + store.
     pub fn total(&self) -> u64 {
         self.load + self.compute.max(self.weights) + self.store
     }
 
-    /// What most of it is.
+    /// Returns the part that dominates the cost.
     pub fn bound(&self, op: &Op) -> Bound {
         let work = if self.weights > self.compute { Bound::Weights } else { Bound::Compute };
         let parts =
@@ -69,24 +70,24 @@ impl Cost {
         match op.engine() {
             Engine::Dispatch => Bound::Issue,
             Engine::Memcpy if self.host_bytes > 0 => Bound::Host,
-            // Of equal parts the last is named: the work.
+            // If several parts are equal, the last one is named.
             _ => parts.into_iter().max_by_key(|(cycles, _)| *cycles).map_or(Bound::Issue, |(_, bound)| bound),
         }
     }
 }
 
-/// Words of `values` values.
+/// Returns the number of L2 words of `values` values.
 const fn words(values: u64) -> u64 {
     values.div_ceil(WORD_LANES as u64)
 }
 
-/// Whole cycles in which bytes move at `bytes_per_cycle`.
+/// Returns the cycles of a transfer at `bytes_per_cycle`, rounded up.
 fn transfer(bytes: u64, bytes_per_cycle: f64) -> u64 {
     (bytes as f64 / bytes_per_cycle).ceil() as u64
 }
 
-/// The cost of an instruction. Does not validate shape entries: invalid ones are rejected
-/// when the program runs.
+/// Returns the cost of an instruction. Shape entries are not validated here; the machine rejects
+/// invalid ones.
 pub fn cost(config: &Config, banks: &Banks, op: &Op) -> Cost {
     let timing = &config.timing;
     match op {
@@ -99,23 +100,23 @@ pub fn cost(config: &Config, banks: &Banks, op: &Op) -> Cost {
     }
 }
 
-/// Activations through L2 and preprocessing.
+/// Returns the cycles to load activations through L2 and preprocessing.
 fn activations(timing: &Timing, values: u64) -> u64 {
     let preprocess = values.div_ceil(timing.preprocess_elements).max(timing.fmap_sweep);
     timing.load_descriptor + timing.l2_latency + preprocess + timing.preprocess_latency
 }
 
-/// Results into L2, a word a cycle.
+/// Returns the cycles to store results in L2, one word per cycle.
 fn results(timing: &Timing, values: u64) -> u64 {
     timing.load_descriptor + words(values)
 }
 
-/// Bytes of weights: whole beats of 32.
+/// Returns the bytes of weights, in whole beats of 32 bytes.
 fn weight_bytes(n: u64, k: u64) -> u64 {
     n * k.div_ceil(32) * WORD_BYTES as u64
 }
 
-/// Lanes that a GEMV uses.
+/// Returns the number of lanes that a GEMV uses.
 fn lanes(config: &Config, parallel_lane: u8) -> u64 {
     let wired = config.timing.gemv.lanes;
     let asked = match config.lane_mask {
@@ -149,7 +150,8 @@ fn gemv(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
     }
 }
 
-/// The words of weights that a product reads from L2, by the page of the instruction set; none when they stream.
+/// Returns the number of L2 words with weights that a product reads, according to the page of the
+/// instruction set; `None` if weights stream.
 fn words_in_l2(config: &Config, banks: &Banks, mac: &Mac) -> Option<u64> {
     let in_l2 = weights_in_l2(banks.fmap(mac.shape_ptr_addr)).filter(|_| config.reading == Reading::Seed);
     in_l2.map(|_| mac.weight_words(banks.weight(mac.size_ptr_addr)))
@@ -163,7 +165,7 @@ fn gemm(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
     let columns = n.div_ceil(array.columns);
     let tiles = columns * k.div_ceil(array.rows);
     let in_l2 = words_in_l2(config, banks, mac);
-    // Four bits a weight; L2 gives a word a cycle.
+    // A weight has 4 bits; L2 delivers one word per cycle.
     let rate = match in_l2 {
         Some(_) => WORD_BYTES as f64,
         None => timing.weight_bytes_per_cycle(array.ports),
@@ -189,7 +191,7 @@ fn cvo(timing: &Timing, cvo: &Cvo) -> Cost {
     let unit = &timing.cvo;
     let latency = unit.latency[usize::from(cvo.cvo_func.code())];
     let reduces = cvo.cvo_func == CvoFunc::ReduceSum;
-    // A word is read, then its elements taken one by one: the bridge does not overlap them.
+    // The bridge reads a word, then takes its elements one by one, without overlap.
     let read = match reduces {
         true => unit.reduce_element * length,
         false => (timing.l2_latency + WORD_LANES as u64) * words(length),
@@ -253,7 +255,8 @@ mod tests {
     fn gemm_by_the_documents_formula() {
         let many = banks(Shape::new(128, 1, 2048), Shape::new(0, 128, 2048));
         let cost_of = |banks: &Banks| cost(&reference(), banks, &Op::Gemm(Mac::default()));
-        // 128 tiles; 128 rows take longer than 51.2 cycles of weights. Two drains for each of two columns.
+        // 128 tiles; 128 rows take longer than 51.2 cycles of weights. Two drains for each of two
+        // columns.
         assert_eq!(cost_of(&many).compute, 128 * (128 + 64) + 16);
         assert_eq!(cost_of(&many).total(), cost_of(&many).load + 128 * 192 + 16 + cost_of(&many).store);
         let few = banks(Shape::new(16, 1, 2048), Shape::new(0, 128, 2048));

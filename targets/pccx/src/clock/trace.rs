@@ -1,5 +1,5 @@
-//! The `.pccx` trace container of the upstream laboratory: [`Trace`], its bytes both ways.
-//! Source: specification 7.4.
+//! The `.pccx` trace container of the published laboratory: [`Trace`], reader and writer. Source:
+//! specification 7.4.
 
 mod payload;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 pub use payload::{fnv64, read_payload, write_flat, write_payload};
 
-/// What an event is; the discriminant is the code of the flat payload.
+/// Type of an event; the discriminant is the code in the flat payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 #[allow(missing_docs, reason = "the names are the format's")]
@@ -23,7 +23,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    /// Every type, by code.
+    /// All types in the order of their codes.
     const ALL: [Self; 7] = [
         Self::Unknown,
         Self::MacCompute,
@@ -34,7 +34,7 @@ impl EventType {
         Self::ApiCall,
     ];
 
-    /// The name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "UNKNOWN",
@@ -47,44 +47,44 @@ impl EventType {
         }
     }
 
-    /// The type of that name; others are unknown.
+    /// Returns the type of this name; `Unknown` for other names.
     pub fn from_name(name: &str) -> Self {
         Self::ALL.into_iter().find(|event| event.name() == name).unwrap_or(Self::Unknown)
     }
 }
 
-/// Something that takes time on a core.
+/// Activity of a core during some cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The core, from 0.
+    /// Index of the core, starting at 0.
     pub core: u32,
-    /// First cycle.
+    /// First core cycle of the activity.
     pub start: u64,
-    /// How many cycles it takes.
+    /// Duration in cycles.
     pub duration: u64,
-    /// What the core does.
+    /// Kind of the activity.
     pub event: EventType,
-    /// Name of the call, of an [`EventType::ApiCall`].
+    /// Name of the call, for an [`EventType::ApiCall`].
     pub api: Option<String>,
 }
 
-/// A timeline of events, in core cycles.
+/// Timeline of events, in core cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Cycles from start to end.
+    /// Total number of core cycles.
     pub total_cycles: u64,
-    /// In the order of the file.
+    /// Events in the order of the file.
     pub events: Vec<Event>,
 }
 
-/// The machine a trace is of, in the container's header.
+/// Machine of a trace, as described in the container's header.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arch {
     /// Rows and columns of the array.
     pub mac_dims: [u32; 2],
     /// Version of the instruction set.
     pub isa_version: String,
-    /// Peak of all cores.
+    /// Peak performance of all cores.
     pub peak_tops: f64,
 }
 
@@ -112,42 +112,42 @@ struct Header {
     format_minor: u8,
 }
 
-/// A trace with the header around it.
+/// A trace with its header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Container {
-    /// Name and version of the program that wrote it.
+    /// Name and version of the program that wrote the container.
     pub lab_version: String,
-    /// The machine.
+    /// Description of the traced machine.
     pub arch: Arch,
-    /// Cores in use.
+    /// Number of cores in the trace.
     pub cores: u32,
-    /// Clock of the cycles.
+    /// Clock frequency of the cycles, in MHz.
     pub clock_mhz: u64,
-    /// The events.
+    /// Timeline of the events.
     pub trace: Trace,
 }
 
-/// Why bytes are not a container.
+/// Reason why bytes are not a container.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// The container ends too early.
-    #[error("byte {offset:#x}: {have} bytes are left of {what}, which takes {need}")]
+    #[error("byte {offset:#x}: {what} needs {need} bytes, but only {have} are left")]
     Short {
-        /// Where the part begins.
+        /// Offset of the incomplete part.
         offset: usize,
-        /// Which part.
+        /// Name of the incomplete part.
         what: &'static str,
-        /// Bytes present.
+        /// Number of bytes left in the file.
         have: usize,
-        /// Bytes needed.
+        /// Number of bytes that the part needs.
         need: u64,
     },
-    /// Not the bytes of this format.
+    /// The bytes do not follow the format.
     #[error("byte {offset:#x}: {what}")]
     Malformed {
-        /// Where.
+        /// Offset of the error in the file.
         offset: usize,
-        /// What is wrong.
+        /// Description of the error.
         what: String,
     },
 }
@@ -155,18 +155,18 @@ pub enum TraceError {
 const MAGIC: [u8; 4] = *b"PCCX";
 const MAJOR: u8 = 1;
 const MINOR: u8 = 1;
-/// Magic, version, two zeros, length of the header.
+/// Bytes of the prefix: magic, version, two zeros, length of the header.
 const PREFIX_BYTES: usize = 16;
 const BINCODE: &str = "bincode";
 
 impl Container {
-    /// The container that the laboratory's generator writes around a trace.
+    /// Returns a trace in the container that the laboratory's generator writes.
     pub fn of_the_lab(trace: Trace, cores: u32) -> Self {
         let arch = Arch { mac_dims: [32, 32], isa_version: "1.1".to_owned(), peak_tops: 65.54 };
         Self { lab_version: "v0.4.0-contention-aware".to_owned(), arch, cores, clock_mhz: 1000, trace }
     }
 
-    /// The container's bytes.
+    /// Returns the bytes of the container.
     pub fn write(&self) -> Vec<u8> {
         let payload = write_payload(&self.trace);
         let header = Header {
@@ -189,12 +189,11 @@ impl Container {
         bytes
     }
 
-    /// Reads a container; also gives warnings: a checksum that differs.
+    /// Reads a container; also returns a warning if the checksum differs.
     ///
     /// # Errors
-    ///
-    /// [`TraceError::Short`] for a part cut short; [`TraceError::Malformed`] for another format or major
-    /// version, and a payload that is not what its header says.
+    /// [`TraceError::Short`] if a part is incomplete; [`TraceError::Malformed`] for another format
+    /// or major version, and for a payload that does not match its header.
     pub fn read(bytes: &[u8]) -> Result<(Self, Vec<String>), TraceError> {
         let prefix = payload::part(bytes, 0, PREFIX_BYTES as u64, "the container's head")?;
         let malformed = |offset, what: String| TraceError::Malformed { offset, what };
@@ -223,7 +222,7 @@ impl Container {
     }
 }
 
-/// The page says hexadecimal text, the tool writes a number or nothing.
+/// The checksum is hexadecimal text according to the page; the tool writes a number or nothing.
 fn checksum_warning(info: &PayloadInfo, payload: &[u8]) -> Vec<String> {
     let found = fnv64(payload);
     let agrees = match &info.checksum_fnv64 {
@@ -236,6 +235,6 @@ fn checksum_warning(info: &PayloadInfo, payload: &[u8]) -> Vec<String> {
     if agrees {
         Vec::new()
     } else {
-        vec![format!("the payload's checksum is {found:#x}, which the header does not say")]
+        vec![format!("the payload's checksum is {found:#x}, which differs from the header")]
     }
 }

@@ -1,11 +1,11 @@
-//! What may be set of a [`Config`] in the name of an instance: the keys of its file.
+//! Parameters of a [`Config`] that the name of an instance can set: the keys of its file.
 
 use npukit_target::parameters::SET_BY_NAME;
 use serde_json::{Value, json};
 
 use super::{Config, System};
 
-/// Its parameters as the keys of a file, with what its board says of them.
+/// Returns the parameters as keys of a file, including the values that the board overrides.
 pub fn tree(config: &Config) -> Value {
     let Config { profile, extensions, strict, lane_mask, reading, l2_words, timing, .. } =
         config.clone().on_its_board();
@@ -20,18 +20,17 @@ pub fn tree(config: &Config) -> Value {
     })
 }
 
-/// The instance with what the tree says.
+/// Returns the instance with the parameters of the tree.
 ///
 /// # Errors
-///
-/// The first value that is not legal.
+/// The first illegal value.
 pub fn from_tree(config: Config, tree: Value) -> Result<Config, String> {
     let changed: Config = serde_json::from_value(tree).map_err(|error| error.to_string())?;
     changed.check().map_err(|error| error.to_string())?;
     let base = config.on_its_board();
     let is_same = changed.timing.core_mhz == base.timing.core_mhz;
     let stated = base.system.and_then(|system| system.clock_source());
-    // Without a source the clock is that of the cycle model.
+    // Without a source, the clock is from the cycle model.
     let source = if is_same { stated } else { Some(SET_BY_NAME.to_owned()) };
     let core_mhz = Some(changed.timing.core_mhz);
     let system = source.map(|source| System { core_mhz, source: Some(source), ..System::default() });

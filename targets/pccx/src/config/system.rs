@@ -1,30 +1,30 @@
-//! [`System`]: clocks, ports and memory of a board, which win over those of the cycle model.
+//! [`System`]: clocks, ports and memory of a board, which override the cycle model's values.
 
 use npukit_target::{SystemFigure, system_of};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Config, Timing};
 
-/// What a board says of clocks and memory; what it leaves open is as in [`Timing`].
+/// Clocks and memory of a board; missing values are taken from [`Timing`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
     /// Clock of the engines, in MHz.
     #[serde(default, deserialize_with = "core_mhz", skip_serializing_if = "Option::is_none")]
     pub core_mhz: Option<f64>,
-    /// Clock of the ports to the host's memory, in MHz.
+    /// Clock of the ports to host memory, in MHz.
     #[serde(default, deserialize_with = "axi_mhz", skip_serializing_if = "Option::is_none")]
     pub axi_mhz: Option<f64>,
-    /// Bytes of a high-performance port in an AXI cycle.
+    /// Bytes per AXI cycle of a high-performance port.
     #[serde(default, deserialize_with = "hp_bytes", skip_serializing_if = "Option::is_none")]
     pub hp_bytes: Option<u32>,
-    /// Bytes of the coherent port in an AXI cycle.
+    /// Bytes per AXI cycle of the coherent port.
     #[serde(default, deserialize_with = "acp_bytes", skip_serializing_if = "Option::is_none")]
     pub acp_bytes: Option<u32>,
-    /// Of external memory, shared by all ports.
+    /// Bandwidth of external memory in GB/s, shared by all ports.
     #[serde(default, deserialize_with = "ddr_gb_per_s", skip_serializing_if = "Option::is_none")]
     pub ddr_gb_per_s: Option<f64>,
-    /// Who says so.
+    /// Source of the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -51,24 +51,24 @@ fn ddr_gb_per_s<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64
 }
 
 impl System {
-    /// What it states, in a line.
+    /// Describes the given values in one line.
     pub fn summary(&self) -> String {
         let core = self.core_mhz.map(|mhz| format!("{mhz} MHz"));
         let axi = self.axi_mhz.map(|mhz| format!("ports at {mhz} MHz"));
-        let hp = self.hp_bytes.map(|bytes| format!("{bytes} bytes a cycle"));
+        let hp = self.hp_bytes.map(|bytes| format!("{bytes} bytes per cycle"));
         let ddr = self.ddr_gb_per_s.map(|rate| format!("external memory {rate} GB/s"));
         [core, axi, hp, ddr].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Where its clock is from; nothing when it states none.
+    /// Returns the source of the clock; `None` if the system does not give one.
     pub fn clock_source(&self) -> Option<String> {
         self.core_mhz?;
-        Some(self.source.clone().unwrap_or_else(|| "as its instance's file says".to_owned()))
+        Some(self.source.clone().unwrap_or_else(|| "file of the instance".to_owned()))
     }
 
-    /// The cycle model with what it states.
+    /// Returns the cycle model with this system's values.
     fn applied(&self, timing: Timing) -> Timing {
-        // Default, here and below: what it leaves open is the cycle model's.
+        // Default, here and below: missing values are taken from the cycle model.
         Timing {
             core_mhz: self.core_mhz.unwrap_or(timing.core_mhz),
             axi_mhz: self.axi_mhz.unwrap_or(timing.axi_mhz),
@@ -81,17 +81,16 @@ impl System {
 }
 
 impl Config {
-    /// The same in the system of that name.
+    /// Returns the instance with the system of that name.
     ///
     /// # Errors
-    ///
-    /// It has none of this name; the sentence says which it has.
+    /// A message that lists the known names, if the instance has no such system.
     pub fn with_system(self, name: &str) -> Result<Self, String> {
         let system = system_of(&self.systems, name)?.clone();
         Ok(Self { system: Some(system), ..self })
     }
 
-    /// The instance on its board: what its system states is in the cycle model.
+    /// Returns the instance with its system's values in the cycle model.
     pub fn on_its_board(mut self) -> Self {
         self.systems.clear();
         if let Some(system) = &self.system {

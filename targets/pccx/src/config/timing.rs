@@ -1,46 +1,47 @@
-//! [`Timing`]: the parameters of the cycle model (specification 6.4), and the rates that follow.
+//! [`Timing`]: parameters of the cycle model (specification 6.4), and the resulting rates.
 
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
-/// Parameters of the cycle model. Cycles are those of the core's clock unless the name says otherwise.
+/// Parameters of the cycle model. Cycles are core cycles unless the name specifies otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
-    /// Clock of the engines.
+    /// Clock of the engines, in MHz.
     pub core_mhz: f64,
-    /// Clock of the ports to the host's memory.
+    /// Clock of the ports to host memory, in MHz.
     pub axi_mhz: f64,
-    /// From an instruction to the next one.
+    /// Cycles from the issue of an instruction to the next.
     pub issue: u64,
     /// AXI cycles in which the host pushes a word.
     pub host_push: u64,
-    /// Of a read of L2.
+    /// Latency of a read of L2.
     pub l2_latency: u64,
-    /// Before the first word of a transfer.
+    /// Cycles before the first word of a transfer.
     pub load_descriptor: u64,
-    /// Bytes of a high-performance port in an AXI cycle.
+    /// Bytes per AXI cycle of a high-performance port.
     pub hp_bytes: u64,
-    /// Bytes of the coherent port in an AXI cycle.
+    /// Bytes per AXI cycle of the coherent port.
     pub acp_bytes: u64,
-    /// Of external memory, shared by all ports.
+    /// Bandwidth of external memory in GB/s, shared by all ports.
     pub ddr_gb_per_s: f64,
-    /// Bytes of weights that a port holds ahead of their instruction.
+    /// Bytes of weights that a port can hold ahead of their instruction.
     pub weight_fifo_bytes: u64,
-    /// Activations that preprocessing takes in a cycle.
+    /// Activations per cycle of preprocessing.
     pub preprocess_elements: u64,
-    /// Depth of preprocessing.
+    /// Latency of preprocessing, in core cycles.
     pub preprocess_latency: u64,
-    /// Of a sweep over the activation cache, whatever K; 0 for none.
+    /// Cycles of a sweep over the activation cache, independent of K; 0 for an instance without
+    /// sweeps.
     pub fmap_sweep: u64,
-    /// Of a MEMSET.
+    /// Core cycles of a MEMSET.
     pub memset: u64,
-    /// Of GEMV.
+    /// Parameters of the vector core, which executes GEMV.
     pub gemv: GemvTiming,
-    /// Of GEMM.
+    /// Parameters of the matrix core, which executes GEMM.
     pub gemm: GemmTiming,
-    /// Of CVO.
+    /// Parameters of the special-function unit, which executes CVO.
     pub cvo: CvoTiming,
 }
 
@@ -48,11 +49,11 @@ pub struct Timing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GemvTiming {
-    /// Lanes that are wired.
+    /// Number of lanes that work in parallel.
     pub lanes: u64,
-    /// Products of a lane in a cycle.
+    /// Products per lane and cycle.
     pub lane_width: u64,
-    /// High-performance ports that bring its weights.
+    /// High-performance ports that deliver its weights.
     pub ports: u64,
     /// Cycles of the adder tree and of post-processing.
     pub tail: u64,
@@ -62,17 +63,17 @@ pub struct GemvTiming {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GemmTiming {
-    /// Products of K in a tile.
+    /// Elements of K in a tile.
     pub rows: u64,
-    /// Outputs of a tile.
+    /// Number of outputs in a tile.
     pub columns: u64,
-    /// High-performance ports that bring its weights.
+    /// High-performance ports that deliver its weights.
     pub ports: u64,
     /// Cycles in which a tile fills and empties the array.
     pub fill: u64,
-    /// Products of K that the accumulators hold.
+    /// Maximum number of products that the accumulators sum up.
     pub drain_limit: u64,
-    /// Cycles to empty them.
+    /// Cycles to drain the accumulators.
     pub drain: u64,
 }
 
@@ -82,37 +83,38 @@ pub struct GemmTiming {
 pub struct CvoTiming {
     /// Cycles of the input and sub_emax stages.
     pub input: u64,
-    /// Cycles by function code.
+    /// Core cycles of latency, indexed by function code.
     pub latency: [u64; 11],
-    /// Cycles of REDUCE_SUM for an element.
+    /// Cycles of REDUCE_SUM per element.
     pub reduce_element: u64,
 }
 
-/// Largest value of any parameter, so that products of a few of them fit 64 bits.
+/// Maximum of any parameter, so that products of a few of them fit 64 bits.
 const LARGEST: u64 = 1 << 20;
 
 impl Timing {
-    /// Bytes of `ports` high-performance ports in a core cycle, at most what external memory gives.
+    /// Returns the bytes per core cycle of `ports` high-performance ports, limited by external
+    /// memory.
     pub fn weight_bytes_per_cycle(&self, ports: u64) -> f64 {
         self.per_core_cycle(self.hp_bytes * ports).min(self.ddr_bytes_per_cycle())
     }
 
-    /// Bytes of the coherent port in a core cycle, at most what external memory gives.
+    /// Returns the bytes per core cycle of the coherent port, limited by external memory.
     pub fn acp_bytes_per_cycle(&self) -> f64 {
         self.per_core_cycle(self.acp_bytes).min(self.ddr_bytes_per_cycle())
     }
 
-    /// Bytes of external memory in a core cycle.
+    /// Returns the bytes per core cycle of external memory.
     pub fn ddr_bytes_per_cycle(&self) -> f64 {
         self.ddr_gb_per_s * 1e3 / self.core_mhz
     }
 
-    /// Core cycles in which the host pushes a word.
+    /// Returns the core cycles in which the host pushes a word.
     pub fn push_cycles(&self) -> f64 {
         self.host_push as f64 * self.core_mhz / self.axi_mhz
     }
 
-    /// Milliseconds of core cycles.
+    /// Converts core cycles to milliseconds.
     pub fn milliseconds(&self, cycles: u64) -> f64 {
         cycles as f64 / (self.core_mhz * 1e3)
     }

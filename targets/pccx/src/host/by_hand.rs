@@ -1,5 +1,5 @@
-//! [`HandMachine`]: the machine under a program that a person wrote, with its memories and with the state of completion
-//! of its asynchronous instructions.
+//! [`HandMachine`]: executes an assembly program. It has named memories and tracks asynchronous
+//! instructions.
 
 mod error;
 mod memory;
@@ -19,7 +19,7 @@ pub use memory::{Kind, floats, memories_of, numbers, put, window_name, windows};
 use product::Products;
 pub use product::products;
 
-/// Bytes that windows and weights of a program may have together at the host.
+/// Maximum total bytes of a program's windows and weights at the host.
 const MOST_HOST_BYTES: u64 = 1 << 30;
 
 /// A machine with a program, its weights and its windows.
@@ -32,19 +32,19 @@ pub struct HandMachine {
     products: Products,
     written: Written,
     orders: Orders,
-    /// Whether instructions are taken one after the other, whatever is asynchronous.
+    /// Whether asynchronous instructions are treated as synchronous.
     is_sequential: bool,
     unset: Unset,
-    /// Instructions that were looked at before they were executed.
+    /// Number of instructions that were checked before execution.
     seen: usize,
 }
 
 impl HandMachine {
-    /// The machine after a reset, before the first instruction.
+    /// Returns a machine after a reset, before the first instruction.
     ///
     /// # Errors
-    ///
-    /// An instance that cannot be simulated; [`HandError::HostMemory`] for windows beyond what is opened.
+    /// An instance that cannot be simulated; [`HandError::HostMemory`] if the windows are too
+    /// large.
     pub fn new(
         config: &Config,
         ops: &[Op],
@@ -77,7 +77,7 @@ impl HandMachine {
         })
     }
 
-    /// What is to be said of an instruction before it is executed for the first time.
+    /// Checks an instruction before its first execution.
     fn look(&mut self, index: usize, op: &Op) -> Result<(), Halt> {
         if self.text.experiment.is_wait(index) {
             self.orders.host_waits();
@@ -99,8 +99,8 @@ impl HandMachine {
         }
     }
 
-    /// What an instruction uses that nobody has written. Of the circuits' profile, whose addresses are others, nothing is
-    /// said.
+    /// Describes the unwritten data that an instruction uses. Empty for the circuits' profile,
+    /// which has other addresses.
     fn missing(&mut self, index: usize, op: &Op) -> String {
         if self.machine.config().profile == Profile::Upstream {
             return String::new();
@@ -112,11 +112,10 @@ impl HandMachine {
         found.chain(of_weights).collect::<Vec<_>>().join("; ")
     }
 
-    /// Executes an instruction. One that uses what nobody has written is told of once, and then executed.
+    /// Executes an instruction. Uses of unwritten data are reported once; the next call executes.
     ///
     /// # Errors
-    ///
-    /// [`Halt::Unwritten`] for that, [`Halt::Fault`] for what stops it.
+    /// [`Halt::Unwritten`] for uses of unwritten data, [`Halt::Fault`] if execution stops.
     pub fn step(&mut self, index: usize) -> Result<(), Halt> {
         let op = self.ops[index];
         if self.seen <= index {
@@ -131,12 +130,12 @@ impl HandMachine {
         self.machine.step(&op).map_err(|fault| Halt::Fault(TargetError::failed(fault)))
     }
 
-    /// All memories, each with what it is.
+    /// Returns all memories with their kinds.
     pub fn memories(&self) -> &[(Kind, MachineMemory)] {
         &self.memories
     }
 
-    /// The first instruction that is not complete after `limit` cycles, as `npu time` counts them.
+    /// Returns the first instruction that is not complete after `limit` cycles of the clock.
     pub fn first_beyond(&self, limit: u64) -> Option<usize> {
         let mut syncs: Vec<usize> = self.text.experiment.waits.iter().map(|wait| wait.position).collect();
         syncs.dedup();
@@ -150,11 +149,10 @@ impl HandMachine {
 }
 
 impl HandMachine {
-    /// Writes numbers from `address` on to a memory, by its place.
+    /// Writes numbers to the memory at index `memory`, starting at `address`.
     ///
     /// # Errors
-    ///
-    /// Constant banks, and weights beyond what the host is taken to have.
+    /// The memory is a constant bank, or the weights exceed host memory.
     pub fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         let kind = self.kind(memory);
         match kind {
@@ -177,11 +175,10 @@ impl HandMachine {
         put(&mut self.machine, kind, address, numbers)
     }
 
-    /// The numbers at `count` addresses of a memory.
+    /// Reads the numbers at `count` addresses of a memory.
     ///
     /// # Errors
-    ///
-    /// Words beyond the end of L2.
+    /// Words after the end of L2.
     pub fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
         let (from, length) = (address as usize, count as usize);
         Ok(match self.kind(memory) {
@@ -189,14 +186,14 @@ impl HandMachine {
             Kind::Scales(product) => self.products.scales(product, from, length),
             kind => {
                 let read = numbers(&self.machine, kind, address, count);
-                // Default: all others are the machine's.
+                // Default: all others are memories of the machine.
                 read.unwrap_or_else(|| Ok(Vec::new())).map_err(TargetError::failed)?
             }
         })
     }
 }
 
-/// A constant bank by the name of its memory.
+/// Returns the memory name of a constant bank.
 const fn bank(cache: Cache) -> &'static str {
     match cache {
         Cache::FmapShape => "fmap_shape",

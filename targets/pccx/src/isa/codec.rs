@@ -1,5 +1,6 @@
-//! [`Codec`]: [`Op`]s to words of 64 bits and back; [`encode_program`] and [`decode_program`] for whole programs.
-//! The rows stand in [`crate::isa::op`]. Source: specification 2.1 to 2.3.
+//! [`Codec`]: encodes and decodes [`Op`]s as 64-bit words; [`encode_program`] and
+//! [`decode_program`] for whole programs. The rows are in [`crate::isa::op`]. Source: specification
+//! 2.1 to 2.3.
 
 use npukit_base::Word;
 use npukit_isa::program::{ProgramErrors, collect};
@@ -9,7 +10,7 @@ use thiserror::Error;
 use crate::config::Config;
 use crate::isa::op::{Cvo, CvoFunc, Device, INSTRUCTION_BYTES, LAST_OPCODE, Memcpy, Op};
 
-/// The word by which the host marks the end of a batch: no operation.
+/// Word with which the host marks the end of a batch; it has no effect.
 pub const KICK_MARKER: u64 = 0x8000_0000_0000_0000;
 
 /// Encodes and decodes the instructions of an instance.
@@ -17,25 +18,27 @@ pub const KICK_MARKER: u64 = 0x8000_0000_0000_0000;
 pub struct Codec {
     /// Whether CVO has its extensions.
     pub extensions: bool,
-    /// Whether [`Codec::read`] refuses what the circuits ignore.
+    /// Whether [`Codec::read`] refuses words that the circuits drop, and set reserved bits.
     pub strict: bool,
 }
 
-/// Why an instruction has no encoding.
+/// Reason why an instruction cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
-    /// A value its field cannot hold.
+    /// A field cannot hold its value.
     #[error(transparent)]
     Field(#[from] Box<FieldError>),
-    /// A function that only instances with extensions have.
-    #[error("CVO {function} is an extension: choose an instance with `extensions = true`, as pccx:extended")]
+    /// The function exists only in instances with extensions.
+    #[error(
+        "CVO {function} is an extension: choose an instance with `extensions = true`, such as pccx:extended"
+    )]
     Extension {
-        /// Its name.
+        /// Name of the function.
         function: &'static str,
     },
 }
 
-/// Why a word is not an instruction.
+/// Reason why a word is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// No instruction has this opcode.
@@ -43,41 +46,43 @@ pub enum DecodeError {
         "opcode {opcode:#x} has no meaning: legal are 0 to {LAST_OPCODE}, and the kick marker {KICK_MARKER:#x}"
     )]
     ReservedOpcode {
-        /// Bits 63:60.
+        /// Bits 63:60 of the word.
         opcode: u64,
     },
-    /// MEMSET into a bank that is not there.
+    /// MEMSET of a bank that does not exist.
     #[error("`dest_cache` of MEMSET is {code}: legal are 0 (fmap) and 1 (weight)")]
     ReservedDestCache {
-        /// The field.
+        /// Value of the `dest_cache` field.
         code: u64,
     },
-    /// A function that is not there.
+    /// CVO with a function that does not exist.
     #[error("`cvo_func` of CVO is {code}: legal are 0 to {max}")]
     ReservedCvoFunc {
-        /// The field.
+        /// Value of the `cvo_func` field.
         code: u64,
-        /// The largest legal one.
+        /// Largest legal function code.
         max: u8,
     },
-    /// Bits that must be 0 are not.
+    /// Reserved bits are not 0.
     #[error("reserved bits {} of {instruction} are not 0", list(*.bits))]
     ReservedBits {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: &'static str,
-        /// The set ones.
+        /// Reserved bits that are set.
         bits: Word,
     },
-    /// The program ends inside an instruction.
-    #[error("{have} bytes are left of an instruction of {INSTRUCTION_BYTES}: the program is cut short")]
+    /// The program ends within an instruction.
+    #[error(
+        "only {have} of the {INSTRUCTION_BYTES} bytes of an instruction are left: the program is truncated"
+    )]
     Truncated {
-        /// Bytes present.
+        /// Number of bytes left at the end of the program.
         have: usize,
     },
 }
 
 impl DecodeError {
-    /// The document's name of the error (specification 2.3).
+    /// Returns the name of the error in specification 2.3.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::ReservedOpcode { .. } => "reserved_opcode",
@@ -94,16 +99,16 @@ fn list(bits: Word) -> String {
 }
 
 impl Codec {
-    /// The codec of `config`.
+    /// Returns the codec of `config`.
     pub const fn new(config: &Config) -> Self {
         Self { extensions: config.extensions, strict: config.strict }
     }
 
-    /// The word of an instruction.
+    /// Encodes an instruction as a 64-bit word.
     ///
     /// # Errors
     ///
-    /// Values beyond their fields, functions the instance does not have.
+    /// An operation or a field that this instance cannot encode.
     pub fn encode(&self, op: &Op) -> Result<u64, EncodeError> {
         match op {
             Op::Cvo(cvo) if self.lacks(cvo.cvo_func) => {
@@ -113,23 +118,22 @@ impl Codec {
         }
     }
 
-    /// The instruction of `word`. Addresses and shapes are the machine's to check, and the direction from the host to
-    /// the host.
+    /// Decodes a word. Addresses, shapes and transfers from host to host are checked by the
+    /// machine.
     ///
     /// # Errors
-    ///
-    /// No meaning, or reserved bits that are not 0.
+    /// The word has no meaning, or reserved bits are not 0.
     pub fn decode(&self, word: u64) -> Result<Op, DecodeError> {
         let bits = Op::reserved_bits(word.into(), self.extensions);
-        // An instruction is built where the caller wants it: looking at it on the way would move it.
+        // An instruction is built at its final place: inspecting it in between would move it.
         if bits.is_zero() {
             return self.assigned(word);
         }
         Err(DecodeError::ReservedBits { instruction: self.assigned(word)?.mnemonic(), bits })
     }
 
-    /// What the circuits make of `word`: they drop what has no meaning, ignore reserved bits, and move
-    /// from L2 to the host whenever a MEMCPY is not from the host to L2.
+    /// Decodes a word like the circuits: words without meaning are dropped, reserved bits are
+    /// ignored, and any MEMCPY that is not from host to L2 moves from L2 to the host.
     pub fn decode_lenient(&self, word: u64) -> Op {
         match self.assigned(word) {
             Err(_) => Op::Dropped(word),
@@ -142,16 +146,16 @@ impl Codec {
         }
     }
 
-    /// As [`Codec::decode`] or [`Codec::decode_lenient`], whichever the instance asks for.
+    /// Decodes a word with [`Codec::decode`] if the instance is strict, otherwise with
+    /// [`Codec::decode_lenient`].
     ///
     /// # Errors
-    ///
-    /// Those of [`Codec::decode`], where it is asked for.
+    /// The errors of [`Codec::decode`], if the instance is strict.
     pub fn read(&self, word: u64) -> Result<Op, DecodeError> {
         if self.strict { self.decode(word) } else { Ok(self.decode_lenient(word)) }
     }
 
-    /// The instruction of `word`, whatever its reserved bits.
+    /// Decodes a word and ignores its reserved bits.
     pub(crate) fn assigned(&self, word: u64) -> Result<Op, DecodeError> {
         let op = Op::from_word_or(word.into(), self.extensions, |error| self.refusal(error));
         match op {
@@ -170,7 +174,7 @@ impl Codec {
         DecodeError::ReservedCvoFunc { code, max: CvoFunc::last(self.extensions).code() }
     }
 
-    /// The document's name of a word without meaning.
+    /// Converts the error of a word without meaning.
     #[cold]
     fn refusal(&self, error: NoInstruction) -> DecodeError {
         match error {
@@ -183,26 +187,24 @@ impl Codec {
     }
 }
 
-/// Instructions without encoding.
+/// Errors of instructions that cannot be encoded.
 pub type EncodeErrors = ProgramErrors<EncodeError>;
-/// Bytes that are not instructions.
+/// Errors of bytes that are not instructions.
 pub type DecodeErrors = ProgramErrors<DecodeError>;
 
-/// The bytes of a program, the least significant of each word first.
+/// Encodes a program; words are little-endian.
 ///
 /// # Errors
-///
-/// Every instruction without an encoding, as [`Codec::encode`] names it.
+/// All instructions that [`Codec::encode`] refuses.
 pub fn encode_program(codec: &Codec, ops: &[Op]) -> Result<Vec<u8>, EncodeErrors> {
     let words = collect(INSTRUCTION_BYTES, ops.iter().map(|op| codec.encode(op)))?;
     Ok(words.into_iter().flat_map(u64::to_le_bytes).collect())
 }
 
-/// The instructions of a program.
+/// Decodes a program.
 ///
 /// # Errors
-///
-/// What [`Codec::read`] refuses, and a partial instruction at the end.
+/// All words that [`Codec::read`] refuses, and an incomplete instruction at the end.
 pub fn decode_program(codec: &Codec, bytes: &[u8]) -> Result<Vec<Op>, DecodeErrors> {
     let one = |chunk: &[u8]| match <[u8; INSTRUCTION_BYTES]>::try_from(chunk) {
         Ok(word) => codec.read(u64::from_le_bytes(word)),

@@ -1,11 +1,11 @@
-//! What an instruction can have wrong with it: [`FaultKind`]. Source: specification 4.8.
+//! Faults of an instruction: [`FaultKind`]. Source: specification 4.8.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::isa::op::{Cache, Shape};
 
-/// A side of the transfers between L2 and the host.
+/// Direction of transfers between L2 and the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -24,112 +24,112 @@ impl std::fmt::Display for Direction {
     }
 }
 
-/// Why an instruction cannot be executed.
+/// Reason why an instruction cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// MEMCPY from the host to the host.
     #[error("MEMCPY from the host to the host: legal are host to l2, l2 to host, l2 to l2")]
     BadDirection,
-    /// Words beyond the end of L2.
-    #[error("`{field}`: {words} words from {address:#x} on end beyond L2, which has {l2_words}")]
+    /// Words after the end of L2.
+    #[error("`{field}`: {words} words at {address:#x} end beyond L2, which has {l2_words} words")]
     L2Range {
-        /// The operand.
+        /// Name of the operand with the address.
         field: &'static str,
-        /// First word.
+        /// First L2 word of the access.
         address: u32,
-        /// Words.
+        /// Number of L2 words of the access.
         words: u64,
-        /// Words of L2.
+        /// Size of L2 in words.
         l2_words: u32,
     },
-    /// A constant entry with a zero in a place that must have a size.
-    #[error("`{field}`: entry {entry} of {} is {}, and none of its sizes may be 0: write it by MEMSET first",
+    /// A constant entry has a zero where a size is required.
+    #[error("`{field}`: entry {entry} of {} is {}, but its sizes must not be 0: write it with MEMSET first",
         .cache.name(), text(*.shape))]
     ShapeZero {
-        /// The operand.
+        /// Name of the operand that refers to the entry.
         field: &'static str,
-        /// Of which bank.
+        /// Constant bank that contains the entry.
         cache: Cache,
-        /// Which entry.
+        /// Index of the entry, 0 to 63.
         entry: u8,
-        /// What it holds.
+        /// Content of the entry.
         shape: Shape,
     },
-    /// More values than a transfer counts.
+    /// A transfer has too many values.
     #[error("`{field}`: entry {entry} is {}, {} values: legal are fewer than {SHAPE_LIMIT}", text(*.shape), .shape.product())]
     ShapeOverflow {
-        /// The operand.
+        /// Name of the operand that refers to the entry.
         field: &'static str,
-        /// Which entry.
+        /// Index of the entry, 0 to 63.
         entry: u8,
-        /// What it holds.
+        /// Content of the entry.
         shape: Shape,
     },
-    /// Entries that do not go together.
+    /// Two entries do not match.
     #[error("fmap entry {} and weight entry {} do not fit: {reason}", text(*.fmap), text(*.weight))]
     ShapeMismatch {
-        /// (M, 1, K).
+        /// Content of the fmap entry, (M, 1, K).
         fmap: Shape,
-        /// (T, N, K).
+        /// Content of the weight entry, (T, N, K).
         weight: Shape,
-        /// What should be.
+        /// Rule that the shapes violate.
         reason: &'static str,
     },
-    /// CVO of no elements.
+    /// The length of a CVO is 0.
     #[error("`length` of CVO is 0: legal are 1 to 65535")]
     LengthZero,
-    /// The list of weights is at its end.
+    /// No weights are left for a product.
     #[error(
-        "no weights are bound: GEMV and GEMM number {number} of the program finds the list of {bound} at its end"
+        "no weights are left: {bound} are bound, and this is GEMV or GEMM number {number} of the program, starting at 0"
     )]
     NoWeight {
-        /// GEMV and GEMM executed before.
+        /// Number of GEMVs and GEMMs executed before.
         number: usize,
-        /// Images bound since the reset.
+        /// Number of weight matrices bound since the reset.
         bound: usize,
     },
-    /// Weights of another size.
-    #[error("the next weights are {image_n} x {image_k}, and weight entry {} says {} x {}", text(*.weight), .weight.y, .weight.z)]
+    /// The size of the weights differs from the weight entry.
+    #[error("the next weights are {image_n} x {image_k}, but weight entry {} specifies {} x {}", text(*.weight), .weight.y, .weight.z)]
     WeightMismatch {
-        /// Rows of the image.
+        /// Rows of the weights.
         image_n: usize,
-        /// Columns of the image.
+        /// Columns of the weights.
         image_k: usize,
-        /// The entry.
+        /// Content of the weight entry.
         weight: Shape,
     },
-    /// `w_scale` of weights without scales.
+    /// `w_scale` with weights that have no scales.
     #[error("`w_scale`: the next weights have no scales")]
     NoScale,
-    /// A place beyond a host window, or a window that is not there.
-    #[error("`aux_addr`: {words} units of 16 bytes from {address:#x} on end beyond window {window} {direction}, which has {}",
+    /// A transfer exceeds its host window, or the window does not exist.
+    #[error("`aux_addr`: {words} units of 16 bytes at {address:#x} end beyond window {window} {direction}, which has {}",
         .window_units.map_or_else(|| "not been bound".to_owned(), |units| units.to_string()))]
     HostRange {
-        /// Which side.
+        /// Direction of the window.
         direction: Direction,
         /// Number of the window.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit of the access.
         address: u32,
-        /// Units.
+        /// Number of 16-byte units of the access.
         words: u64,
-        /// Units of the window; none when it is not bound.
+        /// Size of the window in units; `None` if it is not bound.
         window_units: Option<u64>,
     },
-    /// What the published circuits leave undefined or unconnected.
+    /// The published circuits leave this operation undefined or unconnected.
     #[error("the published circuits do not define {what}: use an instance of the reference profile")]
     UpstreamUndefined {
-        /// What.
+        /// Description of the undefined operation.
         what: &'static str,
     },
 }
 
-/// Values that a transfer counts: its counter has 20 bits.
+/// Limit of the number of values in a transfer: its counter has 20 bits.
 pub const SHAPE_LIMIT: u64 = 1 << 20;
 
 impl FaultKind {
-    /// The document's name of the error.
+    /// Returns the name of the fault in specification 4.8.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::BadDirection => "bad_direction",

@@ -1,4 +1,4 @@
-//! Listings beside the assembler's own text: words, micro-operations, `memh`.
+//! Listings other than assembly text: words, micro-operations, `memh`.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use npukit_asm::Disassembly;
 use crate::isa::op::INSTRUCTION_BYTES;
 use crate::isa::uop::MicroOps;
 
-/// The words of a program; a partial one at the end is left out.
+/// Returns the words of a program without an incomplete one at the end.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     let (whole, _) = bytes.as_chunks::<INSTRUCTION_BYTES>();
     whole.iter().map(|word| u64::from_le_bytes(*word))
 }
 
-/// Index, word and text of every instruction.
+/// Lists index, word and text of each instruction.
 pub fn listing(disassembly: &Disassembly, bytes: &[u8]) -> String {
     let mut text = String::new();
     for (index, (word, line)) in words(bytes).zip(&disassembly.lines).enumerate() {
@@ -24,7 +24,7 @@ pub fn listing(disassembly: &Disassembly, bytes: &[u8]) -> String {
     text
 }
 
-/// The scheduler's registers after every word, as specification 2.5 has them.
+/// Lists the scheduler's registers after each word, in the format of specification 2.5.
 pub fn micro_operations(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut uops = MicroOps::default();
@@ -42,7 +42,7 @@ pub fn micro_operations(bytes: &[u8]) -> String {
     text
 }
 
-/// A word a line, 16 hexadecimal digits each: what simulators of circuits load.
+/// Lists one word per line in 16 hexadecimal digits, a format that circuit simulators load.
 pub fn memh(bytes: &[u8]) -> String {
     words(bytes).map(|word| format!("{word:016x}\n")).collect()
 }

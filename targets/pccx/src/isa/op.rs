@@ -1,5 +1,5 @@
-//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`].
-//! Addresses count L2 words of 128 bits; lengths count BF16 values. Source: specification 2.1 to 2.4.
+//! Typed instructions: [`Op`], and the rows that define their words, names and text: [`Op::rows`].
+//! Addresses are in L2 words of 128 bits, lengths in BF16 values. Source: specification 2.1 to 2.4.
 
 mod access;
 pub(crate) mod fields;
@@ -16,26 +16,26 @@ pub use operands::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy,
 use crate::config::WORD_LANES;
 use fields::{OPCODE, cvo, mac, memcpy, memset};
 
-/// The largest opcode but that of the kick marker, which messages name.
+/// Largest opcode except that of the kick marker, for messages.
 pub(crate) const LAST_OPCODE: u64 = 4;
 
-/// One instruction.
+/// Instruction with its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// A matrix of weights times a vector.
+    /// Product of a weight matrix and a vector.
     Gemv(Mac),
-    /// A matrix of weights times several vectors.
+    /// Product of a weight matrix and several vectors.
     Gemm(Mac),
     /// Moves words between L2 and the host, or within L2.
     Memcpy(Memcpy),
     /// Writes an entry of a constant bank.
     Memset(Memset),
-    /// A special function of a vector.
+    /// Special function of a vector.
     Cvo(Cvo),
-    /// The host's kick marker: does nothing.
+    /// The host's kick marker; it has no effect.
     Kick,
-    /// A word without meaning, which the circuits drop. Only lenient decoding makes it; it encodes to
-    /// the word it came from.
+    /// A word without meaning, which the circuits drop. Only lenient decoding creates it; it is
+    /// encoded to the same word.
     Dropped(u64),
 }
 
@@ -45,9 +45,9 @@ instructions! {
     0 => "GEMV" {
         Self::Gemv(Mac { dest_reg, src_addr, flags, size_ptr_addr, shape_ptr_addr, parallel_lane })
     } "Multiplies the next bound matrix of weights by a vector." {
-        dest_reg: mac::DEST_REG => hexadecimal(mac::DEST_REG), "where the result goes";
-        src_addr: mac::SRC_ADDR => hexadecimal(mac::SRC_ADDR), "where the activation is";
-        flags: mac::FLAGS => MAC_FLAGS, "what is done beside the product";
+        dest_reg: mac::DEST_REG => hexadecimal(mac::DEST_REG), "address of the result";
+        src_addr: mac::SRC_ADDR => hexadecimal(mac::SRC_ADDR), "address of the activation";
+        flags: mac::FLAGS => MAC_FLAGS, "additional operations";
         size_ptr_addr: mac::SIZE_PTR_ADDR => decimal(mac::SIZE_PTR_ADDR), "weight entry (T, N, K)";
         shape_ptr_addr: mac::SHAPE_PTR_ADDR => decimal(mac::SHAPE_PTR_ADDR), "fmap entry (M, 1, K)";
         parallel_lane: mac::PARALLEL_LANE => decimal(mac::PARALLEL_LANE), "lanes used, 0 for all; time only";
@@ -59,9 +59,9 @@ instructions! {
     1 => "GEMM" {
         Self::Gemm(Mac { dest_reg, src_addr, flags, size_ptr_addr, shape_ptr_addr, parallel_lane })
     } "Multiplies the next bound matrix of weights by M vectors." {
-        dest_reg: mac::DEST_REG => hexadecimal(mac::DEST_REG), "where the result goes";
-        src_addr: mac::SRC_ADDR => hexadecimal(mac::SRC_ADDR), "where the activation is";
-        flags: mac::FLAGS => MAC_FLAGS, "what is done beside the product";
+        dest_reg: mac::DEST_REG => hexadecimal(mac::DEST_REG), "address of the result";
+        src_addr: mac::SRC_ADDR => hexadecimal(mac::SRC_ADDR), "address of the activation";
+        flags: mac::FLAGS => MAC_FLAGS, "additional operations";
         size_ptr_addr: mac::SIZE_PTR_ADDR => decimal(mac::SIZE_PTR_ADDR), "weight entry (T, N, K)";
         shape_ptr_addr: mac::SHAPE_PTR_ADDR => decimal(mac::SHAPE_PTR_ADDR), "fmap entry (M, 1, K)";
         parallel_lane: mac::PARALLEL_LANE => decimal(mac::PARALLEL_LANE), "lanes used, 0 for all; time only";
@@ -74,10 +74,10 @@ instructions! {
         Self::Memcpy(Memcpy { from_device, to_device, dest_addr, src_addr, aux_addr, shape_ptr_addr, is_async: r#async })
     } "Moves words between L2 and the host, or within L2." {
         from_device: memcpy::FROM_DEVICE => Choice(&["l2", "host"]), "where from";
-        to_device: memcpy::TO_DEVICE => Choice(&["l2", "host"]), "where to; host to host is an error of the machine";
-        dest_addr: memcpy::DEST_ADDR => hexadecimal(memcpy::DEST_ADDR), "in L2; towards the host its window";
-        src_addr: memcpy::SRC_ADDR => hexadecimal(memcpy::SRC_ADDR), "in L2; from the host its window";
-        aux_addr: memcpy::AUX_ADDR => hexadecimal(memcpy::AUX_ADDR), "place in the window, units of 16 bytes";
+        to_device: memcpy::TO_DEVICE => Choice(&["l2", "host"]), "destination; the machine refuses host to host";
+        dest_addr: memcpy::DEST_ADDR => hexadecimal(memcpy::DEST_ADDR), "L2 address, or window number of the host";
+        src_addr: memcpy::SRC_ADDR => hexadecimal(memcpy::SRC_ADDR), "L2 address, or window number of the host";
+        aux_addr: memcpy::AUX_ADDR => hexadecimal(memcpy::AUX_ADDR), "offset in the window, in units of 16 bytes";
         shape_ptr_addr: memcpy::SHAPE_PTR_ADDR => decimal(memcpy::SHAPE_PTR_ADDR), "fmap entry: X*Y*Z values";
         r#async: memcpy::ASYNC => Flag("async"), "the next instruction need not wait";
     }
@@ -99,24 +99,24 @@ instructions! {
     }
     .with_form("memset (*cache={dest_cache}; idx={dest_addr}; a={a_value}; b={b_value}; c={c_value}*)", Vec::new())
     .with_label_field("dest_addr")
-    .with_doc("A label before it stands for its entry.")
+    .with_doc("A label before it has the index of its entry as its value.")
     .with_reserved_operand("rsv");
 
     4 => "CVO" {
         Self::Cvo(Cvo { cvo_func, src_addr, dst_addr, length, flags, is_async: r#async })
     } "Computes a special function of a vector." {
         cvo_func: cvo::CVO_FUNC => Functions { extensions }, "function";
-        src_addr: cvo::SRC_ADDR => hexadecimal(cvo::SRC_ADDR), "source; of scale the scalar, the vector follows";
+        src_addr: cvo::SRC_ADDR => hexadecimal(cvo::SRC_ADDR), "source; for scale the scalar, followed by the vector";
         dst_addr: cvo::DST_ADDR => hexadecimal(cvo::DST_ADDR), "destination";
         length: cvo::LENGTH => decimal(cvo::LENGTH), "elements";
-        flags: cvo::FLAGS => Set(&["sub_emax", "recip_scale", "accm"]), "what is done beside";
+        flags: cvo::FLAGS => Set(&["sub_emax", "recip_scale", "accm"]), "additional operations";
         r#async: cvo::ASYNC => Flag("async"), "the next instruction need not wait";
     }
     .with_form("cvo {cvo_func}, (*src={src_addr}; dst={dst_addr}; len={length}; flags={flags}?; {async}?*)", Vec::new())
     .with_doc(&cvo_doc())
     .with_reserved_operand("rsv");
 
-    8, 0 in BitRange::new(0, OPCODE.lo) => "KICK" { Self::Kick } "The host's marker: does nothing." {
+    8, 0 in BitRange::new(0, OPCODE.lo) => "KICK" { Self::Kick } "The host's marker, without effect." {
     }
     .with_form("kick", Vec::new());
 
@@ -125,9 +125,9 @@ instructions! {
     }
 }
 
-/// What the rows do not say of an instruction: where it works, and what it uses.
+/// Properties of an instruction that its row does not define: its engine and its accesses.
 impl Op {
-    /// What works on it.
+    /// Returns the engine that executes the instruction.
     pub const fn engine(&self) -> Engine {
         match self {
             Self::Gemv(_) => Engine::Gemv,
@@ -138,7 +138,7 @@ impl Op {
         }
     }
 
-    /// Whether the next instruction waits until it is complete.
+    /// Whether the next instruction waits until this one is complete.
     pub const fn is_synchronous(&self) -> bool {
         match self {
             Self::Memcpy(memcpy) => !memcpy.is_async,
@@ -148,7 +148,7 @@ impl Op {
         }
     }
 
-    /// Whether it takes the next bound matrix of weights, with the constant banks as they are when it is issued.
+    /// Whether the instruction takes the next bound weights, given the constant banks at its issue.
     pub fn takes_weights(&self, banks: &Banks) -> bool {
         match self {
             Self::Gemv(mac) | Self::Gemm(mac) => weights_in_l2(banks.fmap(mac.shape_ptr_addr)).is_none(),
@@ -156,7 +156,7 @@ impl Op {
         }
     }
 
-    /// What it reads and writes, with the constant banks as they are when it is issued.
+    /// Returns what the instruction reads and writes, given the constant banks at its issue.
     pub fn access(&self, banks: &Banks) -> Access {
         match self {
             Self::Gemv(mac) | Self::Gemm(mac) => mac.access(banks),
@@ -167,15 +167,16 @@ impl Op {
     }
 }
 
-/// The word of L2 from which on the weights of a product with these activations lie, by the page of the instruction set:
-/// slot `b` counts pairs of words. None when it is 1, and weights stream.
+/// Returns the L2 word in which the weights of a product with these activations begin, according to
+/// the page of the instruction set: slot `b` is the index of a pair of words. `None` if the slot is
+/// 1, and weights stream.
 pub const fn weights_in_l2(fmap: Shape) -> Option<u32> {
     if fmap.y >= 2 { Some(2 * fmap.y as u32) } else { None }
 }
 
 impl Mac {
-    /// Words of L2 in which its weights lie from `weights_in_l2` on: rows of whole beats, and behind them, where they are
-    /// asked for and MEMSET brings none, a factor for each in `f32`.
+    /// Returns the number of L2 words of the product's weights: rows of whole beats, followed by
+    /// one `f32` scale per row if scales are used and MEMSET does not set one.
     pub fn weight_words(&self, weight: Shape) -> u64 {
         let rows = u64::from(weight.y) * u64::from(weight.z).div_ceil(BLOCK as u64);
         let factors = if self.flags.w_scale && weight.x == 0 { u64::from(weight.y).div_ceil(4) } else { 0 };
@@ -219,7 +220,7 @@ impl Memcpy {
 impl Cvo {
     fn access(&self) -> Access {
         let length = usize::from(self.length);
-        // SCALE has its scalar in a word of its own, before the vector.
+        // SCALE has its scalar in a separate word before the vector.
         let reads = match self.cvo_func {
             CvoFunc::Scale => {
                 [Some(Values::new(self.src_addr, 1)), Some(Values::new(self.src_addr + 1, length))]
@@ -245,7 +246,7 @@ const MAC_FLAGS: Set<'_> = Set(&["findemax", "accm", "w_scale"]);
 
 fn cvo_doc() -> String {
     format!(
-        "sub_emax takes e_max off the input, recip_scale makes scale divide, accm adds to the destination. \
+        "sub_emax subtracts e_max from the input, recip_scale makes scale divide, accm adds to the destination. \
          Hardware takes {CVO_HARDWARE_LENGTH} elements at most."
     )
 }
@@ -258,7 +259,7 @@ const fn hexadecimal(bits: BitRange) -> Number {
     Number::all(bits, Radix::Hexadecimal)
 }
 
-/// The functions of CVO that an instance has.
+/// Functions of CVO in an instance.
 struct Functions {
     extensions: bool,
 }
@@ -275,10 +276,10 @@ impl Coding for Functions {
     }
 }
 
-/// Elements that the unit of special functions takes in one instruction (specification 4.6.1).
+/// Maximum number of elements of the special-function unit per instruction (specification 4.6.1).
 pub const CVO_HARDWARE_LENGTH: u16 = 2048;
 
-/// Bytes of an instruction.
+/// Size of an instruction in bytes.
 pub const INSTRUCTION_BYTES: usize = 8;
 
 #[cfg(test)]

@@ -1,30 +1,31 @@
-//! Micro-operations of the upstream decoder and scheduler: [`MicroOps`], for traces and a cross-check of
-//! the decoder only. Source: specification 2.5.
+//! Micro-operations of the published decoder and scheduler: [`MicroOps`]. They serve only for
+//! traces and to cross-check the decoder. Source: specification 2.5.
 
 use npukit_base::BitRange;
 
 use crate::isa::op::fields::{self, OPCODE};
 
-/// The scheduler's registers. They keep their value until the next instruction that writes them.
+/// Registers of the scheduler. They keep their value until the next instruction that writes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MicroOps {
     /// Control of the matrix core, 17 bits: flags 6, size pointer 6, lanes 5.
     pub gemm: u64,
-    /// Control of the vector core, as `gemm`.
+    /// Control of the vector core, with the same fields as `gemm`.
     pub gemv: u64,
-    /// Memory into an engine, 49 bits: route 8, destination 17, source 17, shape pointer 6, async 1.
+    /// Transfer from memory to an engine, 49 bits: route 8, destination 17, source 17, shape
+    /// pointer 6, async 1.
     pub load: u64,
-    /// An engine's result into memory, as `load`.
+    /// Transfer of an engine's result to memory, with the same fields as `load`.
     pub store: u64,
-    /// Constant bank write, 56 bits.
+    /// Write to a constant bank, 56 bits.
     pub memset: u64,
-    /// Control of special functions, 60 bits: the body.
+    /// Control of special functions, 60 bits: the body of the word.
     pub cvo: u64,
     /// Whether this instruction starts a read by an engine.
     pub rd_start: bool,
 }
 
-/// Which of the decoder's outputs is raised; none for an unknown opcode.
+/// Output of the decoder that is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the instructions'")]
 pub enum Valid {
@@ -35,9 +36,9 @@ pub enum Valid {
     Cvo,
 }
 
-/// Where a transfer comes from and goes to: source nibble, destination nibble.
+/// Source and destination of a transfer: source nibble, destination nibble.
 pub mod route {
-    #![allow(missing_docs, reason = "the names say it")]
+    #![allow(missing_docs, reason = "the names are descriptive")]
     pub const HOST_TO_L2: u64 = 0x01;
     pub const L2_TO_HOST: u64 = 0x10;
     pub const L2_TO_GEMM: u64 = 0x12;
@@ -48,7 +49,7 @@ pub mod route {
     pub const CVO_TO_L2: u64 = 0x41;
 }
 
-/// A memory control micro-operation.
+/// Returns a memory control micro-operation.
 const fn memory(route: u64, dest: u64, src: u64, shape_ptr: u64, is_async: u64) -> u64 {
     (((route << 17 | dest) << 17 | src) << 6 | shape_ptr) << 1 | is_async
 }
@@ -58,7 +59,8 @@ fn get(word: u64, range: BitRange) -> u64 {
 }
 
 impl MicroOps {
-    /// Takes a word as the decoder does: reserved bits go along, unknown opcodes do nothing.
+    /// Decodes a word like the published decoder: reserved bits pass through, unknown opcodes do
+    /// nothing.
     pub fn step(&mut self, word: u64) -> Option<Valid> {
         self.rd_start = false;
         match get(word, OPCODE) {
@@ -86,7 +88,7 @@ impl MicroOps {
         }
     }
 
-    /// Both transfers of an engine, and its control micro-operation.
+    /// Sets both transfers of an engine; returns its control micro-operation.
     fn mac(&mut self, word: u64, load: u64, store: u64) -> u64 {
         use fields::mac::*;
         let shape = get(word, SHAPE_PTR_ADDR);

@@ -1,31 +1,31 @@
-//! Which words of L2 an instruction reads and writes: [`Use`].
+//! L2 words that an instruction reads and writes: [`Use`].
 
 use std::fmt;
 
 use crate::config::WORD_LANES;
 use crate::isa::op::{Access, Banks, Op, Values};
 
-/// L2 words from one on, up to another; at least one.
+/// Nonempty range of L2 words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// The first one.
+    /// First word.
     pub first: u64,
-    /// The one after the last.
+    /// Word after the last one.
     pub end: u64,
 }
 
 impl Words {
-    /// `words` words from `first` on; none when there are none.
+    /// Returns `words` words, starting at `first`; `None` if `words` is 0.
     pub fn new(first: u32, words: u64) -> Option<Self> {
         (words > 0).then(|| Self { first: first.into(), end: u64::from(first) + words })
     }
 
-    /// The words that values lie in.
+    /// Returns the words that contain some values.
     fn of(values: Values) -> Option<Self> {
         Self::new(values.word, words_of(values.count))
     }
 
-    /// The words of both.
+    /// Returns the intersection of both ranges.
     pub fn meeting(self, other: Self) -> Option<Self> {
         let both = Self { first: self.first.max(other.first), end: self.end.min(other.end) };
         (both.first < both.end).then_some(both)
@@ -41,33 +41,33 @@ impl fmt::Display for Words {
     }
 }
 
-/// Why two instructions that use the same words must keep their order.
+/// Dependency of a later instruction on an earlier one that uses the same words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// The later reads what the earlier writes.
+    /// The later instruction reads words that the earlier one writes.
     ReadsWritten,
-    /// The later writes what the earlier writes.
+    /// Both instructions write the same words.
     WritesWritten,
-    /// The later writes what the earlier reads.
+    /// The later instruction writes words that the earlier one reads.
     WritesRead,
 }
 
-/// What an instruction uses of L2.
+/// L2 words that an instruction uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// What it reads, apart from what it writes over: ranges that do not touch each other.
+    /// Disjoint ranges that it reads, without the range that it overwrites.
     pub reads: [Option<Words>; 2],
-    /// What it writes.
+    /// Range of L2 words that it writes.
     pub writes: Option<Words>,
 }
 
 impl Use {
-    /// That of an instruction, with the constant banks as they are when it is issued.
+    /// Returns the words of an instruction, given the constant banks at its issue.
     pub fn of(banks: &Banks, op: &Op) -> Self {
         Self::from(&op.access(banks))
     }
 
-    /// Why an instruction with the use `later` must wait for the one with this, and for which words.
+    /// Returns the dependency of a later instruction on this one, and its words.
     pub fn conflict(&self, later: &Self) -> Option<(Conflict, Words)> {
         let meet = |earlier: Option<Words>, later: Option<Words>| earlier?.meeting(later?);
         let after_write = || later.reads.iter().find_map(|&read| meet(self.writes, read));
@@ -82,7 +82,8 @@ impl Use {
 impl From<&Access> for Use {
     fn from(access: &Access) -> Self {
         let reads = match access.reads.map(|values| values.and_then(Words::of)) {
-            // The parts of one operand are one range: a finding names all of its words.
+            // Adjacent parts of one operand are one range, so that a finding names all of its
+            // words.
             [Some(first), Some(second)] if first.end == second.first => {
                 [Some(Words { end: second.end, ..first }), None]
             }
@@ -92,7 +93,7 @@ impl From<&Access> for Use {
     }
 }
 
-/// L2 words of `values` values.
+/// Returns the number of L2 words of `values` values.
 pub(crate) const fn words_of(values: usize) -> u64 {
     values.div_ceil(WORD_LANES) as u64
 }

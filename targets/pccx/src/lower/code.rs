@@ -1,4 +1,4 @@
-//! [`Code`]: instructions and host steps as they are emitted, with the constant banks and windows they use.
+//! [`Code`]: emitted instructions and host steps, with their constant banks and windows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::machine::weights::WeightImage;
 use crate::program::host::HostStep;
 use crate::program::{HostOp, Program, Window};
 
-/// Most elements of a CVO on hardware (specification 4.6.1).
+/// Maximum number of elements of a CVO in hardware (specification 4.6.1).
 const CVO_LENGTH: usize = 2048;
-/// Most words moved at once: a dimension of a constant entry.
+/// Maximum number of words per transfer: a dimension of a constant entry.
 const MAX_WORDS: usize = u16::MAX as usize;
 
-/// A place of the host's memory.
+/// Range of a host window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub window: u32,
     pub unit: u32,
 }
 
-/// A constant bank: what its entries hold, and when each was used last.
+/// A constant bank: content and last use of each entry.
 #[derive(Clone, Debug, Default)]
 struct Bank {
     entries: Vec<(Shape, usize)>,
@@ -34,7 +34,7 @@ struct Bank {
 }
 
 impl Bank {
-    /// The entry of a shape, and whether it has to be written first.
+    /// Returns the entry for a shape, and whether it must be written first.
     fn entry(&mut self, shape: Shape) -> (u8, bool) {
         self.uses += 1;
         let found = self.entries.iter().position(|(held, _)| *held == shape);
@@ -52,15 +52,15 @@ impl Bank {
     }
 }
 
-/// Space in windows of one direction.
+/// Allocator of windows of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Space {
-    /// The next free place.
+    /// Next free 16-byte unit, counted over all windows.
     next: u64,
 }
 
 impl Space {
-    /// Room for a number of values, in one window.
+    /// Allocates space for some values within one window.
     fn take(&mut self, values: usize) -> Place {
         let (units, size) = (values.div_ceil(WORD_LANES) as u64, u64::from(WINDOW_UNITS));
         if self.next % size + units > size {
@@ -82,52 +82,52 @@ impl Space {
     }
 }
 
-/// A program under construction.
+/// Program under construction, with the state of constant banks and windows.
 #[derive(Debug, Default)]
 pub struct Code {
     pub ops: Vec<Op>,
     steps: Vec<(u32, HostStep)>,
     bindings: Vec<u32>,
     images: Vec<Arc<WeightImage>>,
-    /// The BF16 factor that MEMSET brings of weights without scales, by image.
+    /// For weights without scales, the BF16 factor that MEMSET sets, by image.
     factors: BTreeMap<u32, u16>,
-    /// Where in L2 weights lie that MEMCPY has brought, by image.
+    /// L2 word of the weights that MEMCPY has loaded, by image.
     brought: BTreeMap<u32, u32>,
-    /// By [`Cache`].
+    /// Banks in the order of [`Cache`].
     banks: [Bank; 2],
     to_l2: Space,
     from_l2: Space,
 }
 
 impl Code {
-    /// The next instruction's place.
+    /// Returns the index of the next instruction.
     pub fn position(&self) -> u32 {
         self.ops.len() as u32
     }
 
-    /// A host step between the instructions before and those to come.
+    /// Adds a host step after the instructions emitted so far.
     pub fn step(&mut self, step: HostStep) {
         let position = self.position();
         self.steps.push((position, step));
     }
 
-    /// A host step before all instructions.
+    /// Adds a host step before all instructions.
     fn first(&mut self, step: HostStep) {
         self.steps.push((0, step));
     }
 
-    /// The steps in their order, each before an instruction.
+    /// Returns the host steps in order.
     pub fn steps(&self) -> impl Iterator<Item = &HostStep> {
         self.steps.iter().map(|(_, step)| step)
     }
 
-    /// Adds weights; their number.
+    /// Adds weights and returns their index.
     pub fn image(&mut self, image: Arc<WeightImage>) -> u32 {
         self.images.push(image);
         (self.images.len() - 1) as u32
     }
 
-    /// The same weights once more, with scales that the host makes.
+    /// Adds the same weights again, with scales that the host computes.
     pub fn image_again(&mut self, image: u32) -> u32 {
         let image = WeightImage::clone(&self.images[image as usize]);
         let scales = vec![0.0; image.n()];
@@ -142,14 +142,14 @@ impl Code {
         entry
     }
 
-    /// `m` rows of `k` values from word `src` on, times weights of `n` rows.
+    /// Emits a product of `m` rows of `k` values, starting at word `src`, and weights of `n` rows.
     ///
-    /// Slot `a` of the size is the factor of the weights, slot `b` of the shape says where they lie in L2, in pairs of
-    /// words; both only where an option asks for it.
+    /// Two optional features use slots of the shapes: slot `a` of the size is the factor of the
+    /// weights, and slot `b` of the shape is their place in L2, in pairs of words.
     pub fn product(&mut self, image: u32, src: u32, dst: u32, [m, k, n]: [usize; 3], flags: MacFlags) {
         let word = self.brought.get(&image).copied();
         let place = word.map_or(1, |word| (word / 2) as u16);
-        // Default: weights with scales of their own have no factor.
+        // Default: weights with scales have no factor.
         let factor = self.factors.get(&image).copied().unwrap_or(0);
         let shape_ptr_addr = self.constant(Cache::FmapShape, Shape::new(m as u16, place, k as u16));
         let size_ptr_addr = self.constant(Cache::WeightShape, Shape::new(factor, n as u16, k as u16));
@@ -161,17 +161,18 @@ impl Code {
         }
     }
 
-    /// An image of which MEMSET brings the scale.
+    /// Sets the factor of an image whose scale MEMSET sets.
     pub fn set_factor(&mut self, image: u32, factor: u16) {
         self.factors.insert(image, factor);
     }
 
-    /// Words of L2 that an image takes, rows and scales.
+    /// Returns the number of L2 words of an image, rows and scales.
     pub fn words_of(&self, image: u32) -> usize {
         self.images[image as usize].words().len() / WORD_BYTES
     }
 
-    /// Brings an image's weights to L2 from an even word on; products take them from there until [`Code::leave`].
+    /// Loads an image's weights to L2, starting at an even word. Products read them there until
+    /// [`Code::leave`].
     pub fn bring(&mut self, image: u32, word: u32) {
         let values = self.words_of(image) * WORD_LANES;
         let place = self.to_l2.take(values);
@@ -180,7 +181,7 @@ impl Code {
         self.brought.insert(image, word);
     }
 
-    /// No weights are in L2 any more.
+    /// Marks all weights in L2 as discarded.
     pub fn leave(&mut self) {
         self.brought.clear();
     }
@@ -190,19 +191,20 @@ impl Code {
         self.brought.contains_key(&image)
     }
 
-    /// Most rows of `k` values in one product, in a number that keeps rows at whole words: at least 16 of as many
-    /// values as a constant entry says.
+    /// Returns the maximum number of rows of `k` values in one product, such that tiles of this
+    /// size begin at whole words. A constant entry allows at least 16 rows of its maximum length.
     pub fn most_rows(k: usize) -> usize {
         let most = ((SHAPE_LIMIT as usize - 1) / k.max(1)).min(MAX_WORDS);
         most - most % WORD_LANES
     }
 
-    /// A function of `length` values, in as many instructions as hardware needs.
+    /// Emits a function of `length` values, split into several instructions if it exceeds the
+    /// hardware limit.
     pub fn cvo(&mut self, cvo_func: CvoFunc, src: u32, dst: u32, length: usize, flags: CvoFlags) {
         for start in (0..length).step_by(CVO_LENGTH) {
             let words = (start / WORD_LANES) as u32;
             let (part, sums) = ((length - start).min(CVO_LENGTH), cvo_func == CvoFunc::ReduceSum);
-            // Sums of parts add up in one word.
+            // Sums of parts are accumulated in one word.
             let flags = CvoFlags { accm: flags.accm || (sums && start > 0), ..flags };
             let dst_addr = if sums { dst } else { dst + words };
             let (src_addr, length) = (src + words, part as u16);
@@ -210,7 +212,7 @@ impl Code {
         }
     }
 
-    /// The starts of the parts that [`Code::cvo`] makes of `length` values.
+    /// Returns start and length of the parts into which [`Code::cvo`] splits `length` values.
     pub fn parts(length: usize) -> impl DoubleEndedIterator<Item = (u32, usize)> {
         let parts = length.div_ceil(CVO_LENGTH);
         (0..parts).map(move |part| {
@@ -219,7 +221,7 @@ impl Code {
         })
     }
 
-    /// Moves values within L2.
+    /// Emits moves of values within L2.
     pub fn copy(&mut self, src: u32, dst: u32, values: usize) {
         self.transfer(values, |words, shape_ptr_addr| Memcpy {
             dest_addr: dst + words,
@@ -230,7 +232,7 @@ impl Code {
         });
     }
 
-    /// Moves values from the host to L2.
+    /// Emits moves of values from the host to L2.
     fn fetch(&mut self, place: Place, dst: u32, values: usize) {
         self.transfer(values, |words, shape_ptr_addr| Memcpy {
             from_device: Device::Host,
@@ -247,7 +249,8 @@ impl Code {
         let words = values.div_ceil(WORD_LANES);
         for start in (0..words).step_by(MAX_WORDS) {
             let part = (words - start).min(MAX_WORDS);
-            // A short vector by its values, a long one by its words.
+            // The shape of a short vector is its number of values, that of a long one its number of
+            // words.
             let shape = match values {
                 ..=MAX_WORDS => Shape::new(1, 1, values as u16),
                 _ => Shape::new(1, part as u16, WORD_LANES as u16),
@@ -257,21 +260,21 @@ impl Code {
         }
     }
 
-    /// Sends a slot that is known before the program begins.
+    /// Sends a value that is known before the program begins.
     pub fn send_first(&mut self, slot: ValueId, region: Region) {
         let place = self.to_l2.take(region.values);
         self.first(HostStep::Send { slot, window: place.window, unit: place.unit });
         self.fetch(place, region.base, region.values);
     }
 
-    /// Sends a slot that a host step has filled.
+    /// Sends a value that a host step has computed.
     pub fn send(&mut self, slot: ValueId, region: Region) {
         let place = self.to_l2.take(region.values);
         self.step(HostStep::Send { slot, window: place.window, unit: place.unit });
         self.fetch(place, region.base, region.values);
     }
 
-    /// Sends as many values of a slot as a region holds, from `start` on.
+    /// Sends part of a value, starting at element `start`, until a region is full.
     pub fn send_part(&mut self, slot: ValueId, start: usize, region: Region) {
         let place = self.to_l2.take(region.values);
         let (start, values) = (start as u32, region.values as u32);
@@ -279,19 +282,19 @@ impl Code {
         self.fetch(place, region.base, region.values);
     }
 
-    /// Room at the host for values from L2.
+    /// Reserves space at the host for values from L2.
     pub fn reserve(&mut self, values: usize) -> Place {
         self.from_l2.take(values)
     }
 
-    /// Moves values to the host; [`Code::receive`] makes a slot of them.
+    /// Moves values to the host; [`Code::receive`] then stores them in a slot.
     pub fn store(&mut self, region: Region) -> Place {
         let place = self.reserve(region.values);
         self.store_at(place, 0, region);
         place
     }
 
-    /// Moves values to a place that was reserved, from word `first` of it on.
+    /// Moves values to a reserved place, starting at its word `first`.
     pub fn store_at(&mut self, place: Place, first: usize, region: Region) {
         let place = Place { unit: place.unit + first as u32, ..place };
         self.transfer(region.values, |words, shape_ptr_addr| Memcpy {
@@ -305,12 +308,12 @@ impl Code {
         });
     }
 
-    /// The host takes what was stored.
+    /// Emits the host step that receives stored values.
     pub fn receive(&mut self, slot: ValueId, place: Place) {
         self.step(HostStep::Receive { slot, window: place.window, unit: place.unit });
     }
 
-    /// The program.
+    /// Returns the finished program.
     pub fn finish(mut self, extensions: bool) -> Program {
         self.steps.sort_by_key(|(position, _)| *position);
         let host_ops: Vec<HostOp> =
@@ -331,7 +334,7 @@ impl Code {
     }
 }
 
-/// A word of one value, as the host sends it.
+/// Returns the content of a word with one value, as the host sends it.
 pub fn word(value: f32) -> Vec<f32> {
     let mut lanes = vec![0.0; WORD_LANES];
     lanes[0] = crate::machine::bf16::val(bf(value));
@@ -357,7 +360,8 @@ mod tests {
         assert_eq!(bank.entry(shape(1)), (4, true));
     }
 
-    /// A window is 131,072 units of 8 values; what does not fit into the rest of one begins the next.
+    /// A window has 131,072 units of 8 values. A value that does not fit into the rest of one
+    /// window begins the next.
     #[test]
     fn windows_fill_up_one_after_the_other() {
         let mut space = Space::default();
@@ -379,7 +383,7 @@ mod tests {
         assert!(space.windows(Direction::HostToL2).all(|window| window.name == "to L2 0"));
     }
 
-    /// The shape and the operands of each MEMCPY, of which none waits.
+    /// Returns shape and operands of each MEMCPY; each is asynchronous.
     fn moved(emit: impl FnOnce(&mut Code)) -> Vec<(Shape, Memcpy)> {
         let mut code = Code::default();
         emit(&mut code);
@@ -399,7 +403,7 @@ mod tests {
         found
     }
 
-    /// 65,535 words at a time, which is what an entry says at most.
+    /// Moves 65,535 words at a time, the maximum of an entry.
     #[test]
     fn long_transfers_go_in_parts_one_after_the_other() {
         let values = 8 * 65_535 + 9;
@@ -430,7 +434,8 @@ mod tests {
             assert_eq!(code.store(region), Place { window: 0, unit: 20 });
         });
         assert_eq!(stored, parts(to_host(0), to_host(65_535)));
-        // A part of no more than a window is in one; the next is in another, whose number stands on the L2 side.
+        // A part that fits a window stays in one; the next part is in another, whose number is in
+        // the operand of the host side.
         let second = moved(|code| {
             code.from_l2.take(8 * 131_000);
             code.store(Region { base: 1, values: 8 * 100 });
@@ -439,7 +444,7 @@ mod tests {
         assert_eq!(second, [(Shape::new(1, 1, 800), to_second)]);
     }
 
-    /// So that they share an entry with products of as many values.
+    /// Then they share an entry with products of the same number of values.
     #[test]
     fn short_transfers_are_said_by_their_values() {
         for (values, shape) in [
@@ -453,7 +458,7 @@ mod tests {
         }
     }
 
-    /// Fewer than 2^20 values and 2^16 rows, in eights: (k, rows).
+    /// At most 2^20 - 1 values and 2^16 - 1 rows, in multiples of 8: (k, rows).
     #[test]
     fn rows_of_a_product_are_as_many_as_its_entry_counts() {
         for (k, rows) in [

@@ -1,5 +1,5 @@
-//! [`Lowering`]: what lies where while steps are emitted, and the moves of specification 5.4 that macros
-//! are made of.
+//! [`Lowering`]: places of values while steps are emitted, and the moves of specification 5.4 from
+//! which macros are composed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,57 +17,57 @@ use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::steps::{Layers, Step};
 use crate::machine::weights::WeightImage;
 
-/// Where the host has a value.
+/// Place of a value at the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AtHost {
-    /// In its slot.
+    /// In its slot of the graph.
     Slot,
-    /// In a window, to be received.
+    /// In a window, not received yet.
     Window(Place),
 }
 
-/// A constant of the compiler's.
+/// Constant that the compiler creates.
 struct Resident {
     slot: ValueId,
-    /// Where it is in L2.
+    /// Region in L2; `None` if it is not there.
     region: Option<Region>,
-    /// The step that used it last.
+    /// Last step that used it.
     step: usize,
 }
 
-/// A lowering in progress.
+/// State of the emission: places of values in L2 and at the host, and the code so far.
 pub struct Lowering<'a> {
     pub code: Code,
-    /// The plan's graph, whose values are slots; more are added.
+    /// Graph whose values are the host's slots; the compiler adds more.
     pub graph: Graph,
     memory: Memory,
-    /// Where what was placed lies.
+    /// Places of all allocated values.
     pub plan: Plan,
     l2_words: u32,
     in_l2: BTreeMap<ValueId, Region>,
-    /// How many values lie in a region, by its word.
+    /// Number of values that share each region, by the region's word.
     owners: BTreeMap<u32, usize>,
     at_host: BTreeMap<ValueId, AtHost>,
     /// Constants that stay in L2 while there is room, by name.
     resident: BTreeMap<String, Resident>,
-    /// Steps that use a value, the last one last.
+    /// Steps that use each value, in ascending order.
     uses: BTreeMap<ValueId, Vec<usize>>,
-    /// The step at work, its name and operands.
+    /// Current step, then its name and operands.
     step: usize,
     name: String,
     pinned: Vec<ValueId>,
     pub weights: &'a mut Weights,
-    /// Whether products take 16 bits of their activations.
+    /// Whether products use 16 bits of their activations.
     pub two_byte_activations: bool,
-    /// How weights come.
+    /// Path of weights to the engines.
     weight_path: WeightPath,
-    /// Where weights lie that the step at work has brought to L2.
+    /// Regions of weights that the current step has loaded to L2.
     brought: Vec<Region>,
-    /// Images of the compiler's own, by name.
+    /// Weight images that the compiler creates, by name.
     pub images: BTreeMap<String, Vec<u32>>,
-    /// Those of each pass of a constant's weights.
+    /// For each constant, the images of each pass over its weights.
     pub passes: BTreeMap<String, Vec<Vec<u32>>>,
-    /// Tables of rotations that the machine has computed, at the host.
+    /// Host slots of rotation tables that the machine has computed.
     pub tables: BTreeMap<String, [ValueId; 2]>,
     /// Images of zeros by rows, columns, and whether they have scales.
     pub blanks: BTreeMap<(usize, usize, bool), Arc<WeightImage>>,
@@ -106,7 +106,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Most words of L2 in use at once, and the words of all that was placed.
+    /// Returns the maximum number of L2 words in use at once, and the total of all allocated words.
     pub fn words(&self) -> [u64; 2] {
         [self.memory.maximum, self.memory.aggregate]
     }
@@ -116,7 +116,7 @@ impl<'a> Lowering<'a> {
         self.pinned = step.operands.clone();
     }
 
-    /// Sends results off that are outputs, and frees what no step uses any more.
+    /// Stores results that are outputs, and frees values that no later step uses.
     pub fn end(&mut self, step: &Step) {
         for &id in &step.results {
             if self.graph.is_output(id) {
@@ -133,7 +133,7 @@ impl<'a> Lowering<'a> {
         std::mem::take(&mut self.brought).into_iter().for_each(|region| self.release(region));
     }
 
-    /// Brings weights to L2 where that is asked for, if there is room beside what lies there; otherwise they stream.
+    /// Loads weights to L2 if requested and if there is room; otherwise they stream.
     pub fn bring_weights(&mut self, images: &[u32]) {
         if self.weight_path == WeightPath::Stream {
             return;
@@ -142,7 +142,8 @@ impl<'a> Lowering<'a> {
             if self.code.is_brought(image) {
                 continue;
             }
-            // They begin at an even word; words 0 and 2 have no place in a slot that says 1 of weights that stream.
+            // They begin at an even word. Words 0 and 2 cannot be encoded, as their slot value 1
+            // means streaming.
             let values = (self.code.words_of(image) + 4) * WORD_LANES;
             let Some(region) = self.memory.allocate(values) else { continue };
             self.owners.insert(region.base, 1);
@@ -153,17 +154,17 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Keeps a value where it is while the step is at work.
+    /// Keeps a value in place during the current step.
     pub fn pin(&mut self, id: ValueId) {
         self.pinned.push(id);
     }
 
-    /// Words of L2.
+    /// Returns the size of L2 in words.
     pub const fn l2_words(&self) -> u32 {
         self.l2_words
     }
 
-    /// The next step that uses a value.
+    /// Returns the next step that uses a value.
     fn next_use(&self, id: ValueId) -> Option<usize> {
         self.uses.get(&id)?.iter().copied().find(|&step| step > self.step)
     }
@@ -172,26 +173,26 @@ impl<'a> Lowering<'a> {
         self.graph.shape(id).iter().product()
     }
 
-    /// Adds a slot.
+    /// Adds a slot to the host's graph.
     pub fn slot(&mut self, name: &str, shape: Vec<usize>) -> ValueId {
         let info = ValueInfo { shape, element: ElementType::F32 };
         let name = self.graph.values.len().to_string() + " " + name;
         self.graph.add_value(npukit_graph::Value { name, info, constant: None })
     }
 
-    /// A constant that stays in L2 from its first use on, while there is room, and at least for the step at work.
+    /// Returns the region of a constant, and loads it on first use. It stays in L2 while there is
+    /// room, at least during the current step.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub fn keep(&mut self, name: &str, values: impl FnOnce() -> Vec<f32>) -> Result<Region, LowerError> {
         self.keep_made(name, values, |_, _| Ok(()))
     }
 
-    /// The same of what `make` makes of the values that the host sends, in their place.
+    /// Like [`Lowering::keep`], but `make` emits code that transforms the values sent by the host
+    /// in place.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub fn keep_made(
         &mut self,
@@ -219,20 +220,19 @@ impl<'a> Lowering<'a> {
         Ok(region)
     }
 
-    /// The word of a scalar that stays in L2.
+    /// Returns the word of a scalar that stays in L2.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub fn scalar(&mut self, value: f32) -> Result<u32, LowerError> {
         Ok(self.keep(&format!("the number {value}"), || word(value))?.base)
     }
 
-    /// Room in L2; values that are used last go to the host if there is none, and then constants that were resident.
+    /// Allocates room in L2. If L2 is full, values with the latest next use move to the host;
+    /// then resident constants are dropped.
     ///
     /// # Errors
-    ///
-    /// No room even so.
+    /// There is still too little room.
     pub fn allocate(&mut self, values: usize) -> Result<Region, LowerError> {
         loop {
             if let Some(region) = self.memory.allocate(values) {
@@ -244,7 +244,7 @@ impl<'a> Lowering<'a> {
                 .in_l2
                 .keys()
                 .filter(|id| !self.pinned.contains(id))
-                // Default: what no step uses any more goes first.
+                // Default: values without a next use go first.
                 .max_by_key(|&&id| self.next_use(id).unwrap_or(usize::MAX))
                 .copied();
             let Some(id) = farthest else {
@@ -259,7 +259,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Frees a resident constant that the step at work does not use; whether there was one.
+    /// Drops a resident constant that the current step does not use; returns whether there was one.
     fn forget_kept(&mut self) -> bool {
         let step = self.step;
         let region = self
@@ -270,7 +270,7 @@ impl<'a> Lowering<'a> {
         region.map(|region| self.release(region)).is_some()
     }
 
-    /// Gives back a region that holds no value.
+    /// Frees a region that holds no value.
     pub fn release(&mut self, region: Region) {
         let owners = self.owners.get_mut(&region.base).expect("what is released was allocated");
         *owners -= 1;
@@ -280,20 +280,20 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A value is no longer in L2.
+    /// Removes a value from L2.
     pub fn forget(&mut self, id: ValueId) {
         if let Some(region) = self.in_l2.remove(&id) {
             self.release(region);
         }
     }
 
-    /// A value is in L2.
+    /// Records that a value is in L2.
     pub fn place(&mut self, id: ValueId, region: Region) {
         self.plan.hold(self.step, region, &self.graph.value(id).name);
         self.in_l2.insert(id, region);
     }
 
-    /// `alias` is the same values as `id`, which is in L2.
+    /// Records that `alias` is the same data as `id`, which is in L2.
     pub fn share(&mut self, id: ValueId, alias: ValueId) {
         let region = self.in_l2[&id];
         *self.owners.get_mut(&region.base).expect("what is in L2 was allocated") += 1;
@@ -304,10 +304,9 @@ impl<'a> Lowering<'a> {
         self.in_l2.contains_key(&id)
     }
 
-    /// The value in L2; the host sends it when it is not there.
+    /// Returns a value's region in L2; the host sends the value if it is not there.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub fn fetch(&mut self, id: ValueId) -> Result<Region, LowerError> {
         if let Some(&region) = self.in_l2.get(&id) {
@@ -329,10 +328,10 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A region for a result that begins as `operand` and may take its place.
+    /// Returns a region for a result, initialized with `operand`; it may be the operand's own
+    /// region.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub fn turn(&mut self, operand: ValueId) -> Result<Region, LowerError> {
         if let Some(region) = self.take(operand)? {
@@ -344,15 +343,14 @@ impl<'a> Lowering<'a> {
         Ok(region)
     }
 
-    /// The region of an operand that is used for the last time, and is nobody else's.
+    /// Returns the region of an operand if this is its last use and no other value shares it.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub fn take(&mut self, operand: ValueId) -> Result<Option<Region>, LowerError> {
         let region = self.fetch(operand)?;
         let alone = self.owners.get(&region.base) == Some(&1) && self.next_use(operand).is_none();
-        // Twice an operand of one step is not alone.
+        // An operand that a step uses twice cannot be overwritten.
         let once = self.pinned.iter().filter(|id| **id == operand).count() <= 1;
         if alone && once && self.graph.constant(operand).is_none() {
             self.in_l2.remove(&operand);
@@ -361,10 +359,10 @@ impl<'a> Lowering<'a> {
         Ok(None)
     }
 
-    /// A region for a result of as many values as `operand`, which may take its place.
+    /// Returns a region for a result with the size of `operand`; it may be the operand's own
+    /// region.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub fn like(&mut self, operand: ValueId) -> Result<Region, LowerError> {
         match self.take(operand)? {
@@ -373,7 +371,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Moves a value to the host, which need not look at it yet.
+    /// Moves a value to the host, which may receive it later.
     fn store(&mut self, id: ValueId) {
         if self.at_host.contains_key(&id) || self.graph.constant(id).is_some() {
             return;
@@ -384,12 +382,12 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A value lies in a window.
+    /// Records that a value is in a window.
     pub fn stored(&mut self, id: ValueId, place: Place) {
         self.at_host.insert(id, AtHost::Window(place));
     }
 
-    /// The value is in its slot from here on.
+    /// Makes the value available in its slot for later host steps.
     pub fn bring_to_host(&mut self, id: ValueId) {
         self.store(id);
         if let Some(at @ AtHost::Window(_)) = self.at_host.get_mut(&id) {
@@ -398,16 +396,16 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A host step has filled the slot.
+    /// Records that a host step has filled the slot.
     pub fn filled(&mut self, id: ValueId) {
         self.at_host.insert(id, AtHost::Slot);
     }
 
-    /// Puts `factor * vector` into `dst`, or adds it. The scalar goes into the word before the vector, which
-    /// `owns` says is its own; otherwise, and before every further part, it is put back afterwards.
+    /// Stores `factor * vector` at `dst`, or adds it. The scalar is written to the word before the
+    /// vector, which `owns` marks as free. Otherwise, and before each further part, that word is
+    /// restored afterwards.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub fn scale(
         &mut self,

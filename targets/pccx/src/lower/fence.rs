@@ -1,4 +1,4 @@
-//! Which transfers and functions the next instruction has to wait for: [`fence`].
+//! Decides which transfers and functions must be synchronous: [`fence`].
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use crate::isa::op::{Banks, Engine, Op};
 use crate::isa::usage::{Use, Words};
 use crate::program::HostOp;
 
-/// Takes `async` off instructions whose L2 words a later one touches before anything else waits for them: a
-/// synchronous instruction of their engine, or the host (specification 3.5).
+/// Removes `async` from instructions whose L2 words a later one accesses before a synchronous
+/// instruction of the same engine, or the host, has waited for them (specification 3.5).
 pub fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
     let mut banks = Banks::default();
     let mut uses = Vec::with_capacity(ops.len());
@@ -17,14 +17,15 @@ pub fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
     }
     let mut syncs: Vec<usize> = host_ops.iter().map(|op| op.position as usize).collect();
     syncs.dedup();
-    // From the last to the first: what comes next is known of every word and of every engine.
+    // Goes backwards, so that the next use of each word and engine is known.
     let mut later = Later::default();
     for index in (0..ops.len()).rev() {
         if is_async(&ops[index]) {
             let next = syncs.partition_point(|&sync| sync <= index);
-            // Default: after the last host step the program's end waits.
+            // Default: after the last host step, the end of the program waits.
             let end = syncs.get(next).copied().unwrap_or(ops.len()).min(ops.len());
-            // The first that matters decides, and of one that touches and waits the touch.
+            // The nearest event decides; if one instruction both conflicts and waits, the conflict
+            // wins.
             let waits = later.waits.get(&ops[index].engine()).map_or(end, |&wait| end.min(wait + 1));
             if later.touches_before(&uses[index], waits) {
                 synchronise(&mut ops[index]);
@@ -34,17 +35,17 @@ pub fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
     }
 }
 
-/// What comes after an instruction, as far as it matters to it.
+/// Later instructions that are relevant to an instruction.
 #[derive(Default)]
 struct Later {
     reads: Nearest,
     writes: Nearest,
-    /// The next synchronous instruction of each engine.
+    /// Next synchronous instruction of each engine.
     waits: BTreeMap<Engine, usize>,
 }
 
 impl Later {
-    /// Puts in the instruction before all of them.
+    /// Adds the instruction that precedes all recorded ones.
     fn add(&mut self, index: usize, op: &Op, of: &Use) {
         of.reads.iter().flatten().for_each(|&words| self.reads.put(words, index));
         of.writes.iter().for_each(|&words| self.writes.put(words, index));
@@ -53,7 +54,7 @@ impl Later {
         }
     }
 
-    /// Whether an instruction before `end` conflicts ([`Use::conflict`]) with one that comes first.
+    /// Whether an instruction before `end` conflicts ([`Use::conflict`]) with an earlier one.
     fn touches_before(&self, first: &Use, end: usize) -> bool {
         let written = first.writes.iter();
         written.clone().any(|&words| self.reads.has_before(words, end))
@@ -61,12 +62,13 @@ impl Later {
     }
 }
 
-/// The nearest instruction that uses each word: ranges that do not overlap, by their first word, with their end.
+/// Nearest instruction that uses each word: disjoint ranges, with the first word as key and the end
+/// as value.
 #[derive(Default)]
 struct Nearest(BTreeMap<u64, (u64, usize)>);
 
 impl Nearest {
-    /// Puts in an instruction that is nearer than all before.
+    /// Adds an instruction that is nearer than all recorded ones.
     fn put(&mut self, Words { first, end }: Words, index: usize) {
         self.cut(first);
         self.cut(end);
@@ -76,7 +78,7 @@ impl Nearest {
         self.0.insert(first, (end, index));
     }
 
-    /// Makes `word` the beginning of a range where it lies within one.
+    /// Splits the range that contains `word`, so that one begins there.
     fn cut(&mut self, word: u64) {
         if let Some((_, old)) = self.0.range_mut(..word).next_back()
             && old.0 > word
@@ -118,13 +120,13 @@ mod tests {
     use super::*;
     use crate::isa::op::{Cvo, Device, Memcpy, Memset, Shape};
 
-    /// Eight words, from the host.
+    /// Returns a load of eight words from the host.
     fn load(word: u32) -> Op {
         let load = Memcpy { from_device: Device::Host, dest_addr: word, is_async: true, ..Memcpy::default() };
         Op::Memcpy(load)
     }
 
-    /// Of eight values, in place.
+    /// Returns a function of eight values, in place.
     fn function(word: u32) -> Op {
         Op::Cvo(Cvo { src_addr: word, dst_addr: word, length: 8, is_async: true, ..Cvo::default() })
     }
@@ -134,7 +136,8 @@ mod tests {
         op
     }
 
-    /// What becomes of instructions after a MEMSET, with the host at work before some of them.
+    /// Returns the instructions after a MEMSET as [`fence`] changes them; `hosts` are the positions
+    /// of host steps.
     fn fenced(ops: &[Op], hosts: &[u32]) -> Vec<Op> {
         let shape = Op::Memset(Memset { shape: Shape::new(1, 1, 64), ..Memset::default() });
         let mut all: Vec<Op> = [shape].into_iter().chain(ops.iter().copied()).collect();
@@ -144,7 +147,7 @@ mod tests {
         all.split_off(1)
     }
 
-    /// As [`fence`], instruction by instruction.
+    /// Like [`fence`], but compares all pairs of instructions.
     fn fence_one_by_one(ops: &mut [Op], host_ops: &[HostOp]) {
         let mut banks = Banks::default();
         let mut uses = Vec::new();
@@ -194,16 +197,17 @@ mod tests {
     fn only_what_is_waited_for_is_synchronous() {
         let (near, far) = (function(107), function(108));
         for (ops, hosts, expected) in [
-            // An instruction does not wait for itself, nor for others' words.
+            // An instruction waits neither for itself nor for unrelated words.
             (vec![near, Op::Kick], vec![], vec![near, Op::Kick]),
             (vec![load(100), far], vec![], vec![load(100), far]),
             (vec![load(100), near], vec![], vec![sync(load(100)), near]),
             (vec![load(100), Op::Kick, near], vec![], vec![sync(load(100)), Op::Kick, near]),
-            // The host waits, before or after it but not elsewhere.
+            // The host waits directly before or after it, but not elsewhere.
             (vec![load(100), near], vec![1], vec![load(100), near]),
             (vec![load(100), near], vec![0], vec![sync(load(100)), near]),
             (vec![load(100), near], vec![2], vec![sync(load(100)), near]),
-            // A synchronous one of the same engine waits for it too; one of another does not.
+            // A synchronous instruction of the same engine waits for it, too; one of another engine
+            // does not.
             (vec![load(100), sync(load(0)), near], vec![], vec![load(100), sync(load(0)), near]),
             (
                 vec![load(100), sync(function(0)), near],
@@ -211,7 +215,7 @@ mod tests {
                 vec![sync(load(100)), sync(function(0)), near],
             ),
             (vec![load(100), load(0), near], vec![], vec![sync(load(100)), load(0), near]),
-            // The last of several fences for all.
+            // Only the last of several asynchronous instructions must be synchronous.
             (vec![load(100), load(104), near], vec![], vec![sync(load(100)), sync(load(104)), near]),
             (
                 vec![load(92), load(100), near, function(92)],

@@ -1,7 +1,7 @@
-//! Gains and biases of norms that go into the weights of the products behind them: [`Folds`].
+//! Folds gains and biases of norms into the weights of the products that follow: [`Folds`].
 //!
-//! `(g x + b) W` is `x (g W) + b W`: where nothing but products with constants reads a norm, neither the machine nor
-//! the host multiplies by its gains.
+//! `(g x + b) W` is `x (g W) + b W`. If only products with constants read a norm, neither the
+//! machine nor the host multiplies by its gains.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::lower::steps::{Folded, Folds, Step};
 use crate::lower::work::Work;
 
 impl Folds {
-    /// All that there may be in a graph; none where the machine multiplies by gains.
+    /// Finds all possible folds of a graph; empty if the machine multiplies by gains.
     pub fn of(graph: &Graph, options: &Options) -> Self {
         let mut folds = Self::default();
         if options.norms == Norms::Host || options.isa == Isa::Ext {
@@ -36,23 +36,23 @@ impl Folds {
         folds
     }
 
-    /// Whether a norm leaves its gains to products.
+    /// Whether the gains of a norm are folded into products.
     pub fn has(&self, norm: NodeId) -> bool {
         self.norms.contains(&norm)
     }
 
-    /// What a product takes over.
+    /// Returns the gains that are folded into a product.
     pub fn of_product(&self, product: NodeId) -> Option<&Folded> {
         self.products.get(&product)
     }
 
-    /// Whether a node is between a norm and a product that takes over what it does.
+    /// Whether a node is between a norm and a product that takes over its effect.
     pub fn is_between(&self, node: NodeId) -> bool {
         self.products.values().any(|folded| folded.between.contains(&node))
     }
 
-    /// Leaves out the norms of which the machine does not compute all: the norm itself and its products. Whether there
-    /// was one.
+    /// Removes the norms that the machine does not compute completely: the norm and its products.
+    /// Returns whether there was one.
     pub fn forget_of_host(&mut self, steps: &[Step]) -> bool {
         let host = steps.iter().filter(|step| matches!(step.work, Work::Host(_)));
         let host: BTreeSet<NodeId> = host.flat_map(|step| step.nodes.iter().copied()).collect();
@@ -65,7 +65,8 @@ impl Folds {
     }
 }
 
-/// Gain and bias of a norm over the last axis, where they are constants with a value for each of a row.
+/// Returns gain and bias of a norm over the last axis, if they are constants with one value per
+/// element of a row.
 fn parameters(graph: &Graph, node: &Node) -> Option<(ValueId, Option<ValueId>)> {
     let (x, gain, bias, axis) = match (&node.op, &node.inputs[..]) {
         (Op::RmsNormalization(norm), &[x, gain]) => (x, gain, None, norm.axis),
@@ -84,8 +85,8 @@ fn parameters(graph: &Graph, node: &Node) -> Option<(ValueId, Option<ValueId>)> 
     fits.then_some((gain, bias))
 }
 
-/// Whether nothing but products of its rows with constants reads a value, over reshapes that keep rows and, when
-/// nothing is added to it, factors; which ones, with what they take over.
+/// Whether only products of its rows with constants read a value. Reshapes that keep rows may be in
+/// between, and factors if the norm has no bias. `found` gets the products and their folded norm.
 fn only_products(
     graph: &Graph,
     readers: &Readers,

@@ -1,4 +1,4 @@
-//! What is computed where: a graph as [`Step`]s, each of one node or several, for machine or host.
+//! Assigns nodes of a graph to [`Step`]s of one or more nodes, for the machine or the host.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,19 +14,19 @@ use crate::lower::steps::{Folds, Layers, Step};
 use crate::lower::work::{Attention, Bits, Product, Work};
 
 impl Layers {
-    /// Those of a graph for an L2 of `l2_words` words.
+    /// Returns the steps of a graph for an L2 of `l2_words` words.
     pub fn new(graph: &Graph, options: &Options, l2_words: u32) -> Self {
         let mut folds = Folds::of(graph, options);
         loop {
             let layers = Self::folded(graph, options, folds.clone(), l2_words as usize);
-            // A host step has the gains that it had.
+            // A host step keeps the gains of its norm.
             if !folds.forget_of_host(&layers.steps) {
                 return layers;
             }
         }
     }
 
-    /// The steps with these gains in weights.
+    /// Returns the steps with these gains folded into weights.
     fn folded(graph: &Graph, options: &Options, folds: Folds, l2_words: usize) -> Self {
         let extensions = options.isa == Isa::Ext;
         let two_byte_activations = options.activations == Activations::Bits16;
@@ -77,8 +77,8 @@ impl Layers {
         layers
     }
 
-    /// What a node becomes of an attention that is the host's: its products are the machine's all the same where they are
-    /// `live`.
+    /// Returns the work of a node in an attention that the host computes. Its products run on the
+    /// machine anyway if they are `live`.
     fn unfit(&self, node: &Node, (reason, live): (HostReason, bool)) -> Work {
         match (&node.op, &node.inputs[..]) {
             (Op::MatMul(_), &[left, right]) if live => {
@@ -88,13 +88,15 @@ impl Layers {
         }
     }
 
-    /// Leaves out what products behind norms have taken over: nothing else reads it.
+    /// Removes the steps between a norm and its products, whose effect the products have taken
+    /// over.
     fn drop_unread(&mut self) {
         let Self { steps, folds, .. } = self;
         steps.retain(|step| !folds.is_between(step.last()));
     }
 
-    /// Divides results of products by the roots of norms, where these are fewer values than the norms' own.
+    /// Divides results of products by the roots of norms, if the results have fewer values per row
+    /// than the norm.
     fn divide_results(&mut self) {
         for at in 0..self.steps.len() {
             let step = &self.steps[at];
@@ -134,10 +136,12 @@ impl Layers {
         }
     }
 
-    /// Joins products that nobody else wants with the sum or softmax behind them ([`Self::joined`]).
+    /// Joins products with the sum or softmax that follows, if nothing more reads them
+    /// ([`Self::joined`]).
     ///
-    /// The step takes the place of the last node, since what is added may be made between the two. A chain of
-    /// [`npukit_lower::Fuse`] takes that of its first node, so this is not one.
+    /// The joined step takes the place of the last node, because the addend may be computed in
+    /// between. [`npukit_lower::Fuse`] is not used here, because its chains take the place of the
+    /// first node.
     fn join_products(&mut self) {
         let mut uses: BTreeMap<ValueId, usize> = BTreeMap::new();
         let all = self.steps.iter().flat_map(|step| step.operands.iter());
@@ -157,7 +161,7 @@ impl Layers {
             let Some((maker, id, product)) = found else { continue };
             let Step { nodes, operands, results, .. } = last.clone();
             let Some(mut step) = steps[maker].take() else { continue };
-            // A constant that became part of the bias is no operand.
+            // A constant that is merged into the bias is not an operand.
             let others = operands.into_iter().filter(|&other| other != id && product.adds);
             step.operands.extend(others);
             step.nodes.extend(nodes);
@@ -166,8 +170,9 @@ impl Layers {
         self.steps = steps.into_iter().flatten().collect();
     }
 
-    /// A product with what `last` makes of it, which is `result`: one that adds to the other operand of a sum, or to its
-    /// bias if that is a constant too, or the softmax of its rows, of each of which it finds the largest.
+    /// Joins a product with `last`, whose output is `result`. `last` may be a sum: the product then
+    /// adds the other operand, or adds it to its bias if both are constant. It may also be the
+    /// softmax of the product's rows, whose maxima the product finds.
     fn joined(&mut self, product: &Product, last: &Step, result: ValueId) -> Option<Product> {
         if product.softmax {
             return None;
@@ -190,7 +195,8 @@ impl Layers {
         }
     }
 
-    /// The sum of two constants that are added to a product of `m` rows of `n` results; none of others.
+    /// Returns the sum of two constants that are added to a product of `m` rows of `n` results;
+    /// `None` if either is not such a constant.
     fn sum_of_biases(&mut self, bias: ValueId, other: ValueId, [m, _, n]: [usize; 3]) -> Option<ValueId> {
         let values = |id| self.graph.constant(id).and_then(|tensor| tensor.as_f32());
         let (own, more) = (values(bias)?, values(other)?);
@@ -198,7 +204,7 @@ impl Layers {
             return None;
         }
         let sum: Vec<f32> = more.iter().enumerate().map(|(i, more)| more + own[i % own.len()]).collect();
-        // Rows that are all the same are one, as long as they are whole words.
+        // Equal rows are stored once if a row is whole words.
         let is_row = n.is_multiple_of(WORD_LANES) && sum.chunks_exact(n).all(|row| row == &sum[..n]);
         let sum = if is_row { sum[..n].to_vec() } else { sum };
         let name = format!("{} and {}", self.graph.value(bias).name, self.graph.value(other).name);
@@ -206,7 +212,7 @@ impl Layers {
         Some(self.graph.add_constant(name, tensor))
     }
 
-    /// Elements that the host wants where the host moves them just as well stay there.
+    /// Leaves moves of elements to the host if the host needs the result anyway.
     fn leave_to_host(&mut self) {
         let mut wanted: HashSet<ValueId> = HashSet::new();
         for step in self.steps.iter_mut().rev() {
@@ -215,7 +221,7 @@ impl Layers {
             }
             let here = match &step.work {
                 Work::Host(_) | Work::Convolution(_) => &[],
-                // Keys and values become weights at the host.
+                // The host turns keys and values into weights.
                 Work::Attention(_) | Work::Live(_) => &step.operands[..1],
                 _ => &step.operands[..],
             };
@@ -224,10 +230,11 @@ impl Layers {
     }
 }
 
-/// Nodes of attentions that are the host's, why, and whether products among them may be the machine's.
+/// Nodes of attentions that the host computes: the reason, and whether the machine may still
+/// compute their products.
 type UnfitNodes = BTreeMap<NodeId, (HostReason, bool)>;
 
-/// Attentions by their last node, and nodes of those that are the host's.
+/// Returns attentions by their last node, and the nodes of attentions that the host computes.
 fn attentions(graph: &Graph, options: &Options) -> (BTreeMap<NodeId, Attention>, UnfitNodes) {
     let (context, ext) = (Context::new(graph), options.isa == Isa::Ext);
     let (mut fits, mut unfit) = (BTreeMap::new(), BTreeMap::new());
@@ -247,7 +254,7 @@ fn attentions(graph: &Graph, options: &Options) -> (BTreeMap<NodeId, Attention>,
                 unfit.extend(nodes.map(|id| (id, (reason, options.kv == Kv::Npu))));
             }
             Some(Err(Unfit { nodes, reason })) => {
-                // What chooses by a product with constants has no keys: its values stay as they are.
+                // A selection by a product with constants has no keys: its values stay unchanged.
                 let products = nodes.iter().filter(|id| matches!(graph.node(**id).op, Op::MatMul(_))).count();
                 let live = options.kv == Kv::Npu && products > 1;
                 unfit.extend(nodes.into_iter().map(|id| (id, (reason.into(), live))));
@@ -257,7 +264,7 @@ fn attentions(graph: &Graph, options: &Options) -> (BTreeMap<NodeId, Attention>,
     (fits, unfit)
 }
 
-/// The operator a step is named after.
+/// Returns the operator that names a step.
 pub fn operator(graph: &Graph, step: &Step) -> &'static str {
     graph.node(step.last()).op.name()
 }

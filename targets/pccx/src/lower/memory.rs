@@ -1,44 +1,44 @@
-//! L2 as it fills and empties: [`Memory`].
+//! Allocator of L2: [`Memory`].
 
 use npukit_lower::Free;
 
 use crate::config::WORD_LANES;
 
-/// Values in L2: flat, row-major, from a word on. The word before it is its own too: SCALE takes its scalar
-/// from there (specification 5.4).
+/// Values in L2: flat, row-major, starting at a word. The word before them also belongs to the
+/// region: SCALE reads its scalar there (specification 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Word of the first value.
     pub base: u32,
-    /// Values.
+    /// Number of BF16 values.
     pub values: usize,
 }
 
 impl Region {
-    /// The word of value `index`, which begins one.
+    /// Returns the word of value `index`, which must be the first of a word.
     pub const fn at(self, index: usize) -> u32 {
         self.base + (index / WORD_LANES) as u32
     }
 
-    /// The word before, which is its own.
+    /// Returns the word before the values, which belongs to the region.
     pub const fn head(self) -> u32 {
         self.base - 1
     }
 
-    /// Words, the one before among them.
+    /// Returns the number of words, including the one before the values.
     pub const fn words(self) -> u32 {
         self.values.div_ceil(WORD_LANES) as u32 + 1
     }
 }
 
-/// Which words are free.
+/// Allocator state: the free words of L2.
 #[derive(Clone, Debug)]
 pub struct Memory {
     free: Free,
     in_use: u64,
-    /// Most words in use at once.
+    /// Maximum number of words in use at once.
     pub maximum: u64,
-    /// Words of all that was placed.
+    /// Total number of words of all allocations.
     pub aggregate: u64,
 }
 
@@ -47,14 +47,14 @@ impl Memory {
         Self { free: Free::new(0..words.into()), in_use: 0, maximum: 0, aggregate: 0 }
     }
 
-    /// The lowest place for a number of values.
+    /// Allocates the lowest free place for some values.
     pub fn allocate(&mut self, values: usize) -> Option<Region> {
         let words = values.div_ceil(WORD_LANES) as u64 + 1;
         let start = self.free.take(words)?;
         self.in_use += words;
         self.maximum = self.maximum.max(self.in_use);
         self.aggregate += words;
-        // L2 has no more words than an address says.
+        // All words of L2 can be addressed.
         Some(Region { base: start as u32 + 1, values })
     }
 
@@ -64,7 +64,7 @@ impl Memory {
         self.free.give(start..start + words);
     }
 
-    /// The largest number of values that have a place.
+    /// Returns the largest number of values that can be allocated.
     pub fn largest(&self) -> usize {
         self.free.largest().saturating_sub(1) as usize * WORD_LANES
     }
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!((memory.largest(), memory.maximum, memory.aggregate), (72, 5, 5));
     }
 
-    /// What was released counts no more: 3 and 2 words, then 2 and 5.
+    /// Released words no longer count: 3 and 2 words, then 2 and 5.
     #[test]
     fn the_most_in_use_at_once_is_known() {
         let mut memory = Memory::new(20);
@@ -99,13 +99,13 @@ mod tests {
         memory.release(first);
         assert_eq!(memory.allocate(32).map(|region| region.base), Some(6));
         assert_eq!((memory.maximum, memory.aggregate), (7, 10));
-        // The gap of the first takes what fits into it.
+        // The gap of the first region is used for the next one that fits.
         assert_eq!(memory.allocate(16), Some(first));
         assert_eq!((memory.maximum, memory.aggregate), (10, 13));
     }
 
     proptest! {
-        /// No two regions share a word, and what is released is free again.
+        /// Regions do not overlap, and released words are free again.
         #[test]
         fn regions_are_apart(sizes in prop::collection::vec((1usize..40, any::<bool>()), 1..40)) {
             let mut memory = Memory::new(60);

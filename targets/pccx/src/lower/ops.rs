@@ -1,5 +1,6 @@
-//! What nodes become, one file per family of operators: [`Layers::node`] says what a node is on the machine,
-//! [`Lowering::emit`] writes its instructions. A new operator is a [`Work`] and a line in both.
+//! Lowering of nodes, one file per family of operators. [`Layers::node`] decides how a node runs,
+//! and [`Lowering::emit`] writes its instructions. A new operator needs a [`Work`] and a line in
+//! both.
 
 mod attention;
 mod conv;
@@ -29,11 +30,11 @@ use crate::lower::steps::{Layers, Step};
 use crate::lower::work::Work;
 use movement::movement;
 
-/// Work of the machine with its operands, or why it is the host's.
+/// Work of the machine with its operands, or the reason why the host computes it.
 type Found = Result<(Work, Vec<ValueId>), HostReason>;
 
 impl Layers {
-    /// What `node` becomes, and its operands.
+    /// Returns the work of `node`, and its operands.
     pub fn node(&mut self, id: NodeId, node: &Node, options: &Options) -> (Work, Vec<ValueId>) {
         let floats = node.inputs.iter().chain(&node.outputs);
         let all_floats = floats.into_iter().all(|&id| self.graph.value(id).info.element.is_float());
@@ -49,11 +50,12 @@ impl Layers {
             true => Ok((work, operands)),
             false => Err(HostReason::TooLarge),
         });
-        // Operands that are constants are the host's to know, and the machine's to be sent.
+        // The host knows constant operands; for the machine they are sent.
         found.unwrap_or_else(|reason| (Work::Host(reason), node.inputs.clone()))
     }
 
-    /// Whether L2 holds what a step takes at once. Products take some of their rows at a time.
+    /// Whether L2 can hold all data that a step needs at once. Products can be split into tiles of
+    /// rows.
     fn fits(&self, work: &Work, operands: &[ValueId], node: &Node) -> bool {
         let (results, operands): (&[ValueId], BTreeSet<ValueId>) = match work {
             Work::Product(_) | Work::Convolution(_) | Work::Live(_) => return true,
@@ -121,7 +123,7 @@ impl Layers {
         }
     }
 
-    /// The constant repeated to `shape`.
+    /// Broadcasts a constant to `shape`.
     fn spread(&mut self, id: ValueId, shape: &[usize]) -> Result<ValueId, HostReason> {
         if self.graph.shape(id) == shape {
             return Ok(id);
@@ -141,11 +143,10 @@ impl Layers {
 }
 
 impl Lowering<'_> {
-    /// Emits a step; gives the reason when the host computes it.
+    /// Emits a step; returns a reason if the host computes it.
     ///
     /// # Errors
-    ///
-    /// Too little room in L2; weights that cannot be quantised.
+    /// Too little room in L2; weights that cannot be quantized.
     pub fn emit(
         &mut self,
         layers: &Layers,

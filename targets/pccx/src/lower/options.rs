@@ -1,4 +1,4 @@
-//! What a compilation may be asked for: [`Options`], declared as [`OPTIONS`].
+//! Compile options: [`Options`], declared as [`OPTIONS`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,111 +11,113 @@ use crate::program::host::Host;
 /// Whether CVO's extensions may be used (specification 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isa {
-    /// Only the five instructions as published: elementwise products are host steps.
+    /// Only the five published instructions: element-wise products are host steps.
     Base,
-    /// MUL, RELU and TANH as well.
+    /// Also MUL, RELU and TANH.
     Ext,
 }
 
-/// Where attention is computed (specification 5.5).
+/// Place where attention is computed (specification 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kv {
-    /// On the machine, with keys and values as 4-bit weights.
+    /// The machine, with keys and values as 4-bit weights.
     Npu,
-    /// On the host in `f32`.
+    /// The host, in `f32`.
     Host,
 }
 
-/// Where norms are computed.
+/// Place where norms are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norms {
-    /// On the machine. Without MUL gains go into the weights of the products behind them, the host gives one scalar a
-    /// row, the sum of its squares, and has the norms that something else reads as well.
+    /// The machine. Without MUL, gains are folded into the weights of the products that follow, and
+    /// the host computes the sum of squares of each row. The host computes norms that other nodes
+    /// also read.
     Npu,
-    /// On the host.
+    /// The host computes norms.
     Host,
 }
 
-/// Where rotations of pairs are computed.
+/// Place where rotations of pairs are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotations {
-    /// On the machine, by sines and cosines that it computes itself. Without MUL these go through the host into the
-    /// scales of two products.
+    /// The machine, with sines and cosines that it also computes. Without MUL, these pass through
+    /// the host into the scales of two products.
     Npu,
-    /// On the machine, by the host's sines and cosines.
+    /// The machine, with sines and cosines from the host.
     Tables,
-    /// On the host.
+    /// The host computes rotations.
     Host,
 }
 
-/// Where the scales of weights come from.
+/// Source of the scales of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scales {
-    /// With the weights, one for each row.
+    /// With the weights, one per row.
     Rows,
-    /// By MEMSET, one for each matrix, where the instance goes by the page of the instruction set.
+    /// MEMSET, one per matrix; only for instances that follow the page of the instruction set.
     Memset,
 }
 
-/// How weights come.
+/// Path of weights to the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightPath {
-    /// Past L2, through ports of their own.
+    /// Streams through separate ports, bypassing L2.
     Stream,
-    /// To L2, by MEMCPY, as far as there is room, where the instance goes by the page of the instruction set.
+    /// MEMCPY to L2 as far as there is room; only for instances that follow the page of the
+    /// instruction set.
     Memcpy,
 }
 
-/// What becomes of a Gelu by the error function, which the machine does not have.
+/// Treatment of a Gelu of the error function, which the machine does not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gelu {
-    /// The machine's, by the hyperbolic tangent; they are at most 0.0005 apart.
+    /// The machine approximates it with the hyperbolic tangent; the difference is at most 0.0005.
     Tanh,
-    /// A host step.
+    /// The host computes it exactly.
     Exact,
 }
 
-/// How much of its activations a product takes.
+/// Number of bits of its activations that a product uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activations {
-    /// The 8 bits of a block that the engines take (specification 4.4.1).
+    /// The 8 bits of a block that the engines use (specification 4.4.1).
     Bits8,
-    /// 8 bits, and 8 of what they leave: every product is computed twice. Several rows that are not whole words of
-    /// L2 keep 8 bits.
+    /// 16 bits as two 8-bit passes: quantized value, then residual. Several rows that are not whole
+    /// words of L2 keep 8 bits.
     Bits16,
 }
 
-/// How many bits products take of weights that are constants of the model.
+/// Number of bits that products use of constant weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WeightBits {
-    /// The engines' 4.
+    /// The 4 bits of the engines, in one pass.
     Bits4,
-    /// 4, and 4 of what they leave: two passes.
+    /// 8 bits as two 4-bit passes: quantized value and residual.
     Bits8,
-    /// Chosen for each product on samples.
+    /// Chosen for each product from samples.
     Auto,
-    /// As the model asks for it: chosen where there are samples, 8 where its weights are integers of 8 bits, else 4.
+    /// Chosen from samples if there are any; otherwise 8 bits for weights that are 8-bit integers,
+    /// and 4 for others.
     Fitting,
-    /// What came of a choice.
+    /// Result of a choice per step.
     Steps {
-        /// The steps of the graph, by number, in which it is 8; in the others it is 4.
+        /// Numbers of the graph's steps with 8 bits; the others have 4.
         wide: Arc<BTreeSet<usize>>,
-        /// Whether [`Self::Auto`] was asked for.
+        /// Whether the choice was requested by [`Self::Auto`].
         is_auto: bool,
     },
 }
 
 impl WeightBits {
-    /// What compile options ask for.
+    /// Reads the compile options.
     ///
     /// # Errors
-    ///
-    /// The first option that is not legal.
+    /// The first illegal option.
     pub fn asked(options: &BTreeMap<String, String>) -> Result<Self, OptionError> {
         asked_bits(&Chosen::new("pccx", &OPTIONS, Stage::Compile, options)?)
     }
 
-    /// Whether a step's product takes 8. What is yet to be chosen is 4.
+    /// Whether a step's product uses 8 bits; false if not chosen yet.
     pub fn is_8(&self, step: usize) -> bool {
         match self {
             Self::Bits8 => true,
@@ -125,32 +127,32 @@ impl WeightBits {
     }
 }
 
-/// How to compile.
+/// Options of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// `isa`: as the instance has it, when not said.
+    /// `isa`; the default depends on the instance.
     pub isa: Isa,
-    /// `kv`
+    /// `kv`: place of attention.
     pub kv: Kv,
-    /// `norms`
+    /// `norms`: place of norms.
     pub norms: Norms,
-    /// `rotations`: as the instance has MUL, when not said.
+    /// `rotations`: place of rotations; the default depends on whether the instance has MUL.
     pub rotations: Rotations,
-    /// `scales`
+    /// `scales`: source of scales.
     pub scales: Scales,
-    /// `weights`
+    /// `weights`: path of weights.
     pub weights: WeightPath,
-    /// `gelu`
+    /// `gelu`: treatment of exact Gelus.
     pub gelu: Gelu,
-    /// `activations`
+    /// `activations`: bits of activations.
     pub activations: Activations,
-    /// `weight_bits`
+    /// `weight_bits`: bits of constant weights.
     pub weight_bits: WeightBits,
-    /// `m_tile`: most tokens of a prompt that are computed at once.
+    /// `m_tile`: maximum number of prompt tokens that are computed at once.
     pub m_tile: usize,
 }
 
-/// Every option of this target.
+/// All options of this target.
 #[rustfmt::skip] // A table.
 pub const OPTIONS: [OptionSpec; 11] = [
     SEGMENTS,
@@ -158,7 +160,7 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "isa",
         values: Values::Choice(&["base", "ext"]),
         default: "the instance's",
-        doc: "whether the extensions MUL, RELU and TANH are used: `base` has elementwise products as host steps",
+        doc: "whether to use the extensions MUL, RELU and TANH; with `base` the host computes element-wise products",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -166,7 +168,7 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "kv",
         values: Values::Choice(&["npu", "host"]),
         default: "npu",
-        doc: "where attention is computed: `npu` with keys and values as 4-bit weights, `host` in float",
+        doc: "where to compute attention: `npu` with keys and values as 4-bit weights, `host` in float",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -174,7 +176,7 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "norms",
         values: Values::Choice(&["npu", "host"]),
         default: "npu",
-        doc: "where norms are computed: `npu` with `isa=base` has gains in the weights behind them, and sums of squares from the host",
+        doc: "where to compute norms: `npu` with `isa=base` folds gains into the following weights, and takes sums of squares from the host",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -182,7 +184,7 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "rotations",
         values: Values::Choice(&["npu", "tables", "host"]),
         default: "tables with isa=ext, host with isa=base",
-        doc: "where rotations are computed: `npu` with sines and cosines of its own, `tables` with the host's",
+        doc: "where to compute rotations: `npu` computes sines and cosines too, `tables` takes them from the host",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -190,7 +192,7 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "scales",
         values: Values::Choice(&["rows", "memset"]),
         default: "rows",
-        doc: "scales of weights: `rows` has one of each row with the weights, `memset` one of each matrix by MEMSET (`+seed`)",
+        doc: "scales of weights: `rows` one per row, `memset` one per matrix, set by MEMSET (`+seed`)",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -198,7 +200,7 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "weights",
         values: Values::Choice(&["stream", "memcpy", "4", "8", "auto"]),
         default: "stream",
-        doc: "how weights come: `stream` past L2, `memcpy` to L2 by MEMCPY as far as there is room (`+seed`); `4`, `8` and `auto` stream and are `weight_bits`",
+        doc: "path of weights: `stream` bypasses L2, `memcpy` loads them to L2 if there is room (`+seed`); `4`, `8` and `auto` stream and set `weight_bits`",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -206,7 +208,7 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "gelu",
         values: Values::Choice(&["tanh", "exact"]),
         default: "tanh",
-        doc: "what becomes of a Gelu by the error function: `tanh` is the machine's, `exact` a host step",
+        doc: "how to compute a Gelu of the error function: `tanh` on the machine, `exact` on the host",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -214,15 +216,15 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "activations",
         values: Values::Choice(&["8", "16"]),
         default: "8",
-        doc: "bits of its activations that a product takes; with 16 it is computed twice",
+        doc: "bits of activations in a product; 16 needs two passes",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "weight_bits",
         values: Values::Choice(&["4", "8", "auto"]),
-        default: "by the model",
-        doc: "bits of its constant weights that a product takes: 8 in two passes of 4, `auto` for each layer by its effect on samples; when not given, 8 where `--calibrate` shows a gain and for weights that are integers of 8 bits, else 4",
+        default: "depends on the model",
+        doc: "bits of constant weights in a product: 8 in two passes of 4, `auto` for each layer by its effect on samples; if not given, 8 where `--calibrate` shows a gain and for weights that are 8-bit integers, otherwise 4",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -230,17 +232,17 @@ pub const OPTIONS: [OptionSpec; 11] = [
         key: "m_tile",
         values: Values::Whole { least: 1, most: 1024 },
         default: "16",
-        doc: "most tokens of a prompt that are computed at once",
+        doc: "maximum number of prompt tokens computed at once",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
 ];
 
-/// Tokens of a prompt computed at once when nobody says (specification 5.6).
+/// Default number of prompt tokens computed at once (specification 5.6).
 const M_TILE: usize = 16;
 
 impl Options {
-    /// Those of an instance when nothing is asked for.
+    /// Returns the default options of an instance.
     pub const fn of(config: &Config) -> Self {
         let isa = if config.extensions { Isa::Ext } else { Isa::Base };
         Self {
@@ -257,11 +259,10 @@ impl Options {
         }
     }
 
-    /// Those asked for by name.
+    /// Parses options by name.
     ///
     /// # Errors
-    ///
-    /// Other names and values, and extensions that the instance does not have.
+    /// Unknown names, illegal values, and extensions that the instance does not have.
     pub fn parse(config: &Config, asked: &BTreeMap<String, String>) -> Result<Self, OptionError> {
         let chosen = Chosen::new("pccx", &OPTIONS, Stage::Compile, asked)?;
         let of = Self::of(config);
@@ -272,7 +273,7 @@ impl Options {
             norms: chosen.word("norms", norms).unwrap_or(of.norms),
             rotations: chosen.word("rotations", rotations).unwrap_or(Rotations::of(isa)),
             scales: chosen.word("scales", scales).unwrap_or(of.scales),
-            // Default: what says bits streams.
+            // Default: values that set bits stand for `stream`.
             weights: chosen.text("weights").and_then(weights).unwrap_or(of.weights),
             gelu: chosen.word("gelu", gelu).unwrap_or(of.gelu),
             activations: chosen.word("activations", activations).unwrap_or(of.activations),
@@ -288,7 +289,8 @@ impl Options {
         Ok(options)
     }
 
-    /// Only the page of the instruction set says that MEMSET brings scales and MEMCPY weights.
+    /// MEMSET of scales and MEMCPY of weights are only described on the page of the instruction
+    /// set.
     fn check_reading(&self, config: &Config) -> Result<(), OptionError> {
         let asked = [
             (self.scales == Scales::Memset, "scales", "memset"),
@@ -297,18 +299,18 @@ impl Options {
         match asked.into_iter().find(|(is_asked, ..)| *is_asked && config.reading != Reading::Seed) {
             None => Ok(()),
             Some((_, key, value)) => {
-                let reason = "the instance has no such reading; with `+seed` behind its name it does";
+                let reason = "the instance does not support this; add `+seed` to its name";
                 let [key, value, reason] = [key, value, reason].map(str::to_owned);
                 Err(OptionError { key, value, reason })
             }
         }
     }
 
-    /// Those that a program was compiled with: its choices, and which of its layers have weights of 8 bits.
+    /// Returns the options with which a program was compiled: its choices, and the layers with
+    /// 8-bit weights.
     ///
     /// # Errors
-    ///
-    /// Those of [`Self::parse`].
+    /// The errors of [`Self::parse`].
     pub fn of_program(config: &Config, host: &Host) -> Result<Self, OptionError> {
         let options = Self::parse(config, &host.choices)?;
         let steps = host.layers.iter().enumerate().filter(|(_, layer)| layer.has_8_bit_weights);
@@ -316,7 +318,7 @@ impl Options {
         Ok(Self { weight_bits: WeightBits::Steps { wide: Arc::new(steps), is_auto: false }, ..options })
     }
 
-    /// As a report shows them.
+    /// Returns the options as a report shows them.
     pub fn choices(&self) -> BTreeMap<String, String> {
         let isa = if self.isa == Isa::Ext { "ext" } else { "base" };
         let kv = if self.kv == Kv::Npu { "npu" } else { "host" };
@@ -328,12 +330,12 @@ impl Options {
             Rotations::Host => "host",
         };
         let weight_bits = match self.weight_bits {
-            // What follows from the model and its samples follows once more.
+            // A choice that depends on the model and its samples is repeated by compiling again.
             WeightBits::Bits4 | WeightBits::Fitting | WeightBits::Steps { is_auto: false, .. } => None,
             WeightBits::Bits8 => Some(("weight_bits", "8")),
             WeightBits::Auto | WeightBits::Steps { is_auto: true, .. } => Some(("weight_bits", "auto")),
         };
-        // Those of the page of the instruction set, where they are used.
+        // Options of the page of the instruction set, where they are used.
         let page = [
             (self.scales == Scales::Memset).then_some(("scales", "memset")),
             (self.weights == WeightPath::Memcpy).then_some(("weights", "memcpy")),
@@ -365,8 +367,9 @@ fn kv(name: &str) -> Option<Kv> {
 }
 
 impl Rotations {
-    /// Without MUL a rotation takes two products of its own: the host has it. Tables of the host's are what the
-    /// specification has, 5.4, since BF16 loses of sines what it lost of their angles.
+    /// Without MUL, a rotation needs two additional products, so the host computes it. The
+    /// specification (5.4) takes tables from the host, because BF16 angles lose the precision of
+    /// sines.
     const fn of(isa: Isa) -> Self {
         match isa {
             Isa::Base => Self::Host,
@@ -416,17 +419,17 @@ fn gelu(name: &str) -> Option<Gelu> {
     }
 }
 
-/// The bits of weights, by their own key or by `weights`, which say the same where both do.
+/// Returns the bits of weights from `weight_bits` or `weights`; if both are given, they must agree.
 fn asked_bits(chosen: &Chosen<'_>) -> Result<WeightBits, OptionError> {
     let by_key = |key| chosen.text(key).and_then(weight_bits);
     let (own, shared) = (by_key("weight_bits"), by_key("weights"));
     if let (Some(own), Some(shared), Some(value)) = (&own, &shared, chosen.text("weights"))
         && own != shared
     {
-        let [key, value, reason] = ["weights", value, "`weight_bits` says something else"].map(str::to_owned);
+        let [key, value, reason] = ["weights", value, "it contradicts `weight_bits`"].map(str::to_owned);
         return Err(OptionError { key, value, reason });
     }
-    // Default: what nobody has asked for follows from the model.
+    // Default: without an option, the choice depends on the model.
     Ok(own.or(shared).unwrap_or(WeightBits::Fitting))
 }
 

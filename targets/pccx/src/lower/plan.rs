@@ -1,45 +1,46 @@
-//! Where values lie in L2 while the layers run: [`Plan`].
+//! L2 addresses of values while the layers run: [`Plan`].
 
 use std::fmt::Write;
 
 use super::memory::Region;
 use crate::program::host::Layer;
 
-/// A region of L2 and what a layer puts there.
+/// Region of L2 and the value that a layer stores there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Placed {
     /// Index of the layer.
     layer: usize,
     region: Region,
-    /// What lies there; none for what only the layer itself needs.
+    /// Name of the value; `None` for scratch data of the layer.
     holds: Option<String>,
 }
 
-/// The addresses that a program uses, in the order in which they are given.
+/// Addresses that a program uses, in the order of allocation.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     placed: Vec<Placed>,
 }
 
 impl Plan {
-    /// Notes that `layer` has got `region`.
+    /// Records that `layer` has allocated `region`.
     pub fn allocate(&mut self, layer: usize, region: Region) {
         self.placed.push(Placed { layer, region, holds: None });
     }
 
-    /// Notes that `name` lies in `region` from here on.
+    /// Records that `region` contains `name` from now on.
     pub fn hold(&mut self, layer: usize, region: Region, name: &str) {
         let of_layer = self.placed.iter_mut().rev().take_while(|placed| placed.layer == layer);
         let mut unnamed = of_layer.filter(|placed| placed.region == region && placed.holds.is_none());
         let holds = Some(name.to_owned());
         match unnamed.next() {
             Some(placed) => placed.holds = holds,
-            // The region of an operand that is used no more.
+            // The region of an operand that later steps do not use.
             None => self.placed.push(Placed { layer, region, holds }),
         }
     }
 
-    /// A line for each address, below the layer that gives it; `words` are the most in use at once, and all.
+    /// Prints one line per address, below the layer that allocates it. The two numbers are the
+    /// maximum of words in use at once, and the total.
     pub fn print(&self, layers: &[Layer], [maximum, aggregate]: [u64; 2]) -> String {
         let mut text = format!("L2: {maximum} words at most in use at once, {aggregate} placed\n");
         for (index, layer) in layers.iter().enumerate() {
@@ -63,7 +64,7 @@ impl Placed {
     fn print(&self) -> String {
         let Region { base, values } = self.region;
         let end = self.region.head() + self.region.words();
-        // Default: what only its layer needs has no name.
+        // Default: scratch data has no name.
         let holds = self.holds.as_deref().unwrap_or("(scratch)");
         format!("  L2 {base}..{end}: {values} values, {holds}\n")
     }

@@ -1,35 +1,35 @@
-//! Why the machine does not compute a node: [`HostReason`], of a step that is left to the host and of a node that is
-//! refused.
+//! Reasons why the machine does not compute a node: [`HostReason`], for a step that the host
+//! computes and for a refused node.
 
 use thiserror::Error;
 
 use crate::lower::limits::{LARGEST, MAX_FEATURES, MAX_PIECES, MOST_WEIGHTS};
 
-/// Why a node is not the machine's, as reports and refusals print it.
+/// Reason why the machine does not compute a node, as printed in reports and errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HostReason {
-    #[error("the machine has no form of it")]
+    #[error("not supported by the machine")]
     NoForm,
     #[error("it has no operands")]
     NoOperands,
-    #[error("nothing in it changes from run to run")]
+    #[error("it depends only on constants")]
     Constant,
-    #[error("a tensor of it has no values")]
+    #[error("one of its tensors is empty")]
     Empty,
-    #[error("it is not of floats")]
+    #[error("its values are not floats")]
     NotFloat,
     #[error("needs element-wise multiply (isa=ext)")]
     NoMultiply,
     #[error("RECIP gives 0 for 0")]
     ReciprocalOfZero,
-    #[error("isa=base has it by EXP and RECIP only, which loses small values")]
+    #[error("isa=base can compute it only with EXP and RECIP, which loses small values")]
     Tanh,
-    #[error("gelu=exact: the machine has the form by tanh")]
+    #[error("gelu=exact: the machine computes only the tanh form")]
     ExactGelu,
-    /// The machine finds a maximum only while it makes a product.
-    #[error("a softmax of no product's rows: the machine finds a maximum of a product's results only")]
+    /// The machine finds a maximum only during a product.
+    #[error("the softmax does not follow a product: the machine finds maxima only in results of products")]
     Softmax,
-    #[error("sums of rows are placed next to each other")]
+    #[error("sums of rows are adjacent values in the result")]
     RowSums,
     #[error("its operand is repeated")]
     OperandRepeated,
@@ -37,14 +37,14 @@ pub enum HostReason {
     Repeated,
     #[error("an operand is larger than the result")]
     LargerOperand,
-    #[error("operands of other shapes than the result")]
+    #[error("its operands have other shapes than the result")]
     OtherShapes,
-    /// A tensor that the compiler would have to make has more values than a tensor may have.
-    #[error("a constant that it needs cannot be made")]
+    /// A tensor that the compiler would have to create exceeds the size limit.
+    #[error("a constant that it needs is too large")]
     Unmade,
     #[error("its operands are at the host")]
     OperandsAtHost,
-    #[error("what comes of it is the host's")]
+    #[error("the host needs its result")]
     ResultsAtHost,
     #[error("it moves less than whole words of L2")]
     PartsOfWords,
@@ -52,31 +52,32 @@ pub enum HostReason {
     Pieces,
     #[error("product of two activations outside attention")]
     TwoActivations,
-    #[error("more than {MOST_WEIGHTS} weights as one matrix, with zeros between those of its groups")]
+    #[error("more than {MOST_WEIGHTS} weights in one matrix, including zeros between its groups")]
     LargeConvolution,
-    #[error("the weights change")]
+    #[error("the weights are not constant")]
     WeightsChange,
-    #[error("L2 does not hold its operands at once")]
+    #[error("its operands do not fit into L2 together")]
     TooLarge,
     #[error("the weights are several matrices")]
     SeveralMatrices,
     #[error("there is nothing to multiply")]
     NothingToMultiply,
-    #[error("more than {LARGEST} inputs of a row, what a constant entry says at most")]
+    #[error("more than {LARGEST} inputs per row, the maximum of a constant entry")]
     LongRow,
     #[error("inputs or results of a row are not whole words of L2")]
     ProductRows,
     #[error("a weight is not finite")]
     NotFinite,
-    #[error("the bias changes")]
+    #[error("the bias is not constant")]
     BiasChanges,
-    #[error("the bias is not of floats")]
+    #[error("the bias is not a float tensor")]
     BiasNotFloat,
     #[error("its rows are not whole words of L2")]
     NormRows,
-    /// Nothing but MUL multiplies by them, and weights take them only where nothing but products reads the norm.
+    /// Only MUL can multiply by gains. Gains are folded into weights only if nothing but products
+    /// reads the norm.
     #[error(
-        "needs element-wise multiply (isa=ext): not only products with constants read it, whose weights would take its gains"
+        "needs element-wise multiply (isa=ext): gains fold into weights only if all readers are products with constants"
     )]
     GainsStay,
     #[error("norms=host leaves norms to the host")]
@@ -89,7 +90,7 @@ pub enum HostReason {
     RotaryHeads,
     #[error("its heads have more than {MAX_FEATURES} features")]
     RotaryFeatures,
-    #[error("its tables are not of floats")]
+    #[error("its tables are not float tensors")]
     RotaryTables,
     /// A node that the compiler adds.
     #[error("tables of a rotation, by feature")]
@@ -100,32 +101,32 @@ pub enum HostReason {
     Attention(#[from] AttentionReason),
 }
 
-/// Why an attention is not the machine's.
+/// Reason why the machine does not compute an attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AttentionReason {
-    #[error("scores or probabilities of the attention are wanted elsewhere too")]
+    #[error("scores or probabilities of the attention have other users")]
     UsedElsewhere,
     #[error("the attention's softmax is over other axes than the last")]
     SoftmaxAxes,
-    #[error("something else lies between the attention's softmax and the product with the values")]
+    #[error("an unsupported operation is between the attention's softmax and the product with the values")]
     AfterSoftmax,
-    #[error("something else lies between the product with the keys and the attention's softmax")]
+    #[error("an unsupported operation is between the product with the keys and the attention's softmax")]
     BeforeSoftmax,
     #[error("the attention has no rows or no tokens")]
     Empty,
-    #[error("what hides rows of the attention that see nothing is not known")]
+    #[error("the guard of attention rows that see no token is not recognized")]
     UnknownGuard,
-    #[error("the attention's mask changes from run to run, or what it chooses does not hide")]
+    #[error("the attention's mask is not constant, or its replacement value does not hide scores")]
     Mask,
     #[error(
-        "scores of the attention have a cap, and isa=base has tanh by EXP and RECIP only, which loses small values"
+        "scores of the attention have a cap, and isa=base can compute tanh only with EXP and RECIP, which loses small values"
     )]
     CapWithoutTanh,
-    #[error("the cap of the attention's scores is negative, or e to it is too large for sums")]
+    #[error("the cap of the attention's scores is negative, or too large for sums of e^cap")]
     Cap,
-    #[error("scores of the attention have factors of their own")]
+    #[error("scores of the attention have different factors")]
     Factors,
-    #[error("keys of the attention are repeated, or values for heads that do not follow each other")]
+    #[error("keys of the attention are repeated, or values for heads that are not consecutive")]
     Repeated,
     #[error("a row of the attention sees no token")]
     BlindRow,

@@ -1,8 +1,10 @@
-//! What a program of the compiler computes, as a graph: [`reference`], which `npu verify` compares it with.
+//! Graph of the computation of a compiled program: [`reference`], with which `npu verify` compares
+//! the program.
 //!
-//! It goes from step to step as the compiler does, and says of each what it computes of which values: no addresses, no
-//! instructions. Products are of codes, with a factor for each row behind them; constants that go to L2 are rounded to
-//! BF16. `Constants::Exact` rounds nothing: that graph is to be the model, which floats show.
+//! It follows the steps of the compiler and describes each as graph nodes, without addresses or
+//! instructions. Products are of integer codes, followed by a factor per row; constants for L2 are
+//! rounded to BF16. `Constants::Exact` rounds nothing: that graph must equal the model, which a
+//! computation in float shows.
 
 mod parts;
 
@@ -21,66 +23,67 @@ use crate::lower::steps::{Layers, Step};
 use crate::lower::work::Work;
 use crate::machine::bf16::{bf, val};
 
-/// What becomes of constants.
+/// Treatment of constants in the reference graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constants {
-    /// As the machine has them.
+    /// Rounded as on the machine.
     Machine,
-    /// As the model has them.
+    /// Unchanged, as in the model.
     Exact,
 }
 
-/// Why there is no graph that a program computes.
+/// Reason why a program's computation cannot be expressed as a graph.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReferenceError {
-    /// Weights that are no weights of the machine.
+    /// Weights that the machine cannot represent.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// Rotations by sines of the machine.
+    /// Rotations with sines that the machine computes.
     #[error(
-        "sines and cosines that the machine computes itself (`rotations=npu`) are not compared with a model's"
+        "sines and cosines that the machine computes itself (`rotations=npu`) cannot be compared with a model"
     )]
     OwnSines,
-    /// A product whose rows go in parts, of which the last is one row.
-    #[error("a last row of {inputs} values, of which alone 16 bits are taken, is not compared")]
+    /// The last tile of a product is a single row.
+    #[error(
+        "a last row of {inputs} values that is alone in its tile, with 16-bit activations, cannot be compared"
+    )]
     LastRow {
-        /// Values of a row.
+        /// Number of values in the row.
         inputs: usize,
     },
-    /// Codes that are not those of their weight.
+    /// The codes of a weight are not the nearest ones.
     #[error(
         "weights `{name}`: {} of input {input} and result {output} is not the nearest to {weight}",
         listed(.codes)
     )]
     Code {
-        /// The weights.
+        /// Name of the constant.
         name: String,
-        /// Which input.
+        /// Index of the input, starting at 0.
         input: usize,
-        /// Which result.
+        /// Index of the result, starting at 0.
         output: usize,
-        /// What the model has there.
+        /// Value of the weight in the model.
         weight: f32,
-        /// What the program has: the code of each pass and its scale.
+        /// Code and scale of each pass in the program.
         codes: Vec<[f32; 2]>,
     },
-    /// A step that has no such form.
-    #[error("the comparison has no form of {0}: a fault of npukit")]
+    /// A step that cannot be expressed.
+    #[error("the comparison does not support {0}: an error in npukit")]
     Unmade(&'static str),
 }
 
-/// Codes with their scales.
+/// Lists codes with their scales.
 fn listed(codes: &[[f32; 2]]) -> String {
     let codes: Vec<String> =
         codes.iter().map(|[code, scale]| format!("code {code} with scale {scale}")).collect();
     codes.join(" and ")
 }
 
-/// The graph that a program for `graph` computes.
+/// Returns the graph that a program for `graph` computes.
 ///
 /// # Errors
-///
-/// [`ReferenceError`]
+/// Any [`ReferenceError`].
 pub fn reference(
     config: &Config,
     graph: &Graph,
@@ -97,15 +100,15 @@ pub fn reference(
     Ok(builder.graph)
 }
 
-/// A graph on its way.
+/// Graph under construction.
 struct Builder {
     graph: Graph,
     constants: Constants,
-    /// Whether products take 16 bits of their activations.
+    /// Whether products use 16 bits of their activations.
     two_bytes: bool,
     l2_words: usize,
     weights: Weights,
-    /// Roots of norms whose quotients come later, and what they are here, `[rows, 1]`.
+    /// Roots of norms with a later division: value in the model, and here, `[rows, 1]`.
     roots: Vec<(ValueId, ValueId)>,
 }
 
@@ -164,7 +167,7 @@ impl Builder {
         Ok(())
     }
 
-    /// A node of the model; what it makes of constants alone is a constant.
+    /// Copies a node of the model. A node of constants only becomes a constant.
     fn as_it_is(&mut self, node: &Node) -> Result<(), ReferenceError> {
         let constants: Option<Vec<&Tensor>> =
             node.inputs.iter().map(|&id| self.graph.constant(id).map(AsRef::as_ref)).collect();
@@ -181,7 +184,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The result of a node of its own.
+    /// Adds a node and returns its result.
     fn make(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> Result<ValueId, ReferenceError> {
         let name = format!("reference {}", self.graph.values.len());
         let made = self.graph.add_node(name.clone(), op.into(), inputs.to_vec(), &[&name]);
@@ -203,20 +206,20 @@ impl Builder {
         self.make(Reshape { shape: shape.to_vec() }, &[x])
     }
 
-    /// The elements of an operand, `row` to a row.
+    /// Reshapes an operand to rows of `row` elements.
     fn rows(&mut self, id: ValueId, row: usize) -> Result<ValueId, ReferenceError> {
         let x = self.operand(id)?;
         let count: usize = self.graph.shape(x).iter().product();
         self.reshape(x, &[count / row.max(1), row])
     }
 
-    /// A sum over the last axis, which stays.
+    /// Reduces the last axis, which is kept.
     fn reduce(&mut self, kind: ReduceKind, x: ValueId) -> Result<ValueId, ReferenceError> {
         let last = self.graph.shape(x).len().saturating_sub(1);
         self.make(Reduce { kind, axes: vec![last], keep_dims: true }, &[x])
     }
 
-    /// Elements of an axis.
+    /// Gathers elements of an axis.
     fn gather(&mut self, x: ValueId, axis: usize, places: &[usize]) -> Result<ValueId, ReferenceError> {
         let numbers: Vec<i64> = places.iter().map(|&place| place as i64).collect();
         let tensor = Tensor::new(vec![numbers.len()], TensorData::I64(numbers));
@@ -230,7 +233,7 @@ impl Builder {
         if let &[part] = parts { Ok(part) } else { self.make(Concat { axis: 0 }, parts) }
     }
 
-    /// A constant of these numbers as they are.
+    /// Adds a constant with exactly these numbers.
     fn exactly(&mut self, shape: &[usize], values: Vec<f32>) -> Result<ValueId, ReferenceError> {
         let tensor =
             Tensor::from_f32(shape.to_vec(), values).map_err(|_| ReferenceError::Unmade("a constant"))?;
@@ -238,7 +241,7 @@ impl Builder {
         Ok(self.graph.add_constant(name, tensor))
     }
 
-    /// A constant that goes to L2.
+    /// Adds a constant that is sent to L2.
     fn sent(&mut self, shape: &[usize], values: &[f32]) -> Result<ValueId, ReferenceError> {
         let sent = |&value: &f32| match self.constants {
             Constants::Machine => val(bf(value)),
@@ -252,7 +255,7 @@ impl Builder {
         self.sent(&[1], &[value])
     }
 
-    /// An operand of the machine.
+    /// Returns an operand of the machine.
     fn operand(&mut self, id: ValueId) -> Result<ValueId, ReferenceError> {
         let Some(tensor) = self.graph.constant(id).cloned() else { return Ok(id) };
         let values = tensor.as_f32().ok_or(ReferenceError::Unmade("an operand"))?;
@@ -276,7 +279,7 @@ impl Builder {
         self.unary(kind, x)
     }
 
-    /// `1 / (1 + e^(-alpha x))`
+    /// Computes `1 / (1 + e^(-alpha x))`.
     fn sigmoid(&mut self, x: ValueId, alpha: f32) -> Result<ValueId, ReferenceError> {
         let (minus, one) = (self.number(-alpha)?, self.number(1.0)?);
         let scaled = self.binary(BinaryKind::Mul, x, minus)?;
@@ -285,7 +288,7 @@ impl Builder {
         self.unary(UnaryKind::Reciprocal, sum)
     }
 
-    /// The softmax of each row; of scores with a cap no largest is taken off.
+    /// Computes the softmax of each row; with a cap of scores, no maximum is subtracted.
     fn softmax(&mut self, mut x: ValueId, shifted: bool) -> Result<ValueId, ReferenceError> {
         if shifted {
             let largest = self.reduce(ReduceKind::Max, x)?;

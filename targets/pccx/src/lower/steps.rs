@@ -1,4 +1,4 @@
-//! A graph as steps, each of one node or several, for machine or host: [`Layers`].
+//! A graph as steps of one or more nodes, for the machine or the host: [`Layers`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,63 +6,63 @@ use npukit_graph::{Graph, NodeId, ValueId};
 
 use crate::lower::work::Work;
 
-/// One or several nodes computed as one.
+/// One or more nodes that are computed together.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is computed.
+    /// Operation that the step computes.
     pub work: Work,
-    /// Nodes, the one whose results these are last.
+    /// Nodes of the step; the last one gives the results.
     pub nodes: Vec<NodeId>,
-    /// What changes from run to run.
+    /// Operands that are not constant.
     pub operands: Vec<ValueId>,
     pub results: Vec<ValueId>,
 }
 
 impl Step {
-    /// The node whose results these are.
+    /// Returns the node that gives the results.
     pub fn last(&self) -> NodeId {
         *self.nodes.last().expect("a step is made of at least one node")
     }
 }
 
-/// A graph's steps in order.
+/// Steps of a graph, in order.
 #[derive(Debug)]
 pub struct Layers {
-    /// The graph, with constants as the steps want them.
+    /// Graph with constants in the form that the steps need.
     pub graph: Graph,
     pub steps: Vec<Step>,
-    /// Gelus by the error function that became the machine's.
+    /// Number of Gelus of the error function that the machine approximates.
     pub approximated: usize,
     /// Whether CVO's extensions may be used.
     pub extensions: bool,
-    /// Whether products take 16 bits of their activations.
+    /// Whether products use 16 bits of their activations.
     pub two_byte_activations: bool,
-    /// Norms whose gains are in weights.
+    /// Norms whose gains are folded into weights.
     pub folds: Folds,
     /// Whether all weights of a matrix have one scale.
     pub one_scale: bool,
-    /// Words of L2.
+    /// Size of L2 in words.
     pub l2_words: usize,
 }
 
-/// What a product takes of the norm before it.
+/// Parameters of a norm that are folded into the following product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
-    /// The norm.
+    /// Node of the norm.
     pub norm: NodeId,
-    /// Its result, which the product takes.
+    /// Result of the norm, operand of the product.
     pub normal: ValueId,
-    /// Its gains, a constant with a value for each of a row.
+    /// Gains: a constant with one value per element of a row.
     pub gain: ValueId,
-    /// Its biases, the same.
+    /// Biases: a constant with one value per element of a row.
     pub bias: Option<ValueId>,
-    /// The factors between the two.
+    /// Product of the factors between the two.
     pub factor: f32,
-    /// The nodes between the two.
+    /// Nodes between the norm and the product.
     pub between: Vec<NodeId>,
 }
 
-/// Which norms leave their gains to which products.
+/// Norms whose gains are folded, and the products that receive them.
 #[derive(Clone, Debug, Default)]
 pub struct Folds {
     pub(super) norms: BTreeSet<NodeId>,

@@ -1,8 +1,9 @@
-//! Which products take weights of 8 bits, in two passes: [`resolve`] makes what was asked for a choice for each product.
+//! Chooses the products with 8-bit weights in two passes: [`resolve`] decides for each product.
 //!
-//! With samples, programs are compiled and run on them. With all weights of 8 bits, each product in turn goes back to 4:
-//! what that adds to the outputs' error, and the cycles that it saves, give an order. Then as few products as possible
-//! take 8 bits, the ones with the most error a cycle first, so that the outputs come near those of 8 bits everywhere.
+//! With samples, programs are compiled and run on them. Starting from 8 bits everywhere, each
+//! product in turn is reduced to 4 bits. The added output error and the saved cycles give an order.
+//! Then as few products as possible get 8 bits, those with the most error per cycle first, until
+//! the outputs are close to the outputs with 8 bits everywhere.
 
 mod measure;
 
@@ -19,54 +20,53 @@ use crate::lower::{LowerError, Options, ProductWeights, WeightBits, Wide, produc
 use crate::program::runtime::RunError;
 use measure::{Measured, Trial};
 
-/// Why no choice can be made.
+/// Reason why no choice can be made.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ChoiceError {
-    /// A program that does not compile.
+    /// A program that cannot be compiled.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// A program that does not run on a sample.
-    #[error("to choose the bits of weights, sample {sample} is run: {error}")]
+    /// A program that fails on a sample.
+    #[error("choosing weight bits, sample {sample} cannot be run: {error}")]
     Run {
-        /// Which.
+        /// Index of the sample, starting at 0.
         sample: usize,
-        /// Why not.
+        /// Reason why the program fails.
         error: Box<RunError>,
     },
-    /// A sample that the model does not take.
-    #[error("to choose the bits of weights, sample {sample} is evaluated: {error}")]
+    /// A sample that the model rejects.
+    #[error("choosing weight bits, sample {sample} cannot be evaluated: {error}")]
     Eval {
-        /// Which.
+        /// Index of the sample, starting at 0.
         sample: usize,
-        /// Why not.
+        /// Reason why the model rejects the sample.
         error: Box<EvalError>,
     },
 }
 
-/// What weights are, and what is to be told of it.
+/// Chosen options, and messages about the choice.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// With which bits are to be compiled: none left to be chosen.
+    /// Options in which the bits of all weights are decided.
     pub options: Options,
-    /// What was chosen and what it costs; empty where nothing was to be chosen.
+    /// Sentences on the choice and its cost; empty if there was nothing to choose.
     pub told: Vec<String>,
 }
 
-/// Typical inputs to choose by.
+/// Typical inputs for the choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Samples<'a> {
-    /// Tensors of each, in the order of the graph's inputs.
+    /// For each sample, its tensors in the order of the graph's inputs.
     pub tensors: &'a [Vec<Tensor>],
-    /// Whether nobody has given any, and these are made up.
+    /// Whether the samples are made up, as none were given.
     pub made_up: bool,
 }
 
-/// Decides what was left open of `options`.
+/// Decides the bits that `options` leaves open.
 ///
 /// # Errors
-///
-/// [`ChoiceError`] when a program does not compile, or does not run on a sample.
+/// [`ChoiceError`] if a program cannot be compiled, or fails on a sample.
 pub fn resolve(
     config: &Config,
     graph: &Graph,
@@ -88,8 +88,7 @@ pub fn resolve(
             chosen(WeightBits::Steps { wide: Arc::new(steps), is_auto: false }, vec![told])
         }
         (WeightBits::Auto, []) => {
-            let told =
-                "without samples, weights of 8 bits are taken everywhere; `--calibrate` chooses by samples";
+            let told = "without samples, all weights have 8 bits; `--calibrate` chooses by samples";
             chosen(WeightBits::Bits8, vec![told.to_owned()])
         }
         (WeightBits::Auto, _) => by_samples(config, graph, options, samples, Search::Each),
@@ -97,12 +96,11 @@ pub fn resolve(
     }
 }
 
-/// Decides what was left open for a graph whose last `kept` outputs are there to be looked at: as for the graph without
-/// them.
+/// Decides the open bits for a graph without its last `kept` outputs, which exist only for
+/// inspection.
 ///
 /// # Errors
-///
-/// Those of [`resolve`].
+/// The errors of [`resolve`].
 pub fn resolve_without(
     kept: usize,
     config: &Config,
@@ -117,7 +115,7 @@ pub fn resolve_without(
     plain.outputs.truncate(graph.outputs.len().saturating_sub(kept));
     let mut choice = resolve(config, &plain, options, samples)?;
     let WeightBits::Steps { wide, .. } = &mut choice.options.weight_bits else { return Ok(choice) };
-    // More outputs may divide a step: its product is known by its nodes.
+    // More outputs may split a step, so products are identified by their nodes.
     let products = |graph| products(config, graph, options, Wide::IntegersOfEightBits).into_iter();
     let of_plain = products(&plain).filter(|product| wide.contains(&product.step));
     let nodes: BTreeSet<NodeId> = of_plain.flat_map(|product| product.nodes).collect();
@@ -126,7 +124,7 @@ pub fn resolve_without(
     Ok(choice)
 }
 
-/// What is told of products whose weights the model has as integers of 8 bits.
+/// Describes products whose weights are 8-bit integers in the model.
 fn told_of_integers(
     config: &Config,
     graph: &Graph,
@@ -137,37 +135,37 @@ fn told_of_integers(
     let mut trial = Trial::new(config, graph, options, &[])?;
     let [plain, ours] = [trial.cycles(&BTreeSet::new())?, trial.cycles(steps)?];
     Ok(format!(
-        "weights of {count} of {} are integers of 8 bits: they are kept, in two passes of 4 bits, for {} \
-         (`weight_bits=4` takes one)",
+        "weights of {count} of {} are 8-bit integers: they are kept exactly, in two passes of 4 bits, for {} \
+         (`weight_bits=4` needs one pass)",
         counted(all as u64, "product"),
         more_cycles(ours, plain),
     ))
 }
 
-/// How many cycles more than with weights of 4 bits.
+/// Formats the additional cycles compared with 4-bit weights.
 fn more_cycles(ours: u64, plain: u64) -> String {
     let more = ours.saturating_sub(plain);
     let share = 100.0 * more as f64 / plain.max(1) as f64;
     format!("{} more ({share:.0} %)", counted(more, "cycle"))
 }
 
-/// Multiply-accumulates of all runs together, after which fewer samples have to do.
+/// Limit of multiply-accumulates of all runs together; beyond it, fewer samples are used.
 const MOST_MACS: u64 = 1 << 34;
-/// Samples that are looked at, at most.
+/// Maximum number of samples that are used.
 const MOST_SAMPLES: u64 = 32;
-/// The outputs of a choice have at most this many times the error of 8 bits everywhere, as a mean square: 1 dB.
+/// Maximum ratio of the mean square error of a choice to that of 8 bits everywhere: 1 dB.
 const NEAR: f64 = 1.26;
 
-/// Between what is chosen.
+/// Search space of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Search {
-    /// 4 bits everywhere and 8 everywhere: what few samples tell of single products does not hold for other inputs.
+    /// Only 4 or 8 bits everywhere. A few samples are not enough to judge single products.
     Ends,
-    /// Any bits of each product.
+    /// Bits of each product separately.
     Each,
 }
 
-/// The choice by samples.
+/// Chooses the bits of products by running programs on samples.
 fn by_samples(
     config: &Config,
     graph: &Graph,
@@ -177,7 +175,7 @@ fn by_samples(
 ) -> Result<Choice, ChoiceError> {
     let products = products(config, graph, options, Wide::LoseByFourBits);
     let macs: u64 = products.iter().map(|product| product.macs).fold(0, u64::saturating_add).max(1);
-    // Each product, both ends, and a bisection.
+    // One run per product, both extremes, and a bisection.
     let runs = products.len() as u64 + 8;
     let affordable = MOST_MACS / macs.saturating_mul(2).saturating_mul(runs).max(1);
     let count = affordable.clamp(1, MOST_SAMPLES).min(samples.tensors.len() as u64) as usize;
@@ -208,12 +206,12 @@ fn by_samples(
     Ok(Choice { options: Options { weight_bits, ..options.clone() }, told: vec![told] })
 }
 
-/// Whether outputs are about as good as those of 8 bits everywhere.
+/// Whether outputs are nearly as good as with 8 bits everywhere.
 fn is_near(ours: &Measured, best: &Measured) -> bool {
     ours.error <= NEAR * best.error && ours.agreeing >= best.agreeing
 }
 
-/// Products by what 4 bits add to the error of the outputs for each cycle that they save, the most first.
+/// Sorts products by the output error that 4 bits add per saved cycle, largest first.
 fn by_loss(trial: &mut Trial<'_>, all: &BTreeSet<usize>, best: &Measured) -> Result<Vec<usize>, ChoiceError> {
     let mut losses = Vec::with_capacity(all.len());
     for &step in all {
@@ -227,7 +225,7 @@ fn by_loss(trial: &mut Trial<'_>, all: &BTreeSet<usize>, best: &Measured) -> Res
     Ok(losses.into_iter().map(|(_, step)| step).collect())
 }
 
-/// The same where running each alone takes too long: those that cost least first.
+/// Sorts products by cost, cheapest first, if running each of them alone takes too long.
 fn by_macs(products: &[ProductWeights], all: &BTreeSet<usize>) -> Vec<usize> {
     let mut found: Vec<&ProductWeights> =
         products.iter().filter(|product| all.contains(&product.step)).collect();
@@ -235,7 +233,8 @@ fn by_macs(products: &[ProductWeights], all: &BTreeSet<usize>) -> Vec<usize> {
     found.into_iter().map(|product| product.step).collect()
 }
 
-/// As few products of an order as come near to 8 bits everywhere; none when only all of them do.
+/// Returns the shortest prefix of the order for which the outputs are nearly as good as with 8 bits
+/// everywhere; `None` if all products are needed.
 fn fewest(
     trial: &mut Trial<'_>,
     order: &[usize],
@@ -255,7 +254,7 @@ fn fewest(
     Ok(found)
 }
 
-/// A sentence on a choice by samples.
+/// Describes a choice by samples in a sentence.
 fn told_of_samples(
     products: &[ProductWeights],
     steps: &BTreeSet<usize>,
@@ -282,8 +281,8 @@ fn told_of_samples(
         _ => format!(" (`{}`)", names.join("`, `")),
     };
     format!(
-        "weight_bits: by {samples}, {} of {} take weights of 8 bits{which}, for {}; signal to noise {}, with 4 bits {}, \
-         with 8 everywhere {} and {}",
+        "weight_bits: by {samples}, {} of {} have 8-bit weights{which}, for {}; signal-to-noise ratio {}, with 4 bits {}, \
+         with 8 bits everywhere {} and {}",
         steps.len(),
         counted(products.len() as u64, "product"),
         more_cycles(ours.cycles, plain.cycles),
@@ -294,5 +293,5 @@ fn told_of_samples(
     )
 }
 
-/// Layers that are named one by one, at most.
+/// Maximum number of layers that are named individually.
 const MOST_NAMES: usize = 6;

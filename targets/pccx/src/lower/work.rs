@@ -1,4 +1,4 @@
-//! What a step computes: [`Work`].
+//! Work of a step: [`Work`].
 
 use std::rc::Rc;
 
@@ -11,38 +11,38 @@ use crate::lower::limits::MAX_ROWS;
 use crate::lower::reason::HostReason;
 use crate::program::host::Tokens;
 
-/// What a step computes. Operands are the step's, constants stand here.
+/// Work of a step. Operands are in the step, constants are here.
 #[derive(Clone, Debug)]
 pub enum Work {
     Product(Product),
-    /// A product of patches that the host lays out.
+    /// Product of patches that the host lays out.
     Convolution(Convolution),
     Attention(Attention),
-    /// Products of two operands that change.
+    /// Products of two operands that are not constant.
     Live(Live),
     Norm(Norm),
-    /// The operands are what is rotated; the tables are constants of a row for each position.
+    /// Rotation. The operand is rotated; the tables are constants with a row per position.
     Rotary(Rotary),
     /// A function of each value.
     Function(CvoFunc),
-    /// `1 / (1 + e^-x)`
+    /// Computes `1 / (1 + e^-x)`.
     Sigmoid,
-    /// `x / (1 + e^(-alpha x))`
+    /// Computes `x / (1 + e^(-alpha x))`.
     Swish(f32),
-    /// `x * x`
+    /// Computes `x * x`.
     Square,
-    /// `factor * x`
+    /// Computes `factor * x`.
     Factor(f32),
-    /// Of two operands of one shape.
+    /// Arithmetic of two operands of equal shape.
     Binary(BinaryKind),
-    /// Only moves values.
+    /// Only moves values: for each result, runs of elements.
     Move(Vec<Vec<Run>>),
-    /// The host's, and why.
+    /// The host computes it, for this reason.
     Host(HostReason),
 }
 
 impl Work {
-    /// Its product with a constant matrix.
+    /// Returns the product with a constant matrix, if the work has one.
     pub const fn product(&self) -> Option<&Product> {
         match self {
             Self::Product(product) | Self::Convolution(Convolution { product, .. }) => Some(product),
@@ -50,7 +50,7 @@ impl Work {
         }
     }
 
-    /// The same, to change it.
+    /// Returns the product with a constant matrix mutably, if the work has one.
     pub const fn product_mut(&mut self) -> Option<&mut Product> {
         match self {
             Self::Product(product) | Self::Convolution(Convolution { product, .. }) => Some(product),
@@ -59,53 +59,54 @@ impl Work {
     }
 }
 
-/// How many bits of its weights a product takes.
+/// Bits of weights that a product uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bits {
-    /// Those of the engines.
+    /// The 4 bits of the engines.
     #[default]
     Four,
-    /// 4, then 4 of what they leave: two passes.
+    /// 8 bits as two 4-bit passes.
     Eight,
 }
 
-/// A product with a constant matrix.
+/// Product with a constant matrix.
 #[derive(Clone, Debug)]
 pub struct Product {
-    /// The matrix.
+    /// Constant with the matrix.
     pub weights: ValueId,
-    /// Gains of a norm, which multiply what meets each input.
+    /// Gains of a norm that multiply the weights of each input.
     pub gain: Option<ValueId>,
-    /// Whether it lies with a row for each result.
+    /// Whether the matrix has a row for each result.
     pub by_rows: bool,
-    /// Factor of the product.
+    /// Factor by which the product is multiplied.
     pub alpha: f32,
-    /// What every row of the result starts from, a constant of as many values as a row or as the result.
+    /// Initial value of each row of the result: a constant with the size of a row or of the whole
+    /// result.
     pub bias: Option<ValueId>,
-    /// Rows, inputs of a row, results of a row.
+    /// Number of rows, inputs per row, results per row.
     pub size: [usize; 3],
     /// Whether the second operand is added.
     pub adds: bool,
     /// Whether the result is the softmax of each row.
     pub softmax: bool,
-    /// Whether all weights have one scale, which MEMSET brings.
+    /// Whether all weights have one scale, which MEMSET sets.
     pub one_scale: bool,
-    /// Whether the second operand is what each row is divided by, in words of their own.
+    /// Whether each row is divided by the second operand, which has one word per row.
     pub quotient: bool,
-    /// Bits of its weights.
+    /// Bits of the weights that are used.
     pub bits: Bits,
 }
 
 impl Product {
-    /// Whether its results may be divided by a number for each row.
+    /// Whether the results can be divided by a number per row.
     pub fn takes_quotient(&self) -> bool {
         let [m, _, n] = self.size;
-        // The same for one row as for several, which lie at whole words.
+        // One row works like several rows, which begin at whole words.
         let has_rows = n.is_multiple_of(WORD_LANES) || m == 1 && n < WORD_LANES;
         self.bias.is_none() && !self.adds && !self.softmax && has_rows
     }
 
-    /// Whether its rows can be computed one by one, each as one product, which finds the row's largest.
+    /// Whether each row can be computed as one product, which finds the row's maximum.
     pub fn has_rows(&self) -> bool {
         let [m, k, n] = self.size;
         n <= MAX_ROWS && (m == 1 || n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES))
@@ -115,13 +116,14 @@ impl Product {
 /// A convolution as a product of its patches.
 #[derive(Clone, Debug)]
 pub struct Convolution {
-    /// The product, whose rows are patches.
+    /// Product whose rows are patches.
     pub product: Product,
-    /// The windows of which they are.
+    /// Windows that define the patches.
     pub window: Window,
 }
 
-/// `softmax(factor * queries keys + bias + mask) values`, row by row, or with a soft cap of the scores.
+/// `softmax(factor * queries keys + bias + mask) values`, row by row, optionally with a soft cap of
+/// the scores.
 #[derive(Clone, Debug)]
 pub struct Attention {
     /// Queries, `[.., rows, features]`.
@@ -130,47 +132,50 @@ pub struct Attention {
     pub keys: ValueId,
     /// Values, `[.., tokens, features]`.
     pub values: ValueId,
-    /// Factor of the scores.
+    /// Factor by which the scores are multiplied.
     pub factor: f32,
-    /// What is added to the scores, for every row and token; nothing where it is empty.
+    /// Bias of the scores, for each row and token; empty without a bias.
     pub bias: Rc<Vec<f32>>,
-    /// The cap of the scores, where they are `cap * tanh(factor * queries keys)`.
+    /// Cap of the scores, if they are `cap * tanh(factor * queries keys)`.
     pub cap: Option<f32>,
-    /// Which tokens each row sees; rows of all heads follow each other.
+    /// Tokens that each row sees; rows of all heads follow each other.
     pub seen: Vec<Rc<Tokens>>,
-    /// Rows that share a matrix of keys, and of values.
+    /// Number of rows that share a matrix of keys, and of values.
     pub rows: [usize; 2],
     /// Features of a query, and of a result.
     pub features: [usize; 2],
-    /// Its nodes, the last but one first.
+    /// Nodes of the attention, the second to last first.
     pub nodes: Vec<NodeId>,
 }
 
-/// As many products of a matrix `[rows, k]` with another `[k, n]`.
+/// Several products of a matrix `[rows, k]` and a matrix `[k, n]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// Products.
+    /// Number of matrix pairs.
     pub matrices: usize,
-    /// Rows, inputs of a row, results of a row.
+    /// Number of rows, inputs per row, results per row.
     pub size: [usize; 3],
 }
 
-/// How a norm is computed.
+/// Parameters of a norm.
 #[derive(Clone, Debug)]
 pub struct Norm {
     /// Added to the mean square or the variance.
     pub epsilon: f32,
-    /// Whether the mean is taken off first.
+    /// Whether the mean is subtracted first.
     pub centred: bool,
-    /// A factor for each value of a row, where it is not in the weights of the products behind the norm.
+    /// Factor of each value of a row; `None` if folded into the weights of the products that
+    /// follow.
     pub gain: Option<ValueId>,
-    /// What is added to each value of a row, the same.
+    /// Bias of each value of a row; `None` if folded or absent.
     pub bias: Option<ValueId>,
-    /// Values of a row.
+    /// Number of values in a row.
     pub row: usize,
-    /// Whether the results of products are divided instead: then these are the roots, a word for each row.
+    /// Whether the results of products are divided instead. The step then gives the roots, one word
+    /// per row.
     pub only_roots: bool,
-    /// Whether the host gives the sum of squares of each row: only MUL multiplies two values.
+    /// Whether the host gives the sum of squares of each row, because only MUL multiplies two
+    /// values.
     pub squares_by_host: bool,
 }
 
@@ -178,28 +183,28 @@ pub struct Norm {
 #[derive(Clone, Debug)]
 pub struct Rotary {
     pub op: RotaryEmbedding,
-    /// `[positions, head]`, a value for each feature.
+    /// Tables `[positions, head]` with a value for each feature: cosines, then sines.
     pub cosines: ValueId,
     pub sines: ValueId,
-    /// Features of a head.
+    /// Number of features of a head.
     pub head: usize,
-    /// The row of the tables for each head of the operand.
+    /// Row of the tables for each head of the operand.
     pub positions: Vec<usize>,
-    /// Whether the machine computes the tables, of angles that the host sends.
+    /// Whether the machine computes the tables from angles that the host sends.
     pub own_tables: bool,
-    /// Whether two products rotate, with the tables in their scales, since there is no MUL.
+    /// Whether two products rotate, with the tables as their scales, as the instance lacks MUL.
     pub by_products: bool,
 }
 
-/// Elements next to each other that stay so.
+/// Consecutive elements that stay consecutive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Which operand they are of.
+    /// Index of the operand that contains them.
     pub operand: usize,
-    /// Place of the first among the operand's elements.
+    /// Index of the first element in the operand.
     pub from: usize,
-    /// Its place among the result's.
+    /// Index of the first element in the result.
     pub to: usize,
-    /// Elements.
+    /// Number of elements in the run.
     pub length: usize,
 }

@@ -1,7 +1,8 @@
-//! What machine and host compute with: [`Arithmetic`], of which [`Bits`] is the machine's own.
+//! Number formats of machine and host: [`Arithmetic`]; [`Bits`] is the machine's own.
 //!
-//! Instructions and host steps mean the same whatever their numbers are. [`crate::machine::exec`] and [`crate::program::runtime`] say
-//! what; this is what they ask of numbers. [`crate::machine::arith::field`] is the other one: elements of a prime field.
+//! Instructions and host steps are defined independently of the arithmetic, in
+//! [`crate::machine::exec`] and [`crate::program::runtime`]; this trait provides their operations
+//! on numbers. Another arithmetic is [`crate::machine::arith::field`]: elements of a prime field.
 
 pub(crate) mod field;
 pub(crate) mod float;
@@ -25,139 +26,134 @@ use crate::machine::functions::evaluate;
 use crate::machine::upstream::sfu;
 use crate::machine::weights::{WeightError, WeightImage};
 
-/// Why a node of the host has no result.
+/// Reason why the host cannot compute a node.
 pub type NodeError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Weights as the host has just made them: codes row by row, and a scale of each row.
+/// Weights that the host has quantized: codes row by row, and a scale per row.
 pub struct Rows<A: Arithmetic> {
-    /// A code for each value.
+    /// Code of each value, row by row.
     pub codes: Vec<A::Code>,
-    /// A scale for each row.
+    /// Scale of each row.
     pub scales: Vec<A::Real>,
 }
 
-/// Numbers, and what engines and host do with them.
+/// Numbers, and the operations of engines and host on them.
 pub trait Arithmetic: Sized + Clone + Debug + 'static {
-    /// What L2 and `e_max` hold: one of eight of a word.
+    /// Element of L2 and content of `e_max`; a word has eight.
     type Scalar: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
-    /// What sums are made of, and what the host computes with.
+    /// Number in sums and in computations of the host.
     type Real: Copy
         + Default
         + Add<Output = Self::Real>
         + Sub<Output = Self::Real>
         + Mul<Output = Self::Real>
         + Sum;
-    /// A weight before its scale.
+    /// Integer code of a weight, before scaling.
     type Code: Copy;
-    /// A matrix of weights.
+    /// Weight matrix with optional scales.
     type Image: Clone + Debug;
-    /// What a host window holds.
+    /// Content of a host window.
     type Window: Clone + Debug;
-    /// A value of the host.
+    /// Value of a slot at the host.
     type Slot: Clone;
 
-    /// What a scalar stands for.
+    /// Converts a scalar to a number.
     fn value(scalar: Self::Scalar) -> Self::Real;
-    /// The scalar nearest to a number.
+    /// Rounds a number to the nearest scalar.
     fn rounded(real: Self::Real) -> Self::Scalar;
-    /// The number of a BF16 pattern.
+    /// Converts a BF16 pattern to a number.
     fn of_pattern(bits: u16) -> Self::Real;
-    /// An `f32`.
+    /// Converts an `f32` to a number.
     fn of_f32(value: f32) -> Self::Real;
-    /// What a garbage generator's 64 bits are in memory.
+    /// Converts 64 random bits to an uninitialized scalar.
     fn garbage(bits: u64) -> Self::Scalar;
 
-    /// The products of rows of `k` activations with every row of weights, row by row; scales `within` multiply those of
-    /// blocks.
+    /// Returns the products of rows of `k` activations with each row of weights, row by row. The
+    /// scales `within` multiply the sum of each block.
     fn sums(
         activations: &[Self::Scalar],
         k: usize,
         image: &Self::Image,
         within: Option<&[Self::Real]>,
     ) -> Vec<Self::Real>;
-    /// The largest of results; the same number in every order.
+    /// Returns the largest of some results; independent of their order.
     fn maximum(results: &[Self::Scalar]) -> Self::Scalar;
-    /// A function of CVO of one element; added to `old` where there is one.
+    /// Evaluates a CVO function of one element, and adds `old` if given.
     fn function(
         function: CvoFunc,
         reading: Reading,
         argument: Self::Real,
         old: Option<Self::Scalar>,
     ) -> Self::Scalar;
-    /// What SCALE divides by, as a factor.
+    /// Returns the factor with which SCALE divides by a scalar.
     fn reciprocal(scalar: Self::Real, reading: Reading) -> Self::Real;
-    /// A function of CVO as the published circuits compute it.
+    /// Evaluates a CVO function like the published circuits.
     ///
     /// # Errors
-    ///
-    /// What they leave undefined.
+    /// The circuits leave the operation undefined.
     fn upstream(cvo: &Cvo, inputs: &[Self::Scalar]) -> Result<Vec<Self::Scalar>, FaultKind>;
 
-    /// A matrix of the program.
+    /// Converts a matrix of the program.
     fn image(image: &Arc<WeightImage>) -> Arc<Self::Image>;
-    /// A matrix of the host's.
+    /// Builds a matrix from codes and scales of the host.
     ///
     /// # Errors
-    ///
-    /// A size no image has.
+    /// The matrix has an unsupported size.
     fn image_of(
         size: [usize; 2],
         codes: &[Self::Code],
         scales: Option<Vec<Self::Real>>,
     ) -> Result<Self::Image, WeightError>;
-    /// The matrix that lies in scalars of L2, as [`Self::lanes`] put it there.
+    /// Reads a matrix from scalars of L2, as written by [`Self::lanes`].
     fn image_in(size: [usize; 2], lanes: &[Self::Scalar]) -> Option<Self::Image>;
-    /// The scalars of whole words in which rows and scales lie; none of a matrix that has no such form.
+    /// Packs rows and scales into L2 words; `None` if the matrix has no packed form.
     fn lanes(image: &Self::Image) -> Option<Vec<Self::Scalar>>;
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     fn size(image: &Self::Image) -> [usize; 2];
-    /// The scale of each row.
+    /// Returns the scale of each row.
     fn scales(image: &Self::Image) -> Option<&[Self::Real]>;
-    /// The same matrix with other scales.
+    /// Returns the matrix with other scales.
     fn with_scales(image: &Self::Image, scales: Vec<Self::Real>) -> Self::Image;
 
-    /// A window of `scalars` scalars; `seed` makes what nobody has written.
+    /// Creates a window of `scalars` scalars; `seed` determines its uninitialized content.
     fn window(scalars: usize, seed: Option<u64>) -> Self::Window;
-    /// Units of 16 bytes of a window.
+    /// Returns the size of a window in units of 16 bytes.
     fn units(window: &Self::Window) -> u64;
-    /// Scalars of a window; none where some lie beyond its end.
+    /// Reads scalars of a window; `None` if the range exceeds the window.
     fn load(window: &Self::Window, place: Range<usize>) -> Option<impl Iterator<Item = Self::Scalar>>;
-    /// Writes scalars to a place of a window, as far as there are any; none where it ends beyond the window.
+    /// Writes scalars to a range of a window, until either ends; `None` if the range exceeds the
+    /// window.
     fn save(
         window: &mut Self::Window,
         place: Range<usize>,
         scalars: impl Iterator<Item = Self::Scalar>,
     ) -> Option<()>;
 
-    /// A constant of the host.
+    /// Converts a constant of the host.
     fn constant(tensor: &Arc<Tensor>) -> Self::Slot;
-    /// Axes of a value.
+    /// Returns the shape of a value.
     fn shape(slot: &Self::Slot) -> &[usize];
-    /// What a value is, for messages.
+    /// Describes a value for messages.
     fn told(slot: &Self::Slot) -> String;
-    /// A value's numbers; none of a value that has no floats.
+    /// Returns the numbers of a value; `None` if its values are not floats.
     fn floats(slot: &Self::Slot) -> Option<Cow<'_, [Self::Real]>>;
-    /// A value's numbers as they go into a window; none of a value that has no floats.
+    /// Returns the scalars that are written to a window for a value; `None` if its values are not
+    /// floats.
     fn sent(slot: &Self::Slot) -> Option<impl Iterator<Item = Self::Scalar>>;
-    /// A value of these numbers; none when they are not as many.
+    /// Creates a value from numbers; `None` if their count does not match.
     fn filled(info: &ValueInfo, values: Vec<Self::Real>) -> Option<Self::Slot>;
-    /// The results of a node.
-    ///
-    /// # Errors
-    ///
-    /// Why there are none.
+    /// Computes a node of the host's graph.
     fn computed(graph: &Graph, node: &Node, operands: &[Self::Slot]) -> Result<Vec<Self::Slot>, NodeError>;
-    /// Rows of 4 bits for `rows` rows of `columns` values.
+    /// Quantizes `rows` rows of `columns` values to 4 bits.
     ///
     /// # Errors
-    ///
-    /// Values that are no numbers.
+    /// A value is not a finite number.
     fn quantised(rows: usize, columns: usize, values: &[Self::Real]) -> Result<Rows<Self>, RowsError>;
-    /// The `count`th part.
+    /// Returns the sum divided by `count`.
     fn share(sum: Self::Real, count: usize) -> Self::Real;
 }
 
-/// The machine's own numbers: BF16 patterns, bytes at the host, `f32` in between.
+/// The machine's own numbers: BF16 patterns, bytes at the host, `f32` for intermediate results.
 #[derive(Clone, Copy, Debug)]
 pub struct Bits;
 
@@ -189,7 +185,8 @@ impl Arithmetic for Bits {
         bits as u16
     }
 
-    /// Before scales that are not applied `within`. Rows with infinities or NaNs are NaN throughout.
+    /// Returns sums without the scales that are not `within`. Rows with infinities or NaNs give
+    /// only NaN.
     fn sums(activations: &[u16], k: usize, image: &WeightImage, within: Option<&[f32]>) -> Vec<f32> {
         let rows: Vec<_> = activations.chunks_exact(k).map(quantise).collect();
         let mut sums = vec![0.0; rows.len() * image.n()];
@@ -218,11 +215,11 @@ impl Arithmetic for Bits {
         sums
     }
 
-    /// NaNs are ignored, of equal ones the first counts.
+    /// NaNs are ignored; among equal numbers the first is returned.
     fn maximum(results: &[u16]) -> u16 {
         let numbers = results.iter().copied().filter(|&bits| !val(bits).is_nan());
         let larger = |best: u16, bits: u16| if val(bits) > val(best) { bits } else { best };
-        // Default: the machine's answer where nothing is a number.
+        // Default: NaN, like the machine, if there are only NaNs.
         numbers.reduce(larger).unwrap_or(NAN)
     }
 
@@ -234,7 +231,7 @@ impl Arithmetic for Bits {
         old.map_or_else(|| bf_of_double(y), |old| bf(val(old) + y as f32))
     }
 
-    /// In the documents the reciprocal of 0 is 0.
+    /// According to the documents, the reciprocal of 0 is 0.
     fn reciprocal(scalar: f32, reading: Reading) -> f32 {
         if scalar == 0.0 && reading == Reading::Documents { 0.0 } else { 1.0 / scalar }
     }

@@ -1,39 +1,41 @@
-//! BF16 values as the reference profile has them: subnormals are zeros of their sign, one NaN.
+//! BF16 values of the reference profile: subnormals are zeros of their sign, and there is one NaN.
 //! Source: specification 3.3 and 4, `val` and `bf`.
 
-/// The one NaN.
+/// The only NaN pattern.
 pub const NAN: u16 = 0x7FC0;
 /// Positive infinity.
 pub const INFINITY: u16 = 0x7F80;
 const SIGN: u16 = 0x8000;
 /// The smallest normal number.
 const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
-/// What rounds up to [`SMALLEST`] among its subnormal neighbours, 2^-133 apart: half a step below it.
+/// Smallest number that rounds up to [`SMALLEST`], half a subnormal step (2^-133) below it.
 const ROUNDS_TO_SMALLEST: f64 = SMALLEST * (1.0 - 1.0 / 256.0);
 
-/// The biased exponent.
+/// Returns the biased exponent.
 pub const fn exponent(bits: u16) -> u8 {
     (bits >> 7) as u8
 }
 
-/// The value of a pattern; subnormals read as zeros of their sign.
+/// Returns the value of a pattern; subnormals are read as zeros of their sign.
 pub fn val(bits: u16) -> f32 {
     let bits = if exponent(bits) == 0 { bits & SIGN } else { bits };
     f32::from_bits(u32::from(bits) << 16)
 }
 
-/// The pattern nearest to `value`, ties to even; subnormals become zeros of their sign.
+/// Returns the pattern nearest to `value`, with ties to even; subnormals become zeros of their
+/// sign.
 pub fn bf(value: f32) -> u16 {
     if value.is_nan() {
         return NAN;
     }
     let bits = value.to_bits();
-    // A carry out of the fraction goes into the exponent, and from the largest number to infinity.
+    // A carry out of the fraction increments the exponent, and turns the largest number into
+    // infinity.
     let rounded = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16) as u16;
     if exponent(rounded) == 0 { rounded & SIGN } else { rounded }
 }
 
-/// As [`bf`] for a value of double precision, rounded once.
+/// Rounds a double-precision value like [`bf`], in one step.
 pub fn bf_of_double(value: f64) -> u16 {
     if value.is_nan() {
         return NAN;
@@ -43,11 +45,11 @@ pub fn bf_of_double(value: f64) -> u16 {
     if size < SMALLEST {
         return sign | if size >= ROUNDS_TO_SMALLEST { 0x0080 } else { 0 };
     }
-    // Bits below the 7 of the fraction.
+    // Number of fraction bits that are dropped; 7 remain.
     const DROPPED: u32 = 52 - 7;
     let bits = size.to_bits();
     let rounded = (bits + (1 << (DROPPED - 1)) - 1 + (bits >> DROPPED & 1)) >> DROPPED;
-    // From the exponent's bias of doubles to that of BF16.
+    // Converts the exponent's bias from double precision to BF16.
     let code = rounded - ((1023 - 127) << 7);
     sign | (code.min(INFINITY.into()) as u16)
 }
@@ -58,7 +60,8 @@ mod tests {
     use npukit_numeric::SmallFloat;
     use proptest::prelude::*;
 
-    /// The shared literal conversion, then what this profile does to subnormals and NaNs.
+    /// Converts with the shared literal conversion, then applies this profile's rules for
+    /// subnormals and NaNs.
     fn slowly(value: f32) -> u16 {
         match SmallFloat::BF16.encode(value, false) {
             _ if value.is_nan() => NAN,
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn doubles_are_rounded_once() {
-        // Just above a tie: rounding to f32 first would make it the tie.
+        // Just above a tie; rounding to f32 first would give exactly the tie.
         let above = f64::from(f32::from_bits(0x3F80_8000)) + 1e-12;
         assert_eq!((bf(above as f32), bf_of_double(above)), (0x3F80, 0x3F81));
         assert_eq!((bf_of_double(1e300), bf_of_double(-1e300)), (INFINITY, 0xFF80));

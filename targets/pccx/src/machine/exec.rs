@@ -1,6 +1,7 @@
-//! What instructions mean: one function each, on a [`State`]. Source: specification 4.
+//! Semantics of instructions: one function per instruction, on a [`State`]. Source: specification
+//! 4.
 //!
-//! [`step`] is the way in. Every function checks all it needs before it changes anything.
+//! [`step`] is the entry point. Each function checks all preconditions before it changes the state.
 
 mod cvo;
 mod mac;
@@ -16,11 +17,10 @@ use crate::machine::state::State;
 
 pub use quantise::{Quantised, quantise};
 
-/// Executes an instruction, or changes nothing.
+/// Executes an instruction; changes nothing if it fails.
 ///
 /// # Errors
-///
-/// What specification 4.8 lists.
+/// The faults of specification 4.8.
 pub(crate) fn step<A: Arithmetic>(state: &mut State<A>, config: &Config, op: &Op) -> Result<(), FaultKind> {
     match (op, config.profile) {
         (Op::Kick | Op::Dropped(_), _) => Ok(()),
@@ -39,7 +39,7 @@ pub(crate) fn step<A: Arithmetic>(state: &mut State<A>, config: &Config, op: &Op
     }
 }
 
-/// MEMSET: visible to every later instruction.
+/// Executes MEMSET, which is visible to each later instruction.
 ///
 /// Source: specification, section 4.1.
 fn write_constant<A: Arithmetic>(state: &mut State<A>, memset: &Memset) {

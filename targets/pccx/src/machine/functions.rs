@@ -1,8 +1,9 @@
-//! The functions of CVO in double precision: [`evaluate`].
+//! CVO functions in double precision: [`evaluate`].
 
 use crate::isa::op::CvoFunc;
 
-/// A function of one element in double precision; those of several elements give their argument back.
+/// Evaluates a function of one element in double precision. Functions of several elements return
+/// the argument.
 pub fn evaluate(function: CvoFunc, x: f64) -> f64 {
     match function {
         CvoFunc::Exp => x.exp(),
@@ -18,7 +19,7 @@ pub fn evaluate(function: CvoFunc, x: f64) -> f64 {
     }
 }
 
-/// The tanh form, as x / (1 + exp(-2z)); of minus infinity its limit.
+/// Evaluates the tanh form of Gelu as x / (1 + exp(-2z)); at minus infinity, its limit.
 pub(crate) fn gelu(x: f64) -> f64 {
     if x == f64::NEG_INFINITY {
         return -0.0;

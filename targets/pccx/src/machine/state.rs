@@ -1,4 +1,4 @@
-//! Architectural state: [`State`], what an instruction can read and change.
+//! Architectural state: [`State`], the data that an instruction can read and change.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -13,36 +13,35 @@ use crate::isa::op::{Cache, Shape};
 use crate::isa::usage::words_of;
 use crate::machine::arith::{Arithmetic, Bits};
 
-/// An instance that cannot be simulated.
+/// The instance is too large to be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("L2 cannot be simulated: {0}; choose a smaller `l2_words`")]
 pub struct MachineError(#[from] npukit_target::sim::TooLarge);
 
-/// The state of an instance, with numbers of an arithmetic.
+/// State of an instance, with numbers of an arithmetic.
 #[derive(Clone, Debug)]
 pub(crate) struct State<A: Arithmetic = Bits> {
     pub l2_words: u32,
-    /// BF16 patterns, or what stands for them, eight a word.
+    /// L2: BF16 patterns or their equivalents, eight per word.
     pub l2: Flat<A::Scalar>,
     pub fmap: [Shape; CONSTANT_ENTRIES],
     pub weight: [Shape; CONSTANT_ENTRIES],
-    /// The maximum that `findemax` left.
+    /// Maximum of the last product with `findemax`.
     pub e_max: A::Scalar,
-    /// Weights of the GEMVs and GEMMs to come.
+    /// Weights of the next GEMVs and GEMMs.
     pub bindings: VecDeque<Arc<A::Image>>,
-    /// Images bound since the reset, and taken of them.
+    /// Numbers of images bound since the reset, and of those already used.
     pub bound: usize,
     pub taken: usize,
-    /// What MEMCPY reads and writes at the host: whole units of 16 bytes.
+    /// Host windows for MEMCPY: whole units of 16 bytes.
     pub windows: BTreeMap<(Direction, u32), A::Window>,
 }
 
 impl<A: Arithmetic> State<A> {
-    /// The state after a reset: everything is zero, nothing is bound.
+    /// Returns the state after a reset: everything is zero, nothing is bound.
     ///
     /// # Errors
-    ///
-    /// [`MachineError`] for an L2 larger than the simulator takes.
+    /// [`MachineError`] if the simulator does not support so large an L2.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
         Ok(Self {
             l2_words: config.l2_words,
@@ -57,8 +56,8 @@ impl<A: Arithmetic> State<A> {
         })
     }
 
-    /// Fills whatever an instruction can read with numbers that follow from `seed`: what lies there when nobody
-    /// has reset or written anything.
+    /// Fills all memories with numbers derived from `seed`: their content before any reset or
+    /// write.
     pub fn fill(&mut self, seed: u64) {
         let mut next = npukit_target::sim::garbage(seed);
         self.l2.fill_with(|| A::garbage(next()));
@@ -69,19 +68,18 @@ impl<A: Arithmetic> State<A> {
         self.e_max = A::garbage(next());
     }
 
-    /// An entry of a bank; fields of 6 bits name no other.
+    /// Returns an entry of a bank; the index has 6 bits.
     pub fn shape(&self, cache: Cache, entry: u8) -> Shape {
         let bank = if cache == Cache::FmapShape { &self.fmap } else { &self.weight };
-        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
+        // Default: an entry outside the bank is an empty shape, with which an instruction faults.
         bank.get(usize::from(entry)).copied().unwrap_or_default()
     }
 
-    /// An entry of the activations' bank that says how many values to move.
+    /// Returns an entry of the activations' bank as the shape of a transfer.
     ///
     /// # Errors
-    ///
-    /// [`FaultKind::ShapeZero`] when a dimension is 0; [`FaultKind::ShapeOverflow`] when the product is too
-    /// large (specification, section 4.8).
+    /// [`FaultKind::ShapeZero`] if a dimension is 0; [`FaultKind::ShapeOverflow`] if the product is
+    /// too large (specification, section 4.8).
     pub fn transfer_shape(&self, field: &'static str, entry: u8) -> Result<Shape, FaultKind> {
         let (cache, shape) = (Cache::FmapShape, self.shape(Cache::FmapShape, entry));
         match shape.product() {
@@ -91,11 +89,10 @@ impl<A: Arithmetic> State<A> {
         }
     }
 
-    /// Whether `words` words from `address` on lie in L2.
+    /// Checks that `words` words, starting at `address`, are in L2.
     ///
     /// # Errors
-    ///
-    /// [`FaultKind::L2Range`] when they do not.
+    /// [`FaultKind::L2Range`] if they end after the end of L2.
     pub fn check_l2(&self, field: &'static str, address: u32, words: u64) -> Result<(), FaultKind> {
         let l2_words = self.l2_words;
         if u64::from(address) + words <= u64::from(l2_words) {
@@ -104,22 +101,21 @@ impl<A: Arithmetic> State<A> {
         Err(FaultKind::L2Range { field, address, words, l2_words })
     }
 
-    /// The first `values` values from word `address` on, which are checked.
+    /// Returns `values` values, starting at word `address`; the caller has checked the range.
     pub fn values(&self, address: u32, values: usize) -> &[A::Scalar] {
         &self.l2.vectors(address.into(), words_of(values))[..values]
     }
 
-    /// The same, to write: the rest of the last word stays.
+    /// Returns `values` values mutably; the rest of the last word is not included.
     pub fn values_mut(&mut self, address: u32, values: usize) -> &mut [A::Scalar] {
         &mut self.l2.vectors_mut(address.into(), words_of(values))[..values]
     }
 }
 
-/// A host window that has `words` units from `address` on, and its scalars there.
+/// Returns the scalars of `words` units of a host window, starting at unit `address`.
 ///
 /// # Errors
-///
-/// [`FaultKind::HostRange`] when the window is not bound, or ends before.
+/// [`FaultKind::HostRange`] if the window is not bound, or is too small.
 pub(crate) fn window<A: Arithmetic>(
     windows: &mut BTreeMap<(Direction, u32), A::Window>,
     direction: Direction,
@@ -141,7 +137,7 @@ pub(crate) fn window<A: Arithmetic>(
     })
 }
 
-/// The words that the circuits move for a shape: their counter keeps 20 bits of the product
+/// Returns the words that the circuits move for a shape: their counter keeps 20 bits of the product
 /// (specification 4.2).
 pub const fn upstream_words(shape: Shape) -> u64 {
     (shape.product() % SHAPE_LIMIT).div_ceil(WORD_LANES as u64)

@@ -1,5 +1,5 @@
-//! The published circuits, block by block, defects included: what the profile `upstream` is made of.
-//! Source: specification 4.6.4; every block reproduces simulations of the circuits bit by bit.
+//! Blocks of the published circuits, including their defects, for the profile `upstream`. Source:
+//! specification 4.6.4. Each block is bit-exact with simulations of the circuits.
 
 pub mod dual_mac;
 pub mod normalise;

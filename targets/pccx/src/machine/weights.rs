@@ -1,4 +1,4 @@
-//! [`WeightImage`]: a matrix of 4-bit weights as it lies in host memory, with a scale for each row.
+//! [`WeightImage`]: a matrix of 4-bit weights in the layout of host memory, with a scale per row.
 //! Source: specification 4.4.4.
 
 use npukit_numeric::{BLOCK, WEIGHT_BLOCK_BYTES};
@@ -6,12 +6,12 @@ use thiserror::Error;
 
 /// Bytes of an image's header: N, K, flags, reserved.
 const HEADER_BYTES: usize = 16;
-/// Flag of an image that has scales.
+/// Flag of an image with scales.
 const HAS_SCALES: u32 = 1;
-/// Largest N and K: what a constant entry holds.
+/// Largest N and K: the maximum of a constant entry.
 const LARGEST: usize = u16::MAX as usize;
 
-/// N rows of K weights of 4 bits.
+/// N rows of K 4-bit weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightImage {
     n: usize,
@@ -21,76 +21,76 @@ pub struct WeightImage {
     scales: Option<Vec<f32>>,
 }
 
-/// Why an image is none.
+/// Error in a weight image.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WeightError {
-    /// A dimension no constant entry holds.
+    /// A dimension exceeds the range of a constant entry.
     #[error("{what} of the weights is {value}: legal are 1 to {LARGEST}")]
     Dimension {
-        /// `N` or `K`.
+        /// Name of the dimension: `N` or `K`.
         what: &'static str,
-        /// Its value.
+        /// Value that was given.
         value: usize,
     },
-    /// Not as many weights or scales as N and K say.
+    /// The number of weights or scales does not match N and K.
     #[error("there are {have} {what}: {n} rows of {k} need {need}")]
     Count {
-        /// Weights, bytes of rows, or scales.
+        /// Kind of data: weights, bytes of rows, or scales.
         what: &'static str,
-        /// As many as there are.
+        /// Number of items given.
         have: usize,
-        /// As many as there should be.
+        /// Number of items required.
         need: usize,
-        /// Rows.
+        /// Number of rows.
         n: usize,
-        /// Columns.
+        /// Number of columns.
         k: usize,
     },
-    /// A weight beyond 4 bits.
+    /// A weight exceeds 4 bits.
     #[error("weight {column} of row {row} is {value}: legal are -8 to 7")]
     Weight {
-        /// Its row.
+        /// Row of the weight.
         row: usize,
-        /// Its column.
+        /// Column of the weight.
         column: usize,
-        /// Its value.
+        /// Value of the weight.
         value: i8,
     },
     /// The image ends too early.
-    #[error("byte {offset:#x}: {have} bytes are left of {what}, which takes {need}")]
+    #[error("byte {offset:#x}: {what} needs {need} bytes, but only {have} are left")]
     Short {
-        /// Where the part begins.
+        /// Offset of the incomplete part.
         offset: usize,
-        /// Which part.
+        /// Name of the incomplete part.
         what: &'static str,
-        /// Bytes present.
+        /// Number of bytes left in the file.
         have: usize,
-        /// Bytes needed.
+        /// Number of bytes that the part needs.
         need: usize,
     },
-    /// Flags or reserved bytes without meaning.
+    /// Flags or reserved bytes are invalid.
     #[error("byte {offset:#x}: {what} is {value:#x}: legal are {legal}")]
     Header {
-        /// Where.
+        /// Offset of the field in the file.
         offset: usize,
-        /// Which field.
+        /// Name of the field.
         what: &'static str,
-        /// Its value.
+        /// Value of the field.
         value: u32,
-        /// Legal values.
+        /// Description of the legal values.
         legal: &'static str,
     },
-    /// Padding that is not zero.
+    /// The padding at the end of a row is not zero.
     #[error("byte {offset:#x}: the padding of row {row} is not 0")]
     Padding {
-        /// Where.
+        /// Offset of the padding in the file.
         offset: usize,
-        /// Of which row.
+        /// Row that ends with it.
         row: usize,
     },
 }
 
-/// Bytes of a row of `k` weights.
+/// Returns the bytes of a row of `k` weights.
 const fn row_bytes(k: usize) -> usize {
     k.div_ceil(BLOCK) * WEIGHT_BLOCK_BYTES
 }
@@ -100,12 +100,12 @@ fn dimension(what: &'static str, value: usize) -> Result<(), WeightError> {
 }
 
 impl WeightImage {
-    /// The image of `weights`, row by row, -8 to 7 each.
+    /// Returns an image of `weights`, row by row, with values of -8 to 7.
     ///
     /// # Errors
-    ///
-    /// [`WeightError::Dimension`] and [`WeightError::Count`] for dimensions and numbers of values that do not
-    /// fit; [`WeightError::Weight`] for the first weight beyond -8 to 7.
+    /// [`WeightError::Dimension`] for an illegal dimension; [`WeightError::Count`] if the number of
+    /// weights or scales does not match; [`WeightError::Weight`] for the first weight outside -8 to
+    /// 7.
     pub fn new(n: usize, k: usize, weights: &[i8], scales: Option<Vec<f32>>) -> Result<Self, WeightError> {
         dimension("N", n)?;
         dimension("K", k)?;
@@ -123,13 +123,12 @@ impl WeightImage {
         Ok(image)
     }
 
-    /// The image of packed rows, each of whole beats of 16 bytes. Nibbles beyond K are ignored by the
-    /// machine only when they are 0, as [`WeightImage::read`] demands.
+    /// Returns an image of packed rows, each of whole beats of 16 bytes. Nibbles after K must be 0,
+    /// as [`WeightImage::read`] requires, for the machine to ignore them.
     ///
     /// # Errors
-    ///
-    /// [`WeightError::Dimension`] for a dimension out of range; [`WeightError::Count`] when rows or scales
-    /// are not as many as the dimensions say.
+    /// [`WeightError::Dimension`] for an illegal dimension; [`WeightError::Count`] if the number of
+    /// rows or scales does not match.
     pub fn with_rows(
         n: usize,
         k: usize,
@@ -148,11 +147,10 @@ impl WeightImage {
         Ok(Self { n, k, rows, scales })
     }
 
-    /// The image of packed rows whose nibbles beyond K may hold anything: they are taken as 0.
+    /// Returns an image of packed rows; nibbles after K are replaced by 0.
     ///
     /// # Errors
-    ///
-    /// Those of [`WeightImage::with_rows`].
+    /// The errors of [`WeightImage::with_rows`].
     pub fn with_any_padding(
         n: usize,
         k: usize,
@@ -170,7 +168,8 @@ impl WeightImage {
         Ok(image)
     }
 
-    /// Rows and, where there are any, scales, as they lie in L2 when MEMCPY brings them: whole words of 16 bytes.
+    /// Returns rows and scales, if any, in the layout that MEMCPY brings to L2: whole words of 16
+    /// bytes.
     pub fn words(&self) -> Vec<u8> {
         let scales = self.scales.iter().flatten().flat_map(|scale| scale.to_le_bytes());
         let mut bytes: Vec<u8> = self.rows.iter().copied().chain(scales).collect();
@@ -178,23 +177,22 @@ impl WeightImage {
         bytes
     }
 
-    /// Bytes of the rows of `n` times `k` weights.
+    /// Returns the bytes of the rows of `n` times `k` weights.
     pub fn size_of(n: usize, k: usize) -> u64 {
         (n as u64).saturating_mul(row_bytes(k) as u64)
     }
 
-    /// The image of weights that are all 0, without scales.
+    /// Returns an image of zeros without scales.
     ///
     /// # Errors
-    ///
-    /// [`WeightError::Dimension`] for a dimension out of range.
+    /// [`WeightError::Dimension`] for an illegal dimension.
     pub fn zeros(n: usize, k: usize) -> Result<Self, WeightError> {
         dimension("N", n)?;
         dimension("K", k)?;
         Self::with_rows(n, k, vec![0; n * row_bytes(k)], None)
     }
 
-    /// Writes the weights of a row from its first column on, as many as it has; of each the low 4 bits.
+    /// Writes weights to a row, starting at its first column; only the low 4 bits of each are used.
     pub fn set_row(&mut self, row: usize, weights: &[i8]) {
         let start = row.saturating_mul(row_bytes(self.k));
         let Some(bytes) = self.rows.get_mut(start..).and_then(|rest| rest.get_mut(..row_bytes(self.k)))
@@ -208,34 +206,34 @@ impl WeightImage {
         }
     }
 
-    /// The same with a scale for each row; without any when there are none.
+    /// Returns the image with a scale for each row, or without scales if `scales` is empty.
     #[must_use]
     pub fn with_scales(mut self, scales: Vec<f32>) -> Self {
         self.scales = (scales.len() == self.n).then_some(scales);
         self
     }
 
-    /// Rows: outputs.
+    /// Returns the number of rows (outputs).
     pub const fn n(&self) -> usize {
         self.n
     }
 
-    /// Columns: inputs.
+    /// Returns the number of columns (inputs).
     pub const fn k(&self) -> usize {
         self.k
     }
 
-    /// The packed rows.
+    /// Returns the packed rows.
     pub fn rows(&self) -> &[u8] {
         &self.rows
     }
 
-    /// The scale of each row.
+    /// Returns the scale of each row.
     pub fn scales(&self) -> Option<&[f32]> {
         self.scales.as_deref()
     }
 
-    /// Weight `column` of `row`; `None` beyond the matrix.
+    /// Returns weight `column` of `row`; `None` outside the matrix.
     pub fn weight(&self, row: usize, column: usize) -> Option<i8> {
         if row >= self.n || column >= self.k {
             return None;
@@ -244,17 +242,17 @@ impl WeightImage {
         lanes(std::slice::from_ref(pair)).nth(column % 2)
     }
 
-    /// Bytes that a stream of the rows takes: what a GEMV or GEMM reads.
+    /// Returns the bytes of the rows, as a GEMV or GEMM streams them.
     pub fn stream_bytes(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// Bytes of the image.
+    /// Returns the bytes of the image.
     pub fn size_bytes(&self) -> usize {
         HEADER_BYTES + self.rows.len() + self.scales.as_ref().map_or(0, |scales| 4 * scales.len())
     }
 
-    /// The image's bytes.
+    /// Appends the bytes of the image.
     pub fn write(&self, out: &mut Vec<u8>) {
         let flags = if self.scales.is_some() { HAS_SCALES } else { 0 };
         for field in [self.n as u32, self.k as u32, flags, 0] {
@@ -264,12 +262,12 @@ impl WeightImage {
         out.extend(self.scales.iter().flatten().flat_map(|scale| scale.to_le_bytes()));
     }
 
-    /// Reads the image that starts at `offset` of `bytes`; gives it and where it ends.
+    /// Reads the image that starts at `offset` of `bytes`; also returns its end.
     ///
     /// # Errors
-    ///
-    /// [`WeightError::Short`] for an image cut short; [`WeightError::Dimension`] and [`WeightError::Header`]
-    /// for a header without meaning; [`WeightError::Padding`] for padding that is not 0.
+    /// [`WeightError::Short`] for an incomplete image; [`WeightError::Dimension`] and
+    /// [`WeightError::Header`] for an invalid header; [`WeightError::Padding`] for padding that is
+    /// not 0.
     pub fn read(bytes: &[u8], offset: usize) -> Result<(Self, usize), WeightError> {
         let header = part(bytes, offset, HEADER_BYTES, "the header of a weight image")?;
         let field = |i: usize| {
@@ -307,7 +305,8 @@ impl WeightImage {
     }
 }
 
-/// The values of packed nibbles: lane `i` is nibble `i`, two's complement (specification 3.3).
+/// Returns the values of packed nibbles: lane `i` is nibble `i`, in two's complement (specification
+/// 3.3).
 pub fn lanes(bytes: &[u8]) -> impl Iterator<Item = i8> + '_ {
     bytes.iter().flat_map(|&byte| [((byte << 4) as i8) >> 4, (byte as i8) >> 4])
 }
@@ -318,7 +317,7 @@ fn part<'a>(
     need: usize,
     what: &'static str,
 ) -> Result<&'a [u8], WeightError> {
-    // Default: beyond the end there is nothing left, which is too short below.
+    // Default: no bytes are left after the end, which is reported below.
     let left = bytes.get(offset..).unwrap_or_default();
     left.get(..need).ok_or(WeightError::Short { offset, what, have: left.len(), need })
 }

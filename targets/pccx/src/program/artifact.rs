@@ -1,11 +1,13 @@
 //! The program container `.pcp`: [`read`] and [`write()`]. Source: specification 9.
 //!
-//! Little-endian: `PCP1`, version 1, flags (bit 0: extensions), number of sections; for each section a tag,
-//! an offset in the file and a length; then the sections. A reader believes no number before it has
-//! counted the bytes, and every error has the byte at which it is.
+//! Little-endian: `PCP1`, version 1, flags (bit 0: extensions), number of sections. For each
+//! section follow a tag, an offset in the file and a length; then the contents of the sections. The
+//! reader checks each number against the size of the file, and each error gives the offset of its
+//! byte.
 //!
-//! As text a program is [`assembly`] and [`manifest`], with the weights in a container; [`memh()`] are its words alone.
-//! The manifest has the hashes of the others: [`read_set`] reads a container that is one of such a set.
+//! A program can also be stored as text: [`assembly`] and [`manifest`], with the weights in a
+//! container; [`memh()`] gives its words only. The manifest contains hashes of the other files:
+//! [`read_set`] reads a container that belongs to such a set.
 
 mod error;
 mod memh;
@@ -25,30 +27,30 @@ const MAGIC: [u8; 4] = *b"PCP1";
 const VERSION: u32 = 1;
 /// Flag of a program that uses CVO's extensions.
 const EXTENSIONS: u32 = 1;
-/// Flag of a program that goes by the page of the instruction set.
+/// Flag of a program that follows the page of the instruction set.
 const SEED: u32 = 2;
-/// Magic, version, flags, number of sections.
+/// Bytes of the head: magic, version, flags, number of sections.
 const HEAD_BYTES: usize = 16;
-/// Tag, offset, length.
+/// Bytes of a section entry: tag, offset, length.
 const ENTRY_BYTES: usize = 12;
-/// Id, direction, size of 64 bits, offset of the name.
+/// Bytes of a window: id, direction, 64-bit size, offset of the name.
 const WINDOW_BYTES: usize = 20;
 
-/// The sections that this version defines.
+/// Tags of the sections that this version defines.
 mod tag {
-    /// The instructions, words of 64 bits.
+    /// Instructions, words of 64 bits.
     pub const CODE: [u8; 4] = *b"CODE";
-    /// The index of the weights of each GEMV and GEMM, 32 bits.
+    /// Index of the weights of each GEMV and GEMM, 32 bits.
     pub const BINDINGS: [u8; 4] = *b"WBND";
-    /// How many images there are (32 bits), where in the section each begins (64 bits), the images.
+    /// Number of weight images (32 bits), offset in the section of each (64 bits), the images.
     pub const IMAGES: [u8; 4] = *b"WIMG";
-    /// The host windows.
+    /// Host windows.
     pub const WINDOWS: [u8; 4] = *b"HWIN";
     /// Host operations: position, kind, number of operands, operands, 32 bits each.
     pub const HOST: [u8; 4] = *b"HOST";
-    /// Names, each with a zero after it.
+    /// Zero-terminated names.
     pub const STRINGS: [u8; 4] = *b"STRS";
 
-    /// All of them, in the order they are written.
+    /// All tags in the order in which the sections are written.
     pub const ALL: [[u8; 4]; 6] = [CODE, BINDINGS, IMAGES, WINDOWS, HOST, STRINGS];
 }

@@ -1,8 +1,8 @@
-//! The host's part of a program: what it keeps, and what it does between two instructions.
+//! The host's part of a program: its data, and its operations between instructions.
 //!
-//! A [`Host`] is a graph of which the host computes every node, and tensors ("slots", one for each value
-//! of the graph) that go to L2 and come from it through windows. [`HostStep`] is the typed form of a
-//! [`HostOp`](crate::program::HostOp); [`runtime`](crate::program::runtime) performs it.
+//! A [`Host`] has a graph whose nodes the host computes. The graph's values are "slots": tensors
+//! that are exchanged with L2 through windows. [`HostStep`] is the typed form of a
+//! [`HostOp`](crate::program::HostOp); [`runtime`](crate::program::runtime) executes it.
 
 mod patches;
 mod section;
@@ -17,46 +17,46 @@ pub use patches::lay_out;
 pub use section::{HOST, HostError, TENSORS};
 pub use step::{HostStep, StepError, Tokens};
 
-/// A node of the model, or several that are computed as one.
+/// One or more nodes of the model that are computed together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
-    /// Names of the nodes.
+    /// Names of the nodes, joined.
     pub name: String,
-    /// One past its last instruction.
+    /// Index after the layer's last instruction.
     pub end: u32,
-    /// Multiply-accumulates of the model.
+    /// Multiply-accumulates of the nodes in the model.
     pub macs: u64,
-    /// Names of the values it ends in.
+    /// Names of the layer's results.
     pub results: Vec<String>,
-    /// Its operator and why the host computes it, when the host does.
+    /// Operator, and the reason why the host computes it; `None` if the machine computes it.
     pub host: Option<(String, String)>,
-    /// What the host does of it, when the machine computes it.
+    /// The host's contribution to a layer that the machine computes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// Whether its product takes weights of 8 bits, in two passes.
+    /// Whether the layer's product uses 8-bit weights, in two passes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_8_bit_weights: bool,
 }
 
-/// What the host does of a norm.
+/// The host's contribution to a norm.
 pub const SQUARES_HELP: &str =
-    "the host gives one scalar a row, the sum of its squares, since no instruction multiplies two values";
+    "the host computes the sum of squares of each row, because no instruction multiplies two values";
 
-/// What the host does of a convolution.
+/// The host's contribution to a convolution.
 pub const PATCHES_HELP: &str =
-    "the host lays out its patches, since MEMCPY moves whole words that follow each other";
+    "the host lays out the patches, because MEMCPY moves only consecutive whole words";
 
 /// The host's part of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
-    /// Slots are its values, constants among them; inputs and outputs are the program's.
+    /// Graph of the slots, including constants; its inputs and outputs equal the program's.
     pub graph: Graph,
     /// Layers in the order of their instructions.
     pub layers: Vec<Layer>,
-    /// What the compiler chose, by option.
+    /// Choices of the compiler, by option.
     pub choices: BTreeMap<String, String>,
-    /// What the program's user should know of.
+    /// Warnings for the user of the program.
     pub warnings: Vec<String>,
-    /// Most words of L2 in use at once, and the words of all that was ever placed there.
+    /// Maximum number of L2 words in use at once, and the total of all allocated words.
     pub words: [u64; 2],
 }

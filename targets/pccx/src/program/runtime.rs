@@ -1,5 +1,6 @@
-//! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`] any number of
-//! times, on any machine. Instructions go to the machine, steps between them are the host's.
+//! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`]
+//! any number of times, on any machine. The machine executes instructions, and the host the steps
+//! in between.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,116 +24,116 @@ use crate::machine::{AccessError, Machine};
 use crate::program::Program;
 use crate::program::host::{Host, HostStep, StepError, Tokens, lay_out};
 
-/// Why a program did not run to its end.
+/// Reason why a program did not finish.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// An instance that cannot be simulated.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A window MEMCPY cannot use.
+    /// A window that MEMCPY does not support.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// An instruction at fault.
+    /// An instruction faulted.
     #[error(transparent)]
     Fault(#[from] Fault<FaultKind>),
-    /// A host operation without meaning.
+    /// An invalid host operation.
     #[error(transparent)]
     Step(#[from] StepError),
-    /// A slot is used that nothing has filled.
-    #[error("host operation {index} uses slot `{slot}`, which nothing before it fills")]
+    /// A slot is used before it is filled.
+    #[error("host operation {index} uses slot `{slot}`, which no earlier step fills")]
     Empty {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// The slot.
+        /// Name of the slot.
         slot: String,
     },
-    /// A place that is not in a window.
+    /// A range exceeds its window.
     #[error("host operation {index}: {bytes} bytes at unit {unit} end beyond window {window} {direction}")]
     Window {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// The window.
+        /// Number of the window.
         window: u32,
-        /// Its direction.
+        /// Direction of the window.
         direction: Direction,
         /// First unit of 16 bytes.
         unit: u32,
-        /// Bytes wanted.
+        /// Number of bytes that the operation accesses.
         bytes: usize,
     },
-    /// A slot of another type or form than the step takes.
-    #[error("host operation {index}: slot `{slot}` is {found}; the step takes {legal}")]
+    /// A slot has the wrong type or shape for the step.
+    #[error("host operation {index}: slot `{slot}` is {found}; the step needs {legal}")]
     Slot {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// The slot.
+        /// Name of the slot.
         slot: String,
-        /// What it is.
+        /// Type and shape of the slot.
         found: String,
-        /// What the step takes.
+        /// Type and shape that the step needs.
         legal: String,
     },
-    /// Keys or values that do not become weights.
+    /// Keys or values that cannot be quantized to weights.
     #[error("host operation {index}: slot `{slot}`: {error}")]
     Rows {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// The slot.
+        /// Name of the slot.
         slot: String,
-        /// Why.
+        /// Reason why the quantization fails.
         error: RowsError,
     },
-    /// Weights of a size that no image has.
+    /// Weights of an unsupported size.
     #[error("host operation {index}: {error}")]
     Weights {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// Why.
+        /// Reason why the size is unsupported.
         error: WeightError,
     },
-    /// A node that the host does not compute.
-    #[error("the host computes node `{node}`: {error}")]
+    /// A node that the host cannot compute.
+    #[error("the host cannot compute node `{node}`: {error}")]
     Node {
-        /// The node.
+        /// Name of the node in the host's graph.
         node: String,
-        /// Why not.
+        /// Reason why the node fails.
         error: String,
     },
-    /// Weights that have no form in L2.
-    #[error("host operation {index}: image {number} holds no 4 bits, which L2 would")]
+    /// Weights that cannot be stored in L2.
+    #[error("host operation {index}: image {number} does not have 4-bit weights, which L2 needs")]
     Unpacked {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// The image.
+        /// Index of the image.
         number: u32,
     },
-    /// Inputs that do not fit.
+    /// Inputs that do not match the program.
     #[error(transparent)]
     Inputs(#[from] EvalError),
 }
 
-/// What comes next in a run.
+/// Next event of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// A host operation.
+    /// The host operation with this index.
     Host(usize),
-    /// An instruction.
+    /// The instruction with this index.
     Instruction(usize),
 }
 
-/// Sees a run before each of its moments.
+/// Callback before each event of a run.
 pub(crate) type Observer<'o, A> = dyn FnMut(&Session<'_, A>, Moment) + 'o;
 
 /// Values of the host by slot.
 type Slots<A> = BTreeMap<ValueId, <A as Arithmetic>::Slot>;
 
-/// Runs `program` on `inputs`, in the order of the host's; gives its outputs in theirs.
+/// Runs `program` on `inputs`, in the order of the host's inputs; returns the outputs in the host's
+/// order.
 ///
 /// # Errors
-///
-/// [`RunError::Machine`] for an L2 larger than the simulator takes; those of [`Session::new`] and
-/// [`Session::run`].
+/// [`RunError::Machine`] if the simulator does not support so large an L2; the errors of
+/// [`Session::new`] and [`Session::run`].
 pub fn run(
     config: &Config,
     program: &Program,
@@ -142,8 +143,8 @@ pub fn run(
     Session::new(&mut Machine::new(config)?, program, host)?.run(inputs)
 }
 
-/// A program on a machine and its host, for any number of runs: nothing is written between two runs but what the
-/// program itself writes.
+/// A program on a machine with its host, for any number of runs. Between two runs, memories keep
+/// the content that the program has written.
 pub struct Session<'a, A: Arithmetic = Bits> {
     program: &'a Program,
     host: &'a Host,
@@ -151,15 +152,15 @@ pub struct Session<'a, A: Arithmetic = Bits> {
     slots: Slots<A>,
     /// Weights that the host has made.
     images: BTreeMap<u32, Arc<A::Image>>,
-    /// The program's, as far as a run has used them.
+    /// Weights of the program that a run has used so far.
     known: BTreeMap<u32, Arc<A::Image>>,
-    /// Products issued whose weights stream.
+    /// Number of issued products with streamed weights.
     products: usize,
-    /// Constant banks as the instructions issued have left them.
+    /// Constant banks after the issued instructions.
     banks: Banks,
 }
 
-/// What a session remembers beside its machine, between two moments.
+/// State of a session outside its machine, between two events.
 #[derive(Clone)]
 pub(crate) struct Kept<A: Arithmetic = Bits> {
     slots: Slots<A>,
@@ -177,20 +178,20 @@ impl<A: Arithmetic> Default for Kept<A> {
 }
 
 impl<A: Arithmetic> Kept<A> {
-    /// With these images in place of the program's.
+    /// Replaces the program's images by the given ones.
     pub(crate) fn knowing(self, known: BTreeMap<u32, Arc<A::Image>>) -> Self {
         Self { known, ..self }
     }
 }
 
 impl Session<'_> {
-    /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
+    /// Runs the program on `inputs`, in the order of the host's inputs; returns the outputs in the
+    /// host's order.
     ///
     /// # Errors
-    ///
-    /// [`RunError::Inputs`] for inputs that do not fit; [`RunError::Fault`] when an instruction faults;
-    /// [`RunError::Step`], [`RunError::Node`] and the others when a host operation cannot be done: a slot
-    /// without a value, a window or rows that are not there.
+    /// [`RunError::Inputs`] for inputs that do not match; [`RunError::Fault`] if an instruction
+    /// faults; [`RunError::Step`], [`RunError::Node`] and others if a host operation cannot be
+    /// executed: a slot without a value, a missing window or missing rows.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
         npukit_graph::eval::check_inputs(&self.host.graph, inputs)?;
         let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone())).collect();
@@ -200,11 +201,10 @@ impl Session<'_> {
 }
 
 impl<'a, A: Arithmetic> Session<'a, A> {
-    /// Opens the program's windows. The machine keeps what its memories hold.
+    /// Opens the program's windows. The machine's memories keep their content.
     ///
     /// # Errors
-    ///
-    /// [`RunError::Access`] for a window of a size that MEMCPY cannot use.
+    /// [`RunError::Access`] if MEMCPY does not support the size of a window.
     pub fn new(machine: &'a mut Machine<A>, program: &'a Program, host: &'a Host) -> Result<Self, RunError> {
         machine.unbind();
         for window in &program.windows {
@@ -215,7 +215,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Ok(Self { program, host, machine, slots, images, known, products: 0, banks: Banks::default() })
     }
 
-    /// As [`Session::run`], of values of the arithmetic that are those of the graph's inputs; `observe` sees what there is
+    /// Runs the program like [`Session::run`], on values of the arithmetic. `observe` is called
     /// before each host operation and instruction.
     pub(crate) fn run_slots(
         &mut self,
@@ -238,7 +238,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.host.graph.outputs.iter().map(output).collect()
     }
 
-    /// The host has its inputs and nothing else; the list of weights begins anew.
+    /// Resets the host to its inputs, and the queue of weights to its start.
     pub(crate) fn begin(&mut self, inputs: Vec<A::Slot>) {
         self.machine.unbind_weights();
         self.slots = self.host.graph.inputs.iter().copied().zip(inputs).collect();
@@ -246,12 +246,12 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         (self.products, self.banks) = (0, Banks::default());
     }
 
-    /// Executes an instruction; a product gets its weights before.
+    /// Executes an instruction; for a product, binds its weights before.
     fn instruction(&mut self, index: usize) -> Result<(), RunError> {
         let Some(op) = self.program.code.get(index) else { return Ok(()) };
         self.banks.step(op);
         if op.takes_weights(&self.banks) {
-            // Without one the instruction faults: `FaultKind::NoWeight`.
+            // Without weights, the instruction faults: `FaultKind::NoWeight`.
             if let Some(&number) = self.program.bindings.get(self.products)
                 && let Some(image) = self.find_image(number)
             {
@@ -262,11 +262,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.machine.step(op).map_err(|kind| Fault { instruction: index, kind }.into())
     }
 
-    /// Does what happens at a moment.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Session::run`].
+    /// Executes one event of a run.
     pub(crate) fn happen(&mut self, moment: Moment) -> Result<(), RunError> {
         match moment {
             Moment::Instruction(index) => self.instruction(index),
@@ -277,13 +273,13 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         }
     }
 
-    /// What it remembers beside its machine, to [`Session::resume`] it.
+    /// Returns the state outside the machine, for [`Session::resume`].
     pub(crate) fn pause(self) -> Kept<A> {
         let Self { slots, images, known, products, banks, .. } = self;
         Kept { slots, images, known, products, banks }
     }
 
-    /// Goes on with what was kept, on a machine whose windows are open.
+    /// Continues with a saved state, on a machine whose windows are open.
     pub(crate) fn resume(
         machine: &'a mut Machine<A>,
         program: &'a Program,
@@ -294,7 +290,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Self { program, host, machine, slots, images, known, products, banks }
     }
 
-    /// The weights of an image, made by the host or the program's.
+    /// Returns the weights of an image, made by the host or from the program.
     fn find_image(&mut self, number: u32) -> Option<Arc<A::Image>> {
         if let Some(image) = self.images.get(&number).or(self.known.get(&number)) {
             return Some(Arc::clone(image));
@@ -304,12 +300,12 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Some(image)
     }
 
-    /// The machine, between two moments.
+    /// Returns the machine, between two events.
     pub(crate) fn machine(&self) -> &Machine<A> {
         self.machine
     }
 
-    /// What a slot holds, constants too.
+    /// Returns the value of a slot or constant.
     pub(crate) fn held(&self, id: ValueId) -> Option<A::Slot> {
         let constant = || self.host.graph.values.get(id.0 as usize)?.constant.as_ref().map(A::constant);
         self.slots.get(&id).cloned().or_else(constant)
@@ -341,7 +337,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
             }
             HostStep::Patches { slot, patches, window } => self.patches(index, *slot, *patches, window),
             &HostStep::Compute { node } => self.compute(index, node),
-            // The machine executes one instruction after the other.
+            // The machine executes instructions sequentially.
             HostStep::Wait => Ok(()),
             &HostStep::Weigh { slot, start, scales } => self.weigh(index, slot, start, scales),
             &HostStep::Scales { slot, start, image } => self.scales(index, slot, start, image),
@@ -377,7 +373,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.fill(index, slot, values)
     }
 
-    /// Fills a slot of floats; their number is the slot's.
+    /// Fills a slot of floats; the number of values must match the slot.
     fn fill(&mut self, index: usize, slot: ValueId, values: Vec<A::Real>) -> Result<(), RunError> {
         let value = self.host.graph.values.get(slot.0 as usize);
         let (number, count) = (slot.0, self.host.graph.values.len());
@@ -393,7 +389,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Ok(())
     }
 
-    /// Values of a slot, or all of them, go into a window.
+    /// Writes some or all values of a slot to a window.
     fn send(
         &mut self,
         index: usize,
@@ -404,7 +400,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     ) -> Result<(), RunError> {
         let held = self.slot(index, slot)?;
         let count = A::shape(&held).iter().product();
-        // Default: without a part it is all of them.
+        // Default: without a part, all values are sent.
         let part = part.unwrap_or(0..count);
         if part.end > count {
             return Err(self.wrong(index, slot, &held, "more elements"));
@@ -413,7 +409,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.save(index, window, unit, part.len(), values.skip(part.start))
     }
 
-    /// Scalars go into a window for MEMCPY to fetch.
+    /// Writes scalars to a window, from which MEMCPY reads them.
     fn save(
         &mut self,
         index: usize,
@@ -427,7 +423,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         content.and_then(|content| A::save(content, place(unit, count), scalars)).ok_or(beyond)
     }
 
-    /// That so many scalars do not lie in a window.
+    /// Returns the error for a range of scalars that exceeds its window.
     fn beyond(&self, index: usize, direction: Direction, window: u32, unit: u32, scalars: usize) -> RunError {
         RunError::Window { index, window, direction, unit, bytes: 2 * scalars }
     }
@@ -455,7 +451,8 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.fill(index, slot, values)
     }
 
-    /// Fills a slot with the sum of squares of each row, less its mean where `centred` is 1, eight times each.
+    /// Fills a slot with the sum of squares of each row, repeated eight times; subtracts the row's
+    /// mean first if `centred` is 1.
     fn squares(
         &mut self,
         index: usize,
@@ -475,7 +472,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.fill(index, sums, all)
     }
 
-    /// A slot becomes what windows see of the images in another.
+    /// Fills a slot with the patches of the images in another slot.
     fn patches(
         &mut self,
         index: usize,
@@ -494,14 +491,14 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         self.fill(index, patches, laid_out)
     }
 
-    /// The weights of an image, made or kept.
+    /// Returns the weights of an image, made by the host or from the program.
     fn image(&mut self, index: usize, number: u32) -> Result<Arc<A::Image>, RunError> {
         let count = self.program.images.len();
         let missing = StepError::Missing { index, what: "image", number, count };
         Ok(self.find_image(number).ok_or(missing)?)
     }
 
-    /// Elements of a slot from `start` on become the scales of an image's rows.
+    /// Sets the scales of an image's rows from elements of a slot, starting at `start`.
     fn scales(&mut self, index: usize, slot: ValueId, start: u32, number: u32) -> Result<(), RunError> {
         let (tensor, image) = (self.slot(index, slot)?, self.image(index, number)?);
         let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
@@ -511,14 +508,15 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Ok(())
     }
 
-    /// Rows and scales of an image go into a window.
+    /// Writes rows and scales of an image to a window.
     fn bring(&mut self, index: usize, number: u32, window: u32, unit: u32) -> Result<(), RunError> {
         let image = self.image(index, number)?;
         let lanes = A::lanes(&image).ok_or(RunError::Unpacked { index, number })?;
         self.save(index, window, unit, lanes.len(), lanes.iter().copied())
     }
 
-    /// The vectors of `tokens` in a matrix of a slot, quantised to a row each, and how many features a vector has.
+    /// Quantizes the vectors of `tokens` in a matrix of a slot, one row per vector; also returns
+    /// the number of features.
     fn rows(
         &self,
         index: usize,
@@ -556,7 +554,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         Ok((rows, features))
     }
 
-    /// Makes weights of which the next products take theirs.
+    /// Makes weights that later products use.
     fn bind(
         &mut self,
         index: usize,
@@ -572,13 +570,13 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     }
 }
 
-/// So many scalars of a window from a unit on.
+/// Returns the range of scalars in a window, starting at a unit.
 const fn place(unit: u32, scalars: usize) -> Range<usize> {
     let first = unit as usize * WORD_LANES;
     first..first + scalars
 }
 
-/// Along which axis of a matrix the tokens follow each other.
+/// Axis of a matrix along which the tokens are arranged.
 #[derive(Clone, Copy)]
 enum Axis {
     Rows,

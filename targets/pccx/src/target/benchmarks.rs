@@ -1,6 +1,6 @@
-//! What follows from the published parameters, and what ours are to reach: [`BENCHMARKS`].
+//! Benchmarks derived from the published parameters, with npukit's goals: [`BENCHMARKS`].
 //!
-//! Source: the pccx specification, 6.2. Nobody measured a token on this machine.
+//! Source: the pccx specification, 6.2. Measurements of a token on this machine were not published.
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,15 @@ use npukit_target::{Bar, Benchmark, Figure, Measure};
 use crate::Config;
 use crate::config::WORD_BYTES;
 
-/// Milliseconds in which two ports of 8 GB/s bring the weights of a token of Gemma 3N E4B: 3.6 tokens a second.
+/// Milliseconds in which two ports of 8 GB/s deliver the weights of a token of Gemma 3N E4B: 3.6
+/// tokens per second.
 const TWO_PORTS: f64 = 1000.0 / 3.6;
 
-/// Share of the bound's speed that a program is to reach.
+/// Fraction of the bound's speed that is the goal of a program.
 const NEAR_ENOUGH: f64 = 0.95;
 
-/// The tokens of a language model in each mode of the compiler: the host multiplies vectors, or the machine does.
+/// Tokens of a language model in both modes of the compiler: the host or the machine multiplies
+/// vectors.
 pub(crate) static BENCHMARKS: LazyLock<[Benchmark; 2]> = LazyLock::new(|| {
     let benchmark = |preset, figure| Benchmark {
         network: "gemma3n_e4b",
@@ -32,7 +34,7 @@ static FIGURES: LazyLock<[Figure; 2]> = LazyLock::new(|| [&WHAT[0], &WHAT[1]].ma
 
 static WHAT: LazyLock<[String; 2]> = LazyLock::new(|| {
     ["the host", "the machine"]
-        .map(|who| format!("a token, {who} multiplies vectors; our own bound {:.2} ms", two_ports_of_ours()))
+        .map(|who| format!("a token, {who} multiplies vectors; npukit's bound {:.2} ms", two_ports_of_ours()))
 });
 
 fn token(what: &'static str) -> Figure {
@@ -41,16 +43,17 @@ fn token(what: &'static str) -> Figure {
     Figure { what, measure: Measure::Milliseconds(&[]), published, layers: &[], bar }
 }
 
-/// Milliseconds in which the ports of the vector core bring all weights of our graph. The published bound leaves out
-/// routers, what makes each layer's own input, and what makes streams and brings them back.
+/// Returns the milliseconds in which the ports of the vector core deliver all weights of npukit's
+/// graph. The published bound omits routers, per-layer inputs, and the creation and merging of
+/// streams.
 fn two_ports_of_ours() -> f64 {
     let timing = Config::preset("reference").expect("it comes with npukit").timing;
     let bytes_per_cycle = timing.weight_bytes_per_cycle(timing.gemv.ports);
     weight_bytes(&Gemma3nConfig::e4b()) as f64 / bytes_per_cycle / (timing.core_mhz * 1e3)
 }
 
-/// Bytes of all matrices of a model: 4 bits a weight, rows of whole beats. Keys and values of attention, which the host
-/// makes, are left out.
+/// Returns the bytes of all matrices of a model: 4 bits per weight, rows of whole beats. Keys and
+/// values of attention, which the host makes, are not included.
 fn weight_bytes(model: &Gemma3nConfig) -> u64 {
     let &Gemma3nConfig { hidden, streams, laurel, per_layer, feed_forward, .. } = model;
     let matrix = |rows: usize, columns: usize| (rows * columns.div_ceil(BLOCK) * WORD_BYTES) as u64;
@@ -76,7 +79,7 @@ mod tests {
         }
     }
 
-    /// 6.2 counts 2.221 GB: the layers' matrices and the head.
+    /// Specification 6.2 counts 2.221 GB: the layers' matrices and the head.
     #[test]
     fn our_bound_is_the_published_one_with_all_weights() {
         let model = Gemma3nConfig::e4b();

@@ -1,4 +1,4 @@
-//! What errors of this target are and where, for programs.
+//! Error types of this target with their codes and places.
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
@@ -14,7 +14,7 @@ use crate::program::artifact::{ArtifactError, TextError};
 use crate::program::runtime::RunError;
 use crate::target::generate::GenerateError;
 
-/// A line for each type.
+/// Table of error types, one line per type.
 pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of_text::<AsmError>(),
     ErrorKind::of::<ArtifactError>(),

@@ -15,61 +15,60 @@ use crate::lower::{Executable, LowerError, Options, Weights, compile};
 use crate::machine::Machine;
 use crate::program::runtime::{RunError, Session};
 
-/// Why there is no next token.
+/// Reason why the next token cannot be computed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum GenerateError {
-    /// The model does not take the tokens.
+    /// The model rejects the tokens.
     #[error(transparent)]
     Model(#[from] DecoderError),
-    /// A step of the model has no program.
+    /// A step of the model cannot be compiled.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// A program does not run.
+    /// A compiled step fails on the machine.
     #[error(transparent)]
     Run(#[from] RunError),
 }
 
-/// Seed of what lies in the machine's memories before the first token.
+/// Seed of the machine's memories before the first token.
 const GARBAGE: u64 = 0x706C;
-/// Most programs in memory at once.
+/// Maximum number of cached programs.
 const MAX_PROGRAMS: usize = 64;
 
-/// A language model in the middle of a text. Every step is compiled for its position; weights are
-/// quantised once.
+/// A language model within a text. Each step is compiled for its position; weights are quantized
+/// once.
 pub struct Decoder {
     config: Config,
-    /// The one that takes all tokens, one program after the other: its memories hold garbage at first, and
-    /// then what the last program left.
+    /// Machine for all tokens. Its memories contain garbage at first, and then the data of the last
+    /// program.
     machine: Machine,
     options: Options,
     model: DecoderModel,
     weights: Weights,
-    /// Programs of steps by position and length, which texts have in common, with their cycles.
+    /// Compiled steps with their cycles, by position and length; texts share them.
     programs: BTreeMap<(usize, usize), (Arc<Executable>, u64)>,
-    /// The program that took the last tokens.
+    /// Program of the last step.
     last: Option<Arc<Executable>>,
     capacity: usize,
-    /// For each layer keys, then values, `[kv_heads, position, head]`, as the machine gave them.
+    /// For each layer keys, then values, `[kv_heads, position, head]`, as computed by the machine.
     caches: Vec<Vec<f32>>,
     position: usize,
 }
 
-/// Result of one decoding step.
+/// Result of a decoding step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
-    /// After the last token.
+    /// Logits after the last token.
     pub logits: Vec<f32>,
-    /// Core cycles of all steps.
+    /// Core cycles of all programs in the step.
     pub cycles: u64,
 }
 
 impl Decoder {
-    /// An empty text of at most `capacity` tokens.
+    /// Returns a decoder for an empty text of at most `capacity` tokens.
     ///
     /// # Errors
-    ///
-    /// [`DecoderError::TooLong`] for a capacity of 0 or beyond the model's context; [`RunError::Machine`] for
-    /// an L2 larger than the simulator takes.
+    /// [`DecoderError::TooLong`] if the capacity is 0 or exceeds the model's context;
+    /// [`RunError::Machine`] if the simulator does not support so large an L2.
     pub fn new(
         config: &Config,
         options: Options,
@@ -88,24 +87,23 @@ impl Decoder {
         Ok(Self { config, machine, options, model, weights, programs, last, capacity, caches, position: 0 })
     }
 
-    /// The program that took the last tokens.
+    /// Returns the program of the last step.
     pub fn program(&self) -> Option<Arc<Executable>> {
         self.last.clone()
     }
 
-    /// Forgets all tokens.
+    /// Removes all tokens, to begin a new text.
     pub fn reset(&mut self) {
         self.position = 0;
         self.caches.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes tokens, as many at once as the options say.
+    /// Processes tokens, in groups of the size that the options set.
     ///
     /// # Errors
-    ///
-    /// [`GenerateError::Model`] for no tokens, tokens that are not of the vocabulary or more than the
-    /// capacity: then none is taken. [`GenerateError::Lower`] when a step does not fit the instance,
-    /// [`GenerateError::Run`] when it faults.
+    /// [`GenerateError::Model`] for an empty list, tokens outside the vocabulary or too many
+    /// tokens: then none is processed. [`GenerateError::Lower`] if a step does not fit the
+    /// instance, [`GenerateError::Run`] if it faults.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
         self.model.config().check_tokens(self.position, self.capacity, tokens)?;
         let mut taken = Err(DecoderError::NoTokens.into());
@@ -133,7 +131,7 @@ impl Decoder {
         let results = Session::new(&mut self.machine, &executable.program, &executable.host)?.run(&inputs)?;
         let floats = |tensor: &Tensor| tensor.as_f32().expect("a decoder's graph gives floats").to_vec();
         let mut logits = floats(&results[0]);
-        // Those of the last token.
+        // Logits of the last token.
         logits.drain(..logits.len() - vocabulary);
         let heads = self.model.config().kv_heads;
         for (cache, own) in self.caches.iter_mut().zip(results.iter().skip(1).take(2 * layers)) {
@@ -144,7 +142,7 @@ impl Decoder {
         Ok(Taken { logits, cycles })
     }
 
-    /// The program that takes `length` more tokens here, and its cycles.
+    /// Returns the program for the next `length` tokens, and its cycles.
     fn compiled(&mut self, length: usize) -> Result<(Arc<Executable>, u64), GenerateError> {
         let key = (self.position, length);
         if let Some((executable, cycles)) = self.programs.get(&key) {
@@ -168,7 +166,7 @@ fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, DecoderError> {
     Tensor::new(shape, data).map_err(|_| DecoderError::Shape { name: "cache".to_owned(), found, expected })
 }
 
-/// `[heads, position, head]` with the rows of further tokens.
+/// Appends rows of new tokens to a cache `[heads, position, head]`.
 fn appended(cache: &[f32], own: &[f32], heads: usize) -> Vec<f32> {
     let (old, new) = (cache.len() / heads.max(1), own.len() / heads.max(1));
     let part = |head: usize| {

@@ -1,4 +1,4 @@
-//! [`Written`]: a program that a person wrote, in text or words.
+//! [`Written`]: an assembly program, from text or words.
 
 use npukit_asm::{Experiment, MemoryRange, StatementKind, Values};
 use npukit_target::{Compiled, HandOptions, HandProgram, Linted, Machine, ProgramText, TargetError};
@@ -14,10 +14,10 @@ use crate::lower::Executable;
 use crate::program::Program;
 use crate::program::host::{Host, HostStep};
 
-/// A program without a host's part but waits.
+/// A program whose host only waits.
 pub(super) struct Written {
     pub name: String,
-    /// Target and instance.
+    /// Full name of target and instance.
     pub target: String,
     pub config: Config,
     pub ops: Vec<Op>,
@@ -25,7 +25,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// The same with what hardware would do otherwise among its warnings, each below its line.
+    /// Adds findings of the check to the warnings, each with its line.
     pub fn warned(mut self) -> Self {
         let experiment = &self.text.experiment;
         let found = hand_findings(&self.config, &self.ops, &waits(experiment), &filled(experiment));
@@ -33,7 +33,7 @@ impl Written {
         self
     }
 
-    /// The program with the waits of its host.
+    /// Returns the program with its host's waits.
     fn executable(&self) -> Executable {
         let waits = waits(&self.text.experiment).into_iter();
         let host_ops = waits.map(|position| HostStep::Wait.encode(position)).collect();
@@ -62,13 +62,13 @@ impl HandProgram for Written {
     }
 }
 
-/// The instructions before which the host waits.
+/// Returns the instructions before which the host waits.
 pub(super) fn waits(experiment: &Experiment) -> Vec<u32> {
-    // A program has fewer instructions than 32 bits count, each of 8 bytes.
+    // The number of instructions, 8 bytes each, fits 32 bits.
     experiment.waits.iter().map(|wait| wait.position as u32).collect()
 }
 
-/// What an experiment fills before the run.
+/// Returns the memories that an experiment fills before the run.
 pub(super) fn filled(experiment: &Experiment) -> Filled {
     let mut filled = Filled::default();
     for statement in &experiment.statements {
@@ -96,7 +96,7 @@ pub(super) fn filled(experiment: &Experiment) -> Filled {
     filled
 }
 
-/// The words that values fill: all up to the end where nobody knows yet how many there are.
+/// Returns the words that values fill; all up to the end if their number is not known yet.
 fn words(range: &MemoryRange, values: Option<&Values>) -> Option<Words> {
     let known = match values {
         Some(Values::Raw(all)) => Some(all.len()),

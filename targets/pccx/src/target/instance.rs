@@ -1,4 +1,4 @@
-//! [`PccxInstance`]: assembler and disassembler of one instance.
+//! [`PccxInstance`]: assembler, disassembler and compiler of one instance.
 
 use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Experiment, Words};
@@ -10,6 +10,7 @@ use npukit_target::{
     artifact_stem, bytes_of, instance_name, program_text,
 };
 
+use super::diagram::diagram;
 use super::hand::{Written, filled, waits};
 use super::program::PccxProgram;
 use crate::check::lints::LINTS;
@@ -26,32 +27,33 @@ use crate::program::artifact::{assembly, read_memh};
 use crate::target::PccxInstance;
 use crate::target::generate::{Decoder, Taken};
 
-/// Our own syntax, which assembles again.
+/// Listing format: npukit's syntax, which can be assembled again.
 const OWN: &str = "npukit";
-/// With index and word.
+/// Listing format: with index and word.
 const LISTING: &str = "listing";
-/// Micro-operations of the upstream decoder.
+/// Listing format: micro-operations of the published decoder.
 const UOPS: &str = "uops";
-/// Words for simulators of circuits.
+/// Listing format: words for circuit simulators.
 const MEMH: &str = "memh";
 
-/// How names of files with such words end.
+/// Extension of files with words for circuit simulators.
 const WORDS: &str = ".memh";
 
-/// What is computed where.
+/// Compiler stage: assignment of layers to machine and host.
 const LAYERS: &str = "layers";
-/// Where values lie.
+/// Compiler stage: addresses of values.
 const PLAN: &str = "plan";
-/// The instructions.
+/// Compiler stage: instructions.
 const ASM: &str = "asm";
 
 impl PccxInstance {
-    /// An instance of these parameters. Its numbers are BF16, with the range of a float, and weights of 4 bits with a scale of
-    /// their own: nothing saturates.
+    /// Returns the instance with these parameters. Its numbers are BF16 with the range of a float,
+    /// and weights have 4 bits with their own scales, so nothing saturates.
     pub fn new(name: &str, config: Config) -> Self {
         let info = InstanceInfo {
             parameters: settable::tree(&config),
             config_text: toml::to_string(&config).ok(),
+            diagram: diagram(&config),
             area: Some(area(&config)),
             saturates: false,
             measures,
@@ -59,7 +61,7 @@ impl PccxInstance {
             words_extension: Some(WORDS),
             listings: &[OWN, LISTING, UOPS, MEMH],
             lints: LINTS,
-            // Default: numbers and text have JSON.
+            // Default: numbers and text can always be serialized.
             ..InstanceInfo::new(format!("pccx:{name}"), serde_json::to_value(&config).unwrap_or_default())
         };
         Self { info, config }
@@ -73,14 +75,14 @@ impl PccxInstance {
         Ok(executable)
     }
 
-    /// The options, with what they leave open of weights chosen.
+    /// Returns the options with the bits of weights chosen.
     fn choice(&self, graph: &Graph, options: &CompileOptions) -> Result<Choice, TargetError> {
         let ours = Options::parse(&self.config, &options.options)?;
         let samples = Samples { tensors: &options.samples.tensors, made_up: options.samples.made_up };
         resolve_without(options.kept, &self.config, graph, &ours, samples).map_err(TargetError::failed)
     }
 
-    /// The words of a text: assembly, or those of a `.memh` file, of which nothing says where they stand.
+    /// Assembles a text, or reads the words of a `.memh` file, which has no source places.
     fn read_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembly, TargetError> {
         let read = if name.ends_with(WORDS) {
             read_memh(name, text).map(|bytes| Assembly { bytes, ..Assembly::default() })
@@ -90,7 +92,7 @@ impl PccxInstance {
         read.map_err(TargetError::text)
     }
 
-    /// The instructions of a text or of words, and where they stand.
+    /// Reads the instructions of a text or of words, and their positions.
     fn read_program(
         &self,
         name: &str,
@@ -118,7 +120,7 @@ impl Instance for PccxInstance {
         Some(Box::new(SpecLanguage::new(isa(&self.config))))
     }
 
-    /// Nothing is refused: what the machine has no form of is the host's.
+    /// No node is refused: the host computes nodes that the machine does not support.
     fn check(&self, _: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Options::parse(&self.config, &options.options)?;
         Ok(Vec::new())
@@ -217,7 +219,7 @@ impl Instance for PccxInstance {
     }
 }
 
-/// Typical inputs choose the bits of weights.
+/// Typical inputs are needed to choose the bits of weights.
 fn measures(options: &CompileOptions) -> Result<Measures, TargetError> {
     Ok(match WeightBits::asked(&options.options)? {
         WeightBits::Auto => Measures::Always,

@@ -1,4 +1,5 @@
-//! [`PccxMachine`]: a program on its machine. A step is an instruction, or what the host does between two of them.
+//! [`PccxMachine`]: a program on its machine. A step is an instruction, or a host operation between
+//! two instructions.
 
 mod floats;
 mod operands;
@@ -27,32 +28,32 @@ use crate::machine::arith::Bits;
 use crate::program::host::HostStep;
 use crate::program::runtime::{self, Kept, Moment as Happens};
 
-/// What an instruction uses, with the constant banks of its moment.
+/// Shapes that an instruction uses, from the constant banks at its issue.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     access: Access,
-    /// Values of a MEMCPY.
+    /// Number of values of a MEMCPY.
     values: usize,
-    /// Of GEMV and GEMM: the shape of the activations.
+    /// Shape of the activations of GEMV and GEMM.
     fmap: Shape,
-    /// Of GEMV and GEMM: the shape of the weights.
+    /// Shape of the weights of GEMV and GEMM.
     weight: Shape,
 }
 
-/// A program that is stepped: what does not change.
+/// Constant data of a program that is executed step by step.
 pub(super) struct Stepped {
     outline: Outline,
     config: Config,
     executable: Executable,
-    /// What happens, in order.
+    /// Steps in order.
     steps: Vec<Happens>,
-    /// What each instruction uses.
+    /// Shapes that each instruction uses.
     uses: Vec<Use>,
     kinds: Vec<Kind>,
 }
 
 impl Stepped {
-    /// A program with its host's part, on a machine with these memories.
+    /// Prepares a program with its host's part, on a machine with these memories.
     pub fn new(
         names: (String, String),
         config: &Config,
@@ -90,7 +91,7 @@ impl Stepped {
         program
     }
 
-    /// Inputs and outputs lie in windows.
+    /// Returns the windows of inputs and outputs.
     fn windows(&self) -> Vec<Placed> {
         let windows = self.executable.program.windows.iter();
         let one = |window: &crate::program::Window| {
@@ -112,7 +113,7 @@ impl Stepped {
         self.run(kind, 0, u64::MAX)
     }
 
-    /// Addresses of a memory, as far as it has them.
+    /// Returns addresses of a memory, clipped to its size.
     fn run(&self, kind: Kind, first: u64, count: u64) -> Option<AddressRun> {
         let memory = self.place(kind)?;
         let depth = self.outline.memories[memory].depth;
@@ -127,10 +128,10 @@ impl Stepped {
         }
     }
 
-    /// Windows that the host uses, whole.
+    /// Returns the windows that a host operation uses, as a whole.
     fn of_host(&self, index: usize) -> Vec<Accessed> {
         let step = self.executable.program.host_ops.get(index).map(|op| HostStep::decode(index, op));
-        // Default: a step without meaning stops the machine.
+        // Default: an invalid step stops the machine.
         let Some(Ok(step)) = step else { return Vec::new() };
         let used = match step {
             HostStep::Receive { window, .. } => Some((Direction::L2ToHost, window)),
@@ -181,7 +182,7 @@ impl Stepped {
         all
     }
 
-    /// The number of a product whose weights have names.
+    /// Returns the number of a product whose weights have a named memory.
     fn product(&self, index: usize) -> Option<usize> {
         let code = &self.executable.program.code;
         let mut banks = Banks::default();
@@ -195,7 +196,7 @@ impl Stepped {
         code.get(index)?.takes_weights(&banks).then_some(number)
     }
 
-    /// What a MEMCPY uses of a window.
+    /// Returns the addresses of a window that a MEMCPY uses.
     fn window(&self, memcpy: &Memcpy, values: usize) -> Option<Accessed> {
         let (kind, is_write) = match (memcpy.from_device, memcpy.to_device) {
             (Device::Host, Device::Npu) => (Kind::Window(Direction::HostToL2, memcpy.src_addr), false),
@@ -205,7 +206,7 @@ impl Stepped {
         Some(Accessed { run: self.run(kind, memcpy.aux_addr.into(), words_of(values))?, is_write })
     }
 
-    /// What the host does, in words.
+    /// Describes a host operation.
     fn host_text(&self, index: usize) -> String {
         let graph = &self.executable.host.graph;
         let slot =
@@ -213,10 +214,10 @@ impl Stepped {
         let step = self.executable.program.host_ops.get(index).map(|op| HostStep::decode(index, op));
         let told = match step {
             Some(Ok(HostStep::Receive { slot: id, window, .. })) => {
-                format!("takes `{}` out of l2_to_host.{window}", slot(id))
+                format!("receives `{}` from l2_to_host.{window}", slot(id))
             }
             Some(Ok(HostStep::Send { slot: id, window, .. } | HostStep::Part { slot: id, window, .. })) => {
-                format!("puts `{}` into host_to_l2.{window}", slot(id))
+                format!("sends `{}` to host_to_l2.{window}", slot(id))
             }
             Some(Ok(HostStep::Patches { slot: id, .. })) => format!("lays out patches of `{}`", slot(id)),
             Some(Ok(HostStep::Compute { node })) => {
@@ -225,23 +226,23 @@ impl Stepped {
             }
             Some(Ok(HostStep::Wait)) => "waits".to_owned(),
             Some(Ok(HostStep::Weights { image, window, .. })) => {
-                format!("puts weights {image} into host_to_l2.{window}")
+                format!("sends weights {image} to host_to_l2.{window}")
             }
             Some(Ok(_)) => "makes weights and scales".to_owned(),
-            Some(Err(_)) | None => "does what has no meaning".to_owned(),
+            Some(Err(_)) | None => "has an invalid operation".to_owned(),
         };
         format!("the host {told}")
     }
 }
 
-/// The layers of what happens; what the host does belongs to the layer of the instruction behind it.
+/// Returns the layers of the steps; a host operation belongs to the layer of the next instruction.
 fn layers(Executable { program, host }: &Executable, steps: &[Happens]) -> StepLayers {
     let names: Vec<String> = host.layers.iter().map(|layer| layer.name.clone()).collect();
     let last = names.len().saturating_sub(1);
     let of = |happens: &Happens| {
         let index = match *happens {
             Happens::Instruction(index) => index,
-            // Default: a step without meaning stops the machine.
+            // Default: an invalid step stops the machine.
             Happens::Host(index) => program.host_ops.get(index).map_or(0, |op| op.position as usize),
         };
         host.layers.partition_point(|layer| layer.end as usize <= index).min(last)
@@ -249,12 +250,12 @@ fn layers(Executable { program, host }: &Executable, steps: &[Happens]) -> StepL
     StepLayers { names, of: steps.iter().map(of).collect() }
 }
 
-/// The machine, and what runs on it.
+/// A machine with its program.
 #[derive(Clone)]
 enum Running {
-    /// A program that a person wrote, with weights and windows of its own.
+    /// An assembly program, with named weights and windows.
     ByHand(Box<HandMachine>),
-    /// A program with its host.
+    /// A compiled program with its host.
     Hosted(Box<(Machine, Kept<Bits>)>),
 }
 
@@ -268,7 +269,7 @@ pub(super) struct PccxMachine {
 }
 
 impl PccxMachine {
-    /// A program that a person wrote.
+    /// Returns the machine of an assembly program.
     pub fn by_hand(program: Stepped, machine: HandMachine) -> Self {
         Self {
             program: Arc::new(program),
@@ -278,13 +279,13 @@ impl PccxMachine {
         }
     }
 
-    /// A program with its host's part, before its first step; the host has its inputs.
+    /// Returns the machine of a compiled program before its first step; the host has its inputs.
     pub(super) fn of_program(program: Stepped, machine: Machine, kept: Kept<Bits>) -> Self {
         let running = Running::Hosted(Box::new((machine, kept)));
         Self { program: Arc::new(program), running, float: None, position: 0 }
     }
 
-    /// The same with the machine in float beside it.
+    /// Adds a float reference to the machine.
     pub(super) fn beside(self, float: Beside) -> Self {
         Self { float: Some(float), ..self }
     }
@@ -320,7 +321,7 @@ impl npukit_target::Machine for PccxMachine {
                 done.map_err(TargetError::failed)?;
             }
             Running::ByHand(machine) => {
-                // It knows itself when the host waits.
+                // An assembly program's machine tracks the host's waits itself.
                 let Happens::Instruction(index) = happens else {
                     self.position += 1;
                     return Ok(remarks);
@@ -341,10 +342,10 @@ impl npukit_target::Machine for PccxMachine {
                 machine.first_beyond(limit).map(|first| (limit, first))
             }
             (Some(_), Running::Hosted(_)) => {
-                return Err(Stopped::uncounted("the host takes its time between instructions"));
+                return Err(Stopped::uncounted("the time of the host between instructions is unknown"));
             }
         };
-        // The end of a run is a wait of the host: it reads what everything has left.
+        // At the end of a run the host waits, because it reads all results.
         let (ran, _) = run_steps(self, limits, |_, index| match beyond {
             Some((limit, first)) if index == first => Err(Stopped::limit(index, limit, "cycles").error),
             _ => Ok(()),
@@ -369,7 +370,7 @@ impl npukit_target::Machine for PccxMachine {
             Running::ByHand(machine) => machine.read(memory, address, count),
             Running::Hosted(hosted) => {
                 let read = numbers(&hosted.0, self.kind(memory), address, count);
-                // Default: weights have no names beside a host.
+                // Default: weights of a compiled program have no names.
                 read.unwrap_or_else(|| Ok(Vec::new())).map_err(TargetError::failed)
             }
         }

@@ -1,4 +1,4 @@
-//! [`PccxProgram`]: a program, reported, run, timed and traced.
+//! [`PccxProgram`]: a program that can be reported, run, timed and traced.
 
 mod field;
 
@@ -29,18 +29,18 @@ use crate::program::host::Host;
 use crate::program::{HostOp, artifact, runtime};
 use crate::target::PccxInstance;
 
-/// A program and the instance it runs on.
+/// A program and its instance.
 pub(super) struct PccxProgram {
     pub name: String,
-    /// Target and instance.
+    /// Full name of target and instance.
     pub target: String,
     pub executable: Executable,
     pub config: Config,
-    /// What fills memories before a program runs that a person wrote; none for those of the compiler.
+    /// Memories that are filled before an assembly program runs; `None` for a compiled program.
     by_hand: Option<Filled>,
-    /// What is wrong with it, when somebody has asked.
+    /// Findings, computed on first use.
     findings: OnceLock<Vec<Finding>>,
-    /// What is known of it, once somebody has asked.
+    /// Information on the program, computed on first use.
     info: OnceLock<ProgramInfo>,
 }
 
@@ -50,7 +50,7 @@ impl PccxProgram {
         Self { name, target, executable, config, by_hand: None, findings, info }
     }
 
-    /// The same as a program that a person wrote.
+    /// Marks the program as an assembly program.
     pub fn by_hand(self, filled: Filled) -> Self {
         Self { by_hand: Some(filled), ..self }
     }
@@ -66,8 +66,8 @@ impl PccxProgram {
         })
     }
 
-    /// Whether the program may be taken one instruction after the other. What hardware makes of the errors found
-    /// nobody knows: accesses without an order, memory that nobody has written.
+    /// Checks that sequential execution gives the same results as hardware. The effect of hazards
+    /// and of unwritten memory on hardware is unknown.
     fn agrees(&self, meaning: Meaning) -> Result<(), TargetError> {
         let errors: Vec<Finding> = self.findings().iter().filter(|found| found.is_error()).cloned().collect();
         match meaning {
@@ -76,7 +76,7 @@ impl PccxProgram {
         }
     }
 
-    /// Whether it reads nothing that nobody has written; a fault otherwise.
+    /// Returns a fault if the program reads unwritten data.
     fn reads_no_poison(&self) -> Result<(), TargetError> {
         let poison = self.findings().iter().find(|found| found.code.starts_with(UNWRITTEN));
         match poison {
@@ -87,7 +87,7 @@ impl PccxProgram {
 
     fn result(&self, results: Vec<Tensor>) -> RunResult {
         let outputs = self.host().graph.outputs.iter().zip(results).map(|(&id, values)| {
-            // What the machine has of a real number: the BF16 pattern.
+            // The machine's number for a real value is its BF16 pattern.
             let bits = |&value: &f64| i32::from(crate::machine::bf16::bf(value as f32));
             let raw = values.reals().iter().map(bits).collect();
             Output { name: self.host().graph.value(id).name.clone(), values, raw }
@@ -105,7 +105,7 @@ impl PccxProgram {
         Ok(clock::run_with_host(&self.config, &program.code, &program.syncs()))
     }
 
-    /// Of the model where it is known, else of the instructions.
+    /// Returns the multiply-accumulates of the model if known, otherwise of the instructions.
     fn macs(&self) -> u64 {
         if !self.host().layers.is_empty() {
             return self.host().layers.iter().map(|layer| layer.macs).fold(0, u64::saturating_add);
@@ -119,7 +119,8 @@ impl PccxProgram {
         self.executable.program.code.iter().map(one).sum()
     }
 
-    /// That an artifact does not keep the instance's timing, when it is no preset's.
+    /// Returns a warning if the instance's timing is lost in an artifact because it is not a
+    /// built-in instance.
     fn forgotten(&self) -> Option<String> {
         if self.by_hand.is_some() {
             return None;
@@ -127,7 +128,7 @@ impl PccxProgram {
         let preset = self.executable.program.preset();
         let kept = Config::named(preset)?;
         (kept.timing != self.config.timing).then(|| {
-            format!("files of pccx do not keep `[timing]` and `[system]`: `npu time` of them takes those of pccx:{preset}")
+            format!("files of pccx do not store `[timing]` and `[system]`: `npu time` uses the values of pccx:{preset} instead")
         })
     }
 
@@ -151,7 +152,7 @@ impl PccxProgram {
             node: format!("before instruction {}", step.position),
             op: format!("host operation {}", step.kind),
             output: String::new(),
-            reason: "the program says so".to_owned(),
+            reason: "the program contains this host operation".to_owned(),
         };
         match self.host().layers.is_empty() {
             true => self.executable.program.host_ops.iter().map(unknown).collect(),
@@ -159,7 +160,7 @@ impl PccxProgram {
         }
     }
 
-    /// The compiler's; of a program by somebody else, what hardware would do otherwise.
+    /// Returns the compiler's warnings; for an assembly program, its findings.
     fn warnings(&self) -> Vec<String> {
         match self.host().layers.is_empty() {
             true => program_warnings(&self.config, &self.executable.program),
@@ -167,7 +168,7 @@ impl PccxProgram {
         }
     }
 
-    /// A sample's tensors in the order of the inputs.
+    /// Returns a sample's tensors in the order of the inputs.
     pub fn sample(&self, inputs: &Inputs) -> Result<Vec<Tensor>, PortError> {
         let tensor = |(port, &id): (Port, _)| {
             let element = self.host().graph.value(id).info.element;
@@ -178,7 +179,7 @@ impl PccxProgram {
         self.ports(inputs).into_iter().zip(inputs).map(tensor).collect()
     }
 
-    /// The machine before its first step, the host having its inputs.
+    /// Returns the machine before its first step; the host has its inputs.
     fn stepped(&self, inputs: &Inputs) -> Result<PccxMachine, TargetError> {
         let tensors = self.sample(inputs).map_err(TargetError::failed)?;
         let Executable { program, host } = &self.executable;
@@ -197,13 +198,13 @@ impl PccxProgram {
     }
 }
 
-/// Containers of the target's own tools.
+/// Trace formats of the target's own tools.
 const TIME_FORMS: &[TimeForm] = &[TimeForm::Trace("pccx")];
 
-/// What the codes of reads of poison begin with.
+/// Prefix of the codes of findings about unwritten data.
 const UNWRITTEN: &str = "unwritten-";
 
-/// The first read of poison, with its place.
+/// Describes the first read of unwritten data, with its place.
 fn fault(found: &Finding) -> String {
     let place =
         found.instruction.map_or_else(|| "at its end".to_owned(), |index| format!("instruction {index}"));
@@ -253,7 +254,7 @@ impl Compiled for PccxProgram {
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         let mut program = self.executable.program.clone();
         if !self.host().graph.values.is_empty() {
-            // Whoever reads the files does not know what they lack.
+            // The files do not contain the timing, which their reader cannot know.
             let mut host = self.host().clone();
             host.warnings.extend(self.forgotten());
             program.extras.extend(host.sections());
@@ -278,7 +279,7 @@ impl Compiled for PccxProgram {
             (begins, layer.name.clone())
         });
         let layers = layers.collect();
-        // Default: a target's name without the target is the instance's.
+        // Default: a name without the target is the instance's.
         let name = self.target.strip_prefix("pccx:").unwrap_or(&self.target);
         let instance = Box::new(PccxInstance::new(name, self.config.clone()));
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })

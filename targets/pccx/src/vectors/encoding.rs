@@ -1,4 +1,4 @@
-//! Encodings, micro-operations, transfer lengths and the order of weights in a beat.
+//! Vectors of encodings, micro-operations, transfer lengths and the order of weights in a beat.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ struct Invalid {
     error: String,
 }
 
-/// Every word both ways: fields by the table, instruction by the typed codec.
+/// Encodes and decodes each word: fields with the table, instructions with the typed codec.
 pub fn encodings(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Encodings = json(bytes)?;
     let cases = file.encodings.into_iter().chain(file.smoke_program);
@@ -54,7 +54,7 @@ pub fn encodings(bytes: &[u8]) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// The document's name of what a word is.
+/// Returns the name in the specification of a valid or invalid word.
 fn class(word: u64) -> &'static str {
     match CODEC.decode(word) {
         Ok(Op::Kick) => "kick_marker",
@@ -63,22 +63,22 @@ fn class(word: u64) -> &'static str {
     }
 }
 
-/// The word of the fields by the table of [`isa()`]; checks on the way that the typed codec agrees.
+/// Encodes fields with the table of [`isa()`], and checks that the typed codec agrees.
 fn encode(case: &Encoding) -> Result<u64, String> {
-    let config = Config::preset("reference").ok_or("there is no reference instance")?;
+    let config = Config::preset("reference").ok_or("the reference instance is missing")?;
     let spec = isa(&config);
     let row = spec.instruction(&case.name).ok_or_else(|| format!("there is no {}", case.name))?;
     let mut word = 0;
     for (name, &value) in &case.fields {
         word |= place(row, name, value)
-            .ok_or_else(|| format!("{name} = {value} has no place in {}", case.name))?;
+            .ok_or_else(|| format!("{name} = {value} is not a field of {}", case.name))?;
     }
     for pattern in &row.patterns {
         word |= pattern.value << pattern.bits.lo;
     }
     let typed = CODEC.decode(case.word.0);
     if typed.is_ok() != case.strict_ok {
-        return Err(format!("a strict reader says {typed:?}"));
+        return Err(format!("a strict reader returns {typed:?}"));
     }
     if let Ok(op) = typed {
         let again = CODEC.encode(&op).map_err(|error| error.to_string())?;
@@ -89,8 +89,8 @@ fn encode(case: &Encoding) -> Result<u64, String> {
     Ok(word)
 }
 
-/// A field's value in its place. `flags` goes with the unnamed bits below the named ones, `reserved` at the
-/// bottom of the word.
+/// Returns a field's value, shifted to its bits. `flags` includes the unnamed bits below the named
+/// ones; `reserved` is at the bottom of the word.
 fn place(row: &npukit_isa::InstructionSpec, name: &str, value: u64) -> Option<u64> {
     let bits = match name {
         "reserved" => row.reserved().ranges().first().copied()?,
@@ -144,7 +144,7 @@ impl From<Registers> for MicroOps {
     }
 }
 
-/// The decoder's outputs and the scheduler's registers, word after word.
+/// Compares the decoder's outputs and the scheduler's registers, word by word.
 pub fn micro_operations(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Steps = json(bytes)?;
     let mut uops = file.state_before.map_or_else(MicroOps::default, MicroOps::from);
@@ -170,11 +170,11 @@ struct Rows {
     rows: Vec<[u64; 4]>,
 }
 
-/// Words of a transfer by the circuits' formula.
+/// Compares the words of a transfer with the circuits' formula.
 pub fn load_words(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Rows = json(bytes)?;
     let case = |[x, y, z, words]: [u64; 4]| {
-        let size = |size: u64| u16::try_from(size).map_err(|_| format!("{size} has no 16 bits"));
+        let size = |size: u64| u16::try_from(size).map_err(|_| format!("{size} does not fit 16 bits"));
         let shape = || Ok(Shape::new(size(x)?, size(y)?, size(z)?));
         Case::done(format!("({x}, {y}, {z})"), outcome(&words, shape().map(upstream_words)))
     };
@@ -193,7 +193,7 @@ struct Beat {
     lanes: Vec<i8>,
 }
 
-/// The order of weights in a beat.
+/// Compares the order of weights in a beat.
 pub fn weight_beats(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Beats = json(bytes)?;
     let case = |beat: Beat| {

@@ -1,4 +1,4 @@
-//! The host protocol: commands, status words, data-mover commands.
+//! Vectors of the host protocol: commands, status words, data mover commands.
 
 use npukit_target::Case;
 use serde::Deserialize;
@@ -64,7 +64,7 @@ struct Mover {
     command72: String,
 }
 
-/// Every word both ways.
+/// Encodes and decodes each word.
 pub fn commands(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: File = json(bytes)?;
     let command = |(index, Entry { command, word }): (usize, Entry)| {

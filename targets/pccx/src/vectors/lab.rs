@@ -1,4 +1,4 @@
-//! The upstream laboratory's estimates and traces.
+//! Vectors of the published laboratory: estimates and traces.
 
 use npukit_target::Case;
 use serde::Deserialize;
@@ -58,13 +58,13 @@ struct Traced {
     roofline: lab::Roofline,
 }
 
-/// Cycle estimates, and traces with both payloads' hashes.
+/// Compares cycle estimates, and traces by the hashes of both payloads.
 pub fn estimates(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Estimates = json(bytes)?;
     let products = file.gemm.into_iter().enumerate().map(|(index, case)| {
         let Gemm { m, n, k, bytes_per_element: bytes, .. } = case;
         let intensity = lab::arithmetic_intensity(m, n, k, bytes);
-        // The reader of JSON may miss the nearest float by one.
+        // The JSON reader may be off by one in the last bit of a float.
         let same = (intensity - case.arithmetic_intensity).abs() <= f64::EPSILON * intensity;
         let intensity = if same { case.arithmetic_intensity } else { intensity };
         let got = (lab::gemm_cycles(m, n, k, bytes), intensity, lab::is_compute_bound(m, n, k, bytes));
@@ -107,7 +107,7 @@ fn event((core, start, duration, name, api): &(u32, u64, u64, String, Option<Str
     Event { core: *core, start: *start, duration: *duration, event, api: api.clone() }
 }
 
-/// A container, read and written; and made anew by the generator: both byte for byte.
+/// Reads and writes a container, and generates it again: both must be equal byte by byte.
 pub fn container(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let (container, warnings) = Container::read(bytes).map_err(|error| error.to_string())?;
     let barriers =

@@ -1,5 +1,5 @@
-//! Operators and layers of Gemma 3N as the upstream runtime computes them in `f32`, against ours evaluated:
-//! [`NumpyLayer`] is what a layer of the file becomes.
+//! Operators and layers of Gemma 3N as the published runtime computes them in `f32`, compared with
+//! the reference evaluator. [`NumpyLayer`] is a layer of the file.
 
 mod compiled;
 mod layer;
@@ -15,27 +15,27 @@ use crate::machine::weights::lanes;
 pub use compiled::{Apart, Gated};
 pub use layer::{NumpyLayer, Step};
 
-/// How far results may be apart, relative to what is expected, and besides, for results of a size of up to 1
-/// (`golden/pccx/README.md`). Those that are larger on the whole have larger summands, which round as they are.
+/// Tolerance of results, relative to the expected value, and absolute for magnitudes up to 1
+/// (`golden/pccx/README.md`). Larger results have larger addends, which round accordingly.
 const RELATIVE: f32 = 1e-5;
 const ABSOLUTE: f32 = 1e-6;
 
-/// A case for each operator with its operands.
+/// Returns one case for each operator with its operands.
 pub(super) fn operators(bytes: &[u8]) -> Result<Vec<Case>, String> {
     operators::cases(bytes)
 }
 
-/// The layers of a file.
+/// Reads the layers of a file.
 ///
 /// # Errors
-///
-/// What is wrong with the file.
+/// The error in the file.
 pub fn layers(bytes: &[u8]) -> Result<Vec<NumpyLayer>, String> {
     let file: layer::File = json(bytes)?;
     file.layers.iter().map(NumpyLayer::new).collect()
 }
 
-/// A case for each step of each layer, and one for each mode in which a layer is compiled.
+/// Returns one case for each step of each layer, and one for each mode in which a layer is
+/// compiled.
 pub(super) fn steps(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
     for layer in layers(bytes)? {
@@ -61,7 +61,7 @@ struct Int4 {
 }
 
 impl Int4 {
-    /// The weights that the codes stand for, row by row, and how many a row has.
+    /// Returns the dequantized weights row by row, and the length of a row.
     fn dequantised(&self) -> Result<(Vec<f32>, usize), String> {
         let mut weights = Vec::new();
         for (row, &scale) in self.packed.iter().zip(&self.scale) {
@@ -82,7 +82,7 @@ fn tensor(shape: &[usize], values: Vec<f32>) -> Result<Tensor, String> {
     Tensor::from_f32(shape.to_vec(), values).map_err(wrong)
 }
 
-/// The outputs of a graph.
+/// Evaluates the outputs of a graph.
 fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
     npukit_graph::evaluate(graph, inputs).map_err(|error| error.to_string())
 }
@@ -91,17 +91,17 @@ fn floats(tensor: Option<&Tensor>) -> Vec<f32> {
     tensor.and_then(Tensor::as_f32).unwrap_or_default().to_vec()
 }
 
-/// The share of that tolerance which each group of vectors was measured to use: ours adds in another order. Groups
-/// without a row are met exactly.
+/// Measured fraction of the tolerance for each group of vectors: npukit adds in another order.
+/// Groups without an entry are exact.
 const MEASURED: [(&str, f32); 5] =
     [("gelu", 0.0388), ("softmax", 0.0129), ("rms_norm", 0.0147), ("rope", 0.2513), ("layer", 0.5039)];
 
-/// The most that a group may use: a fifth more than was measured.
+/// Returns the maximum fraction for a group: 20 % more than measured.
 fn most(group: &str) -> f32 {
     MEASURED.iter().find(|(name, _)| *name == group).map_or(0.0, |(_, measured)| 1.2 * measured)
 }
 
-/// Whether what we got is what is expected, within the tolerance.
+/// Whether results equal the expected ones within the tolerance.
 fn near(group: &str, expected: &[f32], got: Result<Vec<f32>, String>) -> Outcome {
     let got = match got {
         Ok(got) => got,

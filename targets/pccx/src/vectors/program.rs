@@ -1,5 +1,5 @@
-//! Programs in assembly text: what they leave in L2, how long they take, and what the lint finds in them.
-//! An instruction that no other vector runs has its vector here.
+//! Vectors of programs in assembly text: their results in L2, their cycles, and their lint
+//! findings. Instructions that no other vector runs have their vectors here.
 
 use std::collections::BTreeMap;
 
@@ -21,26 +21,26 @@ struct Programs {
 #[serde(deny_unknown_fields)]
 struct Program {
     name: String,
-    /// An embedded instance.
+    /// Name of the built-in instance.
     instance: String,
-    /// What L2 holds before, by word.
+    /// Content of L2 before the run, by word.
     #[serde(default)]
     l2: BTreeMap<Hex, Vec<Hex>>,
-    /// The instructions, one a line.
+    /// Instructions, one per line.
     code: Vec<String>,
-    /// What L2 holds after, by word.
+    /// Content of L2 after the run, by word.
     result: BTreeMap<Hex, Vec<Hex>>,
-    /// Core cycles, from the first push to the end of the last instruction.
+    /// Core cycles from the first push to the end of the last instruction.
     cycles: u64,
-    /// Kinds of findings, in the order of the instructions; L2 counts as never written.
+    /// Codes of findings in instruction order; L2 counts as unwritten.
     #[serde(default)]
     findings: Vec<String>,
 }
 
-/// What a program leaves: values by word, cycles, kinds of findings.
+/// Result of a program: values by word, cycles, codes of findings.
 type Left = (BTreeMap<u32, Vec<u16>>, u64, Vec<String>);
 
-/// Programs on a machine of their own each.
+/// Runs each program on a separate machine.
 pub fn programs(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Programs = json(bytes)?;
     let case = |case: Program| Case::new(case.name.clone(), move || outcome(&case.expected(), case.run()));
@@ -54,7 +54,7 @@ impl Program {
 
     fn run(&self) -> Result<Left, String> {
         let config = Config::preset(&self.instance);
-        let config = config.ok_or_else(|| format!("there is no instance {}", self.instance))?;
+        let config = config.ok_or_else(|| format!("unknown instance {}", self.instance))?;
         let code = npukit_asm::assemble(&isa(&config), &self.name, &self.code.join("\n"));
         let bytes = code.map_err(|error| error.to_string())?.bytes;
         let ops = decode_program(&Codec::new(&config), &bytes).map_err(|error| error.to_string())?;

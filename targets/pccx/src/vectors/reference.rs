@@ -1,4 +1,4 @@
-//! Numerics of the reference profile, instruction by instruction on a machine.
+//! Vectors of the reference profile's numerics, instruction by instruction on a machine.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::isa::op::{CVO_HARDWARE_LENGTH, Cache, Cvo, CvoFlags, CvoFunc, Mac, Ma
 use crate::machine::Machine;
 use crate::machine::weights::{WeightImage, lanes};
 
-/// Where cases have their operands, far enough apart.
+/// L2 words of operands, far enough apart.
 const SOURCE: u32 = 0x400;
 const DEST: u32 = 0x8000;
 
@@ -19,7 +19,7 @@ struct Cases<T> {
     cases: Vec<T>,
 }
 
-/// A case for each element of the file.
+/// Returns one case for each element of the file.
 fn cases<T, E>(bytes: &[u8], check: fn(&T) -> (E, Result<E, String>)) -> Result<Vec<Case>, String>
 where
     T: for<'de> Deserialize<'de> + Send + 'static,
@@ -35,7 +35,7 @@ where
     Ok(file.cases.into_iter().enumerate().map(case).collect())
 }
 
-/// A machine on which cases run, with errors as text.
+/// Machine for the cases, with errors as text.
 struct Bench(Machine);
 
 impl Bench {
@@ -67,7 +67,7 @@ impl Bench {
     }
 }
 
-/// A function of one element: every record.
+/// Compares each record of a function of one element.
 pub fn function(bytes: &[u8], function: CvoFunc) -> Result<Vec<Case>, String> {
     let records = records::<2>(bytes)?;
     let mut bench = Bench::new()?;
@@ -91,7 +91,7 @@ struct ReduceSum {
     out: Hex,
 }
 
-/// REDUCE_SUM into lane 0.
+/// Compares REDUCE_SUM into lane 0.
 pub fn reduce_sum(bytes: &[u8]) -> Result<Vec<Case>, String> {
     cases(bytes, |case: &ReduceSum| {
         let run = || {
@@ -116,7 +116,7 @@ struct Scale {
     out: Vec<Hex>,
 }
 
-/// SCALE with its scalar in the word before the vector.
+/// Compares SCALE with its scalar in the word before the vector.
 pub fn scale(bytes: &[u8]) -> Result<Vec<Case>, String> {
     cases(bytes, |case: &Scale| {
         let run = || {
@@ -142,7 +142,8 @@ struct Softmax {
     prob: Vec<Hex>,
 }
 
-/// The macro of specification 5.4: exponentials, their sum in the word before them, quotients.
+/// Compares the macro of specification 5.4: exponentials, their sum in the word before them,
+/// quotients.
 pub fn softmax(bytes: &[u8]) -> Result<Vec<Case>, String> {
     cases(bytes, |case: &Softmax| {
         let run = || {
@@ -183,7 +184,7 @@ struct Gemm {
     e_max_after_findemax: Hex,
 }
 
-/// The product, then e_max; what has one row by GEMV too.
+/// Compares products and e_max; single rows also with GEMV.
 pub fn gemm(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let mut products = cases(bytes, |case: &Gemm| (expected(case), run(case, Op::Gemm)))?;
     let vectors = cases(bytes, |case: &Gemm| match case.M {

@@ -1,4 +1,4 @@
-//! Blocks of the published circuits, as simulated.
+//! Vectors of blocks of the published circuits, from simulation.
 
 use npukit_target::Case;
 use serde::Deserialize;
@@ -23,7 +23,8 @@ struct Block {
     int8_bfp: Vec<i8>,
 }
 
-/// Alignment and projection; and where there are no subnormals, the reference profile's quantisation.
+/// Compares alignment and projection; without subnormals, also the reference profile's
+/// quantization.
 pub fn preprocess(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Blocks = json(bytes)?;
     let case = |(index, block): (usize, Block)| {
@@ -49,7 +50,7 @@ struct Normalised {
     rows: Vec<(Hex, u8, Hex)>,
 }
 
-/// Accumulators to BF16.
+/// Compares the conversion of accumulators to BF16.
 pub fn normalise(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Normalised = json(bytes)?;
     let case = |(accumulator, e_max, expected): (Hex, u8, Hex)| {
@@ -72,11 +73,11 @@ struct Sequence {
     upper: i32,
     true_lower: i64,
     true_upper: i64,
-    /// What was accumulated; left out of long runs, of which the sums are known.
+    /// Accumulated operands; omitted for long runs, whose sums are given.
     seq: Option<Vec<[u8; 3]>>,
 }
 
-/// Two sums of one multiplier, wrong ones included.
+/// Compares two sums of one multiplier, including wrong ones.
 pub fn dual_mac(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: DualMacs = json(bytes)?;
     let nibble = |nibble: u8| ((nibble << 4) as i8) >> 4;
@@ -108,7 +109,7 @@ struct ReduceSum {
     out: Hex,
 }
 
-/// REDUCE_SUM.
+/// Compares REDUCE_SUM.
 pub fn reduce_sum(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Runs<ReduceSum> = json(bytes)?;
     let case = |(index, run): (usize, ReduceSum)| {
@@ -127,7 +128,7 @@ struct Scale {
     out: Vec<Hex>,
 }
 
-/// SCALE.
+/// Compares SCALE.
 pub fn scale(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: Runs<Scale> = json(bytes)?;
     let case = |(index, run): (usize, Scale)| {
@@ -137,7 +138,7 @@ pub fn scale(bytes: &[u8]) -> Result<Vec<Case>, String> {
     Ok(file.runs.into_iter().enumerate().map(case).collect())
 }
 
-/// A function of one element.
+/// Compares a function of one element.
 pub fn function(bytes: &[u8], function: fn(u16) -> u16) -> Result<Vec<Case>, String> {
     let case = |[input, expected]: [u16; 2]| {
         Case::done(format!("{input:04x}"), outcome(&expected, Ok(function(input))))
@@ -145,7 +146,7 @@ pub fn function(bytes: &[u8], function: fn(u16) -> u16) -> Result<Vec<Case>, Str
     Ok(records(bytes)?.into_iter().map(case).collect())
 }
 
-/// Sine and cosine of an angle.
+/// Compares sine and cosine of an angle.
 pub fn cordic(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let case = |[angle, sin, cos]: [u16; 3]| {
         Case::done(format!("{angle:04x}"), outcome(&(sin, cos), Ok(sfu::sin_cos(angle))))

@@ -1,4 +1,5 @@
-//! The program container: what is written is read, and every damaged byte is an error or a program.
+//! The program container: it survives writing and reading, and each damaged byte gives an error or
+//! a program.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use npukit_pccx::{Codec, Config, Machine, PCCX, WeightImage, decode_program};
 use npukit_target::{ArtifactFile, Config as Source, Parts};
 use proptest::prelude::*;
 
-/// Three values from the host times two rows of weights, and back.
+/// Returns a program: three values from the host times two rows of weights, and back.
 fn program() -> Program {
     let set = |dest_cache, dest_addr, shape| Op::Memset(Memset { dest_cache, dest_addr, shape });
     let flags = MacFlags { w_scale: true, ..MacFlags::default() };
@@ -101,7 +102,7 @@ fn errors_have_their_place() {
     }
     let mut twice = bytes.clone();
     twice.copy_within(16..20, 28);
-    assert_eq!(read(&twice).unwrap_err().to_string(), "byte 0x1c: section CODE is there twice");
+    assert_eq!(read(&twice).unwrap_err().to_string(), "byte 0x1c: there are two sections CODE");
     let mut overlapping = bytes.clone();
     overlapping.copy_within(20..24, 32);
     assert!(read(&overlapping).unwrap_err().to_string().contains("begins inside section"));
@@ -143,7 +144,7 @@ fn texts_that_are_no_program_are_named() {
     let twice = [images[0].clone(), images[0].clone()];
     assert_eq!(
         error(&code, &rest, &twice),
-        "weight image 1 is 1 rows of 1, without scales: the manifest says 2 rows of 3, with scales"
+        "weight image 1 is 1 rows of 1, without scales: the manifest requires 2 rows of 3, with scales"
     );
     assert!(error(&code, &rest.replace("kind = 7", "kind = -7"), images).contains("kind = -7"));
     assert!(
@@ -179,7 +180,7 @@ fn memh_carries_the_words() {
     );
     let many = read_memh("a.memh", &"x\n".repeat(103)).unwrap_err();
     assert_eq!((many.errors.len(), many.more), (100, 3));
-    // The assembler reads it by its name.
+    // The assembler recognizes the format by the file name.
     let instance = PCCX.instance(Source::Default).unwrap();
     assert_eq!(instance.assemble("a.memh", &text, &npukit_target::NoFiles).unwrap().instructions, 5);
     assert!(instance.assemble("a.s", &text, &npukit_target::NoFiles).is_err());
@@ -208,13 +209,13 @@ proptest! {
     }
 }
 
-/// Images that share bytes: a small file would fill memory.
+/// Images must not share bytes: otherwise a small file would fill memory.
 #[test]
 fn images_lie_apart() {
     let image = |n: usize| Arc::new(WeightImage::new(n, 32, &vec![1; 32 * n], None).unwrap());
     let images: Vec<Arc<WeightImage>> = (0..8).map(|_| image(1)).chain([image(64)]).collect();
     let mut bytes = write(&Program { images, ..Program::default() }).unwrap();
-    // Places follow the number of images; the first image lies behind them, in a whole number of words.
+    // Offsets follow the number of images; then the first image begins, at a whole number of words.
     let first = [9u32.to_le_bytes(), 80u32.to_le_bytes(), [0; 4]].concat();
     let at = bytes.windows(12).position(|found| found == first).unwrap() + 4;
     let last: Vec<u8> = bytes[at + 64..at + 72].to_vec();

@@ -1,4 +1,4 @@
-//! Attention on the machine against the reference evaluator.
+//! Attention on the machine, compared with the reference evaluator.
 
 use npukit_graph::op::{
     BinaryKind, Compare, CompareKind, MatMul, Reduce, ReduceKind, Softmax, Transpose, UnaryKind, Where,
@@ -11,7 +11,7 @@ use npukit_pccx::internals::lower::{Kv, Options, Weights, compile};
 use crate::net::{ATTENTION, BY_ROWS, Net, check, instances};
 use crate::twice;
 
-/// `[heads, rows, tokens]` scores with a mask that is added, or chosen by.
+/// Adds `[heads, rows, tokens]` scores with a mask that is added, or used to choose.
 fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3], mask: Option<bool>) -> Vec<ValueId> {
     let size = 16;
     let (queries, keys) = (net.input(&[heads, rows, size]), net.input(&[heads, size, tokens]));
@@ -36,7 +36,7 @@ fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3], mask: Option<bool
         }
     }
     let mut chances = net.op(Softmax { axis: 2, axis_end: 3 }, &[scores]);
-    // As importers write it where a row may see nothing.
+    // As importers write it if a row may see nothing.
     if mask == Some(false) {
         let largest = Reduce { kind: ReduceKind::Max, axes: vec![2], keep_dims: true };
         let largest = net.op(largest, &[scores]);
@@ -47,7 +47,7 @@ fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3], mask: Option<bool
     vec![net.op(MatMul, &[chances, values])]
 }
 
-/// Matrices of values that are repeated: for heads that follow each other, and for others.
+/// Repeated matrices of values: for consecutive heads, and for others.
 #[test]
 fn attention_with_repeated_values() {
     for (batch, hosts) in [(&[2, 1][..], 0), (&[1, 3], 3), (&[3], 3), (&[1, 1, 1], 0)] {
@@ -61,7 +61,7 @@ fn attention_with_repeated_values() {
     }
 }
 
-/// A factor behind a mask turns what was hidden into what is seen.
+/// A factor after a mask makes hidden scores visible.
 #[test]
 fn a_factor_behind_a_mask() {
     check("negative", ATTENTION, [0, 0], |net| {
@@ -75,7 +75,7 @@ fn a_factor_behind_a_mask() {
     });
 }
 
-/// Keys and values of few bits each are coarse; the judge with the same weights is
+/// Keys and values of few bits are coarse. The test with exactly equal weights is
 /// `attention_of_weights_that_4_bits_hold`.
 #[test]
 fn attention_is_the_machines() {
@@ -122,7 +122,7 @@ fn attention_of_weights_that_4_bits_hold() {
     }
 }
 
-/// What is put between the parts of an attention.
+/// Operation between the parts of an attention.
 #[derive(Clone, Copy, PartialEq)]
 enum Between {
     Nothing,
@@ -137,7 +137,7 @@ enum Between {
     Narrow,
 }
 
-/// Attention of two heads with something between; gives the values that are wanted.
+/// Adds attention of two heads with something in between; returns its outputs.
 fn with(net: &mut Net, between: Between) -> Vec<ValueId> {
     let size = if between == Between::Narrow { 12 } else { 16 };
     let (queries, keys) = (net.input(&[2, 3, size]), net.input(&[2, size, 8]));
@@ -173,7 +173,8 @@ fn with(net: &mut Net, between: Between) -> Vec<ValueId> {
     if between == Between::Watched { vec![seen, chances] } else { vec![seen] }
 }
 
-/// Both products and the softmax say what keeps the attention at the host, and nothing else.
+/// Both products and the softmax report the reason why the host computes the attention, and nothing
+/// more.
 #[test]
 fn an_attention_at_the_host_says_why() {
     let config = instances()[0].clone();
@@ -190,33 +191,33 @@ fn an_attention_at_the_host_says_why() {
         assert_eq!(reasons(between, Kv::Npu), Vec::<String>::new());
         assert_eq!(reasons(between, Kv::Host), ["kv=host leaves attention to the host"; 3]);
     }
-    let mask = "the attention's mask changes from run to run, or what it chooses does not hide";
+    let mask = "the attention's mask is not constant, or its replacement value does not hide scores";
     for (between, reason) in [
-        (Between::FactorForEach, "scores of the attention have factors of their own"),
+        (Between::FactorForEach, "scores of the attention have different factors"),
         (
             Between::Clip,
-            "scores of the attention have a cap, and isa=base has tanh by EXP and RECIP only, which loses small values",
+            "scores of the attention have a cap, and isa=base can compute tanh only with EXP and RECIP, which loses small values",
         ),
         (Between::MovingMask, mask),
         (Between::Mask(-1e9), "a row of the attention sees no token"),
         (
             Between::Exponential,
-            "something else lies between the attention's softmax and the product with the values",
+            "an unsupported operation is between the attention's softmax and the product with the values",
         ),
         (Between::OtherAxis, "the attention's softmax is over other axes than the last"),
-        (Between::Watched, "scores or probabilities of the attention are wanted elsewhere too"),
+        (Between::Watched, "scores or probabilities of the attention have other users"),
         (
             Between::Narrow,
             "heads of the attention are not whole words of L2: their features are not a multiple of 8",
         ),
     ] {
-        // Products of matrices that are whole words are the machine's all the same.
+        // The machine still computes products of matrices that are whole words.
         let count = if between == Between::Narrow { 3 } else { 1 };
         assert_eq!(reasons(between, Kv::Npu), vec![reason; count], "{reason}");
     }
 }
 
-/// A softmax of a product with constants chooses among values: the product is the machine's all the same.
+/// A softmax of a product with constants selects values: the machine still computes the product.
 #[test]
 fn a_product_with_constants_before_a_softmax_is_the_machines() {
     // Measured: 0.00433.
@@ -228,7 +229,7 @@ fn a_product_with_constants_before_a_softmax_is_the_machines() {
     });
 }
 
-/// A bound below which everything is hidden changes nothing.
+/// A bound below which everything is hidden has no effect.
 #[test]
 fn a_bound_of_scores_is_none() {
     check("a bound", ATTENTION, [0, 0], |net| with(net, Between::Bound));

@@ -1,4 +1,4 @@
-//! What is added to scores of an attention, and caps of scores.
+//! Biases and caps of attention scores.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, MatMul, Softmax, UnaryKind};
@@ -6,7 +6,8 @@ use npukit_pccx::internals::lower::{Kv, Options};
 
 use crate::net::{ATTENTION, Net, instances, reasons, run_with};
 
-/// Two heads of `rows` queries and 8 tokens, with what stands between the scores and their softmax.
+/// Adds two heads of `rows` queries and 8 tokens, with an operation between the scores and their
+/// softmax.
 fn attention(net: &mut Net, rows: usize, between: impl FnOnce(&mut Net, ValueId) -> ValueId) -> ValueId {
     let queries = net.input(&[2, rows, 16]);
     let (keys, values) = (net.input(&[2, 16, 8]), net.input(&[2, 8, 16]));
@@ -18,7 +19,7 @@ fn attention(net: &mut Net, rows: usize, between: impl FnOnce(&mut Net, ValueId)
     net.op(MatMul, &[chances, values])
 }
 
-/// Positions relative to each other, which differ by head, row and token; with a factor behind them, and a mask.
+/// Relative positions that differ by head, row and token, followed by a factor and a mask.
 #[test]
 fn what_is_added_to_scores_stays_on_the_machine() {
     type Between = fn(&mut Net, ValueId) -> ValueId;
@@ -31,7 +32,7 @@ fn what_is_added_to_scores_stays_on_the_machine() {
             let bias = net.random(&[1, 1, 8]);
             net.binary(BinaryKind::Add, bias, x)
         }),
-        ("a factor behind it", |net, x| {
+        ("a factor after it", |net, x| {
             let (bias, half) = (net.random(&[2, 4, 8]), net.constant(&[], vec![0.5]));
             let x = net.binary(BinaryKind::Add, x, bias);
             net.binary(BinaryKind::Mul, x, half)
@@ -50,7 +51,7 @@ fn what_is_added_to_scores_stays_on_the_machine() {
             let found = run_with(&mut net, &config, &Options::of(&config), &[y]);
             assert!(found.error < ATTENTION, "{what}, extensions {}: {}", config.extensions, found.error);
             assert_eq!(found.hosts, 0, "{what}");
-            // It matters: without it the result is another.
+            // The operation matters: without it, the result differs.
             let mut plain = Net::new();
             let without = attention(&mut plain, 4, |net, x| {
                 between(net, x);
@@ -77,7 +78,7 @@ fn what_is_added_to_scores_stays_on_the_machine() {
     }
 }
 
-/// `cap * tanh(scores / cap)`, as Gemma 2 has it: the machine's with TANH.
+/// Adds `cap * tanh(scores / cap)`, as in Gemma 2; the machine computes it with TANH.
 fn capped(net: &mut Net, x: ValueId, cap: f32) -> ValueId {
     let cap = net.constant(&[], vec![cap]);
     let x = net.binary(BinaryKind::Div, x, cap);
@@ -100,9 +101,9 @@ fn caps_of_scores_are_the_machines_with_tanh() {
         assert!(found.error < ATTENTION, "{cap}: {}", found.error);
         assert_eq!(found.hosts, 0);
     }
-    let without = "scores of the attention have a cap, and isa=base has tanh by EXP and RECIP only, which loses small values";
-    let large = "the cap of the attention's scores is negative, or e to it is too large for sums";
-    let inner = "something else lies between the product with the keys and the attention's softmax";
+    let without = "scores of the attention have a cap, and isa=base can compute tanh only with EXP and RECIP, which loses small values";
+    let large = "the cap of the attention's scores is negative, or too large for sums of e^cap";
+    let inner = "an unsupported operation is between the product with the keys and the attention's softmax";
     for (config, cap, hides_within, reason) in
         [(&base, 50.0, false, without), (&ext, 65.0, false, large), (&ext, 50.0, true, inner)]
     {
@@ -123,7 +124,8 @@ fn caps_of_scores_are_the_machines_with_tanh() {
     }
 }
 
-/// Where the machine has no form of what lies between, the products are its own, with weights that the host makes.
+/// If the machine does not support the operation in between, it still computes the products, with
+/// weights that the host makes.
 #[test]
 fn products_around_what_is_the_hosts_stay_on_the_machine() {
     type Between = fn(&mut Net, ValueId) -> ValueId;

@@ -1,4 +1,4 @@
-//! In which forms an attention is the machine's, and why others are the host's.
+//! Forms of attention that the machine computes, and reasons for the host to compute others.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -11,7 +11,8 @@ use npukit_pccx::internals::lower::Options;
 
 use crate::net::{Net, compiled, instances, reasons, steps};
 
-/// Attention of two heads, three rows and eight tokens, with something done to its scores and to its chances.
+/// Adds attention of two heads, three rows and eight tokens, with operations on its scores and
+/// probabilities.
 fn between(
     net: &mut Net,
     scores_become: impl FnOnce(&mut Net, ValueId) -> ValueId,
@@ -28,14 +29,14 @@ fn between(
     vec![net.op(MatMul, &[chances, values])]
 }
 
-/// Reasons of products and softmaxes at the host.
+/// Returns the reasons of products and softmaxes at the host.
 fn reasons_of(config: &Config, build: impl FnOnce(&mut Net) -> Vec<ValueId>) -> Vec<String> {
     let executable = compiled(config, &Options::of(config), build);
     let named = reasons(&executable).into_iter().filter(|(op, _)| *op == "MatMul" || *op == "Softmax");
     named.map(|(_, reason)| reason.to_owned()).collect()
 }
 
-/// What is done to the scores.
+/// Operation on the scores.
 type Scores = fn(&mut Net, ValueId) -> ValueId;
 
 fn by(net: &mut Net, kind: BinaryKind, x: ValueId, number: f32) -> ValueId {
@@ -43,7 +44,7 @@ fn by(net: &mut Net, kind: BinaryKind, x: ValueId, number: f32) -> ValueId {
     net.binary(kind, x, number)
 }
 
-/// Hides the last token by a number in its place.
+/// Hides the last token by replacing its scores with a number.
 fn hide(net: &mut Net, scores: ValueId, number: f32) -> ValueId {
     let mask = TensorData::Bool((0..8).map(|token| token < 7).collect());
     let mask = net.graph.add_constant("mask", Tensor::new(vec![8], mask).unwrap());
@@ -51,13 +52,13 @@ fn hide(net: &mut Net, scores: ValueId, number: f32) -> ValueId {
     net.op(Where, &[mask, scores, number])
 }
 
-/// Hides the last token by a number that is added.
+/// Hides the last token by adding a number.
 fn add_mask(net: &mut Net, scores: ValueId, number: f32) -> ValueId {
     let mask = net.constant(&[8], (0..8).map(|token| if token < 7 { 0.0 } else { number }).collect());
     net.binary(BinaryKind::Add, scores, mask)
 }
 
-/// The factor of the scores and the last token seen, of what is the machine's.
+/// Factor of the scores and last visible token, for attentions of the machine.
 #[test]
 fn factors_and_masks_of_scores_become_those_of_keys() {
     use BinaryKind::{Div, Max, Mul};
@@ -154,8 +155,9 @@ fn factors_and_masks_of_scores_become_those_of_keys() {
 #[test]
 fn scores_of_other_forms_are_the_hosts() {
     use BinaryKind::{Div, Max, Mul};
-    let something = "something else lies between the product with the keys and the attention's softmax";
-    let mask = "the attention's mask changes from run to run, or what it chooses does not hide";
+    let something =
+        "an unsupported operation is between the product with the keys and the attention's softmax";
+    let mask = "the attention's mask is not constant, or its replacement value does not hide scores";
     let large = "the attention has more tokens or features than weights have rows, or an infinite factor";
     for (what, scores, reason) in [
         (
@@ -212,17 +214,17 @@ fn scores_of_other_forms_are_the_hosts() {
     ] {
         for config in instances() {
             let found = reasons_of(&config, |net| between(net, scores, |_, [_, x]| x));
-            // The products are the machine's all the same, but for one of repeated matrices.
+            // The machine still computes the products, except that of repeated matrices.
             let count = 1 + usize::from(what == "other rows");
             assert_eq!(found, vec![reason; count], "{what}");
         }
     }
 }
 
-/// What is done to the chances, of which the scores are the other.
+/// Operation on the probabilities; the first operand is the scores.
 type Chances = fn(&mut Net, [ValueId; 2]) -> ValueId;
 
-/// Chances as an importer guards them, with one thing or another changed.
+/// Adds probabilities with an importer's guard, with one detail changed.
 fn guarded(
     net: &mut Net,
     [scores, chances]: [ValueId; 2],
@@ -240,8 +242,9 @@ fn guarded(
 fn chances_of_other_forms_are_the_hosts() {
     use CompareKind::{Equal, Less};
     use ReduceKind::{Max, Min};
-    let something = "something else lies between the attention's softmax and the product with the values";
-    let unknown = "what hides rows of the attention that see nothing is not known";
+    let something =
+        "an unsupported operation is between the attention's softmax and the product with the values";
+    let unknown = "the guard of attention rows that see no token is not recognized";
     for (what, chances, reason) in [
         ("nothing", (|_, [_, x]| x) as Chances, None),
         ("a guard", |net, x| guarded(net, x, (Equal, Max, 2), [-1e9, 0.0]), None),
@@ -284,7 +287,7 @@ fn chances_of_other_forms_are_the_hosts() {
         ),
         ("other rows", |net, [_, x]| net.op(Reshape { shape: vec![2, 4, 6] }, &[x]), Some(something)),
         (
-            "as many rows",
+            "equally many rows",
             |net, [_, x]| {
                 let x = net.op(Reshape { shape: vec![1, 6, 8] }, &[x]);
                 net.op(Reshape { shape: vec![2, 3, 8] }, &[x])
@@ -301,7 +304,7 @@ fn chances_of_other_forms_are_the_hosts() {
     }
 }
 
-/// A softmax over the last two axes at once is not over the last one.
+/// A softmax over the last two axes together is not over the last one.
 #[test]
 fn a_softmax_over_several_axes_is_the_hosts() {
     let found = reasons_of(&instances()[0], |net| {
@@ -318,8 +321,8 @@ fn a_softmax_over_several_axes_is_the_hosts() {
 fn attention_of_other_shapes_is_the_hosts() {
     let nothing = "the attention has no rows or no tokens";
     let words = "heads of the attention are not whole words of L2: their features are not a multiple of 8";
-    let repeated = "keys of the attention are repeated, or values for heads that do not follow each other";
-    // The softmax is the host's, and products of matrices that are empty or repeated.
+    let repeated = "keys of the attention are repeated, or values for heads that are not consecutive";
+    // The host computes the softmax, and products of empty or repeated matrices.
     for (shapes, reason, count) in [
         ([&[2, 3, 16][..], &[2, 16, 8], &[2, 8, 16]], nothing, 0),
         ([&[2, 3, 16], &[2, 16, 0], &[2, 0, 16]], nothing, 3),
@@ -343,7 +346,7 @@ fn attention_of_other_shapes_is_the_hosts() {
     }
 }
 
-/// A softmax makes what is multiplied only when no other product lies between.
+/// A softmax belongs to an attention only if no other product is in between.
 #[test]
 fn products_behind_products_are_no_attention() {
     let changes = "product of two activations outside attention";
@@ -356,7 +359,10 @@ fn products_behind_products_are_no_attention() {
             let seen = net.unary(UnaryKind::Exp, seen);
             vec![net.op(MatMul, &[seen, others])]
         }),
-        ["a softmax of no product's rows: the machine finds a maximum of a product's results only", changes]
+        [
+            "the softmax does not follow a product: the machine finds maxima only in results of products",
+            changes
+        ]
     );
     assert_eq!(
         reasons_of(config, |net| {
@@ -367,7 +373,7 @@ fn products_behind_products_are_no_attention() {
     );
 }
 
-/// Sixty-four nodes are looked at, each once however often it is used.
+/// Up to 64 nodes are searched, each once, regardless of the number of its uses.
 #[test]
 fn a_softmax_is_looked_for_among_so_many_nodes() {
     let chain = |nodes: usize, step: fn(&mut Net, ValueId) -> ValueId| {
@@ -375,9 +381,10 @@ fn a_softmax_is_looked_for_among_so_many_nodes() {
             between(net, |_, x| x, |net, [_, x]| (0..nodes).fold(x, |x, _| step(net, x)))
         })
     };
-    let something = "something else lies between the attention's softmax and the product with the values";
+    let something =
+        "an unsupported operation is between the attention's softmax and the product with the values";
     let changes = "product of two activations outside attention";
-    let alone = "a softmax of no product's rows: the machine finds a maximum of a product's results only";
+    let alone = "the softmax does not follow a product: the machine finds maxima only in results of products";
     assert_eq!(chain(40, |net, x| net.binary(BinaryKind::Add, x, x)), [something]);
     assert_eq!(chain(63, |net, x| net.unary(UnaryKind::Neg, x)), [something]);
     assert_eq!(chain(64, |net, x| net.unary(UnaryKind::Neg, x)), [changes, alone, changes]);

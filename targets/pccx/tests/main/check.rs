@@ -1,4 +1,4 @@
-//! The lint of asynchronous instructions, against a judge that looks at every pair of instructions.
+//! The lint of asynchronous instructions, compared with a check of all pairs of instructions.
 
 use npukit_pccx::internals::check::{Unfenced, program_warnings, unfenced, word_findings};
 use npukit_pccx::internals::op::{Banks, Cache, Cvo, CvoFunc, Device, Memcpy, Memset, Op, Shape};
@@ -16,7 +16,7 @@ fn assemble(text: &str) -> Vec<String> {
         .warnings
 }
 
-/// fmap[0] is 64 values, 8 words; weight[0] two rows of them.
+/// fmap[0] is 64 values, 8 words; weight[0] is two rows of them.
 const SHAPES: &str = "memset cache=fmap, idx=0, a=1, b=1, c=64\nmemset cache=weight, idx=0, a=0, b=2, c=64\n";
 
 #[test]
@@ -34,10 +34,11 @@ fn what_depends_on_an_unfenced_transfer_is_said() {
     );
     assert_eq!(warned(&load.replace(", async", "").repeat(2)), Vec::<String>::new());
     assert_eq!(warned(&format!("{load}{}", product.replace("0x107", "0x108"))), Vec::<String>::new());
-    // Synchronous, of the same engine, and of another.
+    // A synchronous instruction of the same engine, and of another.
     assert!(warned(&format!("{load}memcpy host->l2, dst=0, shape=0\n{product}")).is_empty());
     assert_eq!(warned(&format!("{load}cvo exp, src=0, dst=0, len=1\n{product}")).len(), 1);
-    // A store to the host reads: others may read too, and must not write.
+    // A store to the host reads: other instructions may read the words, too, and must not write
+    // them.
     let store = "memcpy l2->host, src=0x200, shape=0, async\n";
     assert!(warned(&format!("{store}{}", product.replace("0x200", "0x300"))).is_empty());
     let both = warned(&format!("{store}{product}"));
@@ -78,7 +79,7 @@ fn many_are_counted() {
     );
 }
 
-/// Every pair of instructions, as the specification says it.
+/// Checks each pair of instructions, as in the specification.
 fn by_pairs(ops: &[Op], syncs: &[u32]) -> Vec<(usize, Vec<usize>)> {
     let mut banks = Banks::default();
     let uses: Vec<Use> = ops
@@ -153,7 +154,7 @@ fn words_meet_where_both_are() {
     assert_eq!(writes(1).conflict(&writes(2)), Some((Conflict::WritesWritten, words(2, 1))));
 }
 
-/// The last value that hardware takes, and the first that it does not.
+/// The last value that hardware supports, and the first that it does not.
 #[test]
 fn what_hardware_does_not_take_is_named_from_its_limit_on() {
     let words = |mask: bool, text: &str| {
@@ -171,7 +172,10 @@ fn what_hardware_does_not_take_is_named_from_its_limit_on() {
     };
     let function = |length: &str| words(false, &format!("cvo exp, src=0, dst=0, len={length}"));
     assert_eq!(function("2048"), Vec::<String>::new());
-    assert_eq!(function("2049"), ["CVO takes 2049 elements: hardware takes 2048 at most, split it"]);
+    assert_eq!(
+        function("2049"),
+        ["CVO has 2049 elements, but hardware supports at most 2048: split the instruction"]
+    );
     let lanes = |mask, count: u32| words(mask, &format!("gemv dst=0, src=0, size=0, shape=0, lanes={count}"));
     assert!(lanes(false, 0).is_empty() && lanes(false, 4).is_empty());
     assert_eq!(lanes(false, 5), ["GEMV asks for 5 lanes: there are 4"]);

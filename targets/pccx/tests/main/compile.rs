@@ -1,4 +1,4 @@
-//! The compiler and the runtime against the reference evaluator.
+//! The compiler and the runtime, compared with the reference evaluator.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn options(config: &Config, asked: &[(&str, &str)]) -> Options {
     Options::parse(config, &asked).unwrap()
 }
 
-/// Every instance with the options that make another program.
+/// Returns all instances with the options that change the program.
 fn modes() -> Vec<(Config, Options)> {
     let [base, ext] = ["reference", "extended"].map(|name| Config::preset(name).unwrap());
     let norms = ("norms", "host");
@@ -49,7 +49,8 @@ fn relative(found: &[f32], expected: &[f32]) -> f64 {
     (error / energy).sqrt()
 }
 
-/// The model on the weights that 4 bits stand for, where norms are the machine's with the gains that they have taken.
+/// Returns the model with dequantized 4-bit weights, which include the gains of norms if the
+/// machine computes the norms.
 fn dequantised(model: &DecoderModel, options: &Options) -> DecoderModel {
     let mut gains: BTreeMap<String, Vec<f32>> = BTreeMap::new();
     for layer in model.layers() {
@@ -76,21 +77,21 @@ fn dequantised(model: &DecoderModel, options: &Options) -> DecoderModel {
     model.with_products(replace).unwrap()
 }
 
-/// The logits' error, the root of its mean square next to theirs, was this in each of the [`modes`]: blocks of 8 bits
-/// and BF16 between the steps of two layers; with 4-bit keys and values in the first two and the fifth, where the machine
-/// attends. Biases of norms, in the third row, go through weights of float, and are another reference than weights of 4
-/// bits where they have gone into products.
+/// Relative RMS error of the logits in each of the [`modes`], as measured: from blocks of 8 bits
+/// and BF16 between the steps of two layers. The first two modes and the fifth also have 4-bit keys
+/// and values, as the machine computes attention. In the third row, biases of norms pass through
+/// float weights: their reference differs from 4-bit weights if they are folded into products.
 #[rustfmt::skip] // A table.
 const MEASURED: [(&str, [f64; 6]); 6] = [
     ("the adder", [0.139, 0.112, 0.0445, 0.0390, 0.139, 0.0445]),
     ("rotations of neighbours, a gate by Gelu", [0.278, 0.221, 0.0823, 0.0563, 0.214, 0.0823]),
     ("learned positions, mean taken off, no gate", [0.140, 0.0458, 0.108, 0.0247, 0.0393, 0.0258]),
     ("rotations of halves, a gate by Silu", [0.203, 0.218, 0.0676, 0.0505, 0.203, 0.0676]),
-    ("as many heads of keys as of queries, a gate by Relu", [0.315, 0.261, 0.0505, 0.0681, 0.315, 0.0399]),
+    ("equally many heads of keys and queries, a gate by Relu", [0.315, 0.261, 0.0505, 0.0681, 0.315, 0.0399]),
     ("one head of keys, no positions", [0.204, 0.194, 0.0508, 0.0346, 0.147, 0.0508]),
 ];
 
-/// The most that is no new defect: a fifth more than was measured.
+/// Returns the limit above which an error is a new defect: 20 % more than measured.
 fn most(case: usize, mode: usize) -> f64 {
     1.2 * MEASURED[case].1[mode]
 }
@@ -114,8 +115,8 @@ fn the_adder_adds() {
     }
 }
 
-/// What the seed says of functions: SQRT is for RMS norms, SIN and COS for rotations. Scales by MEMSET and weights by MEMCPY
-/// give an answer, too.
+/// Follows the page of the instruction set: SQRT is for RMS norms, SIN and COS are for rotations.
+/// Scales by MEMSET and weights by MEMCPY give the same answer.
 #[test]
 fn the_adder_adds_by_every_way() {
     let adder = decoder::read(ADDER, &|_: &str| Ok(WEIGHTS.to_vec())).unwrap();
@@ -146,7 +147,7 @@ fn the_adder_adds_by_every_way() {
     }
 }
 
-/// A decoder of every form, small enough for its steps to be looked at one by one.
+/// Returns a decoder that is small enough to inspect its steps one by one.
 fn small(change: impl FnOnce(&mut DecoderConfig)) -> DecoderModel {
     let mut config = DecoderConfig {
         name: "small".to_owned(),
@@ -175,7 +176,7 @@ fn small(change: impl FnOnce(&mut DecoderConfig)) -> DecoderModel {
             (state >> 8) as f32 / (1 << 23) as f32 - 1.0
         };
         let count = shape.iter().product();
-        // Gains are about 1; matrices keep the size of what they multiply.
+        // Gains are about 1; matrices preserve the magnitude of their operands.
         let values = match shape {
             [_] => (0..count).map(|_| 1.0 + 0.2 * next()).collect(),
             _ => (0..count).map(|_| 1.7 * next() / (shape[1] as f32).sqrt()).collect(),
@@ -264,7 +265,7 @@ impl Reader for Files {
     }
 }
 
-/// A step of a decoder with a past, compiled by the target.
+/// Compiles a step of a decoder with a past.
 fn compiled(target: &str) -> (Box<dyn Compiled>, Vec<(String, Tensor)>) {
     let graph = small(|_| ()).extend(5, 2).unwrap();
     let input = |&id: &npukit_graph::ValueId| {
@@ -300,7 +301,8 @@ fn programs_are_read_and_run_again() {
     }
 }
 
-/// A container alone is a program; with a manifest beside it, it is the manifest's, and so is what lies there too.
+/// A container alone is a program. With a manifest next to it, it must belong to the manifest, and
+/// so must the other files in the folder.
 #[test]
 fn files_of_two_compilations_are_refused() {
     let (ours, theirs) = (compiled("reference").0.files().unwrap(), compiled("extended").0.files().unwrap());
@@ -311,7 +313,7 @@ fn files_of_two_compilations_are_refused() {
         mixed[at].bytes = theirs[at].bytes.clone();
         let error = load(mixed.clone()).err().unwrap().to_string();
         assert!(error.contains("the files are not of one compilation"), "{}: {error}", ours[at].name);
-        // What is not there is not mixed.
+        // Missing files are not an error.
         mixed.remove(at);
         assert_eq!(load(mixed).is_ok(), at > 0, "{}", ours[at].name);
     }
@@ -336,7 +338,7 @@ fn files_of_two_compilations_are_refused() {
     }
 }
 
-/// A file that was read is written again, and so is one of a graph without nodes.
+/// A file that was read can be written again, also for a graph without nodes.
 #[test]
 fn what_was_read_is_written_again() {
     let mut graph = npukit_graph::Graph::default();
@@ -356,7 +358,7 @@ fn what_was_read_is_written_again() {
     }
 }
 
-/// JSON has no infinities; bounds of a clip are often some.
+/// JSON has no infinities, but bounds of a clip are often infinite.
 #[test]
 fn a_host_part_keeps_infinite_attributes() {
     let mut host = Host::default();
@@ -378,7 +380,7 @@ fn a_host_part_of_another_version_says_what_to_do() {
     assert!(error.contains("section HGRF") && error.contains("compile the model again"), "{error}");
 }
 
-/// Small files do not become large in memory.
+/// Small files cannot fill memory.
 #[test]
 fn slots_and_constants_are_no_larger_than_their_file() {
     let mut host = Host::default();
@@ -394,7 +396,7 @@ fn slots_and_constants_are_no_larger_than_their_file() {
     }
     let mut sections = host.sections();
     assert!(Host::read(&sections).is_ok());
-    // The second constant begins where the first does, and there is no more.
+    // The second constant begins at the offset of the first, and the data ends after one constant.
     let description = String::from_utf8(sections[0].bytes.clone()).unwrap();
     assert!(description.contains("\"constant\":12"), "{description}");
     sections[0].bytes = description.replace("\"constant\":12", "\"constant\":0").into_bytes();
@@ -411,13 +413,11 @@ fn stages_print() {
     let layers = emit("layers").unwrap();
     assert!(layers.contains("layers.0.query_flat: machine\n"), "{layers}");
     assert!(
-        layers.contains(
-            "layers.1.attention_in: machine, the host gives one scalar a row, the sum of its squares"
-        ),
+        layers.contains("layers.1.attention_in: machine, the host computes the sum of squares of each row"),
         "{layers}"
     );
     let plan = emit("plan").unwrap();
-    // The word before each region is its own: 128 values take the words 0 to 16.
+    // The word before each region belongs to it: 128 values take words 0 to 16.
     assert!(plan.contains("  L2 30..46: 128 values, layers.0.attention_in\n"), "{plan}");
     assert!(plan.contains("query_flat\n  L2 47..63: 128 values, layers.0.query_flat\n"), "{plan}");
     let program = instance.assemble("again.s", &emit("asm").unwrap(), &npukit_target::NoFiles).unwrap();
@@ -426,7 +426,7 @@ fn stages_print() {
     assert!(emit("hir").is_err());
 }
 
-/// Whatever is broken about a file, it is an error or a program that runs or is refused.
+/// A damaged file gives an error, or a program that runs or is refused.
 #[test]
 fn damaged_programs_are_refused() {
     let (program, inputs) = compiled("reference");
@@ -437,7 +437,7 @@ fn damaged_programs_are_refused() {
     };
     let step = (bytes.len() / 97).max(1);
     for end in (0..bytes.len()).step_by(step) {
-        // What is cut off may have been padding.
+        // A removed end may have been padding.
         assert!(load(bytes[..end].to_vec()).is_err() || end + 16 > bytes.len(), "{end}");
     }
     let (mut refused, mut at) = (0, 0);

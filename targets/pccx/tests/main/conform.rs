@@ -1,4 +1,4 @@
-//! The golden vectors: copies are up to date, wrong ones fail. The suite runs them.
+//! The golden vectors: copies are up to date, and wrong vectors fail. The suite runs them.
 
 use npukit_pccx::PCCX;
 use npukit_target::{Outcome, ReadError};
@@ -8,7 +8,7 @@ fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {
     Err(ReadError::Absent { path: path.to_owned() })
 }
 
-/// A file of vectors.
+/// Returns a file of vectors.
 pub(crate) fn golden(name: &str) -> Vec<u8> {
     let path = npukit_testing::golden("pccx").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -11,7 +11,8 @@ use crate::net::{Net, PRODUCT, compiled, instances, reasons, run, steps};
 
 const PLAIN: Conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
 
-/// Weights `[kh, kw, ci, co]` that 4 bits hold as they are: each output's largest is 7 of its scale.
+/// Returns weights `[kh, kw, ci, co]` that 4 bits represent exactly: each output's largest is 7
+/// times its scale.
 fn weights(net: &mut Net, [kh, kw, ci, co]: [usize; 4]) -> ValueId {
     let count = kh * kw * ci * co;
     let noise = net.noise(count);
@@ -19,12 +20,12 @@ fn weights(net: &mut Net, [kh, kw, ci, co]: [usize; 4]) -> ValueId {
     net.constant(&[kh, kw, ci, co], (0..count).map(|i| code(i) / 32.0).collect())
 }
 
-/// Every attribute against the evaluator; nothing but patches is the host's.
+/// All attributes, compared with the evaluator; the host only lays out patches.
 #[test]
 fn convolutions_are_products() {
     for (what, conv, x, kernel) in [
         ("3 x 3", Conv { pads: [1; 4], ..PLAIN }, [1, 6, 5, 8], [3, 3, 8, 16]),
-        ("channels that are no words", Conv { pads: [1, 0, 0, 1], ..PLAIN }, [2, 5, 5, 3], [3, 2, 3, 5]),
+        ("channels that are not words", Conv { pads: [1, 0, 0, 1], ..PLAIN }, [2, 5, 5, 3], [3, 2, 3, 5]),
         ("strides", Conv { strides: [2, 3], pads: [0, 1, 2, 1], ..PLAIN }, [1, 9, 9, 4], [3, 3, 4, 8]),
         ("dilations", Conv { dilations: [2, 3], pads: [2; 4], ..PLAIN }, [1, 8, 9, 8], [3, 3, 8, 8]),
         ("a patch embedding", Conv { strides: [4, 4], ..PLAIN }, [1, 8, 12, 3], [4, 4, 3, 24]),
@@ -51,7 +52,7 @@ fn convolutions_are_products() {
     }
 }
 
-/// What the host does of one, and of one of single pixels.
+/// The host's contribution to a convolution, and to a 1 x 1 convolution.
 #[test]
 fn patches_are_the_hosts() {
     let [config, _] = instances();
@@ -69,7 +70,8 @@ fn patches_are_the_hosts() {
     assert_eq!(count(PLAIN, [2, 2, 8, 8]), 1);
 }
 
-/// By hand: two taps of a row of three pixels of two channels, with one column of zeros behind it.
+/// Computed with pen and paper: two taps of a row of three pixels of two channels, followed by a
+/// column of zeros.
 #[test]
 fn patches_lie_tap_by_tap() {
     let window = Window { pads: [0, 0, 0, 1], ..Window::plain([1, 2], [1, 1]) };
@@ -82,7 +84,7 @@ fn patches_lie_tap_by_tap() {
     assert_eq!(lay_out(&image, [1, 1, 4, 2], &window, 4), None, "too few values");
 }
 
-/// Patches of more rows than L2 has go some at a time; the values are the same.
+/// Patches with more rows than L2 are processed in parts, with the same results.
 #[test]
 fn patches_that_do_not_fit_go_in_parts() {
     let values = |words: u32| {
@@ -121,6 +123,7 @@ fn other_convolutions_are_the_hosts() {
         };
         vec![net.op(PLAIN, &[x, moving]), net.op(transposed, &[x, w])]
     });
-    let expected = [("Conv", "the weights change"), ("ConvTranspose", "the machine has no form of it")];
+    let expected =
+        [("Conv", "the weights are not constant"), ("ConvTranspose", "not supported by the machine")];
     assert_eq!(reasons(&found), expected);
 }

@@ -1,7 +1,8 @@
-//! The upstream runtime's layer once more, literally and in `f64`: which of two `f32` results is nearer to it.
+//! The published runtime's layer once more, literally and in `f64`: it decides which of two `f32`
+//! results is more accurate.
 //!
-//! The file is read here in types of its own, as numbers of 64 bits: a judge shares nothing with `conform/numpy`, not
-//! even the reader, which it judges too.
+//! The file is read here with separate 64-bit types. An independent check shares nothing with
+//! `conform/numpy`, not even the reader, which it checks, too.
 
 use std::collections::BTreeMap;
 
@@ -55,13 +56,14 @@ impl Layer {
         data
     }
 
-    /// `W x`; matrices of floats lie by columns, but for those that multiply from the left.
+    /// Returns `W x`. Matrices of floats are stored by columns, except those that multiply from the
+    /// left.
     fn times(&self, name: &str, x: &[f64]) -> Vec<f64> {
         match &self.weights[name] {
             Weights::Rows { packed, scale } => {
                 let row = |(row, scale): (&String, &f64)| {
                     let digit = |(at, x): (usize, &f64)| {
-                        // Two nibbles a byte, the first in the lower one.
+                        // Two nibbles per byte, the first in the lower one.
                         let code = i32::from_str_radix(&row[at ^ 1..(at ^ 1) + 1], 16).unwrap();
                         f64::from(if code > 7 { code - 16 } else { code }) * scale * x
                     };
@@ -89,7 +91,7 @@ impl Layer {
         self.times("altup_router", &small).into_iter().map(f64::tanh).collect()
     }
 
-    /// Heads normalised and rotated.
+    /// Normalizes and rotates heads.
     fn heads(&self, x: &[f64], gain: &str, pos: f64) -> Vec<f64> {
         let head = self.arch.head_dim;
         let rotated = |x: &[f64]| {
@@ -138,7 +140,8 @@ impl Layer {
         self.times("W_down", &gates.iter().zip(up).map(|(&gate, up)| gelu(gate) * up).collect::<Vec<f64>>())
     }
 
-    /// The streams behind a step, whose keys and values join the cache as floats of 16 bits.
+    /// Returns the streams after a step, and appends its keys and values to the cache as 16-bit
+    /// floats.
     fn step(&self, step: &Step, cache: &mut Vec<[Vec<f64>; 2]>) -> Vec<f64> {
         let hidden = self.arch.hidden;
         let streams: Vec<&[f64]> = step.xs.chunks(hidden).collect();
@@ -180,20 +183,21 @@ fn gelu(x: f64) -> f64 {
     0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3))).tanh())
 }
 
-/// The nearest number of 11 significant bits, to even; of those that 16 bits have as normal numbers.
+/// Rounds to 11 significant bits, ties to even, for values that are normal 16-bit floats.
 fn to_f16(x: f64) -> f64 {
     let unit = 2.0_f64.powi(x.abs().log2().floor() as i32 - 10).max(2.0_f64.powi(-24));
     (x / unit).round_ties_even() * unit
 }
 
-/// How often the tolerance two values are apart.
+/// Returns the difference of two values in units of the tolerance.
 fn apart(a: f64, b: f64) -> f64 {
     (a - b).abs() / (1e-5 * b.abs() + 1e-6)
 }
 
-/// Both evaluations in `f32` are within the tolerance of what the formulas say, but for one result of each that is
-/// the difference of larger ones: where 0.3957 and 0.4094 cancel, the runtime's order of additions leaves 1.24e-6, and
-/// ours 0.05e-6. No evaluation is within that tolerance of the runtime there that does not add in its order.
+/// Both `f32` evaluations are within the tolerance of the exact formulas, except one result of
+/// each, which is the difference of larger numbers: 0.3957 and 0.4094 cancel, which leaves an error
+/// of 1.24e-6 in the runtime's order of additions, and 0.05e-6 in npukit's. There, only an
+/// evaluation in the runtime's order is within the tolerance of the runtime.
 #[test]
 fn float_is_as_near_to_the_formulas_as_single_precision_is() {
     let (mut of_ours, mut of_theirs) = (Vec::new(), Vec::new());

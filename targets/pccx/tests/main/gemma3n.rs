@@ -1,4 +1,5 @@
-//! Gemma 3N on the machine: small layers against float, one of the size of E4B run and all of them timed.
+//! Gemma 3N on the machine: small layers compared with float, one layer of E4B's size run, and all
+//! of them timed.
 
 use npukit_graph::{Graph, Op, Operator, evaluate};
 use npukit_models::gemma3n::{Gemma3n, Gemma3nConfig};
@@ -12,13 +13,14 @@ use npukit_pccx::{Config, PCCX};
 use crate::conform::golden;
 use crate::twice;
 
-/// The instances of both modes.
+/// Returns the instances of both modes.
 fn instances() -> [Config; 2] {
     ["reference", "extended"].map(|name| Config::preset(name).unwrap())
 }
 
-/// Attention at the host and activations of 16 bits leave what BF16 loses. Keys and values of 4 bits are part of the
-/// reference where the machine has them, but values next to the middle of two codes may fall to either.
+/// With attention at the host and 16-bit activations, only BF16 rounding remains. 4-bit keys and
+/// values are part of the reference if the machine uses them, but values near the middle of two
+/// codes may round to either.
 #[test]
 fn small_layers_are_as_their_dequantised_float() {
     for layer in layers(&golden("numpy_layer.json")).unwrap() {
@@ -29,18 +31,20 @@ fn small_layers_are_as_their_dequantised_float() {
                 (Kv::Npu, Activations::Bits16, 0.03),
                 (Kv::Npu, Activations::Bits8, 0.06),
             ] {
-                // Where the machine multiplies norms are its own.
+                // If the machine multiplies, it computes norms itself.
                 let all = if config.extensions { &[Norms::Npu][..] } else { &[Norms::Host, Norms::Npu] };
                 for &norms in all {
                     let options = Options { kv, activations, norms, ..Options::of(&config) };
                     let found = layer.compiled(&config, &options).unwrap();
                     let how = (&config, &options);
-                    // With gains in their weights gates open otherwise: layers are compared with the same ones open.
+                    // With gains folded into weights other gates open: compare with layers that
+                    // have the same gates open.
                     let expected = match (norms, options.isa) {
                         (Norms::Npu, Isa::Base) => layer.dequantised_with(how, &found.open).unwrap().0,
                         _ => layer.dequantised(how).unwrap(),
                     };
-                    // Blocks of 8 bits lose more of what gains have not yet made even: 0.0806 measured, of rows of 32.
+                    // Blocks of 8 bits lose more if gains have not equalized the values: 0.0806
+                    // measured, for rows of 32.
                     let most = match (norms, options.isa, activations) {
                         (Norms::Npu, Isa::Base, Activations::Bits8) => 1.2 * 0.0806,
                         _ => most,
@@ -55,8 +59,8 @@ fn small_layers_are_as_their_dequantised_float() {
     }
 }
 
-/// A gate at its cutoff: 2.9424 and 2.9519 in float, apart by less than BF16 tells numbers there apart. Machines open
-/// it in one mode, and otherwise are as float with the same gates open.
+/// A gate at its cutoff: 2.9424 and 2.9519 in float, closer than adjacent BF16 numbers. Machines
+/// open it in one mode, and otherwise equal float with the same gates open.
 #[test]
 fn a_gate_at_its_cutoff_opens_or_not() {
     let layer = layers(&golden("numpy_layer_9.json")).unwrap().remove(0);
@@ -69,14 +73,14 @@ fn a_gate_at_its_cutoff_opens_or_not() {
         assert!(apart.relative < 0.01, "{apart:?}");
         assert_eq!(farthest > 0.0, differs, "{farthest}");
         assert!(farthest < 0.006, "{farthest}");
-        // Whichever gates are open, others are the gates' doing alone.
+        // If other gates are open, the gates are the only cause of a difference.
         let other = Apart::new(&found.streams, &layer.dequantised((&config, &options)).unwrap());
         assert_eq!(other.relative > 0.1, differs, "{other:?}");
     }
 }
 
-/// What may have become of the third token's gates where every value before them is off by no more than rounding to
-/// BF16 may make it: that is all that a machine whose memory holds BF16 promises.
+/// Possible gates of the third token if all earlier values have BF16 rounding errors: a machine
+/// with BF16 memory cannot promise more.
 #[test]
 fn no_machine_of_bf16_knows_on_which_side_that_gate_is() {
     let layer = layers(&golden("numpy_layer_9.json")).unwrap().remove(0);
@@ -100,7 +104,7 @@ fn no_machine_of_bf16_knows_on_which_side_that_gate_is() {
     assert_eq!(open.iter().filter(|&&open| open == 200).count(), 2, "{open:?}");
 }
 
-/// Which gates are open when every float that a node makes is off by up to 2^-9 of itself.
+/// Returns the open gates if every float that a node computes has a relative error of up to 2^-9.
 fn off_by_a_rounding(graph: &Graph, inputs: &[Tensor], next: &mut dyn FnMut() -> f32) -> Vec<bool> {
     let mut values: Vec<Option<Tensor>> =
         graph.values.iter().map(|value| value.constant.as_deref().cloned()).collect();
@@ -130,7 +134,7 @@ fn off_by_a_rounding(graph: &Graph, inputs: &[Tensor], next: &mut dyn FnMut() ->
     panic!("the layer has gates")
 }
 
-/// Noise for every input.
+/// Returns random inputs.
 fn inputs(graph: &Graph) -> Vec<Tensor> {
     let noise = |i: usize| (i * 7919 % 1009) as f32 / 504.5 - 1.0;
     let tensor = |&id| {
@@ -140,8 +144,8 @@ fn inputs(graph: &Graph) -> Vec<Tensor> {
     graph.inputs.iter().map(tensor).collect()
 }
 
-/// As fast as what bounds it, where the host multiplies vectors; MUL of the extensions is not free. The bound is the
-/// published one (specification 6.2).
+/// If the host multiplies vectors, the speed reaches the bound; MUL of the extensions costs time.
+/// The bound is the published one (specification 6.2).
 #[test]
 fn e4b_is_as_fast_as_its_bound() {
     let model = Gemma3n::seeded(Gemma3nConfig::e4b(), 1).unwrap();
@@ -163,8 +167,8 @@ fn e4b_is_as_fast_as_its_bound() {
         let (found, most) = (per_second(time.cycles), per_second(bound.cycles));
         println!("{:?}: {apart:?}; {found} of {most} tokens/s by the {}", options.isa, bound.what);
         assert_eq!(bound.what, "weight ports of GEMV");
-        // Measured: 1.03 % below the published bound, and 0.10 % below that of the model's weights, since attention
-        // brings keys and values besides.
+        // Measured: 1.03 % below the published bound, and 0.10 % below that of the model's weights,
+        // as attention also transfers keys and values.
         let ours = PCCX
             .benchmarks()
             .iter()

@@ -1,4 +1,4 @@
-//! Programs that a person wrote, on the machine: memories by name, remarks, faults, waits.
+//! Assembly programs on the machine: named memories, warnings, faults, waits.
 
 use npukit_pccx::{PCCX, Profile};
 use npukit_target::{
@@ -14,7 +14,7 @@ fn machine(program: &dyn HandProgram, meaning: Meaning, unset: Unset) -> Box<dyn
     program.machine(&HandOptions { meaning, unset }).unwrap()
 }
 
-/// Runs a text and gives what there was to remark, or why it stopped.
+/// Runs a text; returns its warnings, or why it stopped.
 fn run(text: &str, meaning: Meaning, unset: Unset) -> Result<Ran, (Option<usize>, String)> {
     let program = program("reference", text);
     let ran = machine(&*program, meaning, unset).run(Limits::default());
@@ -25,7 +25,7 @@ fn place(machine: &dyn Machine, name: &str) -> usize {
     machine.memories().iter().position(|memory| memory.name == name).unwrap()
 }
 
-/// fmap[0] is 64 values, 8 words; weight[0] two rows of them.
+/// fmap[0] is 64 values, 8 words; weight[0] is two rows of them.
 const SHAPES: &str = "memset cache=fmap, idx=0, a=1, b=1, c=64\nmemset cache=weight, idx=0, a=0, b=2, c=64\n";
 const LOAD: &str = "memcpy host->l2, dst=0x100, src=3, aux=2, shape=0, async\n";
 const USE: &str = "cvo exp, src=0x107, dst=0x200, len=8\n";
@@ -46,7 +46,7 @@ fn memories_have_the_targets_names() {
         ("fmap_shape", 64, 3, 16, false),
         ("weight_shape", 64, 3, 16, false),
         ("e_max", 1, 1, 16, false),
-        // As far as the transfers reach: unit 2 and eight more, and eight.
+        // As large as the transfers: unit 2 and eight more, and eight.
         ("host_to_l2.3", 10, 8, 16, false),
         ("l2_to_host.1", 8, 8, 16, false),
         ("weights.0", 2, 64, 4, true),
@@ -82,7 +82,8 @@ fn what_is_written_is_read() {
     assert_eq!(machine.real(place(&*machine, "l2"), 0x4049), Some(3.140_625));
 }
 
-/// A transfer that nobody waited for is no value yet: the later instruction stops, and both are named.
+/// A transfer without a wait has no value yet: the later instruction stops, and the message names
+/// both.
 #[test]
 fn orders_are_kept_by_waiting() {
     let fill = ".data host_to_l2.3[0:10], 1.0\n";
@@ -92,7 +93,7 @@ fn orders_are_kept_by_waiting() {
         (
             Some(3),
             "reads L2 word 0x107, which the async MEMCPY of instruction 2 writes: a synchronous MEMCPY or the host \
-             must wait between them, as `.wait` lets it; instruction 2 is at p.s:3"
+             must wait between them, with `.wait`; instruction 2 is at p.s:3"
                 .to_owned()
         )
     );
@@ -103,7 +104,7 @@ fn orders_are_kept_by_waiting() {
     assert!(run(&format!("{SHAPES}{LOAD}{fence}{USE}"), Meaning::Agreed, Unset::Zero).is_ok());
 }
 
-/// A wait is a step of the host: lint, time and the words' warnings know it.
+/// A wait is a host step: lint, time and the warnings for words take it into account.
 #[test]
 fn waits_are_known_before_a_run() {
     let text = format!("{SHAPES}{LOAD}.wait\ncvo exp, src=0x300, dst=0x400, len=8\n");
@@ -121,7 +122,7 @@ fn waits_are_known_before_a_run() {
     assert_eq!((codes(&unwaited), codes(&waited)), (vec!["unfenced-access"], vec![]));
     assert_eq!(instance.assemble("p.s", &waited, &NoFiles).unwrap().warnings, Vec::<String>::new());
     assert!(program("reference", &unwaited).text().warnings[0].contains("line 4"));
-    // In a repetition each wait has a place of its own.
+    // In a repetition, each wait has a separate position.
     let repeated = format!("{SHAPES}.rept 3\n{LOAD}.wait\n{USE}.endr\n");
     assert!(
         codes(&repeated).iter().all(|code| *code == "unread-result"),
@@ -143,7 +144,7 @@ fn reads_of_what_nobody_wrote_are_remarked_once() {
         [
             (
                 Some(2),
-                "takes off the maximum, e_max, which no product with `findemax` before has written; reads lane 0 of L2 \
+                "subtracts the maximum, e_max, which no product with `findemax` before has written; reads lane 0 of L2 \
                  word 0x107, which nothing before has written; it reads as 0"
             ),
             (Some(4), "reads lane 0 of L2 word 0x300, which nothing before has written; it reads as 0"),
@@ -199,7 +200,7 @@ fn limits_stop_a_run() {
     assert_eq!(run(None, Some(cycles - 1)), Err(Some(2)));
 }
 
-/// Words of MEMSET, MEMCPY from a window and one of EXP, as bytes and as `memh`.
+/// Words of MEMSET, MEMCPY from a window and EXP, as bytes and as `memh`.
 #[test]
 fn words_run_without_text() {
     let instance = PCCX.instance(Source::Default).unwrap();
@@ -215,7 +216,7 @@ fn words_run_without_text() {
     assert!(instance.hand_program("p.bin", &[0, 0xf0, 1], &NoFiles).is_err());
 }
 
-/// The circuits' profile reads by elements: nothing is said of what nobody wrote there.
+/// The circuits' profile addresses elements, so unwritten data is not reported there.
 #[test]
 fn the_circuits_profile_runs_too() {
     let program = program("upstream", "cvo scale, src=0, dst=0x100, len=8\n");
@@ -224,7 +225,7 @@ fn the_circuits_profile_runs_too() {
     assert_eq!(machine.run(Limits::default()).unwrap().remarks, []);
 }
 
-/// 2 MiB a transfer, each of a window of its own: no more is opened than a host is taken to have.
+/// 2 MiB per transfer, each with a separate window: the total exceeds the limit of host memory.
 #[test]
 fn windows_are_bounded() {
     let mut text = "memset cache=fmap, idx=0, a=16, b=256, c=255\n".to_owned();

@@ -1,4 +1,5 @@
-//! The host's side: commands as text and words, the registers, what a driver does, what a device answers.
+//! The host's side: commands as text and words, registers, accesses of a driver, answers of a
+//! device.
 
 use npukit_pccx::PCCX;
 use npukit_target::{
@@ -17,7 +18,7 @@ fn accesses(text: &str) -> Result<HostRun, TargetError> {
     (instance().host().unwrap().accesses)("p.s", text.as_bytes(), 0x1000_0000, &NoFiles)
 }
 
-/// Words of the upstream runtime's encoder, of `golden/pccx/host_cmd.json`.
+/// Words of the published runtime's encoder, from `golden/pccx/host_cmd.json`.
 #[test]
 fn commands_are_text_and_words() {
     let text = "reset_kv session=2119670700\n\
@@ -31,17 +32,22 @@ fn commands_are_text_and_words() {
     assert_eq!((&read.bytes, &read.problems[..]), (&bytes, &[][..]));
     let back = commands(&bytes).unwrap();
     assert_eq!((back.text.as_str(), back.words[1].word.as_str()), (text, "0x022b98a9279ac4ae"));
-    // Words without meaning keep their bits, and are said.
+    // Words without meaning keep their bits, and are reported.
     let other = commands(&0xff00_0000_0000_0001_u64.to_le_bytes()).unwrap();
     assert_eq!(
         (other.problems.len(), commands(other.text.as_bytes()).unwrap().bytes),
         (1, other.bytes.clone())
     );
-    assert!(commands(&bytes[..9]).unwrap_err().to_string().contains("1 bytes are left of a word of 8"));
+    assert!(
+        commands(&bytes[..9])
+            .unwrap_err()
+            .to_string()
+            .contains("the stream ends after 1 of the 8 bytes of a word")
+    );
     assert!(commands(b"load_prompt position=16777216, token=0\n").is_err());
 }
 
-/// The words of the specification, 7.3: busy, done and a token, an error.
+/// Words of specification 7.3: busy, done with a token, an error.
 #[test]
 fn words_of_status_are_told() {
     let words: Vec<u8> =
@@ -51,7 +57,7 @@ fn words_of_status_are_told() {
     assert_eq!(texts, ["idle", "busy", "done, token 5", "error"]);
 }
 
-/// Pages and registers as the specification's table has them (3.6).
+/// Pages and registers as in the specification's table (3.6).
 #[test]
 fn the_map_is_that_of_the_board() {
     let map = instance().host().unwrap().map;
@@ -79,7 +85,8 @@ fn writes(run: &HostRun) -> Vec<(u64, &str)> {
         .collect()
 }
 
-/// One transfer, by hand: 12 values are two words, 32 bytes, from unit 4 of a window at the beginning of host memory.
+/// One transfer, computed with pen and paper: 12 values are two words, 32 bytes, starting at unit 4
+/// of a window at the beginning of host memory.
 #[test]
 fn a_transfer_is_a_command_and_a_word() {
     let text =
@@ -91,7 +98,8 @@ fn a_transfer_is_a_command_and_a_word() {
         writes(&run),
         [
             (0xA000_0000, "0x33f0002000300020"),
-            // Bytes, bit 23 for rising addresses, bit 30 for the end of the frame; the address; the tag.
+            // Bytes, bit 23 for ascending addresses, bit 30 for the end of the frame; the address;
+            // the tag.
             (0xA000_5000, "0x40800020"),
             (0xA000_5004, "0x10000040"),
             (0xA000_5008, "0x00000000"),
@@ -108,7 +116,7 @@ fn a_transfer_is_a_command_and_a_word() {
     assert_eq!((run.completions[1].access, run.completions[1].is_async), (Some(6), false));
 }
 
-/// Weights go by rows: even ones by the first port of an engine, odd ones by the second.
+/// Weights are split by rows: even ones use an engine's first port, odd ones its second.
 #[test]
 fn weights_are_split_by_rows() {
     let text = "memset cache=fmap, idx=0, a=1, b=1, c=40\nmemset cache=weight, idx=0, a=0, b=5, c=40\n\
@@ -123,7 +131,7 @@ fn weights_are_split_by_rows() {
     assert_eq!((run.completions[2].access, run.completions[3].access.is_some()), (None, true));
 }
 
-/// What was issued before DONE was read may raise it: then nothing tells.
+/// An instruction issued before DONE was read may raise it: then completion cannot be detected.
 #[test]
 fn done_tells_of_the_last_instruction_alone() {
     let first = "cvo exp, src=0, dst=0x100, len=8, async\n";
@@ -142,10 +150,10 @@ fn a_broken_order_has_no_accesses() {
                 cvo exp, src=0, dst=1, len=8\n";
     assert!(accesses(text).unwrap_err().to_string().contains("the async MEMCPY of instruction 1 writes"));
     assert!(accesses(&text.replace("async\n", "async\n.wait\n")).is_ok());
-    // Beyond 32 bits nothing is reached.
+    // Addresses of more than 32 bits cannot be reached.
     let far = (instance().host().unwrap().accesses)("p.s", text.as_bytes(), u64::from(u32::MAX), &NoFiles);
     assert!(far.unwrap_err().to_string().contains("32 bits"));
-    // More transfers than a mover's queue takes: the ninth waits for the first.
+    // More transfers than a mover's queue can hold: the ninth waits for the first.
     let shape = text.lines().next().unwrap();
     let transfers = (0..20).map(|i| format!("memcpy host->l2, dst={}, shape=0, async\n", 32 * i));
     let many = format!("{shape}\n{}", transfers.collect::<String>());
@@ -155,7 +163,7 @@ fn a_broken_order_has_no_accesses() {
     assert_eq!(run.accesses[first_read - 1].instruction, Some(8));
 }
 
-/// A vocabulary of ten, in which the token after a sum of all tokens is the sum.
+/// Returns a vocabulary of ten, in which the next token is the sum of all tokens.
 fn sums() -> Generator {
     let mut sum = 0;
     let take = move |tokens: &[usize], begins: bool| {
@@ -163,7 +171,7 @@ fn sums() -> Generator {
             sum = 0;
         }
         if let Some(token) = tokens.iter().find(|token| **token > 9) {
-            return Err(TargetError::failed(format!("there is no token {token}")));
+            return Err(TargetError::failed(format!("unknown token {token}")));
         }
         sum += tokens.iter().sum::<usize>();
         let logits = (0..10).map(|token| if token == sum % 10 { 9.0 } else { 0.0 }).collect();
@@ -209,11 +217,11 @@ fn a_device_answers_in_words_of_status() {
     );
     let errors: Vec<&str> = told.iter().filter_map(|answer| answer.error.as_deref()).collect();
     let expected = [
-        "there is no token to go on from",
+        "no token to continue from",
         "0xcbf43926",
-        "the next is 2",
+        "the next position is 2",
         "`temperature` is 0",
-        "there is no token 70",
+        "unknown token 70",
     ];
     assert_eq!(errors.len(), expected.len());
     for (error, expected) in errors.iter().zip(expected) {

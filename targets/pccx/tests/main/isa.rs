@@ -19,7 +19,7 @@ fn assemble(text: &str) -> Vec<u64> {
     bytes.chunks(INSTRUCTION_BYTES).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// The examples of specification 2.4, with words of 2.4's table where it has them.
+/// Examples of specification 2.4, with the words of its table where given.
 #[test]
 fn the_documents_text_is_read() {
     let text = "
@@ -79,10 +79,10 @@ fn wrong_text_is_named() {
         error("cvo exp, src=0, dst=0, len=1, flags=accm|findemax"),
         "expected `sub_emax`, `recip_scale` or `accm`, found `findemax`"
     );
-    assert_eq!(error("a: kick\na: kick"), "`a` is defined already");
+    assert_eq!(error("a: kick\na: kick"), "`a` is already defined");
     assert_eq!(
         error("gemv dst=1, src=0, size=1, shape=1, rsv=0x8"),
-        "0x8 has bits that are not reserved: those are 2:0, 22:20"
+        "0x8 sets bits that are not reserved: reserved are 2:0, 22:20"
     );
     assert!(error(".equ 3, 4").starts_with("`.equ` needs a name"));
     assert!(
@@ -97,14 +97,14 @@ fn what_hardware_does_otherwise_is_said() {
                 cvo exp, src=0, dst=0, len=1, flags=recip_scale\nmemcpy host->host, shape=0\n\
                 gemm dst=0, src=0, size=0, shape=0, lanes=5";
     let warnings = instance("reference").assemble("test.s", text, &npukit_target::NoFiles).unwrap().warnings;
-    // The first line of each, without the code of the finding.
+    // The first line of each warning, without the code of the finding.
     let told: Vec<&str> = warnings.iter().map(|warning| warning.split(" [").next().unwrap()).collect();
     assert_eq!(
         told,
         [
             "line 1: GEMV asks for 5 lanes: there are 4",
-            "line 2: CVO takes 4096 elements: hardware takes 2048 at most, split it",
-            "line 3: recip_scale is for scale: exp ignores it",
+            "line 2: CVO has 4096 elements, but hardware supports at most 2048: split the instruction",
+            "line 3: recip_scale is only for scale: exp ignores it",
             "line 4: MEMCPY from host to host is refused by the machine",
         ]
     );
@@ -135,7 +135,7 @@ fn listings_show_words_and_reserved_bits() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// The typed codec and the table refuse the same words, and give the same back.
+    /// The typed codec and the table refuse the same words, and reproduce the others.
     #[test]
     fn codec_and_table_agree(opcode in 0_u64..6, body: u64, masked: bool, extensions: bool) {
         let word = opcode << 60 | body >> 4;
@@ -187,13 +187,13 @@ fn words_without_meaning_are_named() {
     ] {
         let error = codec(extensions, true).decode(word).unwrap_err();
         assert_eq!((error.kind(), error.to_string().as_str()), (kind, text), "{word:#x}");
-        // An instance that is not strict drops it, or ignores the bits.
+        // An instance that is not strict drops the word, or ignores the bits.
         let lenient = codec(extensions, false).read(word).unwrap();
         assert_eq!(matches!(lenient, Op::Dropped(_)), kind != "reserved_bits", "{word:#x}");
     }
 }
 
-/// Everything but host to L2 acts as L2 to host (specification 2.3).
+/// All directions except host to L2 act as L2 to host (specification 2.3).
 #[test]
 fn the_circuits_know_two_directions() {
     for (from, to, expected) in [
@@ -232,7 +232,7 @@ fn instructions_without_a_word_are_named() {
         let word = Ok(0x4000_0000_0000_0000 | (code as u64) << 56);
         let name = function.name();
         let refused = Err(format!(
-            "CVO {name} is an extension: choose an instance with `extensions = true`, as pccx:extended"
+            "CVO {name} is an extension: choose an instance with `extensions = true`, such as pccx:extended"
         ));
         assert_eq!(error(true, op), word, "{name}");
         assert_eq!(error(false, op), if code < 8 { word } else { refused }, "{name}");

@@ -1,9 +1,9 @@
-//! What programs in text write and nobody uses, and what they allow.
+//! Unused results of assembly programs, and findings that they allow.
 
 use npukit_pccx::PCCX;
 use npukit_target::{Config, NoFiles};
 
-/// Code and line of each finding.
+/// Returns code and line of each finding.
 fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {
     let instance = PCCX.instance(Config::Default).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
@@ -17,12 +17,13 @@ fn results_that_nobody_reads_are_found() {
     let exp = "cvo exp, src=0, dst=0x100, len=8\n";
     assert_eq!(found(&format!("{FILLED}{exp}")), []);
     assert_eq!(found(&format!("{FILLED}{exp}{exp}")), [("unread-result", Some(3))]);
-    // The second reads the first; a part of a word does not overwrite it.
+    // The second instruction reads the first one's result; writing a part of a word does not
+    // overwrite it.
     assert_eq!(found(&format!("{FILLED}{exp}cvo exp, src=0x100, dst=0x100, len=8\n")), []);
     assert_eq!(found(&format!("{FILLED}{exp}cvo exp, src=0, dst=0x100, len=4\n")), []);
     let left = format!("{FILLED}{exp}cvo exp, src=0, dst=0x200, len=8\n");
     assert_eq!(found(&left), [("unread-result", Some(4))]);
-    assert_eq!(found(&left.replace(".output y, l2[0x100]\n", "")), [], "anybody may look at it");
+    assert_eq!(found(&left.replace(".output y, l2[0x100]\n", "")), [], "the result may be used later");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The machine: what instructions refuse, what they leave alone, and every function over all BF16.
+//! The machine: faults of instructions, data that they leave unchanged, and each function over all
+//! BF16 values.
 
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ fn set(machine: &mut Machine, dest_cache: Cache, dest_addr: u8, [x, y, z]: [u16;
     machine.step(&Op::Memset(Memset { dest_cache, dest_addr, shape: Shape::new(x, y, z) })).unwrap();
 }
 
-/// fmap[1] = (1, 1, 3), weight[1] = (0, 2, 3), and weights of that size without scales.
+/// Returns a machine with fmap[1] = (1, 1, 3), weight[1] = (0, 2, 3), and weights of that size
+/// without scales.
 fn ready() -> Machine {
     let mut machine = machine();
     set(&mut machine, Cache::FmapShape, 1, [1, 1, 3]);
@@ -103,7 +105,7 @@ fn a_fault_changes_nothing_and_says_where() {
     let fault = machine.run(&program, &mut |_| ()).unwrap_err();
     assert_eq!(
         fault.to_string(),
-        "instruction 1: `dest_reg`: 1 words from 0x1c000 on end beyond L2, which has 114688"
+        "instruction 1: `dest_reg`: 1 words at 0x1c000 end beyond L2, which has 114688 words"
     );
     assert_eq!(format!("{machine:?}"), before);
 }
@@ -116,7 +118,7 @@ fn tails_stay_and_special_rows_are_not_numbers() {
     let find = Mac { flags: MacFlags { findemax: true, ..MAC.flags }, ..MAC };
     machine.step(&Op::Gemv(find)).unwrap();
     assert_eq!(machine.read_l2(8, 8).unwrap(), [NAN, NAN, 9, 9, 9, 9, 9, 9]);
-    assert_eq!(machine.e_max(), NAN, "there is no number among the results");
+    assert_eq!(machine.e_max(), NAN, "all results are NaN");
 }
 
 #[test]
@@ -146,8 +148,8 @@ fn extensions_compute_what_their_names_say() {
     );
 }
 
-/// A double is within an ulp or so of the real value. Where it is farther than that from every tie, rounding
-/// it gives the nearest BF16; where it is not, the result is exact.
+/// A double is within about one ulp of the real value. If it is farther than that from every tie,
+/// rounding it gives the nearest BF16; otherwise the result must be exact.
 #[test]
 fn every_function_of_every_bf16_is_correctly_rounded() {
     use CvoFunc::{Cos, Exp, Gelu, Recip, Sin, Sqrt, Tanh};
@@ -157,10 +159,12 @@ fn every_function_of_every_bf16_is_correctly_rounded() {
             if !y.is_finite() || y == 0.0 {
                 continue;
             }
-            // Relative error of GELU: a few operations of half an ulp, and of the exponential's argument.
+            // Relative error of GELU: a few operations of half an ulp, plus that of the
+            // exponential's argument.
             let slack = y.abs() * 2e-14 * if function == Gelu { 1.0 + val(bits).abs() as f64 } else { 1.0 };
             let (below, above) = (bf_of_double(y - slack), bf_of_double(y + slack));
-            // GELU of a number next to the smallest ones is half of it in any precision but one of 40 digits.
+            // GELU of a number near the smallest ones is half of it in any precision below 40
+            // digits.
             let half = function == Gelu && y == f64::from(val(bits)) / 2.0;
             let exact = half || f64::from(val(bf_of_double(y))) == y;
             assert!(below == above || exact, "{} of {bits:04x}: {below:04x} or {above:04x}", function.name());
@@ -185,7 +189,8 @@ fn the_circuits_profile_computes_what_they_do() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever the words, the machine answers: nothing panics, and the same program gives the same state.
+    /// For any words, the machine gives a result: nothing panics, and the same program gives the
+    /// same state.
     #[test]
     fn any_words_run_or_fault(words in prop::collection::vec((0_u64..5, any::<u64>()), 1..40), small: bool) {
         let codec = npukit_pccx::Codec { extensions: true, strict: false };
@@ -194,7 +199,7 @@ proptest! {
             machine.bind_window(Direction::HostToL2, 0, vec![3; 4096]).unwrap();
             let mut faults = 0;
             for &(opcode, body) in &words {
-                // Small addresses and shapes meet what is there.
+                // Small addresses and shapes refer to existing data.
                 let body = if small { body & 0x0018_0401_80c0_218f } else { body >> 4 };
                 faults += usize::from(machine.step(&codec.decode_lenient(opcode << 60 | body)).is_err());
             }
@@ -219,7 +224,7 @@ fn sub_emax_and_accm_apply_to_any_function() {
 #[test]
 fn every_function_adds_to_the_destination() {
     use CvoFunc::{Cos, Exp, Gelu, Mul, Recip, ReduceSum, Relu, Scale, Sin, Sqrt, Tanh};
-    // The operand, and 2 more than its function; of SCALE the factor is 3.
+    // The operand, and its function plus 2; for SCALE, the factor is 3.
     for (cvo_func, x, expected) in [
         (Exp, 0.0, 3.0),
         (Sqrt, 4.0, 4.0),
@@ -244,7 +249,7 @@ fn every_function_adds_to_the_destination() {
     }
 }
 
-/// Four rows of 16 values are 8 words, and of 24 results 12.
+/// Four rows of 16 values are 8 words; rows of 24 results are 12.
 #[test]
 fn products_take_and_fill_all_rows() {
     let product = |src_addr, dest_reg| {
@@ -257,7 +262,7 @@ fn products_take_and_fill_all_rows() {
     assert_eq!(product(L2 - 8, 0), Ok(()));
     assert_eq!(product(0, L2 - 12), Ok(()));
     let beyond = |field, words, address: u32| {
-        Err(format!("`{field}`: {words} words from {address:#x} on end beyond L2, which has 114688"))
+        Err(format!("`{field}`: {words} words at {address:#x} end beyond L2, which has 114688 words"))
     };
     assert_eq!(product(L2 - 7, 0), beyond("src_addr", 8, L2 - 7));
     assert_eq!(product(0, L2 - 11), beyond("dest_reg", 12, L2 - 11));
@@ -272,7 +277,7 @@ fn weights_of_no_rows_or_columns_are_no_shape() {
         assert_eq!(
             machine.step(&Op::Gemv(MAC)).unwrap_err().to_string(),
             format!(
-                "`size_ptr_addr`: entry 1 of WEIGHT_SHAPE is ({x}, {y}, {z}), and none of its sizes may be 0: \
+                "`size_ptr_addr`: entry 1 of WEIGHT_SHAPE is ({x}, {y}, {z}), but its sizes must not be 0: \
                  write it by MEMSET first"
             )
         );
@@ -290,14 +295,14 @@ fn the_product_without_weights_is_numbered() {
         assert_eq!(
             machine.step(&Op::Gemv(MAC)).unwrap_err().to_string(),
             format!(
-                "no weights are bound: GEMV and GEMM number {bound} of the program finds the list of {bound} at \
-                 its end"
+                "no weights are left: {bound} are bound, and this is GEMV or GEMM number {bound} of the program, \
+                 starting at 0"
             )
         );
     }
 }
 
-/// Of zeros of both signs the first one is the maximum (specification 4.5).
+/// Among zeros of both signs, the first is the maximum (specification 4.5).
 #[test]
 fn the_maximum_is_the_first_of_equal_ones() {
     for (scales, results) in [([-1.0, 1.0], [0x8000, 0]), ([1.0, -1.0], [0, 0x8000])] {
@@ -313,8 +318,8 @@ fn the_maximum_is_the_first_of_equal_ones() {
     }
 }
 
-/// A shape of no values, or of more than a transfer counts, is an error of the reference; the circuits count with
-/// 20 bits (specification 4.2).
+/// The reference refuses a shape without values, or with more than a transfer can count; the
+/// circuits count with 20 bits (specification 4.2).
 #[test]
 fn transfers_of_no_shape_are_refused_where_the_circuits_count_on() {
     for (shape, kinds, words) in [
@@ -337,7 +342,7 @@ fn transfers_of_no_shape_are_refused_where_the_circuits_count_on() {
     }
 }
 
-/// What the document does not tell of the circuits is not computed.
+/// Behavior of the circuits that the document does not define is not computed.
 #[test]
 fn the_circuits_profile_has_no_flags_of_functions() {
     let mut machine = Machine::new(&Config::preset("upstream").unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Graphs of a few nodes, and how machines do on them.
+//! Small graphs, and their results on machines.
 
 use npukit_graph::op::{Binary, BinaryKind, Gemm, Unary, UnaryKind};
 use npukit_graph::quantise::rows::Int4Rows;
@@ -10,7 +10,7 @@ use npukit_pccx::internals::lower::{Executable, Options, Weights, compile};
 
 use crate::twice;
 
-/// A graph under construction; every value is `f32`.
+/// Graph under construction; all values are `f32`.
 pub(crate) struct Net {
     pub(crate) graph: Graph,
     pub(crate) seed: u32,
@@ -44,7 +44,7 @@ impl Net {
         self.constant(shape, values)
     }
 
-    /// Weights `[n, k]` that 4 bits hold as they are.
+    /// Adds weights `[n, k]` that 4 bits represent exactly.
     pub(crate) fn weights(&mut self, n: usize, k: usize) -> ValueId {
         let values = self.noise(n * k);
         let values = Int4Rows::new(n, k, &values).unwrap().dequantised();
@@ -71,20 +71,20 @@ impl Net {
     }
 }
 
-/// How a graph does on a machine.
+/// Result of a graph on a machine.
 pub(crate) struct Found {
-    /// Root of the mean square error next to the outputs' own, the worst of them.
+    /// Largest relative RMS error among the outputs.
     pub(crate) error: f64,
-    /// Nodes that the host computes.
+    /// Number of nodes that the host computes.
     pub(crate) hosts: usize,
 }
 
-/// Compiles and runs the graph on random inputs and compares every output with the evaluator's.
+/// Compiles and runs the graph on random inputs, and compares all outputs with the evaluator's.
 pub(crate) fn run(net: &mut Net, config: &Config, outputs: &[ValueId]) -> Found {
     run_with(net, config, &Options::of(config), outputs)
 }
 
-/// As [`run`], compiled as asked for.
+/// Compiles with `options`, and runs like [`run`].
 pub(crate) fn run_with(net: &mut Net, config: &Config, options: &Options, outputs: &[ValueId]) -> Found {
     net.graph.outputs = outputs.to_vec();
     let inputs: Vec<Tensor> = net
@@ -115,7 +115,7 @@ pub(crate) fn run_with(net: &mut Net, config: &Config, options: &Options, output
     Found { error: found.iter().zip(&expected).map(error).fold(0.0, f64::max), hosts }
 }
 
-/// The program of a graph.
+/// Returns the program of a graph.
 pub(crate) fn compiled(
     config: &Config,
     options: &Options,
@@ -126,24 +126,24 @@ pub(crate) fn compiled(
     compile(config, &net.graph, options, &mut Weights::default()).unwrap()
 }
 
-/// Operators that the host computes, and why.
+/// Returns the operators that the host computes, and the reasons.
 pub(crate) fn reasons(executable: &Executable) -> Vec<(&str, &str)> {
     let named = executable.host.layers.iter().filter_map(|layer| layer.host.as_ref());
     named.map(|(op, reason)| (op.as_str(), reason.as_str())).collect()
 }
 
-/// What the host does, and before which instruction.
+/// Returns the host steps with the instructions that follow them.
 pub(crate) fn steps(executable: &Executable) -> Vec<(u32, HostStep)> {
     let decoded = executable.program.host_ops.iter().enumerate();
     decoded.map(|(index, op)| (op.position, HostStep::decode(index, op).unwrap())).collect()
 }
 
-/// Instances without and with extensions.
+/// Returns the instances without and with extensions.
 pub(crate) fn instances() -> [Config; 2] {
     ["reference", "extended"].map(|name| Config::preset(name).unwrap())
 }
 
-/// On both instances; `hosts` are the nodes left to the host by each.
+/// Runs on both instances; `hosts` is the number of nodes that the host computes on each.
 pub(crate) fn check(what: &str, most: f64, hosts: [usize; 2], build: impl Fn(&mut Net) -> Vec<ValueId>) {
     for (config, hosts) in instances().iter().zip(hosts) {
         let mut net = Net::new();
@@ -154,14 +154,14 @@ pub(crate) fn check(what: &str, most: f64, hosts: [usize; 2], build: impl Fn(&mu
     }
 }
 
-// Bars of errors as [`Found`] has them, at most a fifth more than the largest that was measured of what they are for.
-/// What BF16 does to a value: 0.00499 measured.
+// Limits of [`Found::error`], at most 20 % more than the largest measured value.
+/// BF16 rounding of a value: 0.00499 measured.
 pub(crate) const ROUNDED: f64 = 0.005;
-/// What BF16 does to values between a few steps: 0.00595 measured.
+/// BF16 rounding between a few steps: 0.00595 measured.
 pub(crate) const ROUNDED_TWICE: f64 = 1.2 * 0.005_95;
-/// What blocks of 8 bits do to a product: 0.01432 measured.
+/// Blocks of 8 bits in a product: 0.01432 measured.
 pub(crate) const PRODUCT: f64 = 1.2 * 0.0143;
-/// What blocks of 8 bits and keys and values of 4 bits do to attention: 0.0997 measured.
+/// Blocks of 8 bits, and 4-bit keys and values, in attention: 0.0997 measured.
 pub(crate) const ATTENTION: f64 = 1.2 * 0.0997;
 
 pub(crate) const BY_ROWS: Gemm = Gemm { trans_b: true, ..Gemm::PLAIN };

@@ -1,4 +1,4 @@
-//! Networks of images on a machine for language models: their products run on it, the rest is the host's.
+//! Image networks on a machine for language models: their products run on it, the rest on the host.
 
 use npukit_graph::{Graph, evaluate, pass};
 use npukit_import::onnx;
@@ -20,7 +20,7 @@ fn largest(values: &[f32]) -> usize {
     (1..values.len()).fold(0, |best, i| if values[i] > values[best] { i } else { best })
 }
 
-/// Ten images with weights of 4 bits, which nothing was trained for.
+/// Ten images with 4-bit weights, without training for them.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn resnet20_runs_with_weights_of_4_bits() {

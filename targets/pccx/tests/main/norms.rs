@@ -1,4 +1,5 @@
-//! Norms on the machine without MUL: gains in the weights behind them, one scalar a row by the host.
+//! Norms on the machine without MUL: gains are folded into the weights that follow, and the host
+//! computes one scalar per row.
 
 use npukit_graph::op::{
     BinaryKind, LayerNormalization, MatMul, Reshape, RmsNormalization, Softmax, UnaryKind,
@@ -14,14 +15,14 @@ use crate::net::{BY_ROWS, Net, PRODUCT, compiled, instances, reasons, run_with, 
 const RMS: RmsNormalization = RmsNormalization { axis: 1, epsilon: 1e-5 };
 const LAYER: LayerNormalization = LayerNormalization { axis: 1, epsilon: 1e-5 };
 
-/// Gains that are powers of two, so that weights which 4 bits hold are held with them, too: three of each row of codes
-/// below 2 keep what is doubled below 7.
+/// Returns gains that are powers of two, so that 4 bits represent weights exactly also with gains:
+/// three in each row of codes below 2 stay below 7 when doubled.
 fn gains(net: &mut Net, row: usize) -> ValueId {
     let values = (0..row).map(|i| if i % 3 == 0 { 2.0 } else { 1.0 }).collect();
     net.constant(&[row], values)
 }
 
-/// Weights `[n, k]` of small codes and one of 7, which has a gain of 1.
+/// Returns weights `[n, k]` of small codes and one 7, which has a gain of 1.
 fn weights(net: &mut Net, n: usize, k: usize) -> ValueId {
     let noise = net.noise(n * k);
     let code = |(i, x): (usize, f32)| if i % k == 1 { 7.0 } else { (3.0 * x).round() };
@@ -35,7 +36,8 @@ fn base(norms: Norms) -> (Config, Options) {
     (config, options)
 }
 
-/// As float on weights that 4 bits hold with and without gains; nothing but the sums is the host's.
+/// Equals float with exactly representable weights, with and without gains; the host only computes
+/// sums.
 #[test]
 fn gains_go_into_weights() {
     for [m, k, n] in [[1, 64, 24], [1, 50, 9], [3, 64, 16], [16, 128, 40], [300, 32, 8]] {
@@ -54,7 +56,7 @@ fn gains_go_into_weights() {
     }
 }
 
-/// Biases of a norm become biases of the products, added to what those have.
+/// Biases of a norm become biases of the products, added to existing ones.
 #[test]
 fn biases_go_into_products() {
     for [m, k, n] in [[1, 64, 24], [4, 64, 16], [1, 50, 9]] {
@@ -69,7 +71,7 @@ fn biases_go_into_products() {
                 false => vec![y, weights],
             };
             let z = net.op(BY_ROWS, &operands);
-            // A constant that is added joins them.
+            // A constant addend is merged, too.
             let more = net.random(&[n]);
             let z = net.binary(BinaryKind::Add, z, more);
             let found = run_with(&mut net, &config, &options, &[z]);
@@ -79,7 +81,7 @@ fn biases_go_into_products() {
     }
 }
 
-/// Through reshapes and factors, into products by columns and one whose softmax the machine makes.
+/// Through reshapes and factors, into products by columns and a product with softmax.
 #[test]
 fn gains_go_through_what_keeps_rows() {
     let (config, options) = base(Norms::Npu);
@@ -107,11 +109,11 @@ fn norm(net: &mut Net) -> (ValueId, ValueId, ValueId) {
     (x, y, net.weights(16, 64))
 }
 
-/// Whatever else reads a norm has its gains, and so has a product that is the host's.
+/// Other readers of a norm need its gains, and so does a product at the host.
 #[test]
 fn gains_stay_where_something_else_reads_them() {
-    const STAYS: &str = "needs element-wise multiply (isa=ext): not only products with constants read it, whose \
-                         weights would take its gains";
+    const STAYS: &str = "needs element-wise multiply (isa=ext): gains fold into weights only if all readers \
+                         are products with constants";
     type Build = fn(&mut Net) -> Vec<ValueId>;
     let cases: [(&str, Build, usize); 6] = [
         (
@@ -172,14 +174,14 @@ fn gains_stay_where_something_else_reads_them() {
         let found = reasons(&executable);
         assert_eq!((found.len(), found[0]), (hosts, ("RMSNormalization", STAYS)), "{what}");
     }
-    // Values are the same, whoever computes them.
+    // The values are equal, independent of who computes them.
     let mut net = Net::new();
     let (x, y, w) = norm(&mut net);
     let outputs = [net.op(BY_ROWS, &[y, w]), net.binary(BinaryKind::Add, x, y)];
     assert!(run_with(&mut net, &config, &options, &outputs).error < PRODUCT);
 }
 
-/// No gains at all are none to fold.
+/// A norm without gains has nothing to fold.
 #[test]
 fn norms_without_gains_are_the_machines() {
     let (config, options) = base(Norms::Npu);
@@ -189,17 +191,17 @@ fn norms_without_gains_are_the_machines() {
     let y = [net.op(RMS, &[x, one]), net.op(LAYER, &[x, one, zero])];
     let found = run_with(&mut net, &config, &options, &y);
     assert_eq!(found.hosts, 0);
-    // Measured: 0.0041, of which the sum of squares in BF16 and its root are a part.
+    // Measured: 0.0041, partly from the sum of squares in BF16 and its root.
     assert!(found.error < 1.2 * 0.0041, "{}", found.error);
 }
 
-/// The functions of each instruction of CVO.
+/// Returns the function of each CVO.
 fn functions(ops: &[Op]) -> Vec<CvoFunc> {
     let function = |op: &Op| if let Op::Cvo(cvo) = op { Some(cvo.cvo_func) } else { None };
     ops.iter().filter_map(function).collect()
 }
 
-/// What the machine does of a row: 1/N, epsilon, the root, the quotient.
+/// Instructions of the machine for a row: 1/N, epsilon, the root, the quotient.
 #[test]
 fn one_scalar_comes_from_the_host() {
     let (config, options) = base(Norms::Npu);
@@ -213,13 +215,13 @@ fn one_scalar_comes_from_the_host() {
     assert_eq!(squares.len(), 1);
     let expected = [CvoFunc::Scale, CvoFunc::Scale, CvoFunc::Sqrt, CvoFunc::Scale];
     assert_eq!(functions(&executable.program.code), expected);
-    let warning = "1 layer of the machine: the host gives one scalar a row, the sum of its squares, since no \
-                   instruction multiplies two values; `--option norms=host` leaves all of it to the host";
+    let warning = "1 layer of the machine: the host computes the sum of squares of each row, because no \
+                   instruction multiplies two values; with `--option norms=host` the host computes the whole norm";
     assert!(executable.host.warnings.iter().any(|found| found == warning), "{:?}", executable.host.warnings);
     assert_eq!(executable.host.layers.iter().filter(|layer| layer.help.is_some()).count(), 1);
 }
 
-/// Sums of squares by hand: 9 + 16 and, less the mean of 3, 4 + 0 + 4.
+/// Sums of squares, computed with pen and paper: 9 + 16, and minus the mean of 3: 4 + 0 + 4.
 #[test]
 fn sums_of_squares_are_of_rows() {
     let sums = |row: &[f32], centred: bool| {
@@ -242,7 +244,8 @@ fn sums_of_squares_are_of_rows() {
     assert_eq!(sums(&[1.0, 3.0, 5.0], true), [vec![8.0; 8], vec![0.0; 8]].concat());
 }
 
-/// Results that are fewer than the values of a row are divided by its root, also through factors, which go into the weights.
+/// If there are fewer results than values in a row, the results are divided by its root, also
+/// through factors, which are folded into the weights.
 #[test]
 fn few_results_are_divided_instead() {
     for (rows, results, divided) in

@@ -1,4 +1,5 @@
-//! Where sines, scales and weights come from: every option gives what the plain program gives, or nearly so.
+//! Sources of sines, scales and weights: each option gives the same result as the default, or
+//! nearly.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::RotaryEmbedding;
@@ -17,7 +18,7 @@ fn seed(isa: Isa) -> Config {
     Config { reading: Reading::Seed, ..if isa == Isa::Base { base } else { ext } }
 }
 
-/// A rotation by tables that are the same in every run, at position 5 and behind it.
+/// Adds a rotation by constant tables, from position 5 on.
 fn rotated(net: &mut Net, interleaved: bool, size: usize) -> ValueId {
     let x = net.input(&[1, 3, 64]);
     let angle = |i: usize| (5 + i / (size / 2)) as f32 * 0.3_f32.powi((i % (size / 2)) as i32);
@@ -32,7 +33,8 @@ fn functions(executable: &Executable) -> Vec<CvoFunc> {
     executable.program.code.iter().filter_map(function).collect()
 }
 
-/// Both instances rotate, by sines and cosines of their own or of the host's; two rotations share them.
+/// Both instances rotate, by sines and cosines of the machine or of the host; two rotations share
+/// them.
 #[test]
 fn rotations_are_by_sines_and_cosines_of_the_machine() {
     for config in instances() {
@@ -44,14 +46,15 @@ fn rotations_are_by_sines_and_cosines_of_the_machine() {
                 let found = run_with(&mut net, &config, &options, &[y]);
                 let what =
                     format!("{rotations:?} of {size}, extensions {}: {}", config.extensions, found.error);
-                // Two products of 8 bits are one more than with MUL, which adds to the roundings of PRODUCT.
+                // Two products of 8 bits are one more than with MUL, which adds rounding errors.
                 let most = if config.extensions { PRODUCT } else { 1.2 * PRODUCT };
                 assert!(found.error < most, "{what}");
                 assert_eq!(found.hosts, usize::from(rotations == Rotations::Host), "{what}");
                 let executable = compile(&config, &net.graph, &options, &mut Weights::default()).unwrap();
                 let found = functions(&executable);
                 let count = |function| found.iter().filter(|&&found| found == function).count();
-                // With MUL each table has the other's function as well, for what BF16 loses of the angles.
+                // With MUL, each table also needs the other function, to correct the rounding of
+                // angles to BF16.
                 let own = match rotations {
                     Rotations::Npu if config.extensions => 2,
                     Rotations::Npu => 1,
@@ -63,7 +66,7 @@ fn rotations_are_by_sines_and_cosines_of_the_machine() {
     }
 }
 
-/// Without MUL the tables go through the host into scales: a pair of images a position.
+/// Without MUL the tables pass through the host into scales: a pair of images per position.
 #[test]
 fn tables_become_scales_without_mul() {
     let [config, _] = instances();
@@ -80,7 +83,7 @@ fn tables_become_scales_without_mul() {
     assert_eq!(products, 6, "two of four heads for each position");
 }
 
-/// A tail of a matrix, rows between words, and a bias.
+/// Adds a partial tile, rows that are not whole words, and a bias.
 fn products(net: &mut Net) -> Vec<ValueId> {
     let (x, first) = (net.input(&[3, 64]), net.weights(40, 64));
     let bias = net.random(&[40]);
@@ -89,7 +92,7 @@ fn products(net: &mut Net) -> Vec<ValueId> {
     vec![net.op(BY_ROWS, &[y, second])]
 }
 
-/// Weights that MEMCPY has brought give bit for bit what streamed ones give, and take other times.
+/// Weights loaded by MEMCPY give the same bits as streamed ones, with different timing.
 #[test]
 fn weights_come_by_memcpy() {
     for isa in [Isa::Base, Isa::Ext] {
@@ -114,7 +117,7 @@ fn weights_come_by_memcpy() {
     }
 }
 
-/// Where L2 has no room for them they stream.
+/// Weights that do not fit into L2 stream.
 #[test]
 fn weights_without_room_stream() {
     let config = Config { l2_words: 120, ..seed(Isa::Base) };
@@ -125,14 +128,15 @@ fn weights_without_room_stream() {
     assert_eq!(executable.program.bindings.len(), 1);
 }
 
-/// One scale of each matrix, in the slot of its size; the images have none.
+/// One scale per matrix, in the slot of its size; the images have no scales.
 #[test]
 fn scales_come_by_memset() {
     let config = seed(Isa::Base);
     let options = Options { scales: Scales::Memset, ..Options::of(&config) };
     let mut net = Net::new();
     let outputs = products(&mut net);
-    // Rows of one matrix have scales within a fifth of each other: 0.071 measured, of that and of 8 bits.
+    // Scales of rows within a matrix differ by up to 20 %: 0.071 measured, from that and from 8
+    // bits.
     let found = run_with(&mut net, &config, &options, &outputs);
     assert!(found.error < 1.2 * 0.071, "{}", found.error);
     let executable = compile(&config, &net.graph, &options, &mut Weights::default()).unwrap();
@@ -148,7 +152,7 @@ fn scales_come_by_memset() {
     assert!(factors.len() == 2 && factors.iter().all(|&factor| factor > 0), "{factors:?}");
 }
 
-/// 7 and -7 of 0.5, -3 of it, and 1.75, which is 3.5 of it and goes to 4: by hand.
+/// The scale is 0.5: 7, -7 and -3 are exact, and 1.75, which is 3.5 steps, rounds to 4.
 #[test]
 fn a_factor_is_the_largest_weight_over_seven() {
     let config = seed(Isa::Base);

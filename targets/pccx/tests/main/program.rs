@@ -1,4 +1,4 @@
-//! What programs of small graphs consist of: transfers, products, constants, and what is said of them.
+//! Contents of programs for small graphs: transfers, products, constants, and messages.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, GeluForm, Gemm, MatMul, Reshape, RotaryEmbedding, Softmax, UnaryKind};
@@ -15,7 +15,7 @@ fn plain(config: &Config, build: impl FnOnce(&mut Net) -> Vec<ValueId>) -> Execu
     compiled(config, &Options::of(config), build)
 }
 
-/// Words of each transfer in a direction, in order.
+/// Returns the words of each transfer in a direction, in order.
 fn transfers(executable: &Executable, from: Device, to: Device) -> Vec<u64> {
     let mut banks = Banks::default();
     let mut found = Vec::new();
@@ -35,13 +35,13 @@ fn products(executable: &Executable) -> usize {
     executable.program.code.iter().filter(|op| matches!(op, Op::Gemv(_) | Op::Gemm(_))).count()
 }
 
-/// Bytes of the windows in a direction.
+/// Returns the bytes of the windows in a direction.
 fn window_bytes(executable: &Executable, direction: Direction) -> u64 {
     let windows = executable.program.windows.iter().filter(|window| window.direction == direction);
     windows.map(|window| window.size_bytes).sum()
 }
 
-/// So that the machine begins when everything is there: 3 of each operand, 16 values, 2 words.
+/// The machine begins when all data is there: 3 of each operand, 16 values, 2 words.
 #[test]
 fn what_is_known_before_a_run_is_sent_before_it() {
     for config in instances() {
@@ -60,7 +60,7 @@ fn what_is_known_before_a_run_is_sent_before_it() {
     }
 }
 
-/// A value that is wanted at the host twice, or made there, is not sent again.
+/// A value that the host needs twice, or computes itself, is not sent again.
 #[test]
 fn values_go_to_the_host_once() {
     for config in instances() {
@@ -83,7 +83,7 @@ fn values_go_to_the_host_once() {
     }
 }
 
-/// Of a sum either operand may give its place; copies are of scalars, a word each.
+/// A sum may overwrite either operand; copies are of scalars, one word each.
 #[test]
 fn sums_take_the_place_of_the_operand_that_is_done_with() {
     let copies = |kind, is_first_wanted: bool| {
@@ -110,7 +110,7 @@ fn a_difference_of_one_value_is_nothing() {
     });
 }
 
-/// Which of two products is added to the other, and which stays by itself.
+/// One of two products is added to the other, and one stays separate.
 #[test]
 fn products_add_only_where_nobody_else_wants_them() {
     let product = |net: &mut Net, x| {
@@ -141,7 +141,7 @@ fn products_add_only_where_nobody_else_wants_them() {
     });
 }
 
-/// The same weights with factors of their own are images of their own.
+/// Equal weights with different factors are separate images.
 #[test]
 fn factors_of_products_are_kept_apart() {
     check("factors", PRODUCT, [0, 0], |net| {
@@ -150,7 +150,7 @@ fn factors_of_products_are_kept_apart() {
     });
 }
 
-/// More rows than an entry says: 65,528 and 4,472.
+/// More rows than an entry can hold: 65,528 and 4,472.
 #[test]
 fn rows_of_a_long_product_go_in_two_parts() {
     check("70,000 rows", PRODUCT, [0, 0], |net| {
@@ -159,7 +159,8 @@ fn rows_of_a_long_product_go_in_two_parts() {
     });
 }
 
-/// A row of 64 values is 8 words, the operand of 16 rows of 32 is 64; a bias for each row takes 128 words.
+/// A row of 64 values is 8 words, the operand of 16 rows of 32 is 64; a bias for all rows takes 128
+/// words.
 #[test]
 fn a_bias_for_all_rows_is_sent_once() {
     for (shape, words) in [(&[64][..], 8), (&[1, 64], 8), (&[], 128), (&[16, 1], 128), (&[16, 64], 128)] {
@@ -174,13 +175,15 @@ fn a_bias_for_all_rows_is_sent_once() {
 
 #[test]
 fn words_in_use_are_counted() {
-    // Eight values and the word before them, twice: the operand, in whose place the result is, and -1.
+    // Eight values and the word before them, twice: the operand, which the result overwrites, and
+    // -1.
     let executable = plain(&instances()[0], |net| {
         let x = net.input(&[8]);
         vec![net.unary(UnaryKind::Neg, x)]
     });
     assert_eq!(executable.host.words, [4, 4]);
-    // 3 words; the result of the first function has its operand's place, that of the second one of its own.
+    // 3 words; the result of the first function overwrites its operand, that of the second one does
+    // not.
     let executable = plain(&instances()[0], |net| {
         let x = net.input(&[16]);
         let y = net.unary(UnaryKind::Exp, x);
@@ -190,7 +193,8 @@ fn words_in_use_are_counted() {
     assert_eq!(executable.host.words, [3, 6]);
 }
 
-/// What became weights is in their images; what the host sends or uses stays with it.
+/// Weights are stored in their images only; constants that the host sends or uses stay with the
+/// host.
 #[test]
 fn constants_that_became_weights_are_not_kept_twice() {
     let executable = plain(&instances()[1], |net| {
@@ -221,13 +225,13 @@ fn warnings_are_of_what_is_not_exact_or_not_counted() {
     };
     let approximated = |count: usize| {
         format!(
-            "{count} Gelu by the error function became the machine's, by tanh: up to 0.0005 apart; \
+            "{count} Gelu of the error function computed by the machine with tanh: up to 0.0005 apart; \
              `--option gelu=exact` leaves them to the host"
         )
     };
     let hosts = |count: usize| {
         let nodes = if count == 1 { "1 node is".to_owned() } else { format!("{count} nodes are") };
-        format!("{nodes} computed by the host, whose time is not counted")
+        format!("{nodes} computed by the host, in time that is not included")
     };
     let exact = GeluForm::Exact;
     for (forms, tanh, hosts_of_exact) in [
@@ -248,7 +252,7 @@ fn warnings_are_of_what_is_not_exact_or_not_counted() {
         outputs
     };
     assert_eq!(warnings(&reference, Gelu::Tanh, &both), [approximated(1), hosts(1)]);
-    // What only moves values is the host's where they are.
+    // An operation that only moves values stays at the host if they are there.
     let moved = |net: &mut Net| {
         let x = net.input(&[2, 8]);
         let x = net.unary(UnaryKind::Erf, x);
@@ -258,8 +262,8 @@ fn warnings_are_of_what_is_not_exact_or_not_counted() {
     assert_eq!(warnings(&extended, Gelu::Tanh, &moved), [hosts(2)]);
 }
 
-/// 7 and 3.25 have the scale 1, and 3.25 becomes 3: an error of 0.25 next to the root of 49 + 10.5625. (7 and 3.5 are 3.5
-/// times whole numbers, and stay what they are.)
+/// 7 and 3.25 have the scale 1, and 3.25 becomes 3: an error of 0.25, relative to the root of 49 +
+/// 10.5625. (7 and 3.5 are 3.5 times integers, and are exact.)
 #[test]
 fn the_worst_weights_are_named() {
     let warnings = |matrices: &[[f32; 2]]| {
@@ -277,14 +281,13 @@ fn the_worst_weights_are_named() {
     assert_eq!(warnings(&[[7.0, -3.0], [7.0, 3.5]]), Vec::<String>::new());
     assert_eq!(
         warnings(&[[7.0, 1.0], [7.0, 3.25], [70.0, 31.0]]),
-        [
-            "3 matrices became 4-bit rows; the worst, `w1`, is 3.2 % off (root of the mean square, next to its \
-          weights'), at most 0.250"
-        ]
+        ["3 matrices became 4-bit rows; the worst, `w1`, is 3.2 % off (RMS, relative to its \
+          weights), at most 0.250"]
     );
 }
 
-/// 16 bits of activations leave what BF16 does to the result. Rows that are no whole words keep 8 bits.
+/// With 16-bit activations, only BF16 rounding of the result remains. Rows that are not whole words
+/// keep 8 bits.
 #[test]
 fn activations_of_16_bits_are_finer() {
     for config in instances() {
@@ -335,7 +338,7 @@ fn rotations_of_several_batches() {
     });
 }
 
-/// Attention of as many heads, rows and tokens, 16 features each.
+/// Adds attention with these numbers of heads, rows and tokens, and 16 features.
 fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3]) -> Vec<ValueId> {
     let (queries, keys) = (net.input(&[heads, rows, 16]), net.input(&[heads, 16, tokens]));
     let values = net.input(&[heads, tokens, 16]);
@@ -344,7 +347,8 @@ fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3]) -> Vec<ValueId> {
     vec![net.op(MatMul, &[chances, values])]
 }
 
-/// With extensions the machine multiplies them by the scales of the values; without, the host does.
+/// With extensions, the machine multiplies probabilities by the scales of values; otherwise the
+/// host does.
 #[test]
 fn chances_are_weighed_where_they_can_be() {
     for config in instances() {
@@ -357,19 +361,20 @@ fn chances_are_weighed_where_they_can_be() {
     }
 }
 
-/// Chances of 64 rows of 5000 tokens would take 40,000 words; a quarter of the published L2 holds those of 45.
+/// Probabilities of 64 rows of 5000 tokens would take 40,000 words; a quarter of the published L2
+/// can hold 45 rows.
 #[test]
 fn chances_of_many_rows_are_in_l2_a_group_at_a_time() {
     for mut config in instances() {
         config.l2_words = 30_500;
         let executable = plain(&config, |net| attention(net, [1, 64, 5000]));
         let [most, _] = executable.host.words;
-        // 45 of 625 words.
+        // 45 rows of 625 words.
         assert!(most > 28_125, "{most}");
     }
 }
 
-/// Half a word of tokens is hidden, and rows that see the same share their weights.
+/// Half a word of tokens is hidden, and rows that see the same tokens share their weights.
 #[test]
 fn only_tokens_that_are_seen_become_weights() {
     for config in instances() {
@@ -395,7 +400,7 @@ fn only_tokens_that_are_seen_become_weights() {
     }
 }
 
-/// Weights of one name and size in further graphs are the same weights.
+/// Weights of the same name and size in further graphs are shared.
 #[test]
 fn weights_are_quantised_once() {
     let [config, _] = instances();

@@ -1,4 +1,5 @@
-//! Where the page of the instruction set and the documents of the machine differ: both, on instances of both.
+//! Contradictions of the page of the instruction set and the documents of the machine: both
+//! variants, on their instances.
 
 use npukit_graph::op::UnaryKind;
 use npukit_pccx::{Config, PCCX, Reading};
@@ -8,7 +9,8 @@ use npukit_target::{
 
 use crate::net::Net;
 
-/// Runs a text on an instance, with memories filled, and gives the first words of L2 at 0x200; or why it stopped.
+/// Runs a text on an instance with filled memories; returns the first words of L2 at 0x200, or why
+/// it stopped.
 fn run(instance: &str, text: &str, fill: &[(&str, u64, Vec<i64>)]) -> Result<Vec<i64>, String> {
     let instance = PCCX.instance(Source::Preset(instance)).unwrap();
     let program = instance.hand_program("p.s", text.as_bytes(), &NoFiles).unwrap();
@@ -54,8 +56,9 @@ fn product(a: u16, k: u16) -> String {
     )
 }
 
-/// Two blocks that nearly cancel: what is left shows where 0.3 was rounded. Both results were computed in Python from
-/// the formulas: `f32(f32(s0*S + s1*S) * 0.3)` is 2.5, `f32(s0*f32(S*0.3)) + f32(s1*f32(S*0.3))` a step of BF16 more.
+/// Two blocks that nearly cancel: the result shows where 0.3 was rounded. Both results were
+/// computed in Python from the formulas: `f32(f32(s0*S + s1*S) * 0.3)` is 2.5, `f32(s0*f32(S*0.3))
+/// + f32(s1*f32(S*0.3))` is one BF16 step more.
 #[test]
 fn scales_during_the_product() {
     let fractions: [i64; 32] = [
@@ -70,7 +73,7 @@ fn scales_during_the_product() {
     assert_eq!(run(SEED, &product(0, 64), &fill).unwrap()[0], 0x4021);
 }
 
-/// 8 times 1 times 3, times 2 from slot `a`, times a half of the weights' own.
+/// 8 times 1 times 3, times 2 from slot `a`, times a half from the weights.
 #[test]
 fn factors_come_by_memset() {
     const TWO: u16 = 0x4000;
@@ -89,8 +92,9 @@ fn factors_come_by_memset() {
     assert_eq!(result(SEED, TWO, &scaled), Ok(0x41C0), "24");
 }
 
-/// Two rows of eight weights from word 0x80 on, which is pair 0x40: 1 to 7 and -8, and ones; behind them their factors, a
-/// half and 2, or a factor by MEMSET, 4. By hand: 76 and 36 times those. The tails of rows hold anything.
+/// Two rows of eight weights, starting at word 0x80, which is pair 0x40: 1 to 7 and -8, and ones.
+/// They are followed by their factors, a half and 2; or MEMSET sets a factor, 4. The results are 76
+/// and 36 times these. The rest of each row holds arbitrary data.
 #[test]
 fn weights_come_by_memcpy() {
     let program = |b: u16, a: u16, flags: &str| {
@@ -122,7 +126,7 @@ fn weights_come_by_memcpy() {
     assert!(beyond.contains("`shape_ptr_addr`"), "{beyond}");
 }
 
-/// Files keep the reading, in the container and in its manifest.
+/// Files store the reading, in the container and in its manifest.
 #[test]
 fn artifacts_keep_it() {
     let config = Config { reading: Reading::Seed, ..Config::preset("reference").unwrap() };

@@ -1,4 +1,5 @@
-//! Why a node is the host's: every reason, at the last size that is the machine's and the first that is not.
+//! Reasons for the host to compute a node: each reason, at the last size that the machine supports
+//! and the first that it does not.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +17,17 @@ use npukit_target::OptionError;
 
 use crate::net::{BY_ROWS, Net, compiled, instances, reasons};
 
-/// A graph whose steps are the machine's but for some.
+/// A graph that runs on the machine except some steps.
 type Build = fn(&mut Net) -> Vec<ValueId>;
 
 const NO_MUL: &str = "needs element-wise multiply (isa=ext)";
-const GAINS: &str = "needs element-wise multiply (isa=ext): not only products with constants read it, whose weights \
-                     would take its gains";
-const NO_FORM: &str = "the machine has no form of it";
+const GAINS: &str = "needs element-wise multiply (isa=ext): gains fold into weights only if all readers \
+                     are products with constants";
+const NO_FORM: &str = "not supported by the machine";
 const NO_ZERO: &str = "RECIP gives 0 for 0";
 const NO_WORDS: &str = "it moves less than whole words of L2";
 
-/// Each graph with what the host has of it, on the instances without and with extensions.
+/// Checks the reasons of each graph on the instances without and with extensions.
 fn check(cases: &[(&str, Build, [&[&str]; 2])]) {
     for (what, build, expected) in cases {
         for (config, expected) in instances().iter().zip(expected) {
@@ -68,7 +69,7 @@ fn functions_without_a_form() {
         (
             "tanh",
             |net| unary(net, UnaryKind::Tanh),
-            [&["isa=base has it by EXP and RECIP only, which loses small values"], &[]],
+            [&["isa=base can compute it only with EXP and RECIP, which loses small values"], &[]],
         ),
         ("1 / x", |net| unary(net, UnaryKind::Reciprocal), [&[NO_ZERO], &[NO_ZERO]]),
         ("erf", |net| unary(net, UnaryKind::Erf), [&[NO_FORM], &[NO_FORM]]),
@@ -80,10 +81,19 @@ fn functions_without_a_form() {
                 let x = net.input(&[16]);
                 vec![net.op(Softmax { axis: 0, axis_end: 1 }, &[x])]
             },
-            [&["a softmax of no product's rows: the machine finds a maximum of a product's results only"]; 2],
+            [&["the softmax does not follow a product: the machine finds maxima only in results of products"];
+                2],
         ),
-        ("mean", |net| reduced(net, ReduceKind::Mean), [&["sums of rows are placed next to each other"]; 2]),
-        ("sum", |net| reduced(net, ReduceKind::Sum), [&["sums of rows are placed next to each other"]; 2]),
+        (
+            "mean",
+            |net| reduced(net, ReduceKind::Mean),
+            [&["sums of rows are adjacent values in the result"]; 2],
+        ),
+        (
+            "sum",
+            |net| reduced(net, ReduceKind::Sum),
+            [&["sums of rows are adjacent values in the result"]; 2],
+        ),
         ("largest", |net| reduced(net, ReduceKind::Max), [&[NO_FORM]; 2]),
         (
             "of constants",
@@ -91,7 +101,7 @@ fn functions_without_a_form() {
                 let x = net.random(&[16]);
                 vec![net.unary(UnaryKind::Exp, x)]
             },
-            [&["nothing in it changes from run to run"]; 2],
+            [&["it depends only on constants"]; 2],
         ),
         (
             "of nothing",
@@ -99,7 +109,7 @@ fn functions_without_a_form() {
                 let x = net.input(&[0, 16]);
                 vec![net.unary(UnaryKind::Exp, x)]
             },
-            [&["a tensor of it has no values"]; 2],
+            [&["one of its tensors is empty"]; 2],
         ),
         (
             "of integers",
@@ -108,7 +118,7 @@ fn functions_without_a_form() {
                 let whole = net.op(Cast::new(ElementType::I64), &[x]);
                 vec![net.op(Cast::new(ElementType::F32), &[whole])]
             },
-            [&["it is not of floats"; 2]; 2],
+            [&["its values are not floats"; 2]; 2],
         ),
     ]);
 }
@@ -162,7 +172,7 @@ fn arithmetic_without_a_form() {
     ]);
 }
 
-/// `m` rows of `k` values times a matrix of ones, `n` rows of it.
+/// Adds `m` rows of `k` values times a matrix of ones with `n` rows.
 fn product(net: &mut Net, [m, k, n]: [usize; 3]) -> Vec<ValueId> {
     let (x, weights) = (net.input(&[m, k]), net.constant(&[n, k], vec![1.0; n * k]));
     vec![net.op(BY_ROWS, &[x, weights])]
@@ -204,9 +214,9 @@ fn products_that_are_no_weights() {
         (
             "longer rows",
             |net| product(net, [1, 65_536, 1]),
-            [&["more than 65535 inputs of a row, what a constant entry says at most"]; 2],
+            [&["more than 65535 inputs per row, the maximum of a constant entry"]; 2],
         ),
-        // An image has 65,528 rows at most; results of several are rows one by one.
+        // An image has at most 65,528 rows; with several images, rows are computed one by one.
         ("an image of odd rows", |net| product(net, [2, 4, 65_528]), [&[], &[]]),
         ("images of one odd row", |net| product(net, [1, 4, 65_529]), [&[], &[]]),
         ("images of odd rows", |net| product(net, [2, 4, 65_536]), [&[ODD]; 2]),
@@ -215,7 +225,7 @@ fn products_that_are_no_weights() {
     ]);
 }
 
-/// Computed before it is moved, and after.
+/// Adds functions before and after a transposition.
 fn moved(net: &mut Net, shape: &[usize], perm: &[usize]) -> Vec<ValueId> {
     let x = net.input(shape);
     let x = net.unary(UnaryKind::Neg, x);
@@ -248,7 +258,7 @@ fn moves_that_the_host_does_as_well() {
                 let y = net.op(Transpose { perm: vec![1, 0, 2] }, &[x]);
                 vec![net.unary(UnaryKind::Erf, y)]
             },
-            [&["what comes of it is the host's", NO_FORM]; 2],
+            [&["the host needs its result", NO_FORM]; 2],
         ),
         (
             "keys and values, which become weights at the host",
@@ -263,7 +273,7 @@ fn moves_that_the_host_does_as_well() {
                 let chances = net.op(Softmax { axis: 2, axis_end: 3 }, &[scores]);
                 vec![net.op(MatMul, &[chances, values])]
             },
-            [&["what comes of it is the host's"; 2]; 2],
+            [&["the host needs its result"; 2]; 2],
         ),
     ]);
 }
@@ -295,14 +305,18 @@ fn rotations_and_norms_of_parts_of_words() {
     ]);
 }
 
-/// Only the form by the error function is left to the host, where it is asked for.
+/// The host computes the form with the error function only on request.
 #[test]
 fn an_exact_gelu_is_the_hosts_when_asked_for() {
     for config in instances() {
         for (gelu, form, expected) in [
             (Gelu::Tanh, GeluForm::Exact, &[][..]),
             (Gelu::Tanh, GeluForm::Tanh, &[]),
-            (Gelu::Exact, GeluForm::Exact, &[("Gelu", "gelu=exact: the machine has the form by tanh")]),
+            (
+                Gelu::Exact,
+                GeluForm::Exact,
+                &[("Gelu", "gelu=exact: the machine computes only the tanh form")],
+            ),
             (Gelu::Exact, GeluForm::Tanh, &[]),
         ] {
             let options = Options { gelu, ..Options::of(&config) };
@@ -312,7 +326,7 @@ fn an_exact_gelu_is_the_hosts_when_asked_for() {
     }
 }
 
-/// Each value of each option, and what is said of others.
+/// Each value of each option, and errors for other values.
 #[test]
 fn options_are_what_was_asked_for() {
     let [reference, extended] = instances();
@@ -368,8 +382,8 @@ fn options_are_what_was_asked_for() {
         assert_eq!(parse(&seed, key, value), Ok(expected), "{key}={value}");
     }
     for (key, value, reason) in [
-        ("scales", "memset", "the instance has no such reading; with `+seed` behind its name it does"),
-        ("weights", "memcpy", "the instance has no such reading; with `+seed` behind its name it does"),
+        ("scales", "memset", "the instance does not support this; add `+seed` to its name"),
+        ("weights", "memcpy", "the instance does not support this; add `+seed` to its name"),
         ("norms", "ext", "must be npu or host"),
         ("rotations", "ext", "must be npu, tables or host"),
         ("isa", "ext", "the instance has no extensions; `pccx:extended` does"),
@@ -383,7 +397,7 @@ fn options_are_what_was_asked_for() {
         (
             "mtile",
             "1",
-            "there is no such option: `m_tile` is meant, perhaps; those of pccx: segments, isa, kv, norms, \
+            "unknown option (did you mean `m_tile`?); options of pccx: segments, isa, kv, norms, \
              rotations, scales, weights, gelu, activations, weight_bits, m_tile",
         ),
     ] {

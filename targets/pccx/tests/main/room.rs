@@ -1,4 +1,4 @@
-//! Programs on an L2 that does not hold everything.
+//! Programs with an L2 that cannot hold all data.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Concat, Reshape, RmsNormalization, Softmax, Split, UnaryKind};
@@ -9,7 +9,7 @@ use npukit_pccx::internals::lower::{Activations, LowerError, Options, Weights, c
 use crate::net::{BY_ROWS, Net, ROUNDED, instances, run};
 use crate::twice;
 
-/// Long residuals on an L2 that does not hold them: they wait at the host.
+/// Long residuals that do not fit into L2 wait at the host.
 #[test]
 fn values_that_have_no_room_wait_at_the_host() {
     for (words, fits) in [(114_688, true), (420, true), (150, false)] {
@@ -44,11 +44,11 @@ fn norms_leave_no_gains_behind() {
     }
     let mut config = Config::preset("extended").unwrap();
     config.l2_words = 5 * 65;
-    // Measured: 0.0147, of forty norms one after another.
+    // Measured: 0.0147, for forty consecutive norms.
     assert!(run(&mut net, &config, &[x]).error < 1.2 * 0.0147);
 }
 
-/// Constants of the compiler's make room for others.
+/// Constants of the compiler are dropped to make room.
 #[test]
 fn constants_that_were_kept_leave_when_there_is_no_room() {
     let mut net = Net::new();
@@ -63,7 +63,7 @@ fn constants_that_were_kept_leave_when_there_is_no_room() {
     assert!(run(&mut net, &config, &outputs).error < ROUNDED);
 }
 
-/// A graph of steps of all kinds, each of values before it.
+/// Returns a graph of steps of all kinds, with earlier values as operands.
 fn mixture(seed: u32) -> Net {
     let mut net = Net { seed, ..Net::new() };
     let shape = [4, 64];
@@ -105,7 +105,7 @@ fn mixture(seed: u32) -> Net {
     net
 }
 
-/// Values that wait at the host, and constants that left, make no difference.
+/// Values moved to the host and dropped constants do not change the results.
 #[test]
 fn a_small_l2_gives_the_same() {
     let mut small = 0;

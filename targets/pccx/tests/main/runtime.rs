@@ -1,4 +1,4 @@
-//! Host operations one at a time: what each does to windows, slots and weights, and what it refuses.
+//! Single host operations: their effect on windows, slots and weights, and their errors.
 
 use npukit_graph::{Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor, TensorData};
@@ -26,8 +26,9 @@ fn op(kind: u32, operands: &[u32]) -> HostOp {
     HostOp { position: 0, kind, operands: operands.to_vec() }
 }
 
-/// Slots: 0 `x`, an input of `[2, 3]`; 1 `empty` of `[8]`, which nobody fills; 2 `whole`, an input of two integers;
-/// 3 `scales` of `[2]`; 4 `far`, an input of `[1, 2]`, with infinities.
+/// Returns a host with these slots: 0 `x`, an input of `[2, 3]`; 1 `empty` of `[8]`, never filled;
+/// 2 `whole`, an input of two integers; 3 `scales` of `[2]`; 4 `far`, an input of `[1, 2]`, with
+/// infinities.
 fn host() -> Host {
     let mut host = Host::default();
     let info = |shape: &[usize], element| ValueInfo { shape: shape.to_vec(), element };
@@ -72,35 +73,35 @@ fn operations_that_cannot_be_done_are_named() {
     let one = 1.0_f32.to_bits();
     for (host_op, expected) in [
         (op(12, &[]), "host operation 0 is of kind 12: legal are 0 to 11"),
-        (op(SEND, &[1]), "host operation 0 of kind 1 has 1 operands; it takes a slot, a window and a unit"),
-        (op(COMPUTE, &[]), "host operation 0 of kind 2 has 0 operands; it takes a node"),
-        (op(KEYS, &[0, 0, 0]), "host operation 0 of kind 3 has 3 operands; it takes at least four"),
-        (op(KEYS, &[0, 0, 0, one, 0]), "host operation 0 of kind 3 has 5 operands; it takes an even number"),
+        (op(SEND, &[1]), "host operation 0 of kind 1 has 1 operands; it needs a slot, a window and a unit"),
+        (op(COMPUTE, &[]), "host operation 0 of kind 2 has 0 operands; it needs a node"),
+        (op(KEYS, &[0, 0, 0]), "host operation 0 of kind 3 has 3 operands; it needs at least four"),
+        (op(KEYS, &[0, 0, 0, one, 0]), "host operation 0 of kind 3 has 5 operands; it needs an even number"),
         (
             op(VALUES, &[0, 0, 0, 3, 2, 1]),
-            "host operation 0 takes tokens 2 to 1: a range ends after its start",
+            "host operation 0 takes tokens 2 to 1: a range must end after its start",
         ),
         (
             op(WEIGH, &[0]),
-            "host operation 0 of kind 5 has 1 operands; it takes a slot, an element and a slot of scales",
+            "host operation 0 of kind 5 has 1 operands; it needs a slot, an element and a slot of scales",
         ),
         (
             op(SQUARES, &[0, 0, 0, 1]),
-            "host operation 0 of kind 7 has 4 operands; it takes a slot, the values of a row, 0 or 1, and a slot of sums",
+            "host operation 0 of kind 7 has 4 operands; it needs a slot, the values of a row, 0 or 1, and a slot of sums",
         ),
-        (op(SQUARES, &[2, 1, 0, 1]), "host operation 0: slot `whole` is [2] int64; the step takes floats"),
-        (op(SCALES, &[0, 0, 0]), "host operation 0 names image 0: there are 0"),
-        (op(WEIGHTS, &[7, 0, 0]), "host operation 0 names image 7: there are 0"),
-        (op(PATCHES, &[0; 12]), "host operation 0: slot `x` is [2, 3] float32; the step takes images"),
+        (op(SQUARES, &[2, 1, 0, 1]), "host operation 0: slot `whole` is [2] int64; the step needs floats"),
+        (op(SCALES, &[0, 0, 0]), "host operation 0 refers to image 0, but there are 0"),
+        (op(WEIGHTS, &[7, 0, 0]), "host operation 0 refers to image 7, but there are 0"),
+        (op(PATCHES, &[0; 12]), "host operation 0: slot `x` is [2, 3] float32; the step needs images"),
         (
             op(PART, &[0, 5, 2, 0, 0]),
-            "host operation 0: slot `x` is [2, 3] float32; the step takes more elements",
+            "host operation 0: slot `x` is [2, 3] float32; the step needs more elements",
         ),
-        (op(RECEIVE, &[5, 0, 0]), "host operation 0 names slot 5: there are 5"),
-        (op(SEND, &[5, 0, 0]), "host operation 0 names slot 5: there are 5"),
-        (op(COMPUTE, &[0]), "host operation 0 names node 0: there are 0"),
-        (op(SEND, &[1, 0, 0]), "host operation 0 uses slot `empty`, which nothing before it fills"),
-        (op(SEND, &[2, 0, 0]), "host operation 0: slot `whole` is [2] int64; the step takes floats"),
+        (op(RECEIVE, &[5, 0, 0]), "host operation 0 refers to slot 5, but there are 5"),
+        (op(SEND, &[5, 0, 0]), "host operation 0 refers to slot 5, but there are 5"),
+        (op(COMPUTE, &[0]), "host operation 0 refers to node 0, but there are 0"),
+        (op(SEND, &[1, 0, 0]), "host operation 0 uses slot `empty`, which no earlier step fills"),
+        (op(SEND, &[2, 0, 0]), "host operation 0: slot `whole` is [2] int64; the step needs floats"),
         (
             op(SEND, &[0, 0, 2]),
             "host operation 0: 12 bytes at unit 2 end beyond window 0 from the host to L2",
@@ -117,28 +118,28 @@ fn operations_that_cannot_be_done_are_named() {
             op(RECEIVE, &[1, 1, 0]),
             "host operation 0: 16 bytes at unit 0 end beyond window 1 from L2 to the host",
         ),
-        (op(RECEIVE, &[2, 0, 0]), "host operation 0: slot `whole` is [2] int64; the step takes 2 floats"),
-        (op(WEIGH, &[0, 1, 0]), "host operation 0: slot `x` is [2, 3] float32; the step takes more elements"),
-        (op(WEIGH, &[2, 0, 0]), "host operation 0: slot `whole` is [2] int64; the step takes floats"),
+        (op(RECEIVE, &[2, 0, 0]), "host operation 0: slot `whole` is [2] int64; the step needs 2 floats"),
+        (op(WEIGH, &[0, 1, 0]), "host operation 0: slot `x` is [2, 3] float32; the step needs more elements"),
+        (op(WEIGH, &[2, 0, 0]), "host operation 0: slot `whole` is [2] int64; the step needs floats"),
         (
             op(KEYS, &[2, 0, 0, one, 0, 1]),
-            "host operation 0: slot `whole` is [2] int64; the step takes matrices",
+            "host operation 0: slot `whole` is [2] int64; the step needs matrices",
         ),
         (
             op(KEYS, &[0, 1, 0, one, 0, 1]),
-            "host operation 0: slot `x` is [2, 3] float32; the step takes more matrices",
+            "host operation 0: slot `x` is [2, 3] float32; the step needs more matrices",
         ),
         (
             op(KEYS, &[0, 0, 0, one, 0, 4]),
-            "host operation 0: slot `x` is [2, 3] float32; the step takes more tokens",
+            "host operation 0: slot `x` is [2, 3] float32; the step needs more tokens",
         ),
         (
             op(VALUES, &[0, 0, 0, 3, 0, 3]),
-            "host operation 0: slot `x` is [2, 3] float32; the step takes more tokens",
+            "host operation 0: slot `x` is [2, 3] float32; the step needs more tokens",
         ),
         (
             op(VALUES, &[0, 0, 0, 3, 0, 1]),
-            "host operation 0: slot `scales` is [2] float32; the step takes 1 floats",
+            "host operation 0: slot `scales` is [2] float32; the step needs 1 floats",
         ),
         (op(KEYS, &[0, 0, 0, one]), "host operation 0: N of the weights is 0: legal are 1 to 65535"),
     ] {
@@ -148,8 +149,8 @@ fn operations_that_cannot_be_done_are_named() {
     assert!(infinite.starts_with("host operation 0: slot `far`: "), "{infinite}");
 }
 
-/// Tokens 0 and 2 of keys `[2, 3]` are (7, 3) and (-2, -21): scales 1 and 3, codes (7, 3) and (-1, -7). Both rows of
-/// values are tokens of three features.
+/// Tokens 0 and 2 of keys `[2, 3]` are (7, 3) and (-2, -21): scales 1 and 3, codes (7, 3) and (-1,
+/// -7). Both rows of values are tokens of three features.
 #[test]
 fn keys_are_rows_of_tokens_and_values_rows_of_features() {
     let set = |dest_cache, dest_addr, z, y| {
@@ -206,7 +207,8 @@ fn keys_are_rows_of_tokens_and_values_rows_of_features() {
     let found: Vec<&[f32]> = results.iter().map(|tensor| tensor.as_f32().unwrap()).collect();
     // 64 and 32 are 64 and 32 times 1. Half of 7 * 64 + 3 * 32, and half of 3 (-64 - 7 * 32).
     assert_eq!(found[0][..2], [272.0, -432.0]);
-    // Tokens (7, 1, -2) and (3, 14, -21) have the scales 1 and 3, and the codes (7, 1, -2) and (1, 5, -7).
+    // Tokens (7, 1, -2) and (3, 14, -21) have the scales 1 and 3, and the codes (7, 1, -2) and (1,
+    // 5, -7).
     assert_eq!(found[1][..3], [7.0 * 64.0 + 32.0, 64.0 + 5.0 * 32.0, -2.0 * 64.0 - 7.0 * 32.0]);
     assert_eq!(found[2], [1.0, 3.0]);
 }

@@ -1,11 +1,12 @@
-//! `SOURCES.md`: every row has a default, the other reading or why there is none, and tests that exist.
+//! `SOURCES.md`: each row has a default, the other reading or a reason for its absence, and
+//! tests that exist.
 
 use std::fs;
 use std::path::Path;
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
-/// All Rust sources below a folder.
+/// Returns all Rust sources below a folder.
 fn sources(folder: &Path) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -19,7 +20,7 @@ fn sources(folder: &Path) -> Vec<(String, String)> {
     all
 }
 
-/// Rows of the table below a heading, cell by cell.
+/// Returns the rows of the table below a heading, cell by cell.
 fn rows<'a>(text: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
     let section = text.split(&format!("## {heading}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
     let lines = section.lines().filter(|line| line.starts_with('|')).skip(2);

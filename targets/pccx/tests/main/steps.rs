@@ -1,4 +1,4 @@
-//! Every step of the compiler alone, on both instruction sets, against the reference evaluator.
+//! Single steps of the compiler on both instruction sets, compared with the reference evaluator.
 
 use npukit_graph::op::{
     BinaryKind, Concat, Gather, GeluForm, Gemm, LayerNormalization, MatMul, Pow, Relu, Reshape,
@@ -38,7 +38,7 @@ fn a_matrix_of_more_rows_than_an_image_has() {
     });
 }
 
-/// Rows of several images that are no whole words of L2.
+/// Rows of several images that are not whole words of L2.
 #[test]
 fn rows_between_words_of_several_images_are_the_hosts() {
     for (k, n) in [(4, 70_000), (8, 65_530)] {
@@ -49,7 +49,7 @@ fn rows_between_words_of_several_images_are_the_hosts() {
     }
 }
 
-/// As many rows as results: a column is no row.
+/// With equal numbers of rows and results, a column must not be mistaken for a row.
 #[test]
 fn biases_of_every_form() {
     for shape in [&[][..], &[1], &[16], &[1, 16], &[16, 1], &[16, 16]] {
@@ -66,7 +66,7 @@ fn a_product_adds_to_what_is_there() {
         let (x, weights, old) = (net.input(&[4, 64]), net.weights(64, 64), net.input(&[4, 64]));
         let product = net.op(BY_ROWS, &[x, weights]);
         let sum = net.binary(BinaryKind::Add, old, product);
-        // The old one is still wanted.
+        // The old value is still needed.
         vec![sum, net.binary(BinaryKind::Sub, old, sum)]
     });
     check("two products", PRODUCT, [0, 0], |net| {
@@ -97,7 +97,8 @@ fn a_product_finds_the_largest_of_its_softmax() {
         let scores = net.binary(BinaryKind::Add, old, product);
         vec![softmax(net, scores, 2)]
     });
-    // A row far below another is not lost: it has a largest of its own. BF16 counts by 4 there.
+    // A row far below another keeps its precision, because each row has its own maximum. The BF16
+    // step there is 4.
     check("rows far apart", PRODUCT, [0, 0], |net| {
         let (x, weights) = (net.input(&[2, 8]), net.constant(&[8, 8], vec![0.0; 64]));
         let low = (0..16).map(|i| if i < 8 { 4.0 * i as f32 } else { -1000.0 + 4.0 * (i % 3) as f32 });
@@ -111,7 +112,7 @@ fn a_product_finds_the_largest_of_its_softmax() {
         let scores = net.op(BY_ROWS, &[x, weights]);
         vec![scores, softmax(net, scores, 2)]
     });
-    check("rows that are no whole words", PRODUCT, [1, 1], |net| {
+    check("rows that are not whole words", PRODUCT, [1, 1], |net| {
         let (x, weights) = (net.input(&[3, 64]), net.weights(9, 64));
         let scores = net.op(BY_ROWS, &[x, weights]);
         vec![softmax(net, scores, 2)]
@@ -134,12 +135,12 @@ fn functions() {
         (Tanh, [1, 0]),
         (UnaryKind::Erf, [1, 1]),
     ] {
-        // 5,000 values are three instructions.
+        // 5,000 values need three instructions.
         for count in [5, 5000] {
             check(&format!("{kind:?} of {count}"), ROUNDED_TWICE, hosts, |net| {
                 let x = net.input(&[count]);
                 let y = net.unary(kind, x);
-                // The operand goes on in one place, and ends in the other.
+                // The operand is overwritten in one case, and has its last use in the other.
                 let z = net.unary(Neg, x);
                 vec![y, z]
             });
@@ -200,7 +201,7 @@ fn norms() {
             vec![y]
         });
     }
-    check("rows of 9 are no whole words", ROUNDED, [1, 1], |net| {
+    check("rows of 9 are not whole words", ROUNDED, [1, 1], |net| {
         let (x, gain) = (net.input(&[2, 9]), net.random(&[9]));
         vec![net.op(RmsNormalization { axis: 1, epsilon: 1e-5 }, &[x, gain])]
     });
@@ -220,7 +221,7 @@ fn norms_with_gains_that_change() {
     });
 }
 
-/// Nodes share tables, and turn heads otherwise.
+/// Nodes share tables, and rotate heads differently.
 #[test]
 fn rotations_that_share_tables() {
     check("one table", PRODUCT, [3, 0], |net| {
@@ -254,7 +255,7 @@ fn rotations() {
     }
 }
 
-/// The host makes tables of what changes from run to run, and the machine rotates all the same.
+/// The host computes tables that are not constant, and the machine still rotates.
 #[test]
 fn rotations_by_tables_that_change() {
     for (size, interleaved, hosts) in [(16, true, 6), (16, false, 4), (8, true, 8), (8, false, 6)] {
@@ -269,7 +270,8 @@ fn rotations_by_tables_that_change() {
     }
 }
 
-/// Empty tensors, scalars, powers that repeat their operand, and outputs that are inputs or constants.
+/// Empty tensors, scalars, powers that repeat their operand, and outputs that are inputs or
+/// constants.
 #[test]
 fn odd_shapes() {
     check("scalars", ROUNDED, [0, 0], |net| {

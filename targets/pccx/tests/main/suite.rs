@@ -1,9 +1,9 @@
-//! What every target passes.
+//! Tests that each target must pass.
 
 use npukit_pccx::PCCX;
 use npukit_testing::{Suite, Text, suite};
 
-/// What the machine has no form of is the host's.
+/// The host computes all operators that the machine does not support.
 const REFUSED: &[&str] = &[];
 
 const SUITE: Suite = Suite {
@@ -43,13 +43,15 @@ const SUITE: Suite = Suite {
         ("trace_3_4.pccx", 3, 0),
         ("weight_beats.json", 2, 0),
     ],
-    // Floats of `numpy_ops.json` and `numpy_layer*.json`: `conform/numpy.rs` has what each group uses of its tolerance.
+    // Floats of `numpy_ops.json` and `numpy_layer*.json`: `conform/numpy.rs` lists the fraction of
+    // the tolerance that each group uses.
     inexact: 40,
     presets: &[("reference", REFUSED), ("extended", REFUSED)],
     text: Text::Stage("asm"),
-    // Blocks of 8 bits, weights of 4 bits: 0.0540 measured, of a convolution; 0.0346 of the other graphs.
+    // Blocks of 8 bits, weights of 4 bits: 0.0540 measured, for a convolution; 0.0346 for the other
+    // graphs.
     tolerance: 1.2 * 0.054,
-    // The graph computes in single precision.
+    // The graph is evaluated in single precision.
     floats: 1e-5,
     counters: &[],
     operands_with_effect: 0.9,

@@ -1,4 +1,5 @@
-//! Time: a decoder of the size of Gemma 3N E4B against the bounds of specification 6.2, and reports.
+//! Time: a decoder of the size of Gemma 3N E4B, compared with the bounds of specification 6.2, and
+//! reports.
 
 use npukit_pccx::internals::artifact::write;
 use npukit_pccx::internals::clock::{Timeline, run, run_with_host};
@@ -9,7 +10,7 @@ use npukit_pccx::internals::trace::Container;
 use npukit_pccx::{Config, PCCX, Program};
 use npukit_target::{ReadError, TargetError, TimeForm, TimeOptions};
 
-/// (N, K) of the products of a layer (specification 5.1), and how many there are of each.
+/// Size (N, K) and number of the products of a layer (specification 5.1).
 const LAYER: [(u16, u16, usize); 8] = [
     (2048, 2048, 2),  // query, output
     (16384, 2048, 2), // gate, up
@@ -30,7 +31,8 @@ fn product(ops: &mut Vec<Op>, n: u16, k: u16) {
     ops.push(Op::Gemv(Mac { src_addr: 0, dest_reg: 0x8000, ..Mac::default() }));
 }
 
-/// The products of one token; the vocabulary's in parts that an entry can say.
+/// Returns the products of one token; the vocabulary's product is split into parts that fit an
+/// entry.
 fn token() -> Vec<Op> {
     let mut ops = Vec::new();
     for layer in 0..35 {
@@ -99,7 +101,7 @@ fn reports_add_up_and_traces_are_containers() {
     assert_eq!(lab::generate(0, 1).total_cycles, 474_540);
 }
 
-/// What a program's trace is in the format of the laboratory, byte by byte from specification 7.4.
+/// A program's trace in the format of the laboratory, byte by byte from specification 7.4.
 #[test]
 fn traces_of_the_laboratory_are_written_by_their_extension() {
     let program = Program { code: vec![Op::Kick, Op::Kick], ..Program::default() };
@@ -129,7 +131,7 @@ fn traces_of_the_laboratory_are_written_by_their_extension() {
     assert_eq!(header["arch"]["peak_tops"], 1.6384);
     let cycles = compiled.time(&TimeOptions::default()).unwrap().cycles["model"];
     assert_eq!(header["trace"], serde_json::json!({"cycles": cycles, "cores": 1, "clock_mhz": 400}));
-    // Cycles, events; of each core, start, duration, type and name of the call.
+    // Cycles and number of events; for each event core, start, duration, type and name of the call.
     assert_eq!(payload[..16], [cycles, 2].map(u64::to_le_bytes).concat());
     let event = 4 + 8 + 8 + (8 + "API_CALL".len()) + 1 + (8 + "kick".len());
     assert_eq!(payload.len(), 16 + 2 * event);
@@ -140,14 +142,14 @@ fn reference() -> Config {
     Config::preset("reference").unwrap()
 }
 
-/// fmap[0] = (1, 1, k) and weight[0] = (0, n, k), then these.
+/// Returns fmap[0] = (1, 1, k) and weight[0] = (0, n, k), followed by `ops`.
 fn with_shapes(n: u16, k: u16, ops: &[Op]) -> Vec<Op> {
     let set = |dest_cache, shape| Op::Memset(Memset { dest_cache, dest_addr: 0, shape });
     let shapes = [set(Cache::FmapShape, Shape::new(1, 1, k)), set(Cache::WeightShape, Shape::new(0, n, k))];
     shapes.into_iter().chain(ops.iter().copied()).collect()
 }
 
-/// The rows of the table of specification 6.4 that are rates or hold for all instructions.
+/// Rows of the table in specification 6.4 that are rates, or apply to all instructions.
 #[test]
 fn the_parameters_of_the_document() {
     let timing = reference().timing;
@@ -165,7 +167,8 @@ fn the_parameters_of_the_document() {
     assert_eq!(set.end - set.start, 2);
 }
 
-/// Eight elements: a word read in 16 cycles, 8 of input stages, the function, 8 drained, a word written.
+/// Eight elements: 16 cycles to read a word, 8 of input stages, the function, 8 to drain, 1 to
+/// write a word.
 #[test]
 fn every_function_by_the_documents_latency() {
     let latencies = [6, 3, 19, 17, 17, 0, 6, 10];
@@ -179,17 +182,18 @@ fn every_function_by_the_documents_latency() {
 
 #[test]
 fn weights_come_ahead_as_far_as_the_ports_hold_them() {
-    // 16 * 256 + 8 + 6 + 2048 + 256 = 6414 cycles, in which the ports take 64 KiB each in 6553.6.
+    // 16 * 256 + 8 + 6 + 2048 + 256 = 6414 cycles; the ports need 6553.6 for 64 KiB each.
     let before = Op::Cvo(Cvo { length: 2048, src_addr: 0x4000, dst_addr: 0x4000, ..Cvo::default() });
     let product = Op::Gemv(Mac { dest_reg: 0x8000, ..Mac::default() });
     let timed = |n| run(&reference(), &with_shapes(n, 2048, &[before, product])).spans[3];
     let (load, short, long) = (8 + 8 + 128 + 3, timed(64), timed(1024));
-    // 64 KiB are there before it starts: 16 rows a lane, 64 cycles each.
+    // 64 KiB are there before it starts: 16 rows per lane, 64 cycles each.
     assert_eq!(short.end - short.start, load + 16 * 64 + 11 + (8 + 8));
     // 1 MiB takes 52,428.8 cycles, all but 6553 of them after the activations are there.
     assert_eq!(long.end - long.start, load + 52_429 - 6553 + (8 + 128));
-    // The matrix core's weights and fills take 128 times 115.2 cycles and 16 of drains, its work 128 times 80 and 16:
-    // with 6553 of the former before the activations are there, the work is longer.
+    // The matrix core's weights and fills take 128 times 115.2 cycles and 16 of drains; its work
+    // takes 128 times 80 and
+    // 16. With 6553 cycles of weights before the activations are there, the work takes longer.
     let set = |dest_cache, shape| Op::Memset(Memset { dest_cache, dest_addr: 0, shape });
     let shapes =
         [set(Cache::FmapShape, Shape::new(16, 1, 2048)), set(Cache::WeightShape, Shape::new(0, 128, 2048))];
@@ -220,14 +224,14 @@ fn external_memory_is_shared() {
         run(&config, &ops).spans.split_off(2)
     };
     let (wide, narrow) = (timed(19.2), timed(9.6));
-    // 16 KiB at 10 bytes a cycle, either way.
+    // 16 KiB at 10 bytes per cycle, in both cases.
     assert_eq!(wide[0], narrow[0]);
     assert_eq!(wide[0].cost.compute, 1639);
-    // 24 bytes a cycle leave the weights 14 of their 20 while the transfer lasts.
+    // 24 bytes per cycle leave the weights 14 of their 20 during the transfer.
     assert_eq!(narrow[1].end - wide[1].end, (1639.0_f64 * 6.0 / 20.0).ceil() as u64);
 }
 
-/// A transfer gets what the weights of an earlier product leave: 4 of 24 bytes a cycle.
+/// A transfer gets the rate that weights of an earlier product leave: 4 of 24 bytes per cycle.
 #[test]
 fn transfers_are_slower_beside_weights() {
     let load = Memcpy { from_device: Device::Host, dest_addr: 0x4000, is_async: true, ..Memcpy::default() };
@@ -236,7 +240,7 @@ fn transfers_are_slower_beside_weights() {
     config.timing.ddr_gb_per_s = 9.6;
     let spans = run(&config, &with_shapes(4096, 8192, &[Op::Gemv(product), Op::Memcpy(load)])).spans;
     assert!(spans[3].end < spans[2].end);
-    // 16 KiB, behind the descriptor and L2.
+    // 16 KiB, after the descriptor and L2.
     let took = spans[3].end - spans[3].start - 16;
     assert!((4096..=4097).contains(&took), "{took}");
 }
@@ -255,7 +259,7 @@ fn reports_say_what_engines_waited_for() {
     assert_eq!(waits(&[product(0)]), ["the host's push"]);
     assert_eq!(waits(&[Op::Memcpy(load), product(0)]), ["a synchronous instruction"]);
     assert_eq!(waits(&[Op::Memcpy(background), product(0x4000)]), ["L2 words in use"]);
-    // Without a push issue is what is left.
+    // If pushing takes no time, issue is the limit.
     let mut quick = reference();
     quick.timing.host_push = 0;
     let names = |config: &Config, ops: &[Op], syncs: &[usize]| -> Vec<&str> {

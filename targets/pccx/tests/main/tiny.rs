@@ -1,6 +1,8 @@
-//! The networks of MLPerf Tiny, float and int8, with weights of 4 bits, of 8, and as chosen when nothing is said.
+//! The networks of MLPerf Tiny, float and int8, with 4-bit weights, 8-bit weights, and the default
+//! choice.
 //!
-//! `NPUKIT_TINY=256 cargo test -p npukit-pccx tiny -- --nocapture` prints the whole table, on so many pictures.
+//! `NPUKIT_TINY=256 cargo test -p npukit-pccx tiny -- --nocapture` prints the whole table for that
+//! many images.
 
 use std::f32::consts::TAU;
 
@@ -16,7 +18,7 @@ use npukit_target::{Unset, to_element};
 use npukit_testing::{Random, needs, shared_bytes};
 use rayon::prelude::*;
 
-/// A network and what its inputs are.
+/// A network and the kind of its inputs.
 struct Network {
     file: &'static str,
     shape: [usize; 4],
@@ -28,7 +30,7 @@ const VWW: Network = Network { file: "vww_mobilenet", shape: [1, 96, 96, 3], ran
 const KWS: Network = Network { file: "kws_dscnn", shape: [1, 49, 10, 1], range: [-80.0, 80.0] };
 const AD: Network = Network { file: "ad_autoencoder", shape: [1, 1, 1, 640], range: [-50.0, 20.0] };
 
-/// A graph as it is evaluated, and as it is compiled.
+/// Returns the graph for evaluation, and the one for compilation.
 fn model(network: &Network, kind: &str) -> [Graph; 2] {
     let bytes = shared_bytes(&format!("models/mlperf_tiny/{}_{kind}.tflite", network.file));
     let graph = tflite::read(&bytes, "model", &onnx::Options::default()).unwrap().graph;
@@ -37,7 +39,7 @@ fn model(network: &Network, kind: &str) -> [Graph; 2] {
     [graph, simplified]
 }
 
-/// Smooth inputs over the whole range: waves of a few low frequencies.
+/// Returns smooth inputs over the whole range: waves of a few low frequencies.
 fn smooth(network: &Network, seed: u64, count: usize) -> Vec<Tensor> {
     let [_, h, w, c] = network.shape;
     let [low, high] = network.range;
@@ -69,7 +71,8 @@ fn smooth(network: &Network, seed: u64, count: usize) -> Vec<Tensor> {
     (0..count).map(|_| one()).collect()
 }
 
-/// The inputs in the shape and type of a model: an int8 one has its own scale and zero point.
+/// Converts an input to the shape and type of a model; an int8 input has its own scale and zero
+/// point.
 fn as_input(graph: &Graph, input: &Tensor) -> Vec<Tensor> {
     let id = graph.inputs[0];
     let (shape, element) = (graph.shape(id).to_vec(), graph.value(id).info.element);
@@ -90,7 +93,7 @@ fn largest(values: &[f64]) -> usize {
     (1..values.len()).fold(0, |best, i| if values[i] > values[best] { i } else { best })
 }
 
-/// The outputs of the program for each input.
+/// Returns the outputs of the program for each input.
 fn outputs(config: &Config, executable: &Executable, inputs: &[Vec<Tensor>]) -> Vec<Vec<f64>> {
     let one = |inputs: &Vec<Tensor>| {
         let mut machine = Machine::with(config, Unset::Zero).unwrap();
@@ -100,7 +103,7 @@ fn outputs(config: &Config, executable: &Executable, inputs: &[Vec<Tensor>]) -> 
     inputs.par_iter().map(one).collect()
 }
 
-/// A program made for a network, and what it gives for inputs beside the model's own.
+/// A program of a network, and its results next to the model's.
 struct Tried {
     config: Config,
     simplified: Graph,
@@ -129,7 +132,7 @@ impl Tried {
         (executable, cycles, told)
     }
 
-    /// Share of the inputs with the same class, and signal to noise.
+    /// Returns the fraction of inputs with the same class, and the signal-to-noise ratio.
     fn agreement(&self, found: &[Vec<f64>]) -> (f64, f64) {
         let pairs = || found.iter().zip(&self.expected);
         let same = pairs().filter(|(ours, theirs)| largest(ours) == largest(theirs)).count();
@@ -139,7 +142,7 @@ impl Tried {
         (same as f64 / found.len() as f64, 10.0 * (signal / noise).log10())
     }
 
-    /// The largest relative error of the mean square of what a reconstruction is off.
+    /// Returns the largest relative error of a reconstruction's mean square error.
     fn reconstruction(&self, found: &[Vec<f64>]) -> f64 {
         let error = |input: &Vec<Tensor>, output: &[f64]| -> f64 {
             let input = input[0].reals();
@@ -177,7 +180,7 @@ fn table(name: &str, tried: &Tried, labels: Option<&[usize]>) {
     }
 }
 
-/// Ten pictures of CIFAR-10 and their classes.
+/// Returns ten images of CIFAR-10 and their classes.
 fn pictures() -> (Vec<Tensor>, Vec<usize>) {
     let images = npy::read_npy("images", &shared_bytes("models/mlperf_tiny/ic_inputs.npy")).unwrap();
     let labels = npy::read_npy("labels", &shared_bytes("models/cifar10_labels.npy")).unwrap();
@@ -187,8 +190,8 @@ fn pictures() -> (Vec<Tensor>, Vec<usize>) {
     (images, labels.reals().into_iter().map(|label| label as usize).collect())
 }
 
-/// ResNet-8, which is right on nine of the ten pictures in float: with samples where the weights are floats, and with
-/// nothing where they are integers. With 4 bits it is right on seven.
+/// ResNet-8 classifies nine of the ten images correctly in float. So does the compiled model: with
+/// samples if the weights are floats, and by default if they are integers. With 4 bits it is seven.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn resnet8_is_as_right_as_in_float() {
@@ -203,7 +206,7 @@ fn resnet8_is_as_right_as_in_float() {
     }
 }
 
-/// Smooth pictures of a seed, as the model has them: at least 97 of a hundred.
+/// Smooth images agree with the model for at least 97 of 100.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn tiny_networks_are_the_models() {

@@ -1,4 +1,5 @@
-//! How tests run what was compiled: proved to read nothing unwritten, and twice in a row on garbage.
+//! Runs compiled programs in tests: checks that they read no unwritten data, and runs them twice on
+//! garbage.
 
 use std::num::NonZeroU32;
 
@@ -9,7 +10,8 @@ use npukit_pccx::internals::runtime::{self, Session};
 use npukit_pccx::{Config, Machine};
 use npukit_target::{Compiled, Finding, Inputs, RunOptions, RunResult, Unset};
 
-/// What a program computes on a machine after its reset; and on one full of garbage, the first time and again.
+/// Returns the results on a machine after its reset; checks that a machine full of garbage gives
+/// the same, twice.
 pub(crate) fn run(config: &Config, executable: &Executable, inputs: &[Tensor]) -> Vec<Tensor> {
     let Executable { program, host } = executable;
     let found = findings(config, program, host);
@@ -26,7 +28,7 @@ pub(crate) fn run(config: &Config, executable: &Executable, inputs: &[Tensor]) -
     plain
 }
 
-/// The same of a program as a user has it.
+/// Runs a program like [`run`], through the interface of users.
 pub(crate) fn run_compiled(program: &dyn Compiled, inputs: &Inputs) -> RunResult {
     let run = |unset, times| {
         let times = NonZeroU32::new(times).unwrap();

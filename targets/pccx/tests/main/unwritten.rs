@@ -1,4 +1,4 @@
-//! Reads of what nothing has written, and the findings of lint.
+//! Reads of unwritten data, and other findings of the lint.
 
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -27,7 +27,7 @@ fn words(text: &str) -> Vec<u8> {
         .bytes
 }
 
-/// What the words of a text use that nothing in it has written.
+/// Returns the unwritten data that the words of a text use.
 fn missing(text: &str) -> Vec<String> {
     let codec = Codec { extensions: true, strict: true };
     let ops = decode_program(&codec, &words(text)).unwrap();
@@ -50,7 +50,7 @@ fn each_use_of_what_is_not_written_is_told() {
         after("gemv dst=0, src=8, size=0, shape=0, flags=accm"),
         ["3: reads lane 0 of L2 word 0x0, which nothing before has written"]
     );
-    // Whole words come from the host; a product leaves the rest of its last word.
+    // The host sends whole words; a product does not write the rest of its last word.
     assert!(after("cvo exp, src=8, dst=8, len=16").is_empty());
     assert_eq!(
         after("gemv dst=0, src=8, size=0, shape=0\ncvo exp, src=0, dst=0, len=4"),
@@ -58,7 +58,7 @@ fn each_use_of_what_is_not_written_is_told() {
     );
     assert_eq!(
         after("cvo exp, src=8, dst=0, len=9, flags=sub_emax"),
-        ["3: takes off the maximum, e_max, which no product with `findemax` before has written"]
+        ["3: subtracts the maximum, e_max, which no product with `findemax` before has written"]
     );
     assert_eq!(
         after("cvo scale, src=7, dst=20, len=8\ncvo mul, src=8, dst=20, len=9"),
@@ -71,7 +71,7 @@ fn each_use_of_what_is_not_written_is_told() {
         missing("memcpy l2->host, dst=0, src=8, shape=5"),
         ["0: takes entry 5 of FMAP_SHAPE, which no MEMSET before has written"]
     );
-    // A copy of what is not written is not written, and no use of it.
+    // A copy of unwritten data is unwritten, and is not a use of it.
     assert_eq!(
         after(
             "memcpy l2->l2, dst=30, src=9, shape=0\nmemcpy l2->host, src=30, dst=0, shape=0\ncvo exp, src=30, dst=0, len=9"
@@ -80,7 +80,7 @@ fn each_use_of_what_is_not_written_is_told() {
     );
 }
 
-/// A product of two rows, added to a constant.
+/// Returns a product of two rows, added to a constant.
 fn compiled() -> (Executable, Config) {
     let config = Config::preset("reference").unwrap();
     let mut net = Net::new();
@@ -93,14 +93,15 @@ fn compiled() -> (Executable, Config) {
     (compile(&config, &net.graph, &Options::of(&config), &mut Weights::default()).unwrap(), config)
 }
 
-/// Every step of the host, and every transfer, is needed by something: without it there is a finding.
+/// Each host step and each transfer is needed: without it there is a finding.
 #[test]
 fn programs_without_one_of_their_transfers_are_found() {
     let (Executable { program, host }, config) = compiled();
     assert_eq!(unwritten(config.l2_words, &program, &host), []);
     for index in 0..program.host_ops.len() {
         let mut less = program.clone();
-        // As many as before, so that positions stay: a computation of a node that is not there.
+        // The number of steps stays the same, so that positions do not change: the replacement
+        // computes a missing node.
         less.host_ops[index] = HostStep::Compute { node: 99 }.encode(less.host_ops[index].position);
         assert!(!unwritten(config.l2_words, &less, &host).is_empty(), "{:?}", program.host_ops[index]);
     }
@@ -124,7 +125,8 @@ fn load(program: &Program, host: &Host) -> Box<dyn Compiled> {
     PCCX.load("a.pcp", &files).unwrap()
 }
 
-/// What differs on hardware is refused unless one asks for the sequence; poison is a fault with its place.
+/// Programs that differ on hardware are refused unless sequential execution is requested; poison is
+/// a fault with its place.
 #[test]
 fn runs_and_times_are_refused_where_hardware_may_differ() {
     let (Executable { mut program, host }, _) = compiled();
@@ -169,7 +171,7 @@ fn poison_is_a_fault_that_names_its_place() {
         error.starts_with("instruction ") && error.contains(" (layer `") && error.contains(" of L2 word 0x"),
         "{error}"
     );
-    // What lies there is in the results, and differs from garbage to garbage.
+    // Results depend on garbage, and differ for different garbage.
     let on = |seed| broken.run_with(&inputs, &RunOptions { unset: Unset::Garbage(seed), ..options }).unwrap();
     assert_ne!(on(1), on(2));
 }
@@ -212,7 +214,7 @@ fn lint_of_words_has_a_code_for_everything() {
     let instance = PCCX.instance(Source::Default).unwrap();
     assert_eq!(instance.lint("a.bin", &bytes, None).unwrap().len(), 4);
     let short = instance.lint("a.bin", &bytes[..5], None).unwrap_err().to_string();
-    assert!(short.contains("a.bin: 5 bytes are left of an instruction"), "{short}");
+    assert!(short.contains("a.bin: only 5 of the 8 bytes of an instruction are left"), "{short}");
 }
 
 fn any_op() -> impl Strategy<Value = Op> {
@@ -242,7 +244,7 @@ fn any_op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(800))]
 
-    /// Two machines full of different garbage agree on all that is used, unless something is found.
+    /// Without findings, two machines with different garbage agree on all used data.
     #[test]
     fn what_is_not_found_does_not_matter(ops in prop::collection::vec(any_op(), 1..12)) {
         let config = Config { l2_words: 32, ..Config::preset("extended").unwrap() };
@@ -251,11 +253,11 @@ proptest! {
             shape(Cache::FmapShape, Shape::new(1, 1, 12)),
             shape(Cache::WeightShape, Shape::new(0, 5, 12)),
         ];
-        // Most of what programs use is there.
+        // Most of the data that programs use exists.
         let load = |dest_addr| Op::Memcpy(Memcpy { from_device: Device::Host, dest_addr, ..Memcpy::default() });
         all.extend([0, 2, 4, 6].map(load));
         all.extend(ops);
-        // The last result of the program is what its user sees.
+        // The user sees the last result of the program.
         let seen = match all.last() {
             Some(Op::Cvo(cvo)) if cvo.cvo_func == CvoFunc::ReduceSum => Some((cvo.dst_addr, 1)),
             Some(Op::Cvo(cvo)) => Some((cvo.dst_addr, usize::from(cvo.length))),
@@ -281,7 +283,7 @@ proptest! {
     }
 }
 
-/// What a damaged or hostile program names is not believed.
+/// References of a damaged or hostile program are checked.
 #[test]
 fn places_that_are_not_there_are_no_panic() {
     let graph = {

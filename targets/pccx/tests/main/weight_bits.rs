@@ -1,4 +1,4 @@
-//! Weights of 8 bits in two passes, and which products take them.
+//! 8-bit weights in two passes, and the choice of products that use them.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::compile::Files;
 use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED_TWICE, instances, run_with};
 use crate::twice::run_compiled;
 
-/// What blocks of 8 bits and weights of 8 bits do to a product: 0.0112 measured.
+/// Error of a product with blocks of 8 bits and 8-bit weights: 0.0112 measured.
 const WIDE: f64 = 1.2 * 0.0112;
 
-/// Adds the nodes of a network, and gives its outputs.
+/// Function that adds the nodes of a network, and returns its outputs.
 type Build = fn(&mut Net) -> Vec<ValueId>;
 
-/// Two products with a bias, a convolution, one with a sum, and the softmax of one.
+/// Returns networks: two products with a bias, a convolution, one with a sum, and one with softmax.
 fn networks() -> Vec<(&'static str, Build)> {
     vec![
         ("rows", |net| {
@@ -56,7 +56,7 @@ fn error(config: &Config, options: &Options, build: fn(&mut Net) -> Vec<ValueId>
     run_with(&mut net, config, options, &outputs).error
 }
 
-/// With random weights the machine is as near to the evaluator as it is with weights that 4 bits hold.
+/// With random weights, the machine is as accurate as with weights that 4 bits represent exactly.
 #[test]
 fn eight_bits_are_as_good_as_weights_that_4_bits_hold() {
     for config in instances() {
@@ -74,7 +74,8 @@ fn eight_bits_are_as_good_as_weights_that_4_bits_hold() {
     }
 }
 
-/// By the page of the instruction set: a factor of each pass by MEMSET, weights by MEMCPY.
+/// Following the page of the instruction set: MEMSET sets a factor for each pass, MEMCPY loads
+/// weights.
 #[test]
 fn eight_bits_go_by_the_page_too() {
     let config = Config { reading: Reading::Seed, ..Config::preset("reference").unwrap() };
@@ -84,7 +85,7 @@ fn eight_bits_go_by_the_page_too() {
             let wide = WeightBits::Bits8;
             let options = Options { scales, weights, weight_bits: wide, ..Options::of(&config) };
             let found = error(&config, &options, build);
-            // One scale for a matrix is coarser, and goes to L2 as BF16.
+            // One scale per matrix is coarser, and is sent to L2 as BF16.
             assert!(found <= 2.0 * WIDE, "{what}: {found}");
         }
     }
@@ -108,7 +109,8 @@ fn the_second_pass_is_counted() {
     assert!(eight.0 > four.0 + four.0 / 4 && eight.0 <= 2 * four.0, "{} and {}", four.0, eight.0);
 }
 
-/// Four layers, of which 4 bits hold all weights but those of the second, and samples.
+/// Returns samples and four layers; 4 bits represent all weights exactly except those of the
+/// second.
 fn one_layer_suffers() -> (Graph, Vec<Vec<Tensor>>) {
     let mut net = Net::new();
     let mut y = net.input(&[1, 64]);
@@ -135,10 +137,10 @@ fn layers_that_suffer_are_found_on_samples() {
     let WeightBits::Steps { wide: steps, .. } = &options.weight_bits else { panic!("{options:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [2], "{told:?}");
     assert!(
-        told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products take weights of 8 bits (`v"),
+        told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products have 8-bit weights (`v"),
         "{told:?}"
     );
-    // What is not said is 8 for all that lose by 4, where samples show a gain, and only there.
+    // By default, layers that lose accuracy with 4 bits get 8 bits if samples show a gain.
     let weight_bits = WeightBits::Steps { wide: steps.clone(), is_auto: false };
     let fitting = Options { weight_bits, ..options.clone() };
     assert_eq!(choice(&graph, WeightBits::Fitting, &samples).options, fitting);
@@ -146,7 +148,8 @@ fn layers_that_suffer_are_found_on_samples() {
     assert_eq!(choice(&graph, WeightBits::Auto, &[]).options.weight_bits, WeightBits::Bits8);
 }
 
-/// Integers of 8 bits with a scale for each row are kept without being asked for; of 4 bits they take one pass.
+/// Weights that are 8-bit integers with a scale per row keep 8 bits by default; 4-bit integers need
+/// one pass.
 #[test]
 fn integers_of_8_bits_are_kept_without_samples() {
     let mut net = Net::new();
@@ -162,14 +165,10 @@ fn integers_of_8_bits_are_kept_without_samples() {
     let found = choice(&net.graph, WeightBits::Fitting, &[]);
     let WeightBits::Steps { wide: steps, .. } = &found.options.weight_bits else { panic!("{found:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [1]);
-    assert!(
-        found.told[0].starts_with("weights of 1 of 2 products are integers of 8 bits"),
-        "{:?}",
-        found.told
-    );
+    assert!(found.told[0].starts_with("weights of 1 of 2 products are 8-bit integers"), "{:?}", found.told);
 }
 
-/// The program says which layers have 8 bits, and so do its files.
+/// The program and its files record the layers with 8 bits.
 #[test]
 fn programs_of_both_are_read_again() {
     let (graph, samples) = one_layer_suffers();
@@ -189,9 +188,6 @@ fn programs_of_both_are_read_again() {
     let field = again.in_field().unwrap();
     assert!(npukit_verify::prove(&graph, &*field, &[1, 2]).unwrap().is_proved());
     assert!(
-        instance
-            .emit(&graph, &options, "layers")
-            .unwrap()
-            .contains("machine, weights of 8 bits in two passes")
+        instance.emit(&graph, &options, "layers").unwrap().contains("machine, 8-bit weights in two passes")
     );
 }

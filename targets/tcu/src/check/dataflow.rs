@@ -1,8 +1,9 @@
-//! What a program does with its memories on the chip, without running it: [`problems`]. Reads of what nothing has
-//! written, results that nobody reads, weights and registers without a use.
+//! Static analysis of a program's use of on-chip memories: [`problems`]. It finds reads of
+//! unwritten memory, results that are never read, and unused weights and registers.
 //!
-//! Programs have no branches, so that one walk sees every instruction with what is there when it comes. What DRAM holds
-//! is the host's matter. The walk ends at the first instruction that cannot be executed.
+//! Programs have no branches, so a single walk sees the state at every instruction. The content of
+//! DRAM belongs to the host and is not checked. The walk ends at the first instruction that cannot
+//! be executed.
 
 mod around;
 mod array;
@@ -21,9 +22,11 @@ use crate::isa::op::{Flow, Memory, Op, Path, Place, SimdOp, SimdSub, Strided};
 use array::Weights;
 use offsets::{Offsets, offset_of};
 
-/// All such problems of a program, in the order of its instructions; `around` is what is known beside them.
+/// Returns all dataflow problems in instruction order; `around` describes the memories before and
+/// after the program.
 pub(crate) fn problems(config: &Config, ops: &[Op], around: &Around) -> Vec<Problem> {
-    // By the page a SIMD that does nothing moves vectors, which the flow of an instruction does not say.
+    // Under the instruction set specification, a SIMD without an operation moves vectors; the flow
+    // of an instruction does not show that.
     if config.reading == Reading::Seed || !is_followed(config, ops) {
         return Vec::new();
     }
@@ -34,12 +37,12 @@ pub(crate) fn problems(config: &Config, ops: &[Op], around: &Around) -> Vec<Prob
     problems
 }
 
-/// Vectors of a memory on the chip that are followed, and vectors that a program may move: a few words can name more than
-/// there is room or time for.
+/// Maximum number of vectors of a tracked on-chip memory, and of vectors that a program may move. A
+/// few words can request more than fits in memory or time.
 const MAX_DEPTH: u64 = 1 << 22;
 const MAX_MOVED: u64 = 1 << 27;
 
-/// Whether memories and program are of a size that a walk takes.
+/// Returns whether memories and program are small enough for a walk.
 fn is_followed(config: &Config, ops: &[Op]) -> bool {
     let moved = ops.iter().fold(0u64, |sum, op| sum.saturating_add(op.flow().size));
     [Memory::Local, Memory::Accumulators].iter().all(|&memory| depth(config, memory) <= MAX_DEPTH)
@@ -51,11 +54,11 @@ struct Walk<'a> {
     around: &'a Around,
     local: Writers,
     accumulators: Writers,
-    /// Whether each register of the ALUs was written, from 1 on.
+    /// Whether each ALU register was written, starting at register 1.
     registers: Vec<bool>,
     weights: Weights,
     offsets: Offsets,
-    /// The last instruction that reads each DRAM bank.
+    /// Last instruction that reads each DRAM bank.
     last_read: Vec<(usize, usize)>,
     problems: Vec<Problem>,
 }
@@ -84,7 +87,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Looks at an instruction; false when it cannot be executed.
+    /// Examines an instruction; returns false if it cannot be executed.
     fn step(&mut self, index: usize, op: &Op) -> bool {
         if check(self.config, op).is_err() {
             return false;
@@ -98,7 +101,8 @@ impl<'a> Walk<'a> {
             _ => {}
         }
         self.problems.extend(self.offsets.step(index, op));
-        // The last read of a bank before its offset changes waits for the writes before it: its result may be of no use.
+        // The last read of a bank before its offset changes waits for the writes before it, so its
+        // result may be unused on purpose.
         if let Some(bank) = offset_of(op)
             && let Some(&(_, read)) = self.last_read.iter().find(|(of, _)| *of == bank)
         {
@@ -116,7 +120,8 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// Every vector on the chip that is read was written; of an instruction the first one that was not is told.
+    /// Checks that every on-chip vector that is read was written; reports the first unwritten one
+    /// of an instruction.
     fn reads(&mut self, index: usize, flow: &Flow) {
         let mut missing = None;
         for Place { memory, run } in flow.reads() {
@@ -124,14 +129,14 @@ impl<'a> Walk<'a> {
             for place in places(run, flow.size) {
                 if !writers.read(place) {
                     missing = missing.or(Some((memory, place)));
-                    // It is told once.
+                    // Report each vector only once.
                     writers.fill(place, 1, u64::MAX);
                 }
             }
         }
         if let Some((memory, place)) = missing {
-            let reason = format!("reads vector {place:#x} of the {memory}, which nothing before has written");
-            let hint = "write it first: what is in it after a reset, or from a program before, is not known";
+            let reason = format!("reads vector {place:#x} of the {memory}, which was not written before");
+            let hint = "write it first: its content after a reset or an earlier program is unknown";
             self.problems.push(Problem::warning(index, UNWRITTEN_READ, reason, hint));
         }
     }
@@ -144,18 +149,18 @@ impl<'a> Walk<'a> {
         let unset =
             sources.into_iter().take(sub.op.arity()).find(|&source| source != 0 && !self.is_set(source));
         if let Some(register) = unset {
-            let reason = format!("reads SIMD register {register}, which nothing before has written");
-            let hint = "write it first: what is in it after a reset, or from a program before, is not known";
+            let reason = format!("reads SIMD register {register}, which was not written before");
+            let hint = "write it first: its content after a reset or an earlier program is unknown";
             self.problems.push(Problem::warning(index, UNSET_REGISTER, reason, hint));
             self.set(register);
         }
-        // The values of a lookup go to the registers from the destination on.
+        // A lookup writes its values to consecutive registers, starting at the destination.
         let tables = if sub.op == SimdOp::Lookup { self.config.lookup_tables as u8 } else { 0 };
         (sub.destination..=sub.destination.saturating_add(tables)).for_each(|register| self.set(register));
     }
 
     fn is_set(&self, register: u8) -> bool {
-        // Default: registers that are not there are the machine's to refuse.
+        // Default: the machine refuses registers that do not exist.
         self.registers.get(usize::from(register).wrapping_sub(1)).copied().unwrap_or(true)
     }
 
@@ -173,7 +178,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What nobody has read; up to the end only when there is nothing behind it.
+    /// Returns the writes that were never read; for the last ones only if the whole program was
+    /// examined.
     fn finish(mut self, is_whole: bool) -> Vec<Problem> {
         for (memory, first, count) in &self.around.looked_at {
             let end = first.saturating_add(*count).min(depth(self.config, *memory));
@@ -187,16 +193,16 @@ impl<'a> Walk<'a> {
         for (memory, writers) in [(Memory::Local, &self.local), (Memory::Accumulators, &self.accumulators)] {
             let over = writers.overwritten().iter().map(|over| {
                 let reason = format!(
-                    "all that this writes to the {memory} is overwritten up to instruction {} before anything reads it",
+                    "everything that this writes to the {memory} is overwritten by instruction {} at the latest, before anything reads it",
                     over.by
                 );
                 unread(over.writer, reason)
             });
             self.problems.extend(over);
             if is_whole && self.around.is_all {
-                let left = writers
-                    .unread()
-                    .map(|index| unread(index, format!("nothing reads what this writes to the {memory}")));
+                let left = writers.unread().map(|index| {
+                    unread(index, format!("the vectors that this writes to the {memory} are never read"))
+                });
                 self.problems.extend(left);
             }
         }
@@ -206,20 +212,15 @@ impl<'a> Walk<'a> {
 }
 
 fn unread(index: usize, reason: String) -> Problem {
-    Problem::warning(
-        index,
-        UNREAD_RESULT,
-        reason,
-        "take it away, or correct its address or that of the reader",
-    )
+    Problem::warning(index, UNREAD_RESULT, reason, "remove it, or correct its address or the reader's")
 }
 
-/// The addresses of a run, which are in range.
+/// Returns the addresses of a run, which must be in range.
 fn places(run: Strided, size: u64) -> impl Iterator<Item = u64> {
     (0..size).map(move |i| run.at(i))
 }
 
-/// How many rows there are.
+/// Formats a number of rows.
 fn rows(count: u64) -> String {
     counted(count, "row")
 }

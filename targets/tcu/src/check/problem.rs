@@ -1,4 +1,4 @@
-//! Something wrong with an instruction of a program: [`Problem`].
+//! [`Problem`]: a problem with an instruction of a program.
 
 use npukit_target::Lint;
 
@@ -7,27 +7,27 @@ use crate::clock::hazard::Judged;
 use crate::clock::moved_writes::MovedWrites;
 use crate::isa::fault::FaultKind;
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Runs, but is suspicious.
     Warning,
-    /// Cannot run, or the hardware computes something else.
+    /// Cannot run, or the hardware computes a different result.
     Error,
 }
 
-/// Something wrong with an instruction.
+/// A problem with an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Index in the program, from 0.
+    /// Index in the program, starting at 0.
     pub instruction: usize,
-    /// How bad.
+    /// Severity of the problem.
     pub severity: Severity,
-    /// What kind it is.
+    /// Kind of the problem.
     pub lint: &'static Lint,
-    /// What is wrong, with the numbers.
+    /// Description of the problem, with the numbers.
     pub reason: String,
-    /// What to do.
+    /// Remedy.
     pub hint: String,
 }
 

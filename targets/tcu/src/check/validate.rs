@@ -1,7 +1,7 @@
-//! Finds what is wrong with a program before it runs: [`validate`].
+//! Static validation of a program: [`validate`].
 //!
-//! Errors are what the machine faults on, hanging SIMD forms among them, and what the released hardware computes
-//! otherwise ([`crate::clock::hazard`]); warnings are what runs, but is suspicious.
+//! Errors are faults of the machine, including SIMD forms that hang, and deviations of the released
+//! hardware ([`crate::clock::hazard`]). Warnings are suspicious instructions that do run.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,13 @@ use crate::isa::check::check;
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{DataMoveKind, Memory, Op, Path, Place, Register, SimdOp};
 
-/// All problems of a program, in the order of its instructions, on a board with memory like the ZCU104's.
+/// Returns all problems of a program in instruction order, for a board with memory like the
+/// ZCU104's.
 pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {
     validate_with(config, ops, board::memory(config, &System::OPEN, None))
 }
 
-/// All problems of a program, in the order of its instructions, on a board with `memory`.
+/// Returns all problems of a program in instruction order, for a board with `memory`.
 pub fn validate_with(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Problem> {
     let mut problems: Vec<Problem> = judge(config, ops, memory).iter().map(Problem::lost).collect();
     problems.extend(moved_writes(config, ops, memory).iter().map(Problem::moved));
@@ -30,7 +31,7 @@ pub fn validate_with(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Pr
     problems
 }
 
-/// The same, and what is wrong with what a program does with the memories on the chip.
+/// Like [`validate_with`], and also checks the use of on-chip memories.
 pub(crate) fn validate_around(
     config: &Config,
     ops: &[Op],
@@ -43,7 +44,7 @@ pub(crate) fn validate_around(
     problems
 }
 
-/// What can be said of single instructions and of what was loaded before them.
+/// Checks each instruction with what was loaded before it.
 fn by_instruction(config: &Config, ops: &[Op]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut tables = Entries::default();
@@ -59,15 +60,16 @@ fn by_instruction(config: &Config, ops: &[Op]) -> Vec<Problem> {
     problems
 }
 
-/// Instructions that the page wants between a SIMD that writes and a DataMove that reads the accumulators.
+/// Number of instructions that the specification requires between a SIMD that writes accumulators
+/// and a DataMove that reads them.
 const WAIT: usize = 2;
 
-/// The last SIMD that writes.
+/// Index of the last SIMD that writes.
 #[derive(Default)]
 struct Wait(Option<usize>);
 
 impl Wait {
-    /// Follows a SIMD; finds a DataMove that comes too early behind one by the page.
+    /// Processes an instruction; returns a problem if a DataMove follows a SIMD too early.
     fn follow(&mut self, i: usize, op: &Op) -> Option<Problem> {
         match *op {
             Op::Simd { write: true, .. } => {
@@ -77,11 +79,11 @@ impl Wait {
             Op::DataMove { kind: DataMoveKind::AccumulatorToLocal, .. } => {
                 let between = i - self.0? - 1;
                 let reason = format!(
-                    "reads the accumulators {} behind a SIMD that writes: the page asks for {WAIT} instructions between",
+                    "reads the accumulators {} after a SIMD that writes: the specification requires {WAIT} instructions in between",
                     counted(between as u64 + 1, "instruction")
                 );
-                let hint = "put NoOps between; the released circuits need none, as the commands of the accumulators run \
-                            in order: the 101 compiled programs that were measured have no wait and gave right results";
+                let hint = "put NoOps in between; the released circuits need none, since the accumulators run commands \
+                            in order: the 101 measured compiled programs have no wait and gave correct results";
                 (between < WAIT).then(|| Problem::warning(i, SIMD_WAIT, reason, hint))
             }
             _ => None,
@@ -89,12 +91,12 @@ impl Wait {
     }
 }
 
-/// Entries loaded of each lookup table so far.
+/// Number of entries loaded of each lookup table so far.
 #[derive(Default)]
 struct Entries(BTreeMap<u64, u64>);
 
 impl Entries {
-    /// Follows a LoadLUT; finds a Lookup that could miss its tables.
+    /// Processes an instruction; returns a fault if a Lookup could miss its tables.
     fn follow(&mut self, config: &Config, op: &Op) -> Option<FaultKind> {
         match *op {
             Op::LoadLut { table, size, .. } => {

@@ -1,5 +1,6 @@
-//! [`Beside`]: a program's run on the circuit beside machine and clock. What is to come of it is found out first; then
-//! `compare` looks for the first instruction from which the circuit has something else.
+//! [`Beside`]: a program's run on the circuit, compared with machine and clock. The expected
+//! results are computed first; then `compare` finds the first instruction at which the circuit
+//! differs.
 
 mod compare;
 mod seen;
@@ -26,81 +27,84 @@ use windows::touched;
 /// Why a program cannot be compared with a circuit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosimError {
-    /// The window on a bank goes farther than a simulation.
+    /// A window of a bank reaches further than the simulated memory.
     #[error(
-        "the program reaches byte {bytes} of {bank} by its offset, and a simulation has {most} bytes of a bank: take \
+        "the program reaches byte {bytes} of {bank} through its offset, but a simulation has only {most} bytes per bank: use \
          smaller offsets"
     )]
     Far {
-        /// The bank.
+        /// The DRAM bank.
         bank: Memory,
-        /// What it reaches.
+        /// Number of bytes that the program reaches.
         bytes: u64,
-        /// What there is.
+        /// Number of simulated bytes.
         most: u64,
     },
-    /// What the text says of memories on the chip has no place in DRAM, from which it would come.
+    /// The initial content of on-chip memories, as declared in the text, does not fit in DRAM, from
+    /// which it would be loaded.
     #[error(
-        "the memories on the chip hold {vectors} vectors before the program, for which neither bank of DRAM has room behind \
-         what the program uses: take an instance with a larger `dram1_depth`"
+        "the on-chip memories hold {vectors} vectors before the program, for which neither DRAM bank has room after \
+         the vectors that the program uses: use an instance with a larger `dram1_depth`"
     )]
     NoRoom {
-        /// The vectors.
+        /// Number of vectors in on-chip memories.
         vectors: u64,
     },
-    /// It never ends.
+    /// The program never ends.
     #[error("instruction {instruction} is never accepted: the program hangs the hardware")]
     Hangs {
-        /// The instruction.
+        /// Index of the instruction.
         instruction: usize,
     },
-    /// What the released circuit computes depends on cycles that are not known.
+    /// Results of the released circuit depend on unknown cycles.
     #[error(
-        "the released circuit may lose additions of this program, and which depends on when memory waits: leave stalls \
-         out, or take the circuit without its defects"
+        "the released circuit may lose additions of this program, depending on when memory waits: leave stalls \
+         out, or use the circuit without its defects"
     )]
     Stalled,
-    /// Which bursts the released circuit moves is not known.
-    #[error("the released circuit moves writes before instruction {instruction}, and which is not known")]
+    /// The bursts that the released circuit moves to another window are unknown.
+    #[error(
+        "the released circuit moves writes before instruction {instruction}, but it is unknown which ones"
+    )]
     Moved {
-        /// The instruction that changes an offset.
+        /// Index of the instruction that changes an offset.
         instruction: usize,
     },
-    /// A lookup table that the circuit has no room for.
+    /// A lookup table exceeds the size that the circuit supports.
     #[error(
-        "instruction {instruction} loads {vectors} vectors into a lookup table, of which the circuit holds {holds}: give \
+        "instruction {instruction} loads {vectors} vectors into a lookup table, but the circuit holds {holds}: set \
          `lookup_depth` {vectors} in a .tarch file"
     )]
     Table {
-        /// The instruction.
+        /// Index of the instruction.
         instruction: usize,
-        /// What it loads.
+        /// Number of vectors that it loads.
         vectors: u64,
-        /// What there is room for.
+        /// Number of vectors that the circuit holds.
         holds: u64,
     },
-    /// A file of the simulator is not what it writes.
-    #[error("`{file}` of the simulator: {fault}")]
+    /// A file of the simulator has an unexpected form.
+    #[error("file `{file}` of the simulator: {fault}")]
     Seen {
-        /// The file.
+        /// Name of the file.
         file: &'static str,
-        /// What is wrong.
+        /// Description of the fault.
         fault: String,
     },
 }
 
-/// A program with what must come of it.
+/// A program with its expected results.
 pub struct Beside<'p> {
     program: &'p Program,
-    /// Those before the program, which do what its driver does, or fill memories.
+    /// Number of instructions before the program, which do the driver's work or fill memories.
     before: usize,
     ops: Vec<Op>,
-    /// After the program.
+    /// State after the program.
     machine: Machine,
     timeline: Timeline,
-    /// The performance samples while the decoder has instructions.
+    /// Performance samples while the decoder has instructions.
     samples: Vec<Sample>,
-    /// Whether cycles are to be equal.
+    /// Whether cycles must be equal.
     is_timed: bool,
     notes: Vec<String>,
     circuit: Circuit,
@@ -108,12 +112,13 @@ pub struct Beside<'p> {
 }
 
 impl<'p> Beside<'p> {
-    /// The program on `inputs` (raw scalars, whole vectors, in its order).
+    /// Creates the comparison of the program on `inputs` (raw scalars, whole vectors, in program
+    /// order).
     ///
     /// # Errors
     ///
-    /// [`CosimError`]; latencies that the memory of a simulation cannot have; inputs that do not fit and what the
-    /// machine faults on ([`crate::program::run::RunError`]).
+    /// [`CosimError`]; latencies that a simulation does not support; inputs that do not fit; a
+    /// fault of the machine ([`crate::program::run::RunError`]).
     pub fn new(
         program: &'p Program,
         circuit: Circuit,
@@ -125,11 +130,11 @@ impl<'p> Beside<'p> {
         Self::from_start(program, circuit, start, memory, options)
     }
 
-    /// The program from `start` on.
+    /// Creates the comparison of the program starting with the memories of `start`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::new`].
+    /// The errors of [`Self::new`].
     pub(crate) fn from_start(
         program: &'p Program,
         circuit: Circuit,
@@ -161,34 +166,34 @@ impl<'p> Beside<'p> {
         Ok(Self { program, before, ops, machine, timeline, samples, is_timed, notes, circuit, run })
     }
 
-    /// What a simulator is to run, and how that is compared.
+    /// Returns the simulator's inputs and the function that compares its results.
     pub fn to_run(&self) -> CosimRun<'_> {
         let compare = |seen: &Seen| self.judged(seen).map_err(TargetError::failed);
         CosimRun { circuit: &self.circuit, run: &self.run, compare: Box::new(compare) }
     }
 
-    /// The machine after the program.
+    /// Returns the outcome of the machine's run.
     pub fn into_outcome(self) -> RunOutcome {
         RunOutcome { machine: self.machine, saturations: Vec::new() }
     }
 
-    /// Layer of an instruction of the program.
+    /// Returns the layer of an instruction of the program.
     fn layer(&self, instruction: usize) -> Option<String> {
         let layers = &self.program.layers;
-        let owner = |index: usize| *self.program.layer_of_each().get(index).unwrap_or(&layers.len()); // Default: none.
+        let owner = |index: usize| *self.program.layer_of_each().get(index).unwrap_or(&layers.len()); // Default: an instruction without an owner has no layer.
         let name = |index: usize| layers.get(owner(index)).map_or(OUTSIDE, |layer| &layer.name);
         (!layers.is_empty()).then(|| name(instruction).to_owned())
     }
 }
 
-/// The memory of the simulation.
+/// Returns the memory timing of the simulation.
 fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockParams, TargetError> {
     let read_latency = options.latency.unwrap_or(memory.read_latency); // Default: the board's.
     let own = options.latency.unwrap_or(memory.write_response_latency); // Default: the board's.
     let write_response_latency = options.response_latency.unwrap_or(own); // Default: as for reads.
     for (key, latency) in [("latency", read_latency), ("response-latency", write_response_latency)] {
         if !(1..=MOST_LATENCY).contains(&latency) {
-            let reason = format!("memory on a bus answers after 1 to {MOST_LATENCY} cycles");
+            let reason = format!("must be 1 to {MOST_LATENCY} cycles for memory on a bus");
             return Err(TargetError::option(key, &latency.to_string(), reason));
         }
     }
@@ -196,7 +201,7 @@ fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockPa
     Ok(ClockParams { read_latency, write_response_latency, crosses_by_a_beat, ..memory })
 }
 
-/// Cycles that a memory of a simulation may take to answer.
+/// Maximum latency of simulated memory, in cycles.
 const MOST_LATENCY: u64 = 65_535;
 
 fn moves_window(op: &Op) -> bool {
@@ -204,7 +209,7 @@ fn moves_window(op: &Op) -> bool {
     matches!(op, Op::Configure { register, .. } if offsets.contains(register))
 }
 
-/// Whether the circuit holds all lookup tables that are loaded.
+/// Checks that the circuit has room for all lookup tables that are loaded.
 fn fits_tables(program: &Program, ops: &[Op], before: usize) -> Result<(), CosimError> {
     let holds = table_vectors(&program.config);
     let too_large = ops.iter().enumerate().find_map(|(index, op)| match *op {
@@ -231,13 +236,13 @@ fn refuse(timeline: &Timeline, ops: &[Op], before: usize, options: &CosimOptions
 fn notes(before: Option<&str>, stalls: bool, loses: bool, moves: bool) -> Vec<String> {
     let stalled = "memory and streams wait at random: cycles are not compared";
     let waits = "the clock times the released circuit, which loses additions of this program: cycles are not compared";
-    let moved = "vectors of DRAM count from the start of their bank, wherever its window is";
+    let moved = "vectors of DRAM are numbered from the start of their bank, independent of its window";
     let told = [(stalls, stalled), (loses, waits), (moves, moved)].into_iter();
     let told = told.filter(|(holds, _)| *holds).map(|(_, note)| note);
     before.into_iter().chain(told).map(str::to_owned).collect()
 }
 
-/// What the simulator reads, and how it is called.
+/// Returns files and arguments of the simulator.
 fn simulation(
     program: &Program,
     (ops, held): (&[Op], [u64; 2]),
@@ -270,7 +275,7 @@ fn simulation(
         run.option(name, file);
     }
     if let Some(seed) = options.stalls {
-        // Seed 0 is none.
+        // Seed 0 means no stalls.
         run.option("stalls", seed.saturating_add(1));
     }
     Ok(run)
@@ -297,7 +302,7 @@ fn sizes(config: &Config, memory: ClockParams) -> [(&'static str, u64); 15] {
     ]
 }
 
-/// Lookup tables of an instance, that of keys among them.
+/// Returns the number of lookup tables of an instance, including the table of keys.
 const fn tables(config: &Config) -> u64 {
     if config.has_lookup() { config.lookup_tables as u64 + 1 } else { 0 }
 }

@@ -1,8 +1,8 @@
-//! The accumulators and their ALUs: commands run strictly in order.
+//! The accumulators and their ALUs. Commands run strictly in order.
 //!
-//! [`Accumulator`] takes commands from a queue, expands them to vectors, and hands each to a memory
-//! with two ports, to the ALUs and to the selectors of their data. A command occupies the stage
-//! until all of these have taken their part.
+//! [`Accumulator`] takes commands from a queue, expands them to single vectors, and hands each to a
+//! dual-port memory, to the ALUs and to the selectors of their data. A command occupies the stage
+//! until all of these have accepted their part.
 
 use super::alu::waits_for_input;
 use super::lock::{Lock, Write};
@@ -16,61 +16,61 @@ use crate::isa::op::{SimdOp, SimdSub};
 /// Cycles from the start of an operation until the ALUs offer its result.
 const ALU_LATENCY: Cycle = 2;
 
-/// How a SIMD instruction uses the memory.
+/// Memory accesses of a SIMD instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags {
     pub(super) read: bool,
-    /// Where.
+    /// Address that is read, if `read` is set.
     pub(super) from: u64,
-    /// What it writes.
+    /// Write of the result; `None` if the instruction does not write.
     pub(super) write: Option<Write>,
 }
 
 /// The command stage, the memory and the ALUs.
 #[derive(Clone, Debug)]
 pub(super) struct Accumulator {
-    /// Instructions.
+    /// Queue of instructions.
     pub(super) commands: Pass,
-    /// Commands for single vectors.
+    /// Queue of commands for single vectors.
     vectors: Queue,
-    /// When the stage can look at its next command.
+    /// Cycle at which the stage can accept its next command.
     stage: Cycle,
-    /// Whether the memory's input is the router or the ALUs.
+    /// Selector of the memory's input: router or ALUs.
     input_select: Slot,
-    /// Whether the memory's output goes to the router or the ALUs.
+    /// Selector of the memory's output: router or ALUs.
     output_select: Slot,
-    /// Where the ALUs' output goes.
+    /// Selector of the destination of the ALUs' output.
     alu_select: Slot,
-    /// Accesses waiting for port A.
+    /// Slot for the access that waits for memory port A.
     port_a_control: Slot,
-    /// Whether what is written passes the adder.
+    /// Selector of the path of written data: through the adder or around it.
     adder_select: Slot,
     port_a: ReadPort,
-    /// Reads what is to be added to.
+    /// Port B, which reads the old values for additions.
     port_b: ReadPort,
-    /// The last write.
+    /// Cycle of the last write.
     written: Cycle,
-    /// What the second port waits for.
+    /// Lock for which port B waits.
     lock: Lock,
-    /// When the last command to write reached the stage.
+    /// Cycle at which the last write command reached the stage.
     staged: Cycle,
-    /// Whether an addition since the last question read before the write before it.
+    /// Whether an addition read its vector too early since the last call of `take_reads_early`.
     reads_early: bool,
-    /// The last read by port A.
+    /// Cycle of the last read by port A.
     read: Cycle,
-    /// When the ALUs started the last operation.
+    /// Cycle at which the ALUs started the last operation.
     started: Cycle,
-    /// When they offer its result.
+    /// Cycle at which the ALUs offer the result of the last operation.
     offered: Cycle,
     tables: Tables,
-    /// Where commands follow each other without a pause.
+    /// Pipeline without pauses between commands; `None` on the released hardware.
     pipeline: Option<Pipeline>,
     reading: Reading,
-    /// Vectors read, written and computed.
+    /// Number of vectors read and written; `operations` is the number of SIMD instructions.
     pub(super) accesses: u64,
     pub(super) operations: u64,
     pub(super) stalls: StallMeter,
-    /// Of commands for single vectors.
+    /// Observed handshakes of single-vector commands.
     watch: Watch,
 }
 
@@ -104,12 +104,14 @@ impl Accumulator {
         }
     }
 
-    /// The handshake by which commands for single vectors reach it.
+    /// Returns the handshakes of single-vector commands, and the cycle at which there is room for
+    /// the next one.
     pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
         (&mut self.watch, self.vectors.room())
     }
 
-    /// What it keeps from write to write of a run.
+    /// Visits the times that change from write to write of a run, so that a caller can compare or
+    /// advance them.
     #[inline]
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.vectors.times(&mut visit);
@@ -123,7 +125,7 @@ impl Accumulator {
         visit(&mut self.staged);
     }
 
-    /// What it keeps from instruction to instruction, but for the address of the last write.
+    /// Visits all stored times, except for the address of the last write.
     pub(super) fn all_times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.commands.times(&mut visit);
         self.output_select.times(&mut visit);
@@ -132,34 +134,34 @@ impl Accumulator {
         self.times(visit);
     }
 
-    /// The address of the last write.
+    /// Returns the address of the last write.
     pub(super) const fn last_address(&self) -> u64 {
         self.lock.last_address()
     }
 
-    /// What it counts from write to write.
+    /// Visits the counters that grow from write to write, so that a caller can advance them.
     #[inline]
     pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
         visit(&mut self.accesses);
     }
 
-    /// The last write of a run that was leapt over was to `address`.
+    /// Sets the address of the last write after a run was skipped over.
     pub(super) const fn leapt(&mut self, address: u64) {
         self.lock.leapt(address);
     }
 
-    /// Whether somebody wants to see each vector.
+    /// Whether single vectors are observed, so that none may be skipped.
     pub(super) const fn is_watched(&self) -> bool {
         self.watch.is_on() || self.stalls.is_watched()
     }
 
-    /// The last write; 0 when there was none.
+    /// Returns the cycle of the last write; 0 if there was none.
     pub(super) const fn last_write(&self) -> Cycle {
         self.written
     }
 
-    /// A command for a vector of an instruction queued at `queued`: when it leaves the instruction,
-    /// and from when on it is at the stage.
+    /// Handles a command for one vector of an instruction queued at `queued`. Returns the cycles at
+    /// which it leaves the instruction and reaches the stage.
     fn reach(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let room = self.vectors.room();
         let entered = self.vectors.enter(queued);
@@ -167,28 +169,31 @@ impl Accumulator {
         (entered, self.stage.max(entered + 1))
     }
 
-    /// The first and last access of the last SIMD instruction to the memory, and when the ALUs started it.
+    /// Returns the cycles of the first and last memory access of the last SIMD instruction, and of
+    /// the ALUs' start.
     pub(super) fn worked(&self, flags: Flags) -> ((Cycle, Cycle), Cycle) {
         let last = if self.pipeline.is_some() { self.stage } else { self.port_a.last() };
         let first = if flags.read { self.read } else { last };
         ((first, last), self.started)
     }
 
-    /// Whether an addition since the last question read its vector before the write before it: that write is lost.
+    /// Returns and clears whether an addition read its vector before the preceding write, which is
+    /// then lost.
     pub(super) const fn take_reads_early(&mut self) -> bool {
         std::mem::replace(&mut self.reads_early, false)
     }
 
-    /// All concerned have the command at the stage.
+    /// Ends the command at the stage: all its receivers have accepted it at `at`.
     fn finish(&mut self, at: Cycle) {
         self.vectors.leave(at);
-        // The stage is a register: it holds the next command a cycle later.
+        // The stage is a register, so it holds the next command a cycle later.
         self.stage = at + 1;
     }
 
-    /// A command to write what comes from outside.
+    /// Handles a command to write a vector from outside.
     ///
-    /// Gives when the instruction's queue has handed it on, and from when on the datum is taken.
+    /// Returns the cycle at which the instruction's queue has passed it on, and the earliest cycle
+    /// for the vector.
     pub(super) fn take(&mut self, queued: Cycle, write: Write) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
         if let Some(pipeline) = &self.pipeline {
@@ -202,15 +207,15 @@ impl Accumulator {
         (expanded, ready.max(select))
     }
 
-    /// A command at the stage from `at` on tells the memory to write: when the memory knows, and
-    /// from when on it takes the datum.
+    /// Prepares a write of a command that is at the stage at `at`. Returns the cycle at which the
+    /// memory has the command, and the earliest cycle for the data.
     fn prepare_write(&mut self, at: Cycle, write: Write) -> (Cycle, Cycle) {
         let mut ready = self.port_a_control.enter(at).max(self.adder_select.enter(at));
         let mut handed_on = ready;
         self.staged = at;
         if write.accumulate {
-            // The old value is read at once, not when the datum comes: only the lock makes it wait, and additions
-            // do not take the lock. So it may be older than a write that is still on its way.
+            // The old value is read at once, not when the data arrive. Only the lock delays it, and
+            // additions do not take the lock. It can therefore be older than a pending write.
             let read = self.port_b.read(at.max(self.lock.free()));
             self.reads_early |= self.lock.is_pending(write.address, read);
             handed_on = handed_on.max(read);
@@ -219,7 +224,7 @@ impl Accumulator {
         (handed_on, ready.max(self.port_a.free()))
     }
 
-    /// The datum of the last command to write comes.
+    /// Writes the data of the last write command at `at`.
     pub(super) fn write(&mut self, at: Cycle, write: Write) {
         if let Some(pipeline) = &mut self.pipeline {
             let written = pipeline.write(at, write.address);
@@ -242,23 +247,23 @@ impl Accumulator {
         self.accesses += 1;
     }
 
-    /// The lookup tables.
+    /// Returns the lookup tables.
     pub(super) const fn tables(&self) -> &Tables {
         &self.tables
     }
 
-    /// Commands to load so many vectors of a lookup table follow.
+    /// Announces commands that load `vectors` vectors of a lookup table.
     pub(super) const fn begin_table(&mut self, table: u64, vectors: u64) {
         self.tables.begin(table, vectors);
     }
 
-    /// A command to load a vector of a lookup table: as [`Self::take`].
+    /// Handles a command to load a vector of a lookup table; returns cycles like [`Self::take`].
     pub(super) fn take_entries(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let (expanded, taken) = self.take(queued, Write::default());
         (expanded, taken.max(self.tables.free()))
     }
 
-    /// The entries of the last command to load a table come; the memory is not written.
+    /// Loads the entries of the last table command at `at`; the memory is not written.
     pub(super) const fn load(&mut self, at: Cycle) {
         self.tables.load(at);
         if self.pipeline.is_some() {
@@ -271,8 +276,8 @@ impl Accumulator {
         self.port_a.write(at);
     }
 
-    /// A command to give a vector to the outside: when it left the instruction, and from when on the
-    /// datum is there.
+    /// Handles a command to read a vector for the outside. Returns the cycle at which it left the
+    /// instruction, and the earliest cycle at which the data can leave.
     pub(super) fn give(&mut self, queued: Cycle, address: u64) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
         if let Some(pipeline) = &self.pipeline {
@@ -288,7 +293,7 @@ impl Accumulator {
         (expanded, read.max(select))
     }
 
-    /// The datum of the last command to give goes.
+    /// Removes the data of the last read command from the output at `at`.
     pub(super) fn gave(&mut self, at: Cycle) {
         if self.pipeline.is_some() {
             self.stage = at;
@@ -298,7 +303,8 @@ impl Accumulator {
         self.port_a.leave(at);
     }
 
-    /// Reads a vector: when the control is taken, and from when on the vector is there.
+    /// Reads a vector. Returns the cycles at which the control is accepted and the vector is
+    /// available.
     fn fetch(&mut self, stage: Cycle) -> (Cycle, Cycle) {
         let control = self.port_a_control.enter(stage);
         self.read = self.port_a.read(control);
@@ -307,9 +313,9 @@ impl Accumulator {
         (control, self.port_a.datum())
     }
 
-    /// A SIMD instruction: when it left the instruction's queue.
+    /// Handles a SIMD instruction. Returns the cycle at which it left the instruction's queue.
     ///
-    /// A form that waits for what never comes holds the units it waits in for ever.
+    /// A form that waits for data that never arrive blocks its units forever.
     pub(super) fn simd(&mut self, queued: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
         let (expanded, stage) = self.reach(queued);
         if self.pipeline.is_some() {
@@ -329,12 +335,12 @@ impl Accumulator {
         expanded
     }
 
-    /// A SIMD instruction of the pipeline: a read, a cycle later the operation, another one later the write. To add, the
-    /// vector that is there is read in a cycle of its own.
+    /// Runs a SIMD instruction in the pipeline: a read, the operation one cycle later, and the
+    /// write another cycle later. An addition reads the old vector in a cycle of its own.
     fn pipelined(&mut self, stage: Cycle, flags: Flags, sub: SimdSub) {
         let Some(pipeline) = &mut self.pipeline else { return };
         let moves = sub.op == SimdOp::NoOp && (flags.read || flags.write.is_some());
-        // Nothing is moved that a router was not told of, and nothing comes that was not read.
+        // Data move only with a routing instruction, and an input arrives only if it was read.
         let hangs = moves || (!flags.read && waits_for_input(sub, false, self.reading));
         let read = pipeline.read(stage, flags.read.then_some(flags.from));
         let mut done = read + 1;
@@ -357,7 +363,7 @@ impl Accumulator {
         self.stage = done;
     }
 
-    /// NoOp with a flag moves data to or from a router that was not told of it.
+    /// Runs a NoOp with a flag, which waits for a router that received no instruction.
     fn move_nothing(&mut self, stage: Cycle, read: bool) -> Cycle {
         if read {
             let (control, _) = self.fetch(stage);
@@ -372,7 +378,8 @@ impl Accumulator {
         control.max(select)
     }
 
-    /// The ALUs start, with a datum read if they need one: when; their input, if it was read, leaves.
+    /// Starts the ALUs, with the data read if the operation needs them. Returns the start cycle;
+    /// data that were read leave the output.
     fn compute(&mut self, stage: Cycle, input: Option<Cycle>, sub: SimdSub) -> Cycle {
         let needed = waits_for_input(sub, input.is_some(), self.reading);
         let from = match (needed, input) {
@@ -400,7 +407,7 @@ impl Accumulator {
         control.max(select).max(started).max(sink)
     }
 
-    /// The result goes nowhere.
+    /// Discards the ALUs' result, which no command writes.
     fn drop_result(&mut self, sink: Cycle) {
         let left = self.offered.max(sink);
         self.alu_select.leave(left);
@@ -416,7 +423,7 @@ impl Accumulator {
         started.max(sink)
     }
 
-    /// Writes what the ALUs compute: when the stage has handed it on.
+    /// Writes the ALUs' result. Returns the cycle at which the stage has passed the write on.
     fn write_result(&mut self, stage: Cycle, write: Write) -> Cycle {
         let (control, ready) = self.prepare_write(stage, write);
         let source = self.alu_select.enter(stage);
@@ -429,15 +436,15 @@ impl Accumulator {
         control.max(source).max(select)
     }
 
-    /// The read half is left out, and with it the computation.
+    /// Runs only the write half: the read half is skipped, and so is the computation.
     fn write_uncomputed(&mut self, stage: Cycle, write: Write) -> Cycle {
         (self.started, self.offered) = (NEVER, NEVER + ALU_LATENCY);
         self.write_result(stage + 1, write)
     }
 
-    /// First the read half, then, one cycle later, the write half.
+    /// Runs the read half and, one cycle later, the write half.
     fn read_and_write(&mut self, stage: Cycle, write: Write, sub: SimdSub) -> Cycle {
-        // Neither source is the input, so nothing would take what the read half gives.
+        // Neither source is the input, so nothing would consume the data of the read half.
         if self.reading == Reading::Released && sub.left != 0 && sub.right != 0 {
             return self.write_uncomputed(stage, write);
         }
@@ -449,20 +456,22 @@ impl Accumulator {
     }
 }
 
-/// The last writes of a pipeline, which reads must not overtake: each with the cycle in which it happens.
+/// Last two writes of a pipeline, each an address and a cycle. Reads of these addresses must wait
+/// for them.
 #[derive(Clone, Debug, Default)]
 struct Pipeline {
     writes: [(u64, Cycle); 2],
 }
 
 impl Pipeline {
-    /// When a command that is at its head from `stage` on reads a vector, or goes on without.
+    /// Returns the cycle at which a command at the head of the pipeline since `stage` reads
+    /// `address`, or passes if `address` is `None`.
     fn read(&self, stage: Cycle, address: Option<u64>) -> Cycle {
         let pending = self.writes.iter().filter(|&&(written, _)| Some(written) == address);
         pending.map(|&(_, at)| at + 1).fold(stage, Cycle::max)
     }
 
-    /// What is done at `done` is written a cycle later: when.
+    /// Records the write of a result finished at `done`, one cycle later, and returns its cycle.
     const fn write(&mut self, done: Cycle, address: u64) -> Cycle {
         let at = done + 1;
         self.writes = [self.writes[1], (address, at)];

@@ -7,33 +7,34 @@ use super::stall::{Stall, StallMeter};
 use super::watch::Watch;
 use crate::config::Overlap;
 
-/// Rows enter one a cycle, in order; a result comes 2N-1 cycles after its row; weights wait until
-/// all results are out.
+/// Timing state of the systolic array. Rows enter in order, one per cycle. A result leaves 2N-1
+/// cycles after its row. Weights wait until all results have left.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    /// Instructions.
+    /// Queue of instructions.
     pub(super) instructions: Pass,
-    /// Single rows.
+    /// Queue of single rows.
     rows: Queue,
     latency: Cycle,
-    /// The last row of either kind.
+    /// Cycle of the last row, of inputs or weights.
     last: Cycle,
-    /// The first cycle in which weights may be shifted.
+    /// First cycle in which weights may be shifted.
     drained: Cycle,
-    /// When the accumulators wait for results, as first and last cycles, not before the last row. Those that follow
-    /// each other without a gap are one.
+    /// Periods in which the accumulators wait for results, as first and last cycles. Periods that
+    /// end before the last row are dropped, and adjacent periods are merged.
     windows: VecDeque<(Cycle, Cycle)>,
-    /// The last shift of weights.
+    /// Cycle of the last shift of weights.
     pub(super) loaded: Cycle,
-    /// Where weights are loaded beside those at work.
+    /// Weights loaded while others are in use; `None` if the instance does not support it.
     beside: Option<Beside>,
-    /// Where rows enter before their results are asked for: results, from their rows on until they are taken.
+    /// Results in flight, from their rows until they are taken; `None` if rows enter only after
+    /// their results have been requested.
     ahead: Option<Pass>,
-    /// Rows computed and shifted.
+    /// Number of input rows computed.
     pub(super) computed_rows: u64,
     pub(super) weight_rows: u64,
     pub(super) stalls: StallMeter,
-    /// Of single rows.
+    /// Observed handshakes of single rows.
     watch: Watch,
 }
 
@@ -56,12 +57,13 @@ impl Array {
         }
     }
 
-    /// The handshake by which single rows reach it.
+    /// Returns the handshakes of single rows, and the cycle at which there is room for the next
+    /// one.
     pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
         (&mut self.watch, self.rows.room())
     }
 
-    /// What it keeps from row to row.
+    /// Visits the times that change from row to row, so that a caller can compare or advance them.
     #[inline]
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.rows.times(&mut visit);
@@ -73,14 +75,15 @@ impl Array {
         }
     }
 
-    /// What it keeps from instruction to instruction, but for the number of windows.
+    /// Visits all times, except for the number of windows.
     pub(super) fn all_times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.instructions.times(&mut visit);
         visit(&mut self.loaded);
         self.times(visit);
     }
 
-    /// Forgets the windows that no row from `head` on meets, and none that grows; how many are left.
+    /// Drops windows that end before `head`, except one that can still grow; returns how many
+    /// remain.
     pub(super) fn live_windows(&mut self, head: Cycle) -> usize {
         while self.windows.front().is_some_and(|&(_, end)| end + 1 < head) {
             self.windows.pop_front();
@@ -88,36 +91,36 @@ impl Array {
         self.windows.len()
     }
 
-    /// There are so many windows.
+    /// Sets the number of windows.
     pub(super) fn set_windows(&mut self, count: usize) {
         self.windows.resize(count, (0, 0));
     }
 
-    /// Cycles from a row to its result.
+    /// Returns the cycles from a row to its result.
     pub(super) const fn latency(&self) -> Cycle {
         self.latency
     }
 
-    /// What it counts from row to row.
+    /// Visits the counters that grow from row to row, so that a caller can advance them.
     #[inline]
     pub(super) fn counts(&mut self, mut visit: impl FnMut(&mut u64)) {
         visit(&mut self.computed_rows);
         self.stalls.sums.counts([Stall::ArrayForData, Stall::ArrayForAccumulators], visit);
     }
 
-    /// Whether the accumulators wait in no window but the one that grows: a row that passes the end of one before it
-    /// would enter later.
+    /// Whether the only window is the one that still grows. With an earlier window, a row that
+    /// passes its end would enter later.
     pub(super) fn is_settled(&self) -> bool {
         self.windows.len() == 1
     }
 
-    /// Whether somebody wants to see each row.
+    /// Whether single rows are observed, so that none may be skipped.
     pub(super) const fn is_watched(&self) -> bool {
         self.watch.is_on() || self.stalls.is_watched()
     }
 
-    /// The control of a row of an instruction queued at `queued`: when it leaves the instruction,
-    /// and from when on it is at the array.
+    /// Handles the control of a row of an instruction queued at `queued`. Returns the cycles at
+    /// which it leaves the instruction and reaches the array.
     pub(super) fn expand(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let room = self.rows.room();
         let entered = self.rows.enter(queued);
@@ -125,8 +128,8 @@ impl Array {
         (entered, entered + 1)
     }
 
-    /// A row of weights whose control is there from `control` on and whose data from `data` on is
-    /// shifted in.
+    /// Shifts in a row of weights whose control arrives at `control` and whose data arrive at
+    /// `data`; returns the cycle.
     pub(super) fn load(&mut self, control: Cycle, data: Cycle) -> Cycle {
         let offered = self.offered(control, data);
         let at = offered.max(self.drained);
@@ -138,13 +141,14 @@ impl Array {
         at
     }
 
-    /// Instructions that load weights, where that is beside those at work.
+    /// Returns the unit that loads weights while others are in use; `None` if the instance does not
+    /// have it.
     pub(super) const fn beside(&mut self) -> Option<&mut Beside> {
         self.beside.as_mut()
     }
 
-    /// A row of weights is shifted in beside those at work: when. If it is the first of its instruction, `opens` is how many
-    /// rows that has.
+    /// Shifts in a row of weights while others are in use, and returns the cycle. For the first row
+    /// of an instruction, `opens` is the number of its rows.
     pub(super) fn load_beside(&mut self, queued: Cycle, data: Cycle, opens: Option<u64>) -> Cycle {
         let Some(beside) = &mut self.beside else { return queued };
         let at = beside.shift(queued.max(data), opens);
@@ -153,8 +157,8 @@ impl Array {
         at
     }
 
-    /// Weights that were loaded before a product of an instruction queued at `queued` take the place of those at work: a step
-    /// of its own.
+    /// Exchanges the weights in use for those loaded before a product whose instruction was queued
+    /// at `queued`. The exchange takes a cycle of its own.
     pub(super) fn exchange(&mut self, queued: Cycle) {
         let Some(loaded) = self.beside.as_mut().and_then(Beside::take_loaded) else { return };
         let (_, control) = self.expand(queued);
@@ -168,20 +172,21 @@ impl Array {
         }
     }
 
-    /// When a row could enter that is there from `control` and `data` on.
+    /// Returns when a row can enter whose control arrives at `control` and whose data arrive at
+    /// `data`.
     fn offered(&mut self, control: Cycle, data: Cycle) -> Cycle {
         let free = control.max(self.last + 1);
         self.stalls.add(Stall::ArrayForData, free, data);
         free.max(data)
     }
 
-    /// A row that is there from `control` and `data` on enters, and its result, which is taken from
-    /// `taken` on, leaves: when. A row enters only in cycles in which the accumulators wait for a
-    /// result, be it that of a row before.
+    /// Enters a row whose control arrives at `control` and data at `data`; its result can be taken
+    /// at `taken`. Returns when the row enters and when the result leaves. A row enters only while
+    /// the accumulators wait for a result, possibly that of an earlier row.
     pub(super) fn compute(&mut self, control: Cycle, data: Cycle, taken: Cycle) -> (Cycle, Cycle) {
         let offered = self.offered(control, data);
         if let Some(ahead) = &mut self.ahead {
-            // A place is given up a cycle after its result is taken.
+            // A place becomes free one cycle after its result is taken.
             let at = offered.max(ahead.room() + 1);
             let result = taken.max(at + self.latency);
             ahead.leave(result);
@@ -210,22 +215,22 @@ impl Array {
     }
 }
 
-/// Weights that are loaded beside those at work.
+/// Weights that are loaded while others are in use.
 #[derive(Clone, Debug)]
 pub(super) struct Beside {
-    /// Instructions that load.
+    /// Queue of loading instructions.
     pub(super) instructions: Pass,
-    /// Weights have been loaded since the last product.
+    /// Whether weights have been loaded since the last product.
     is_loaded: bool,
-    /// The last shift.
+    /// Cycle of the last shift.
     last: Cycle,
-    /// The last exchange.
+    /// Cycle of the last exchange; `None` before the first.
     exchanged: Option<Cycle>,
-    /// Size of the array.
+    /// Number of rows and columns of the array.
     size: u64,
 }
 
-/// Instructions that load weights and wait for the array.
+/// Number of load instructions that can wait for the array.
 pub(super) const LOADS: usize = 4;
 
 impl Beside {
@@ -234,8 +239,9 @@ impl Beside {
         Self { instructions: Pass::new(LOADS), is_loaded: false, last: 0, exchanged: None, size }
     }
 
-    /// A row that is there from `offered` on: the first of a set waits for the exchange before. Of an instruction that replaces
-    /// all weights it follows behind; of another one it waits until all rows of elements have taken theirs.
+    /// Shifts in a row of weights that arrives at `offered`, and returns the cycle. The first row
+    /// of a set waits for the last exchange of weights. A set that replaces all weights may
+    /// directly follow the exchange. A smaller set waits until all rows have taken their elements.
     fn shift(&mut self, offered: Cycle, opens: Option<u64>) -> Cycle {
         let behind = |rows: u64| if rows >= self.size { 1 } else { self.size.saturating_sub(1) };
         let waits = opens.filter(|_| !self.is_loaded).zip(self.exchanged);
@@ -245,12 +251,13 @@ impl Beside {
         self.last
     }
 
-    /// The last shift, if there were any since the last question.
+    /// Returns the cycle of the last shift, if there was one since the last call.
     const fn take_loaded(&mut self) -> Option<Cycle> {
         if std::mem::replace(&mut self.is_loaded, false) { Some(self.last) } else { None }
     }
 
-    /// The exchange goes through the array with the row after it, column by column like shifts, row by row after them.
+    /// Records an exchange. It passes through the array with the next row: column by column like
+    /// shifts, and row by row after them.
     const fn exchanged(&mut self, at: Cycle) {
         self.exchanged = Some(at);
     }

@@ -1,8 +1,9 @@
 //! A DRAM bank with its converter and AXI port: [`Bank`].
 //!
-//! Requests are split at 256 beats and at 4 KiB, words that vectors begin or end within are shared. The splitter remembers two bursts of each direction,
-//! and sends the address of a third before it has room for it, so three are under way. Reads wait
-//! for the responses of all writes before them.
+//! Requests are split at 256 beats and at 4 KiB. A word is transferred once even if a vector ends
+//! and another begins inside it. The splitter tracks two bursts per direction and sends the address
+//! of a third before it has room for it, so three can be in flight. Reads wait for the responses of
+//! all earlier writes.
 
 mod reads;
 mod writes;
@@ -15,28 +16,28 @@ use crate::config::{ClockParams, Overlap};
 use reads::Reads;
 use writes::Writes;
 
-/// Bytes a burst must not cross.
+/// Address boundary in bytes that a burst must not cross.
 const BOUNDARY: u64 = 4096;
-/// Bursts of each direction that the released splitter remembers.
+/// Number of bursts per direction that the released splitter tracks.
 const REMEMBERED: usize = 2;
 
-/// Where the vectors of a transfer lie.
+/// Addresses of a transfer's vectors in DRAM.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
-    /// First vector in DRAM.
+    /// Address of the first vector in DRAM.
     pub(super) address: u64,
-    /// Vectors.
+    /// Number of vectors.
     pub(super) size: u64,
-    /// Distance of vectors in DRAM, as an exponent of two. Only 0 makes long bursts.
+    /// Base-2 logarithm of the distance between vectors in DRAM. Only 0 gives long bursts.
     pub(super) stride_log2: u32,
 }
 
-/// When the parts of a transfer that the decoder waits for were taken, and the bus was used.
+/// Cycles at which the parts of a transfer were accepted and the bus was used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
-    /// The bank has the request.
+    /// The bank accepted the request.
     pub(super) request: Cycle,
-    /// Port B has issued its last address.
+    /// Port B issued its last address.
     pub(super) port_b: Cycle,
     pub(super) first_beat: Cycle,
     pub(super) last_beat: Cycle,
@@ -46,20 +47,20 @@ pub(super) struct Taken {
 pub(super) struct Bank {
     params: ClockParams,
     packing: Packing,
-    /// Instructions, while their requests are made.
+    /// Queue of instructions whose requests are being created.
     instruction: Pass,
     requests: Queue,
-    /// When the converter can look at its next burst.
+    /// Cycle at which the converter can accept its next burst.
     converter: Cycle,
     reads: Reads,
     writes: Writes,
     pub(super) stalls: StallMeter,
-    /// Of its requests.
+    /// Observed handshakes of requests.
     watch: Watch,
 }
 
 impl Bank {
-    /// With the queues that the overlap of its instance gives it.
+    /// Creates a bank with the queues that the instance's `overlap` specifies.
     pub(super) fn new(params: ClockParams, packing: Packing, overlap: Overlap) -> Self {
         let remembered = if overlap.outstanding_bursts > 0 { overlap.outstanding_bursts } else { REMEMBERED };
         Self {
@@ -75,7 +76,7 @@ impl Bank {
         }
     }
 
-    /// What it keeps from transfer to transfer.
+    /// Visits the times that change from transfer to transfer.
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.instruction.times(&mut visit);
         self.requests.times(&mut visit);
@@ -84,22 +85,23 @@ impl Bank {
         self.writes.times(visit);
     }
 
-    /// The memory, and how vectors lie in its words: all that its time depends on beside instructions.
+    /// Returns the memory timing and the packing of vectors in words. Apart from instructions, only
+    /// these determine the bank's timing.
     pub(super) const fn shape(&self) -> (ClockParams, Packing) {
         (self.params, self.packing)
     }
 
-    /// Where in a page a vector begins, in bytes.
+    /// Returns the offset of a vector within its 4 KiB page, in bytes.
     pub(super) const fn page_offset(&self, address: u64) -> u64 {
         address.wrapping_mul(self.packing.vector_bytes) % BOUNDARY
     }
 
-    /// The handshake by which requests reach it.
+    /// Returns the handshakes of requests, and the cycle at which there is room for the next one.
     pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
         (&mut self.watch, self.requests.room())
     }
 
-    /// A request made from `made` on: when it is on its way.
+    /// Queues a request made at `made`; returns when it enters the queue.
     fn request(&mut self, made: Cycle) -> Cycle {
         let room = self.requests.room();
         let entered = self.requests.enter(made);
@@ -107,32 +109,32 @@ impl Bank {
         entered
     }
 
-    /// The last beat written; 0 when there was none.
+    /// Returns the cycle of the last beat written; 0 if there was none.
     pub(super) const fn last_beat_written(&self) -> Cycle {
         self.writes.beat
     }
 
-    /// When the last address of a write was made; 0 when there was none.
+    /// Returns when the last write address was issued; 0 if there was none.
     pub(super) const fn last_write_address(&self) -> Cycle {
         self.writes.addressed
     }
 
-    /// The last response to a write; 0 when there was none.
+    /// Returns the cycle of the last write response; 0 if there was none.
     pub(super) const fn last_response(&self) -> Cycle {
         self.writes.response
     }
 
-    /// Beats read and written.
+    /// Returns the number of beats read and written.
     pub(super) const fn beats(&self) -> [u64; 2] {
         [self.reads.beats, self.writes.beats]
     }
 
-    /// Bursts and beats read, bursts and beats written.
+    /// Returns the number of bursts and beats read, then of bursts and beats written.
     pub(super) const fn traffic(&self) -> [u64; 4] {
         [self.reads.bursts, self.reads.beats, self.writes.bursts, self.writes.beats]
     }
 
-    /// The bursts the converter makes of a span.
+    /// Returns the bursts into which the converter splits a span.
     fn bursts(&self, span: Span) -> impl Iterator<Item = Burst> + use<> {
         let strided = span.stride_log2 != 0;
         let longest = if strided { 1 } else { self.packing.longest().max(1) };
@@ -140,7 +142,7 @@ impl Bank {
         (0..size.div_ceil(longest)).map(move |i| {
             let first = i * longest;
             let vectors = longest.min(size - first);
-            // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
+            // Default: a stride of 2^64 vectors or more shifts all bits of the index out.
             let offset = first.checked_shl(span.stride_log2).unwrap_or(0);
             let Words { address, skipped, count: beats } =
                 packing.words(span.address.wrapping_add(offset), vectors);
@@ -155,11 +157,11 @@ impl Bank {
         })
     }
 
-    /// Beats of the part of a burst that starts `done` beats into it.
+    /// Returns the number of beats in the part of a burst that starts after `done` beats.
     fn part(&self, burst: Burst, done: u64) -> u64 {
         let bytes = self.packing.word_bytes;
         let reach = (burst.beats - 1) * bytes;
-        // As in the released circuit: a burst whose last beat begins on the boundary is left whole.
+        // The released circuit does not split a burst whose last beat begins on the boundary.
         let whole = self.params.crosses_by_a_beat
             && reach <= BOUNDARY
             && burst.address % BOUNDARY + reach <= BOUNDARY + 1;
@@ -173,13 +175,13 @@ impl Bank {
 
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    /// First byte of the first word.
+    /// Address of the first word, in bytes.
     address: u64,
-    /// Bytes of that word before the first vector.
+    /// Bytes of the first word before the first vector.
     skipped: u64,
     vectors: u64,
     beats: u64,
-    /// Takes a place in the queue of requests; gives it up.
+    /// Whether the burst takes a place in the request queue; `closes`: whether it frees the place.
     opens: bool,
     closes: bool,
 }

@@ -1,4 +1,4 @@
-//! Programs the hardware never finishes: [`Hang`].
+//! Programs that the hardware never finishes: [`Hang`].
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use crate::isa::op::{Op, SimdOp};
 /// A SIMD form that the hardware never completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StuckForm {
-    /// Neither source is the input, so what was read is never consumed.
+    /// Neither source is the input, so the vector that is read is never consumed.
     InputUnused,
-    /// A source is the input, and nothing is read.
+    /// A source is the input, but nothing is read.
     InputMissing,
-    /// NoOp with a flag moves data that no router was told of.
+    /// A NoOp with a flag waits for data without a routing instruction.
     NoOpMoves,
 }
 
 impl fmt::Display for StuckForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::InputUnused => "it reads an input that no source takes",
+            Self::InputUnused => "it reads an input that neither source uses",
             Self::InputMissing => {
-                "a source, which may be an ignored right one, is the input, and nothing is read"
+                "a source is the input, even if the operation ignores it, and nothing is read"
             }
-            Self::NoOpMoves => "a NoOp with the read or write flag waits for data that nothing routes",
+            Self::NoOpMoves => "a NoOp with the read or write flag waits for data, but nothing routes them",
         })
     }
 }
 
-/// The form of an instruction that leaves a unit waiting for ever.
+/// Returns the form of an instruction that leaves a unit waiting forever; `None` if it completes.
 fn stuck_form(op: &Op, reading: Reading) -> Option<StuckForm> {
     let Op::Simd { read, write, sub, .. } = *op else { return None };
     match sub.op {
@@ -42,27 +42,28 @@ fn stuck_form(op: &Op, reading: Reading) -> Option<StuckForm> {
     }
 }
 
-/// The decoder waits for ever.
+/// Error: the decoder waits forever for a unit to take its part of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("instruction {instruction} is never accepted: its part for the {unit} is never taken{}", cause(.stuck))]
+#[error("instruction {instruction} is never accepted: the {unit} never takes its part{}", cause(.stuck))]
 pub struct Hang {
-    /// The instruction at the decoder.
+    /// Index of the instruction at the decoder.
     pub instruction: usize,
-    /// The unit that does not take its part.
+    /// Unit that never takes its part of the instruction.
     pub unit: Unit,
-    /// The first instruction that leaves a unit waiting for ever, and why.
+    /// Index and form of the first instruction that leaves a unit waiting forever; `None` if
+    /// unknown.
     pub stuck: Option<(usize, StuckForm)>,
 }
 
 impl Hang {
-    /// Instruction `instruction` of `ops` waits for `unit` for ever.
+    /// Creates the error: instruction `instruction` of `ops` waits for `unit` forever.
     pub(super) fn new(ops: &[Op], (instruction, unit): (usize, Unit), reading: Reading) -> Self {
         let before = ops.iter().take(instruction + 1).enumerate();
         let stuck = before.filter_map(|(index, op)| Some((index, stuck_form(op, reading)?))).next();
         Self { instruction, unit, stuck }
     }
 
-    /// The same for a program without its first `count` instructions, which do not hang.
+    /// Renumbers instructions after the first `count`, which do not hang, are removed.
     pub(crate) fn move_back(&mut self, count: usize) {
         self.instruction = self.instruction.saturating_sub(count);
         if let Some((index, _)) = &mut self.stuck {

@@ -1,17 +1,21 @@
-//! Writes to the accumulators that the released hardware loses: [`LostWrite`](crate::machine::losing::LostWrite). Those to DRAM that it moves are in `moved`.
+//! Accumulator writes that the released hardware loses:
+//! [`LostWrite`](crate::machine::losing::LostWrite). DRAM writes that it moves are in `moved`.
 //!
-//! An addition reads the old value through the second port as soon as its command reaches the stage of the
-//! accumulators, when the write before it may still be on its way. A lock makes it wait for overwriting
-//! writes, but not for additions, and any write to the locked address gives the lock up. So there are two
-//! patterns, over the commands for single vectors in the order of the accumulators:
+//! An addition reads the old value through the second port as soon as its command reaches the stage
+//! of the accumulators. The preceding write may still be pending then. A lock makes the addition
+//! wait for overwriting writes, but not for additions, and any write to the locked address releases
+//! the lock. This gives two hazard patterns, over single-vector commands in the order of the
+//! accumulators:
 //!
-//! 1. two additions to one address: the second reads what the first was to change, and the first is lost;
-//! 2. a write, an overwriting write and an addition to one address: the first gives up the lock of the second,
-//!    the addition reads what the first has left, and the second is lost.
+//! 1. Two additions to one address: the second reads before the first has written, and the first is
+//!    lost.
+//! 2. A write, an overwriting write and an addition to one address: the first write releases the
+//!    lock of the second. The addition reads the result of the first, and the second is lost.
 //!
-//! Whether a write is lost depends on when it happens. [`crate::clock`] knows, and the machine's `Losing` computes what
-//! hardware does. [`Pending`] knows which writes can be on their way whatever the time, from the order of the commands alone;
-//! the compiler and [`mod@crate::check::validate`] go by it. Source: measurements of both released designs
+//! Whether a write is lost depends on timing. [`crate::clock`] computes the timing, and the
+//! machine's `Losing` computes the hardware's results. [`Pending`] finds the writes that can be
+//! pending at any timing, from the order of commands alone; the compiler and
+//! [`mod@crate::check::validate`] use it. Source: measurements of both released designs
 //! (`rtl_hazards*.json`), and the published hardware description.
 
 mod judge;
@@ -24,7 +28,7 @@ pub use pending::{Hazard, Pattern, Pending};
 
 use crate::isa::op::{Memory, Op};
 
-/// The first accumulator that an instruction writes, if it writes any.
+/// Returns the first accumulator that an instruction writes; `None` if it writes none.
 pub(crate) fn first_written(op: &Op) -> Option<u64> {
     op.flow().written(Memory::Accumulators).map(|run| run.address)
 }

@@ -1,24 +1,25 @@
-//! Local memory's port B and the router between it and both banks: [`Host`].
+//! Port B of local memory, and the router between it and both banks: [`Host`].
 
 use super::queue::{Cycle, NEVER, ReadPort, Slot};
 use super::stall::{Stall, StallMeter};
 use super::watch::Watch;
 
-/// A side of local memory's port B, by which a bank moves the vectors of a transfer.
+/// A side of local memory's port B, through which a bank moves the vectors of a transfer.
 pub(super) trait PortB {
-    /// The next vector of local memory is read.
+    /// Reads the next vector of local memory.
     fn read(&mut self);
-    /// From when on the vector read last can pass.
+    /// Returns when the vector read last can pass.
     fn datum(&self) -> Cycle;
-    /// The vector read last passes.
+    /// Passes the vector read last at `at`.
     fn pass(&mut self, at: Cycle);
-    /// A vector that is there from `offered` on is written: when.
+    /// Writes a vector that arrives at `offered`; returns the cycle.
     fn write(&mut self, offered: Cycle) -> Cycle;
-    /// The last access.
+    /// Returns the cycle of the last access.
     fn last(&self) -> Cycle;
 }
 
-/// The router with a transfer that is at the decoder since `head` and whose routing was taken at `routed`.
+/// The router with a transfer that is at the decoder since `head` and whose routing was accepted at
+/// `routed`.
 pub(super) struct Transfer<'a> {
     pub(super) host: &'a mut Host,
     pub(super) head: Cycle,
@@ -49,31 +50,32 @@ impl PortB for Transfer<'_> {
     }
 }
 
-/// One transfer at a time; every vector passes the router.
+/// Timing state of port B. It handles one transfer at a time, and every vector passes the router.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Host {
-    /// The instruction that routes data.
+    /// Slot for the routing instruction.
     control: Slot,
-    /// The last vector routed, and the first of the transfer.
+    /// Cycles of the last vector routed, and of the first one of the transfer.
     routed: Cycle,
     first: Cycle,
     port_b: ReadPort,
-    /// The last write.
+    /// Cycle of the last write.
     pub(super) written: Cycle,
-    /// Vectors moved.
+    /// Number of vectors moved.
     pub(super) vectors: u64,
     pub(super) stalls: StallMeter,
-    /// Of port B's addresses.
+    /// Observed handshakes of port B's addresses.
     watch: Watch,
 }
 
 impl Host {
-    /// The handshake by which addresses reach port B.
+    /// Returns the handshakes of port B's addresses, and the cycle at which there is room for the
+    /// next one.
     pub(super) fn watch(&mut self) -> (&mut Watch, Cycle) {
         (&mut self.watch, self.port_b.room())
     }
 
-    /// What it keeps from transfer to transfer.
+    /// Visits the times that change from transfer to transfer.
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.control.times(&mut visit);
         visit(&mut self.routed);
@@ -81,18 +83,19 @@ impl Host {
         visit(&mut self.written);
     }
 
-    /// A transfer offered from `head` on: when its routing is taken.
+    /// Starts a transfer offered at `head`; returns when its routing is accepted.
     pub(super) fn begin(&mut self, head: Cycle) -> Cycle {
         self.first = NEVER;
         self.control.enter(head)
     }
 
-    /// The last vector of a transfer is through.
+    /// Ends a transfer after its last vector.
     pub(super) const fn end(&mut self) {
         self.control.leave(self.routed);
     }
 
-    /// The next vector of local memory is read for a transfer at the decoder since `head`: when.
+    /// Reads the next vector of local memory for a transfer at the decoder since `head`; returns
+    /// the cycle.
     pub(super) fn read(&mut self, head: Cycle) -> Cycle {
         let free = self.port_b.free().max(head);
         let room = self.port_b.room();
@@ -102,19 +105,20 @@ impl Host {
         at
     }
 
-    /// From when on the vector read last can pass.
+    /// Returns when the vector read last can pass.
     pub(super) fn datum(&self) -> Cycle {
         self.port_b.datum()
     }
 
-    /// The vector read last passes.
+    /// Passes the vector read last at `at`.
     pub(super) fn pass(&mut self, at: Cycle) {
         self.port_b.leave(at);
         self.route(at);
         self.vectors += 1;
     }
 
-    /// A vector that is there from `offered` on is written, for a transfer at the decoder since `head`.
+    /// Writes a vector that arrives at `offered`, for a transfer at the decoder since `head`;
+    /// returns the cycle.
     pub(super) fn write(&mut self, head: Cycle, offered: Cycle) -> Cycle {
         let free = head.max(self.routed + 1).max(self.port_b.free());
         let at = offered.max(free);
@@ -132,12 +136,12 @@ impl Host {
         self.first = self.first.min(at);
     }
 
-    /// The first vector of the last transfer.
+    /// Returns the cycle of the first vector of the last transfer.
     pub(super) const fn first(&self) -> Cycle {
         self.first
     }
 
-    /// The last vector of the last transfer.
+    /// Returns the cycle of the last vector of the last transfer.
     pub(super) const fn last(&self) -> Cycle {
         self.routed
     }

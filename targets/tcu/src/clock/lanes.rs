@@ -1,9 +1,11 @@
-//! Queues in front of local memory: [`Lanes`], runs that wait for those before them that touch the same vectors.
+//! Queues in front of local memory: [`Lanes`]. A run waits for earlier runs that touch the same
+//! vectors.
 //!
-//! Each instruction has at most one run of local memory. It goes to the lane of what it serves: the array's side, which has
-//! port A to itself, or one of those that share port B, in which the access of the oldest run goes first: an access never
-//! waits for one of a later run. Runs of a lane come after each other; one waits for the runs of other lanes that are older,
-//! touch one of its vectors, and write if it reads.
+//! Each instruction has at most one run of local memory, which enters the lane of its user. The
+//! array's side has port A to itself. The other lanes share port B, where the oldest run has
+//! priority: an access never waits for one of a later run. Runs of a lane execute one after
+//! another. A run also waits for older runs of other lanes that touch one of its vectors, if one of
+//! the two writes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
@@ -13,26 +15,26 @@ use super::queue::{Cycle, NEVER};
 use crate::config::Overlap;
 use crate::isa::op::Strided;
 
-/// Whom a run serves.
+/// User of a run of local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// Rows, and moves to and from the accumulators: port A.
+    /// Array rows, and moves to and from the accumulators, through port A.
     Array,
-    /// DRAM0.
+    /// Transfers of DRAM0, through port B.
     Dram0,
-    /// DRAM1.
+    /// Transfers of DRAM1, through port B.
     Dram1,
-    /// Weights, where they are loaded beside those at work.
+    /// Weights that are loaded while others are in use, through port B.
     Weights,
 }
 
 impl Lane {
     const COUNT: usize = 4;
-    /// Those of the banks.
+    /// Lanes of the DRAM banks.
     pub(super) const BANKS: [Self; 2] = [Self::Dram0, Self::Dram1];
 }
 
-/// A run of local memory.
+/// Vectors of local memory that a run touches.
 #[derive(Clone, Debug)]
 pub(super) struct Touch {
     vectors: RangeInclusive<u64>,
@@ -40,9 +42,10 @@ pub(super) struct Touch {
 }
 
 impl Touch {
-    /// Of `size` vectors. One that goes around the end of the address space, of `mask`, touches all of it.
+    /// Creates the run of `size` vectors. A run that wraps around the address space of `mask`
+    /// touches all of it.
     pub(super) fn new(run: Strided, size: u64, mask: u64, writes: bool) -> Self {
-        // Default: a stride that shifts every bit out goes around the end.
+        // Default: a stride that shifts all bits out wraps around.
         let span = (size - 1).checked_mul(1_u64.checked_shl(run.stride_log2).unwrap_or(u64::MAX));
         let last = span.and_then(|span| run.address.checked_add(span)).filter(|&last| last <= mask);
         let vectors = last.map_or(0..=mask, |last| run.address..=last);
@@ -56,24 +59,24 @@ impl Touch {
     }
 }
 
-/// All queues, and when port B is used.
+/// All queues, and the cycles in which port B is used.
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
     overlap: Overlap,
-    /// Of each lane its last runs, as many as its queue holds, with their last accesses.
+    /// For each lane, its last runs, up to the queue's depth, with their last accesses.
     runs: [VecDeque<(Touch, Cycle)>; Lane::COUNT],
-    /// The ports of those that share port B.
+    /// Port state of the lanes that share port B.
     ports: [LanePort; Lane::COUNT],
     port_b: Taken,
 }
 
 impl Lanes {
-    /// Empty queues, and all other limits that are gone.
+    /// Creates empty queues for an instance with `overlap`.
     pub(super) fn new(overlap: Overlap) -> Self {
         Self { overlap, runs: Default::default(), ports: Default::default(), port_b: Taken::default() }
     }
 
-    /// Places of a lane's queue.
+    /// Returns the depth of a lane's queue.
     const fn depth(&self, lane: Lane) -> usize {
         match lane {
             Lane::Array => self.overlap.local_queue_depth,
@@ -81,7 +84,8 @@ impl Lanes {
         }
     }
 
-    /// A run offered from `head` on: when it enters its queue, and its first access at the earliest.
+    /// Queues a run offered at `head`. Returns when it enters its queue, and its earliest first
+    /// access.
     pub(super) fn enter(&mut self, lane: Lane, head: Cycle, touch: &Touch) -> (Cycle, Cycle) {
         let own = &self.runs[lane as usize];
         let room = if own.len() < self.depth(lane) { 0 } else { own[0].1 + 1 };
@@ -100,7 +104,7 @@ impl Lanes {
         (entered, from)
     }
 
-    /// The last access of the run that entered last happens at `at`.
+    /// Ends the run that entered last; its last access is at `at`.
     pub(super) fn leave(&mut self, lane: Lane, touch: Touch, at: Cycle) {
         let depth = self.depth(lane);
         let runs = &mut self.runs[lane as usize];
@@ -110,19 +114,19 @@ impl Lanes {
         runs.push_back((touch, at));
     }
 
-    /// A lane's side of port B, for a run that enters at `entered` and begins at `from`.
+    /// Returns a lane's side of port B, for a run that can begin at `from`.
     pub(super) fn side(&mut self, lane: Lane, from: Cycle) -> Side<'_> {
         Side { port: &mut self.ports[lane as usize], taken: &mut self.port_b, from, first: NEVER, vectors: 0 }
     }
 
-    /// The last write of a lane of port B.
+    /// Returns the cycle of the last write through port B.
     pub(super) fn written(&self) -> Cycle {
         self.ports.iter().map(|port| port.written).fold(0, Cycle::max)
     }
 }
 
-/// What a lane keeps: its last access, its last reads, each with when it left the queue of three behind it, and its last
-/// write.
+/// Port state of a lane: its last access, its last reads, and its last write. Each read has the
+/// cycle at which it left the three-entry queue after the port.
 #[derive(Clone, Debug, Default)]
 struct LanePort {
     accessed: Cycle,
@@ -131,7 +135,8 @@ struct LanePort {
 }
 
 impl LanePort {
-    /// Whether a read may happen: the queue shows less than two data, without that of the cycle before.
+    /// Whether a read may happen at `at`: the queue shows fewer than two entries, not counting the
+    /// read of the previous cycle.
     fn has_room(&self, at: Cycle) -> bool {
         self.reads.iter().filter(|&&(read, left)| read + 2 <= at && left >= at && read > 0).count() < 2
     }
@@ -142,9 +147,9 @@ pub(super) struct Side<'a> {
     port: &'a mut LanePort,
     taken: &'a mut Taken,
     from: Cycle,
-    /// The first access.
+    /// Cycle of the first access.
     pub(super) first: Cycle,
-    /// Accesses.
+    /// Number of accesses.
     pub(super) vectors: u64,
 }
 
@@ -153,7 +158,8 @@ impl PortB for Side<'_> {
         let mut at = self.from.max(self.port.accessed + 1);
         loop {
             if !self.port.has_room(at) {
-                // The second of the last three has to leave, unless the last one is not shown yet.
+                // The second of the last three reads must leave first, unless the last one is not
+                // visible yet.
                 let shown = self.port.reads[2].0 + 2;
                 at = if at >= shown { (at + 1).max(self.port.reads[1].1 + 1) } else { at + 1 };
                 continue;
@@ -168,7 +174,7 @@ impl PortB for Side<'_> {
         self.port.reads = [self.port.reads[1], self.port.reads[2], (at, NEVER)];
     }
 
-    /// After those before.
+    /// Data leave in order.
     fn datum(&self) -> Cycle {
         self.port.reads[2].0.max(self.port.reads[1].1) + 1
     }
@@ -198,12 +204,12 @@ impl Side<'_> {
     }
 }
 
-/// Cycles in which a port is used, as first and last cycles of those that follow each other.
+/// Cycles in which a port is used, as first and last cycles of contiguous ranges.
 #[derive(Clone, Debug, Default)]
 struct Taken(BTreeMap<Cycle, Cycle>);
 
 impl Taken {
-    /// The first cycle from `at` on in which nobody uses it.
+    /// Returns the first unused cycle, starting at `at`.
     fn free(&self, at: Cycle) -> Cycle {
         match self.0.range(..=at).next_back() {
             Some((_, &last)) if last >= at => last + 1,
@@ -211,19 +217,19 @@ impl Taken {
         }
     }
 
-    /// It is used in a cycle in which it is free.
+    /// Marks an unused cycle as used.
     fn take(&mut self, at: Cycle) {
         if at >= NEVER {
             return;
         }
-        let last = self.0.remove(&(at + 1)).unwrap_or(at); // Default: nothing follows.
+        let last = self.0.remove(&(at + 1)).unwrap_or(at); // Default: no range follows.
         match self.0.range_mut(..at).next_back() {
             Some((_, end)) if *end + 1 == at => *end = last,
             _ => _ = self.0.insert(at, last),
         }
     }
 
-    /// Nobody asks for a cycle before `head` any more.
+    /// Drops ranges before `head`; later requests start at `head`.
     fn forget(&mut self, head: Cycle) {
         while self.0.first_key_value().is_some_and(|(_, &last)| last < head) {
             self.0.pop_first();
@@ -248,7 +254,7 @@ mod tests {
         let reads = touch(10, 5, false);
         assert!(reads.meets(&touch(14, 1, true)) && touch(0, 11, true).meets(&reads));
         assert!(!reads.meets(&touch(14, 1, false)) && !reads.meets(&touch(15, 9, true)));
-        // Around the end, and by a stride that leaves no bit.
+        // Runs that wrap around, one of them by a stride that shifts all bits out.
         assert!(touch(60, 5, true).meets(&reads) && Touch::new(run(60, 64), 2, 63, true).meets(&reads));
         assert_eq!(Touch::new(run(8, 2), 4, 63, true).vectors, 8..=20);
     }
@@ -261,7 +267,7 @@ mod tests {
         lanes.leave(Lane::Dram1, written, 90);
         assert_eq!(lanes.enter(Lane::Weights, 12, &touch(3, 1, false)), (12, 91));
         assert_eq!(lanes.enter(Lane::Weights, 12, &touch(4, 1, false)), (12, 13));
-        // Of the other bank, where transfers do not overlap.
+        // A run of the other bank, on an instance without overlapping transfers.
         let mut lanes = Lanes::new(Overlap { overlapped_dram: false, ..Overlap::ALL });
         lanes.leave(Lane::Dram1, touch(0, 4, true), 90);
         assert_eq!(lanes.enter(Lane::Dram0, 12, &touch(9, 1, true)), (12, 91));
@@ -275,7 +281,7 @@ mod tests {
         assert_eq!(lanes.enter(Lane::Array, 20, &touch(0, 1, false)), (31, 32));
     }
 
-    /// Port B has an access a cycle: those of the older run have been given theirs.
+    /// Port B has one access per cycle; the older run takes its cycles first.
     #[test]
     fn accesses_of_a_later_run_go_between_those_of_an_older_one() {
         let mut lanes = Lanes::new(Overlap::ALL);
@@ -286,7 +292,7 @@ mod tests {
         assert_eq!((later.first, later.last(), lanes.written()), (6, 10, 10));
     }
 
-    /// Data stay in the queue of three: two that are seen hold the next read.
+    /// Data stay in the three-entry queue: two visible entries delay the next read.
     #[test]
     fn reads_wait_for_room_behind_them() {
         let mut lanes = Lanes::new(Overlap::ALL);

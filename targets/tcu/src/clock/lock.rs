@@ -1,31 +1,33 @@
-//! The lock of the accumulators' stage: [`Lock`], and the writes that it and the second port watch.
+//! The lock of the accumulators' stage, [`Lock`], and the writes that it tracks.
 
 use super::queue::Cycle;
 
-/// A write of a vector to the accumulators.
+/// A write of one vector to the accumulators.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Write {
-    /// Of the vector.
+    /// Accumulator address of the vector.
     pub(super) address: u64,
-    /// Whether it adds to what is there.
+    /// Whether the write adds to the old value.
     pub(super) accumulate: bool,
 }
 
-/// Keeps the second port from reading while an overwriting write is on its way.
+/// Lock that keeps the second port from reading while an overwriting write is pending.
 ///
-/// Such a write takes the lock as it reaches the stage, and the first write to its address from then on gives it
-/// up: be it the write before, which may still wait for its datum. Additions do not take it. So the second port may
-/// read a vector before what comes first has been written: [`Lock::is_pending`].
+/// Such a write takes the lock when it reaches the stage. The next write to its address that
+/// happens releases it, even an earlier one that was still waiting for its data. Additions do not
+/// take the lock. The second port may therefore read a vector before an earlier write to it has
+/// happened: [`Lock::is_pending`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lock {
-    /// When the lock is given up.
+    /// Cycle in which the lock is released.
     given_up: Cycle,
-    /// The last write and when it happens. Those before it have happened when the next one is at the stage.
+    /// Address and cycle of the last write. Earlier writes have happened when the next one is at
+    /// the stage.
     last: (u64, Cycle),
 }
 
 impl Lock {
-    /// From when on the second port reads.
+    /// Returns the cycle at which the second port may read.
     pub(super) const fn free(&self) -> Cycle {
         self.given_up + 1
     }
@@ -35,27 +37,27 @@ impl Lock {
         self.last.0 == address && self.last.1 >= read
     }
 
-    /// What it keeps. Addresses are the caller's to know.
+    /// Visits the times of the lock. The caller tracks addresses.
     #[inline]
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         visit(&mut self.given_up);
         visit(&mut self.last.1);
     }
 
-    /// The address of the last write.
+    /// Returns the address of the last write.
     pub(super) const fn last_address(&self) -> u64 {
         self.last.0
     }
 
-    /// The address of the last write, which has been leapt to.
+    /// Sets the address of the last write after a run was skipped over.
     pub(super) const fn leapt(&mut self, address: u64) {
         self.last.0 = address;
     }
 
-    /// The write that is at the stage from `stage` on happens at `at`.
+    /// Records a write that is at the stage at `stage` and happens at `at`.
     pub(super) const fn wrote(&mut self, write: Write, stage: Cycle, at: Cycle) {
         if !write.accumulate {
-            // A write in the very cycle is not seen while the lock is still held for another.
+            // A write in the same cycle is not seen while the lock is held for another address.
             let held = stage < self.given_up;
             let early = self.is_pending(write.address, if held { stage + 1 } else { stage });
             self.given_up = if early { self.last.1 } else { at };
@@ -72,8 +74,8 @@ mod tests {
         Write { address, accumulate: false }
     }
 
-    /// A lock with an overwriting write of 1 in cycle `first`, then one of `address` that is at the stage from
-    /// `stage` on and happens in cycle 40: when the second port may read.
+    /// Returns when the second port may read. An overwriting write of 1 happens in cycle `first`.
+    /// Then one of `address` reaches the stage at `stage` and happens in cycle 40.
     fn free(first: u64, address: u64, stage: u64) -> u64 {
         let mut lock = Lock::default();
         lock.wrote(overwrite(1), 5, first);
@@ -83,17 +85,18 @@ mod tests {
 
     #[test]
     fn a_pending_write_to_the_same_address_gives_the_lock_up() {
-        // The write to 1 happens in cycle 20, when the next one has long been at the stage.
+        // The write to 1 happens in cycle 20, long after the next one has reached the stage.
         assert_eq!(free(20, 1, 6), 21);
         assert_eq!(free(20, 2, 6), 41);
-        // It has happened before.
+        // The write to 1 has happened before.
         assert_eq!(free(20, 1, 21), 41);
-        // It happens in the very cycle, in which the lock is given up.
+        // The write to 1 happens in the cycle in which the lock is released.
         assert_eq!(free(20, 1, 20), 21);
         assert_eq!(free(20, 1, 19), 21);
     }
 
-    /// An addition to 1 happens in cycle `added`, while the lock is held until 30 for an overwriting write of 2.
+    /// An addition to 1 happens in cycle `added`, while the lock is held until 30 for an
+    /// overwriting write of 2.
     fn free_behind_an_addition(added: u64, stage: u64) -> u64 {
         let mut lock = Lock::default();
         lock.wrote(overwrite(2), 5, 30);
@@ -106,7 +109,7 @@ mod tests {
     fn a_write_in_the_very_cycle_is_not_seen_while_the_lock_is_held_for_another() {
         assert_eq!(free_behind_an_addition(20, 20), 41);
         assert_eq!(free_behind_an_addition(21, 20), 22);
-        // The lock is given up in cycle 30.
+        // The lock is released in cycle 30.
         assert_eq!(free_behind_an_addition(30, 30), 31);
         assert_eq!(free_behind_an_addition(31, 31), 32);
     }

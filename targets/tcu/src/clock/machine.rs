@@ -1,4 +1,4 @@
-//! The decoder and the units it hands instructions to: [`Machine`].
+//! The decoder and the units to which it hands instructions: [`Machine`].
 
 use super::accumulator::{Accumulator, Flags};
 use super::array::Array;
@@ -21,62 +21,65 @@ use crate::config::{ClockParams, Config, Overlap, Reading};
 use crate::isa::op::{DataMoveKind, Flow, Memory, Op, Path, Register, SimdOp, SimdSub, Strided};
 use crate::machine::configuration::Configuration;
 
-/// No time that is kept makes something that is at the decoder wait if it lies so many cycles back: what follows from it
-/// comes at most three cycles after it.
+/// A recorded time more than this many cycles before the decoder's head cannot delay the next
+/// instruction. Its effects come at most three cycles after it.
 const BEHIND: Cycle = 8;
 
-/// Vectors of keys from which on a lookup is left to the plain way.
+/// Minimum number of key vectors for which a lookup is simulated without the cache.
 const MOST_KEYS: u64 = 1 << 20;
 
-/// Strides from this exponent of two on are left to the plain way.
+/// Minimum base-2 logarithm of the stride for which an instruction is simulated without the cache.
 const LONGEST_STRIDE: u32 = 32;
 
-/// All units, and when the decoder can look at its next instruction.
+/// All units, and the cycle at which the decoder can accept its next instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     head: Cycle,
-    /// What remains of a size: units count vectors modulo the local depth, rounded up to a power of two.
+    /// Mask applied to sizes: units count vectors modulo the local depth, rounded up to a power of
+    /// two.
     size_mask: u64,
     router: Router,
     array: Array,
     accumulator: Accumulator,
     port_a: ReadPort,
-    /// When the run of local memory at work begins at the earliest.
+    /// Earliest cycle of the current run of local memory.
     local_from: Cycle,
-    /// Queues in front of local memory.
+    /// Queues in front of local memory; `None` on the released hardware.
     lanes: Option<Lanes>,
-    /// The last cycles of port B and of the array that have been told.
+    /// Last reported cycles of port B and of the array, so that reported slices do not overlap.
     told: [Cycle; 2],
-    /// Whether the instance is without any limit of the released one.
+    /// Whether the instance overlaps work that the released hardware does not.
     overlaps: bool,
-    /// The last write of port A.
+    /// Cycle of the last write of port A.
     local_written: Cycle,
-    /// Accesses of port A.
+    /// Number of accesses of port A.
     local_a_accesses: u64,
     local_a_watch: Watch,
     host: Host,
     banks: [Bank; 2],
     stalls: StallMeter,
     configuration: Configuration,
-    /// When the units worked on the last instruction.
+    /// Working periods of the units for the last instruction.
     spans: Spans,
-    /// Every vector goes its way, also where those before tell how.
+    /// Whether every vector is simulated, even if earlier ones determine its timing.
     is_literal: bool,
 }
 
-/// The latency of the array; the memory, and how vectors lie in its words; whose word counts.
+/// Parameters that determine timing: latency of the array, memory timing and packing, and the
+/// reading of the specification.
 pub(super) type Design = (Cycle, (ClockParams, Packing), Reading);
 
 /// An instruction that is never accepted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stuck {
-    /// When it came.
+    /// Cycle in which the instruction arrived.
     pub(super) from: Cycle,
-    /// Who never takes its part.
+    /// Unit that never takes its part.
     pub(super) unit: Unit,
 }
 
-/// When the parts of an instruction were taken: the last one and who took it.
+/// Acceptance of an instruction: the cycle at which its last part was taken, and the unit that took
+/// it.
 #[derive(Clone, Copy)]
 struct Accept {
     at: Cycle,
@@ -88,7 +91,7 @@ impl Accept {
         Self { at, unit }
     }
 
-    /// The later of both.
+    /// Returns the later of two acceptances.
     const fn and(self, at: Cycle, unit: Unit) -> Self {
         if at > self.at { Self { at, unit } } else { self }
     }
@@ -121,7 +124,7 @@ impl Machine {
         }
     }
 
-    /// The next instruction, which the decoder does not obey yet.
+    /// Runs the next instruction; the decoder does not apply it to its registers yet.
     pub(super) fn step(&mut self, op: &Op) -> Result<Held, Stuck> {
         self.spans = Spans::NONE;
         self.router.hold();
@@ -159,7 +162,7 @@ impl Machine {
         Ok(held)
     }
 
-    /// The decoder obeys an instruction in the cycle it is done with it.
+    /// Applies an instruction to the decoder's registers, in the cycle in which it is accepted.
     pub(super) fn obey(&mut self, op: &Op) {
         self.configuration.count();
         if let Op::Configure { register, value } = *op {
@@ -167,12 +170,13 @@ impl Machine {
         }
     }
 
-    /// Whether the first addition of the last instruction read before the write before it.
+    /// Returns and clears whether the first addition of the last instruction read before the
+    /// preceding write.
     pub(super) const fn take_reads_early(&mut self) -> bool {
         self.accumulator.take_reads_early()
     }
 
-    /// When the address of the last burst written to a bank was made.
+    /// Returns when the address of the last write burst of a bank was issued.
     pub(super) const fn last_write_address(&self, bank: Memory) -> Cycle {
         match bank {
             Memory::Dram0 => self.banks[0].last_write_address(),
@@ -181,7 +185,7 @@ impl Machine {
         }
     }
 
-    /// The configuration registers.
+    /// Returns the configuration registers.
     pub(super) const fn configuration(&self) -> &Configuration {
         &self.configuration
     }
@@ -191,12 +195,12 @@ impl Machine {
         self.configuration.configure(register as u8, value);
     }
 
-    /// The sample interval.
+    /// Returns the sample interval in cycles; 0 disables sampling.
     pub(super) const fn interval(&self) -> Cycle {
         self.configuration.get(Register::SampleInterval) as Cycle
     }
 
-    /// Handshakes are watched from now on.
+    /// Starts to observe handshakes.
     pub(super) fn watch(&mut self) {
         for port in Port::ALL {
             if let Some((watch, _)) = self.watched(port) {
@@ -205,13 +209,14 @@ impl Machine {
         }
     }
 
-    /// Valid and ready of a handshake with a unit, in a cycle of which all is known.
+    /// Returns valid and ready of a handshake with a unit, in a cycle whose events are all known.
     pub(super) fn handshake(&mut self, port: Port, at: Cycle) -> Option<(bool, bool)> {
         let (watch, room) = self.watched(port)?;
         Some(watch.at(at, room))
     }
 
-    /// A handshake, and from when on there is room for the next thing.
+    /// Returns the observed handshakes of `port`, and the cycle at which there is room for the next
+    /// one.
     fn watched(&mut self, port: Port) -> Option<(&mut Watch, Cycle)> {
         Some(match port {
             Port::Array => self.array.watch(),
@@ -225,7 +230,8 @@ impl Machine {
         })
     }
 
-    /// The run of local memory on the array's side enters its queue, if there is one: when, and what it touches.
+    /// Queues the run of local memory on the array's side. Returns when it enters the queue, and
+    /// the vectors that it touches; `None` without queues.
     fn queue_local(&mut self, run: Strided, size: u64, writes: bool) -> Option<(Cycle, Touch)> {
         let lanes = self.lanes.as_mut()?;
         let touch = Touch::new(run, size, self.size_mask, writes);
@@ -234,7 +240,7 @@ impl Machine {
         Some((entered, touch))
     }
 
-    /// The last access of that run happened at `last`: when the decoder was rid of it.
+    /// Ends that run with its last access at `last`; returns when the decoder was released.
     fn rid_of_local(&mut self, queued: Option<(Cycle, Touch)>, last: Cycle) -> Cycle {
         match (queued, &mut self.lanes) {
             (Some((entered, touch)), Some(lanes)) => {
@@ -245,7 +251,7 @@ impl Machine {
         }
     }
 
-    /// The next vector of local memory is read through port A.
+    /// Reads the next vector of local memory through port A; returns the cycle.
     fn read_local(&mut self) -> Cycle {
         let free = self.port_a.free().max(self.local_from);
         let room = self.port_a.room();
@@ -256,7 +262,7 @@ impl Machine {
         at
     }
 
-    /// A vector that is there from `offered` on is written through port A.
+    /// Writes a vector that arrives at `offered` through port A; returns the cycle.
     fn write_local(&mut self, offered: Cycle) -> Cycle {
         let free = self.port_a.free().max(self.local_from);
         let at = offered.max(free);
@@ -267,7 +273,7 @@ impl Machine {
         at
     }
 
-    /// Whether somebody wants to see each vector.
+    /// Whether single vectors are observed, so that none may be skipped.
     const fn is_watched(&self) -> bool {
         self.is_literal
             || self.overlaps
@@ -277,37 +283,39 @@ impl Machine {
             || self.accumulator.is_watched()
     }
 
-    /// Nothing is leapt over from now on: the judge of leaps.
+    /// Disables skipping, to get reference results for tests.
     #[cfg(test)]
     pub(super) const fn be_literal(&mut self) {
         self.is_literal = true;
     }
 
-    /// The cycle in which the next instruction is there.
+    /// Returns the cycle in which the next instruction arrives.
     pub(super) const fn head(&self) -> Cycle {
         self.head
     }
 
-    /// The address of the last write to the accumulators.
+    /// Returns the address of the last accumulator write.
     pub(super) const fn last_address(&self) -> u64 {
         self.accumulator.last_address()
     }
 
-    /// Whether the time of instructions follows from the addresses of those before, too, or from more than shapes say.
+    /// Whether timing also depends on addresses of earlier instructions, or on more than shapes
+    /// contain.
     pub(super) const fn overlaps(&self) -> bool {
         self.overlaps
     }
 
-    /// All that the time of instructions follows from beside their shapes and what [`Self::take_down`] takes down.
+    /// Returns the parameters that determine timing, apart from shapes and from the times that
+    /// [`Self::take_down`] records.
     pub(super) const fn design(&self) -> Design {
         (self.array.latency(), self.banks[0].shape(), self.configuration.reading())
     }
 
-    /// What of an instruction its time follows from; `last` is the address of the last write to the accumulators. None of
-    /// the few that nobody needs to be quick.
+    /// Returns the properties of an instruction that determine its timing; `last` is the address of
+    /// the last accumulator write. Returns `None` for rare instructions that need not be fast.
     ///
-    /// Of addresses it is where bursts meet the end of a page, and whether the first vector written is the one that was
-    /// written last.
+    /// Of addresses, only two properties matter: where bursts meet the end of a page, and whether
+    /// the first vector written is the one that was written last.
     pub(super) fn shape(&self, op: &Op, last: u64) -> Option<u64> {
         let pack = |code: u64, adds: bool, zeroes: bool, to: Option<u64>, rest: u64| {
             let repeats = to == Some(last);
@@ -339,7 +347,7 @@ impl Machine {
                 }
             },
             Op::Simd { read, write, sub: SimdSub { op: SimdOp::NoOp, .. }, .. } if read || write => None,
-            // How long lookups take is another matter after it.
+            // A load changes how long later lookups take.
             Op::LoadLut { .. } => None,
             Op::Simd { read, write, accumulate, write_address, sub, .. } => {
                 let SimdSub { op, left, right, destination } = sub;
@@ -353,14 +361,14 @@ impl Machine {
         }
     }
 
-    /// The last vector of the accumulators that an instruction writes.
+    /// Returns the last accumulator that an instruction writes; `None` if it writes none.
     pub(super) fn last_written(&self, op: &Op) -> Option<u64> {
         let flow = op.flow();
         let run = flow.written(Memory::Accumulators)?;
         Some(run.wrapping_at(self.vectors(flow.size) - 1))
     }
 
-    /// Visits every time that that of a later instruction follows from.
+    /// Visits every time that affects later instructions.
     fn all_times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.port_a.times(&mut visit);
         visit(&mut self.local_written);
@@ -371,11 +379,11 @@ impl Machine {
         self.banks.iter_mut().for_each(|bank| bank.times(&mut visit));
     }
 
-    /// Takes down every time that that of a later instruction follows from, from [`BEHIND`] cycles before the next one on;
-    /// false where one is too far ahead.
+    /// Records every time that affects later instructions, relative to [`BEHIND`] cycles before the
+    /// next one. Returns `false` if one is too far ahead.
     ///
-    /// What happens later follows from the later one of what is at the decoder's head or after it, and of times that are
-    /// kept, with at most a few cycles after these: one that lies further back is as good as one that just does.
+    /// A later event depends on the maximum of the decoder's head and recorded times, plus a few
+    /// cycles. A time far enough in the past can therefore be replaced by any other such time.
     pub(super) fn take_down(&mut self, into: &mut Vec<u32>) -> bool {
         let head = self.head;
         into.clear();
@@ -384,17 +392,17 @@ impl Machine {
         self.all_times(|time| {
             let ahead = u32::try_from((*time + BEHIND).saturating_sub(head));
             fits &= ahead.is_ok();
-            // Default: nobody reads what does not fit.
+            // Default: if a time does not fit, the record is discarded.
             into.push(ahead.unwrap_or(0));
         });
         fits
     }
 
-    /// Goes on from times that were taken down, when the next instruction is there at `head` and the last write to the
-    /// accumulators was to `address`. What is counted stays behind.
+    /// Continues from recorded times; the next instruction arrives at `head`, and the last
+    /// accumulator write was to `address`. Counters are not restored.
     pub(super) fn go_on(&mut self, head: Cycle, address: u64, taken: &[u32]) {
         let mut taken = taken.iter().copied();
-        // Default: there are as many as were taken down.
+        // Default: the record has a time for every read.
         let mut next = || taken.next().unwrap_or(0);
         self.head = head;
         self.array.set_windows(next() as usize);
@@ -402,7 +410,7 @@ impl Machine {
         self.accumulator.leapt(address);
     }
 
-    /// How much a product moves on from vector to vector.
+    /// Returns the number of times and counters that a product advances per vector.
     #[cfg(test)]
     pub(super) fn kept_by_products(&mut self) -> usize {
         let routed = Routed { queued: 0, source: 0, target: 0 };
@@ -414,12 +422,12 @@ impl Machine {
         kept
     }
 
-    /// Every stall is remembered from now on.
+    /// Starts to record every stall.
     pub(super) fn watch_stalls(&mut self) {
         self.meters().into_iter().for_each(|(meter, _)| meter.watch());
     }
 
-    /// The stalls since the last question, each with who waits for what.
+    /// Returns and clears the recorded stalls, each with the waiting unit and what it waits for.
     pub(super) fn take_stalls(&mut self) -> Vec<(Unit, &'static str, Stalled)> {
         let mut stalls = Vec::new();
         for (meter, bank) in self.meters() {
@@ -431,7 +439,7 @@ impl Machine {
         stalls
     }
 
-    /// Who counts stalls, each with the units of its bank where it is one.
+    /// Returns the stall meters, each with the units of its bank, if it belongs to one.
     const fn meters(&mut self) -> [(&mut StallMeter, [Unit; 2]); 6] {
         let [dram0, dram1] = &mut self.banks;
         let none = [Unit::Decoder; 2];
@@ -445,7 +453,7 @@ impl Machine {
         ]
     }
 
-    /// What each unit has done so far, as [`Timeline::busy`] counts it, the decoder apart.
+    /// Returns the work of each unit so far as [`Timeline::busy`] counts it; 0 for the decoder.
     pub(super) const fn work(&self) -> [u64; Unit::ALL.len()] {
         let [[read0, written0], [read1, written1]] = [self.banks[0].beats(), self.banks[1].beats()];
         [
@@ -463,12 +471,12 @@ impl Machine {
         ]
     }
 
-    /// When the units worked on the last instruction.
+    /// Returns the working periods of the units for the last instruction.
     pub(super) const fn spans(&self) -> Spans {
         self.spans
     }
 
-    /// The size as the units count it.
+    /// Returns the number of vectors for which the units take a `size`: they use only its low bits.
     const fn vectors(&self, size: u64) -> u64 {
         (size.wrapping_sub(1) & self.size_mask) + 1
     }
@@ -529,7 +537,7 @@ impl Machine {
         accept.and(routed.queued, Unit::Router).and(read, Unit::LocalA)
     }
 
-    /// Loads weights beside those at work, through port B, for an instruction queued at `loads`.
+    /// Loads weights through port B while others are in use, for an instruction queued at `loads`.
     fn load_beside(&mut self, loads: Cycle, source: Option<Strided>, size: u64) -> Accept {
         let Self { array, lanes, .. } = self;
         let accept = Accept::new(loads, Unit::Array);
@@ -559,7 +567,7 @@ impl Machine {
                 accept
             }
         };
-        // Default: an instruction has a row at least.
+        // Default: an instruction has at least one row.
         self.spans.set_after(Unit::Array, first.unwrap_or(last), last, &mut self.told[1]);
         if let Some(beside) = array.beside() {
             beside.instructions.leave(last);
@@ -567,8 +575,9 @@ impl Machine {
         accept
     }
 
-    /// Shifts rows of an instruction queued at `queued` into the array, from port A if that is routed
-    /// to it, from `source` on: the last read and the last shift.
+    /// Shifts rows of an instruction queued at `queued` into the array. If port A is routed to the
+    /// array, the rows come from it, starting in cycle `source`. Returns the cycles of the last
+    /// read and the last shift.
     fn load_rows(&mut self, queued: Cycle, size: u64, source: Option<Cycle>) -> (Cycle, Cycle) {
         let (mut read, mut loaded, mut last, mut first) = (self.local_from, queued, queued, None);
         for _ in 0..size {
@@ -606,8 +615,9 @@ impl Machine {
         Accept::new(queued, Unit::Accumulator)
     }
 
-    /// A SIMD NoOp as the page has it: the accumulators give a vector to local memory as in a move, the array gives them one
-    /// as in a product of zeros, which the decoder hands out when it is rid of the move.
+    /// Runs a SIMD NoOp as the specification defines it. The accumulators send a vector to local
+    /// memory as in a move, and receive one from the array as in a product of zeros. The decoder
+    /// issues the product after the move is accepted.
     fn external(&mut self, flow: &Flow, local: Strided) -> Accept {
         let head = self.head;
         let mut accept = self.nothing();
@@ -622,7 +632,7 @@ impl Machine {
         accept
     }
 
-    /// What the decoder alone is done with in the cycle it comes.
+    /// Accepts an instruction that only concerns the decoder in its first cycle.
     const fn nothing(&self) -> Accept {
         Accept::new(self.head, Unit::Decoder)
     }
@@ -640,12 +650,12 @@ impl Machine {
         }
     }
 
-    /// From a bank of DRAM to local memory.
+    /// Transfers vectors from a bank of DRAM to local memory.
     fn fetch(&mut self, bank: usize, unit: Unit, span: Span, local: Strided) -> Accept {
         self.transfer(bank, unit, (span, local), true)
     }
 
-    /// From local memory to a bank of DRAM.
+    /// Transfers vectors from local memory to a bank of DRAM.
     fn store(&mut self, bank: usize, unit: Unit, span: Span, local: Strided) -> Accept {
         self.transfer(bank, unit, (span, local), false)
     }
@@ -675,7 +685,7 @@ impl Machine {
         Accept::new(taken.port_b, unit).and(routed, Unit::LocalB).and(taken.request, unit)
     }
 
-    /// From local memory to the accumulators.
+    /// Moves vectors from local memory to the accumulators.
     fn move_in(&mut self, from: Strided, other: Strided, size: u64, accumulate: bool) -> Accept {
         let queued = self.queue_local(from, size, false);
         let routed = self.router.route(self.head, true, To::Accumulators);
@@ -701,7 +711,7 @@ impl Machine {
         Accept::new(read, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
     }
 
-    /// From local memory to a lookup table.
+    /// Loads a lookup table from local memory.
     fn load_table(&mut self, table: u64, from: Strided, size: u64) -> Accept {
         let queued = self.queue_local(from, size, false);
         let routed = self.router.route(self.head, true, To::Accumulators);
@@ -719,7 +729,7 @@ impl Machine {
             last = expanded;
             first.get_or_insert(read);
         }
-        // Default: an instruction has a vector at least.
+        // Default: an instruction has at least one vector.
         self.spans.set(Unit::LocalA, first.unwrap_or(read), read);
         self.accumulator.commands.leave(last);
         self.router.finish(loaded, loaded);
@@ -727,7 +737,7 @@ impl Machine {
         Accept::new(read, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
     }
 
-    /// From the accumulators to local memory.
+    /// Moves vectors from the accumulators to local memory.
     fn move_out(&mut self, from: Strided, to: Strided, size: u64) -> Accept {
         let queued = self.queue_local(to, size, true);
         let routed = self.router.route(self.head, false, To::Local);
@@ -750,7 +760,7 @@ impl Machine {
         Accept::new(written, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
     }
 
-    /// The last events of each kind so far.
+    /// Returns the last events of each kind so far.
     fn last_events(&self) -> LastEvents {
         let seen = |at: Cycle| if at < NEVER { at } else { 0 };
         let [dram0, dram1] = &self.banks;
@@ -765,12 +775,13 @@ impl Machine {
         }
     }
 
-    /// The last event so far that counts; [`Timeline::total`] when the program ends here.
+    /// Returns the cycle of the last event so far that counts for the total; [`Timeline::total`] if
+    /// the program ends here.
     pub(super) fn total(&self) -> u64 {
         self.last_events().latest().max(self.head)
     }
 
-    /// Enters the last events and the work done.
+    /// Enters the last events and the work done into `timeline`.
     pub(super) fn finish(&self, timeline: &mut Timeline) {
         let [dram0, dram1] = &self.banks;
         timeline.last = self.last_events();
@@ -791,22 +802,24 @@ impl Machine {
     }
 }
 
-/// A product under way.
+/// A matrix product in progress.
 struct Product<'a> {
     machine: &'a mut Machine,
     zeroes: bool,
     routed: Routed,
-    /// When the array, and the accumulators, have the instruction.
+    /// Cycles at which the array and the accumulators have the instruction.
     rows: Cycle,
     results: Cycle,
-    /// Of the last vector: when its row and its result left the instruction, when the row entered and the result was written.
+    /// For the last vector: when its row and its result left the instruction, when the row entered,
+    /// and when the result was written.
     last: [Cycle; 4],
-    /// When it was read.
+    /// Cycle at which the last vector was read.
     read: Cycle,
 }
 
 impl Product<'_> {
-    /// All vectors: the last read, the last of everything, and the first read, row and result.
+    /// Computes all vectors. Returns the last read, the last event, and the first read, row and
+    /// result.
     fn compute(
         &mut self,
         accumulator: Strided,
@@ -828,8 +841,8 @@ impl Product<'_> {
         (self.read, self.last, first.unwrap_or([self.read, self.last[2], self.last[3]]))
     }
 
-    /// A vector goes through all units before the next one is looked at. Each unit takes vectors in this order, so that the
-    /// time of a handshake never depends on a later vector.
+    /// Passes one vector through all units before the next. Each unit handles vectors in this
+    /// order, so the time of a handshake never depends on a later vector.
     #[inline]
     fn vector(&mut self, write: Write) {
         let Self { machine, zeroes, routed, rows, results, .. } = self;
@@ -875,7 +888,7 @@ impl Kept for Product<'_> {
     }
 }
 
-/// The writes of a run; none of them is to the address of another.
+/// Returns the writes of a run; their addresses are distinct.
 fn writes(run: Strided, size: u64, accumulate: bool) -> impl Iterator<Item = Write> {
     (0..size).map(move |i| Write { address: run.wrapping_at(i), accumulate })
 }

@@ -1,22 +1,22 @@
-//! Writes to DRAM that a Configure of the offset moves: [`MovedWrites`].
+//! DRAM writes that a Configure of the offset moves: [`MovedWrites`].
 
 use std::fmt;
 
 use crate::isa::op::{Memory, Op, Register};
 use crate::machine::configuration::Configuration;
 
-/// A Configure of an offset that comes before addresses of writes to the bank.
+/// A Configure of an offset that takes effect before all write addresses of the bank are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MovedWrites {
-    /// The instruction.
+    /// Index of the Configure instruction.
     pub configure: usize,
-    /// The bank.
+    /// Bank whose writes are moved.
     pub bank: Memory,
 }
 
 impl MovedWrites {
-    /// What to do.
-    pub const HINT: &str = "read a vector of the bank before it: reads wait for all writes";
+    /// Hint on how to avoid the problem.
+    pub const HINT: &str = "read a vector of the bank first: a read waits for all earlier writes";
 }
 
 impl fmt::Display for MovedWrites {
@@ -24,12 +24,13 @@ impl fmt::Display for MovedWrites {
         let bank = self.bank;
         write!(
             f,
-            "writes to {bank} before it are still queued: hardware makes their later bursts in the new window"
+            "writes to {bank} before it are still queued: the hardware sends their later bursts to the new window"
         )
     }
 }
 
-/// The bank whose offset `op` changes, given what the registers hold.
+/// Returns the bank whose offset `op` changes, given the values of the registers; `None` if it
+/// changes none.
 pub(crate) fn offset_changed(configuration: &Configuration, op: &Op) -> Option<Memory> {
     let Op::Configure { register, value } = *op else { return None };
     let (register, bank) = match Register::from_code(register)? {

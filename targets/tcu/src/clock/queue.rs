@@ -1,19 +1,21 @@
-//! Queues, as the times at which things enter and leave them: [`Pass`], [`Queue`] and [`ReadPort`].
+//! Queues, represented by the times at which entries enter and leave: [`Pass`], [`Queue`] and
+//! [`ReadPort`].
 //!
-//! Nothing is stored but cycles. Things are handled in order, each first entering, then leaving, so
-//! the room for the next one is known when it comes.
+//! Only cycles are stored. Entries are handled in order, and each enters and leaves before the next
+//! is considered. The room for the next entry is therefore known when it arrives.
 
-/// A number of cycles since the first beat of the instruction stream.
+/// Number of cycles since the first beat of the instruction stream.
 pub(super) type Cycle = u64;
 
-/// Later than anything that happens. Adding latencies to it does not overflow.
+/// Later than any event. Adding latencies to it does not overflow.
 pub(super) const NEVER: Cycle = 1 << 60;
 
-/// A queue that hands on in the cycle of entry when it is empty, and takes in the cycle in which
-/// it gives when it is full. Each thing is offered after the one before it entered.
+/// A fall-through queue. If it is empty, an entry can leave in the cycle in which it enters. If it
+/// is full, it accepts an entry in the cycle in which another leaves. Each entry is offered after
+/// the previous one has entered.
 #[derive(Clone, Debug)]
 pub(super) struct Pass {
-    /// When the last things that left did so; as many as fit into the queue.
+    /// Cycles at which the last entries left; one per place of the queue.
     left: Box<[Cycle]>,
     oldest: usize,
 }
@@ -23,54 +25,55 @@ impl Pass {
         Self { left: vec![0; depth.max(1)].into(), oldest: 0 }
     }
 
-    /// From when on there is room for the next thing.
+    /// Returns the cycle at which there is room for the next entry.
     pub(super) fn room(&self) -> Cycle {
         self.left[self.oldest]
     }
 
-    /// When a thing offered from `offered` on enters; it may leave in the same cycle.
+    /// Returns when an entry offered at `offered` enters; it may leave in the same cycle.
     pub(super) fn enter(&self, offered: Cycle) -> Cycle {
         offered.max(self.room())
     }
 
-    /// The thing that entered last leaves.
+    /// Removes the entry that entered last, at `at`.
     pub(super) fn leave(&mut self, at: Cycle) {
         self.left[self.oldest] = at;
         self.oldest = if self.oldest + 1 < self.left.len() { self.oldest + 1 } else { 0 };
     }
 
-    /// What it keeps, the oldest first.
+    /// Visits the stored times, oldest first.
     pub(super) fn times(&mut self, visit: impl FnMut(&mut Cycle)) {
         self.left.rotate_left(std::mem::take(&mut self.oldest));
         self.left.iter_mut().for_each(visit);
     }
 }
 
-/// A [`Pass`] for one thing.
+/// A [`Pass`] for one entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
     left: Cycle,
 }
 
 impl Slot {
-    /// When a thing offered from `offered` on enters; it may leave in the same cycle.
+    /// Returns when an entry offered at `offered` enters; it may leave in the same cycle.
     pub(super) fn enter(&self, offered: Cycle) -> Cycle {
         offered.max(self.left)
     }
 
-    /// The thing in it leaves.
+    /// Removes the entry at `at`.
     pub(super) const fn leave(&mut self, at: Cycle) {
         self.left = at;
     }
 
-    /// What it keeps.
+    /// Visits the stored time.
     #[inline]
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         visit(&mut self.left);
     }
 }
 
-/// A queue of two that hands on one cycle after entry and takes one cycle after it gave.
+/// A registered two-entry queue: an entry leaves at least one cycle after it enters, and its place
+/// is free one cycle after it leaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Queue {
     left: [Cycle; 2],
@@ -78,74 +81,75 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// When a thing offered from `offered` on enters; it may leave one cycle later.
+    /// Returns when an entry offered at `offered` enters; it may leave one cycle later.
     pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
         self.entered = offered.max(self.room()).max(self.entered + 1);
         self.entered
     }
 
-    /// From when on there is room for the next thing.
+    /// Returns the cycle at which there is room for the next entry.
     pub(super) const fn room(&self) -> Cycle {
         self.left[0] + 1
     }
 
-    /// What it keeps.
+    /// Visits the stored times.
     #[inline]
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         self.left.iter_mut().for_each(&mut visit);
         visit(&mut self.entered);
     }
 
-    /// The thing that entered last leaves.
+    /// Removes the entry that entered last, at `at`.
     pub(super) const fn leave(&mut self, at: Cycle) {
         self.left = [self.left[1], at];
     }
 }
 
-/// A port of a memory: one access a cycle, in order; a read gives its data one cycle later, into a
-/// queue of three of which reads see two.
+/// A port of a memory with one access per cycle, in order. A read returns its data one cycle later,
+/// into a three-entry queue; reads see two of its entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadPort {
-    /// The last access.
+    /// Cycle of the last access.
     accessed: Cycle,
-    /// The last read.
+    /// Cycle of the last read.
     read: Cycle,
-    /// When the data of the last three reads left the queue, oldest first.
+    /// Cycles at which the data of the last three reads left the queue, oldest first.
     left: [Cycle; 3],
 }
 
 impl ReadPort {
-    /// When a read asked for from `asked` on happens. Its data can leave one cycle later.
+    /// Returns when a read requested at `asked` happens. Its data can leave one cycle later.
     ///
-    /// The queue counts what it holds at the start of the cycle, which the read of the cycle before
-    /// is not part of.
+    /// The queue's fill level is that at the start of the cycle; it does not include the read of
+    /// the previous cycle.
     pub(super) fn read(&mut self, asked: Cycle) -> Cycle {
         let asked = asked.max(self.accessed + 1);
         let next = self.read + 1;
         let fits_next = asked <= next && self.left[0] < next;
-        // A read that does not follow the last one at once comes later, by what it is asked for or by room.
+        // A read that does not directly follow the last one is delayed by its request or by the
+        // queue.
         self.read = if fits_next { next } else { asked.max(self.left[1] + 1) };
-        // Only the very first read can come before any other.
+        // Only the very first read can come before any other access.
         self.accessed = self.read;
         self.read
     }
 
-    /// When the data of the last read can leave the queue, after those before.
+    /// Returns when the data of the last read can leave the queue, after earlier data.
     pub(super) fn datum(&self) -> Cycle {
         self.read.max(self.left[2]) + 1
     }
 
-    /// The data of the last read leave the queue.
+    /// Removes the data of the last read from the queue at `at`.
     pub(super) const fn leave(&mut self, at: Cycle) {
         self.left = [self.left[1], self.left[2], at];
     }
 
-    /// The last access.
+    /// Returns the cycle of the last access.
     pub(super) const fn last(&self) -> Cycle {
         self.accessed
     }
 
-    /// What it keeps.
+    /// Visits the stored times.
     #[inline]
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         visit(&mut self.accessed);
@@ -153,17 +157,17 @@ impl ReadPort {
         self.left.iter_mut().for_each(visit);
     }
 
-    /// When a read could happen at the earliest.
+    /// Returns the earliest cycle of a read.
     pub(super) fn room(mut self) -> Cycle {
         self.read(0)
     }
 
-    /// When a write can happen at the earliest.
+    /// Returns the earliest cycle of a write.
     pub(super) const fn free(&self) -> Cycle {
         self.accessed + 1
     }
 
-    /// A write happens.
+    /// Records a write at `at`.
     pub(super) const fn write(&mut self, at: Cycle) {
         self.accessed = at;
     }
@@ -208,8 +212,8 @@ mod tests {
     }
 
     proptest! {
-        /// The port cycle by cycle: a read happens when the queue shows less than two data, of those read two
-        /// cycles before or earlier that had not left before this cycle.
+        /// Simulates the port cycle by cycle. A read happens if the queue shows fewer than two
+        /// entries: data read at least two cycles earlier that had not left before this cycle.
         #[test]
         fn reads_wait_until_the_queue_shows_less_than_two(
             steps in prop::collection::vec((0_u64..6, 0_u64..12), 1..40)

@@ -1,9 +1,10 @@
-//! States that recur: [`run`] gives the time of instructions by what was found out of the same ones before.
+//! Cache of recurring states: [`run`] gets the timing of instructions from earlier occurrences.
 //!
-//! What an instruction does to the times that units keep follows from these times, relative to when it is at the decoder,
-//! and from its shape ([`Machine::shape`]): both recur thousands of times in a program, and from one way of writing a
-//! layer to the next. So each state is kept once, with the state that every shape seen there leads to and how long that
-//! takes: a machine in a state that is known moves on without looking at a vector.
+//! The effect of an instruction on the units' times depends only on its shape ([`Machine::shape`])
+//! and on these times relative to the decoder's head. Both recur thousands of times in a program,
+//! and from one tiling of a layer to the next. Each state is stored once, with the next state and
+//! the duration for every shape seen there. A machine in a known state advances without simulating
+//! a vector.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,22 +14,22 @@ use super::machine::{Design, Machine};
 use super::queue::Cycle;
 use crate::isa::op::Op;
 
-/// Words of the states that a thread keeps of a design, at most.
+/// Maximum number of words that a thread caches per design.
 const MOST_WORDS: usize = 8 << 20;
 
-/// Designs of which a thread keeps states.
+/// Maximum number of designs for which a thread caches states.
 const DESIGNS: usize = 4;
 
 thread_local! {
-    /// By what the states are of; the one that was used last comes last.
+    /// Cached states by design, least recently used first.
     static KNOWN: RefCell<Vec<States>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Adds instructions, of which only the time is asked: that of [`Machine::step`] for each. Whether one hangs, which adds
-/// nothing.
+/// Runs instructions for timing only, like [`Machine::step`] for each. Returns whether one hangs;
+/// an instruction that hangs adds nothing.
 pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> bool {
     if machine.overlaps() {
-        // Every one is added, behind one that hangs, too.
+        // Instructions after one that hangs are added, too.
         return ops.iter().filter(|op| machine.step(op).is_err()).count() > 0;
     }
     KNOWN.with_borrow_mut(|known| {
@@ -40,29 +41,29 @@ pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> bool {
         let mut states = at.map_or_else(|| States::new(machine), |at| known.remove(at));
         let (done, hangs) = states.run(machine, ops);
         known.push(states);
-        // One vector after the other.
+        // Uncached: simulates every vector.
         ops[done..].iter().fold(hangs, |hangs, op| machine.step(op).is_err() || hangs)
     })
 }
 
-/// All that is known of a design.
+/// Cached states of a design.
 struct States {
     design: Design,
     list: Vec<State>,
-    /// Places in the list, by times.
+    /// Indices in the list of states, by recorded times.
     places: HashMap<Arc<[u32]>, u32>,
     words: usize,
-    /// Times that are taken down.
+    /// Buffer for recorded times.
     taken: Vec<u32>,
 }
 
-/// What units keep, relative to when the next instruction is at the decoder.
+/// A state: recorded times of the units, relative to the next instruction at the decoder.
 struct State {
     times: Arc<[u32]>,
     next: Vec<Step>,
 }
 
-/// From a state to the next.
+/// Transition from one state to the next.
 #[derive(Clone, Copy)]
 struct Step {
     shape: u64,
@@ -71,7 +72,8 @@ struct Step {
 }
 
 impl State {
-    /// Where an instruction of that shape leads to, if that is known; what was asked for last is found first.
+    /// Returns the transition for an instruction of this shape, if it is cached. The shape
+    /// requested last is found first.
     fn step(&mut self, shape: u64) -> Option<Step> {
         let at = self.next.iter().position(|step| step.shape == shape)?;
         self.next.swap(0, at);
@@ -85,8 +87,8 @@ impl States {
         Self { design: machine.design(), list, places, words: 0, taken }
     }
 
-    /// Adds instructions up to the first that hangs or after which times are too far apart to be kept: how many, and
-    /// whether the last one hangs.
+    /// Runs instructions up to the first one that hangs, or after which times are too far apart to
+    /// be recorded. Returns their number, and whether the last one hangs.
     fn run(&mut self, machine: &mut Machine, ops: &[Op]) -> (usize, bool) {
         if self.words > MOST_WORDS {
             *self = Self::new(machine);
@@ -97,7 +99,7 @@ impl States {
             let shape = machine.shape(op, address);
             if let Some(step) = shape.and_then(|shape| self.list[at as usize].step(shape)) {
                 (at, head, is_there) = (step.to, head + Cycle::from(step.cycles), false);
-                // Default: what writes no accumulator leaves it.
+                // Default: an instruction without accumulator writes keeps the address.
                 address = machine.last_written(op).unwrap_or(address);
                 continue;
             }
@@ -120,7 +122,7 @@ impl States {
         (ops.len(), false)
     }
 
-    /// The place of the state that the machine is in; none where it cannot be kept.
+    /// Returns the index of the machine's current state; `None` if it cannot be recorded.
     fn place(&mut self, machine: &mut Machine) -> Option<u32> {
         if !machine.take_down(&mut self.taken) {
             return None;
@@ -149,7 +151,7 @@ mod tests {
     use crate::lower::schedule::search::tests as search;
     use crate::lower::schedule::{Effort, cheapest};
 
-    /// When each piece of the instructions ends, one by one and by what is known.
+    /// Returns when each piece of the instructions ends: simulated one by one, and with the cache.
     fn both(clock: &Clock, pieces: &[&[Op]]) -> [Vec<u64>; 2] {
         let times = |add: fn(&mut Meter, &[Op])| {
             let mut meter = clock.meter();
@@ -184,7 +186,8 @@ mod tests {
     }
 
     proptest! {
-        /// Of any instructions, which come again in another order: what is known of some holds for others.
+        /// Any instructions, repeated in another order: transitions cached for some hold for
+        /// others.
         #[test]
         fn any_instructions_take_as_long_by_what_is_known(
             ops in prop::collection::vec(any_op(), 1..12),
@@ -194,7 +197,7 @@ mod tests {
             local_depth in prop::sample::select(vec![48, 4096]),
             length in 1..40_usize,
         ) {
-            // Of a size beyond local memory units count what its bits leave.
+            // For sizes above the local depth, units use only the low bits.
             let config = Config { local_depth, ..Config::preset(preset).expect("a preset") };
             let params = ClockParams { axi_bits, ..ClockParams::with_latency(latency) };
             let clock = Clock::new(&config, params).expect("whole beats");

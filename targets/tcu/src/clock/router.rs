@@ -1,29 +1,30 @@
-//! Where the data of local memory's port A and of the accumulators go: [`Router`].
+//! Router of the data of local memory's port A and of the accumulators: [`Router`].
 
 use super::queue::{Cycle, Pass, Slot};
 use super::watch::Watch;
 
-/// Takes one instruction at a time and hands it to the selectors it concerns.
+/// Timing state of the router. It accepts one instruction at a time and hands it to the selectors
+/// involved.
 #[derive(Clone, Debug)]
 pub(super) struct Router {
     instructions: Pass,
     free: Cycle,
-    /// What local memory's data are for.
+    /// Selector of the destination of local memory's data.
     local_reads: Slot,
-    /// Where the accumulators' data come from.
+    /// Selector of the source of the accumulators' data.
     accumulator_writes: Pass,
-    /// Where local memory's data come from.
+    /// Selector of the source of local memory's data.
     local_writes: Slot,
-    /// What the last instruction uses.
+    /// Selectors that the last instruction uses.
     reads: bool,
     to: To,
-    /// From when on there is room for another instruction like the one the decoder holds.
+    /// Cycle at which there is room for another instruction like the one at the decoder.
     again: Cycle,
-    /// Of the queue before the router.
+    /// Observed handshakes of the queue before the router.
     watch: Watch,
 }
 
-/// Where an instruction's data end.
+/// Destination of an instruction's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum To {
     Array,
@@ -31,14 +32,14 @@ pub(super) enum To {
     Local,
 }
 
-/// When the parts of an instruction are in place.
+/// Times at which the parts of an instruction take effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Routed {
-    /// The decoder is rid of it.
+    /// The decoder has passed the instruction on.
     pub(super) queued: Cycle,
-    /// Data of local memory go where it says.
+    /// The data of local memory go to the destination.
     pub(super) source: Cycle,
-    /// Its destination takes data from where it says.
+    /// The destination takes data from the source.
     pub(super) target: Cycle,
 }
 
@@ -57,13 +58,14 @@ impl Router {
         }
     }
 
-    /// The handshake by which instructions reach it. An empty queue shows it the instruction that the decoder holds,
-    /// taken or not: it is ready when the selectors of that one are, and always for one that routes nothing.
+    /// Returns the handshakes of instructions, and the cycle at which there is room for the next
+    /// one. An empty queue shows the instruction at the decoder, accepted or not. It is ready when
+    /// the selectors of that instruction are, and always for one that routes nothing.
     pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
         (&mut self.watch, self.again)
     }
 
-    /// What it keeps from instruction to instruction.
+    /// Visits the times that change from instruction to instruction.
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         let Self { instructions, free, local_reads, accumulator_writes, local_writes, .. } = self;
         instructions.times(&mut visit);
@@ -73,12 +75,13 @@ impl Router {
         local_writes.times(visit);
     }
 
-    /// The decoder holds an instruction that may route nothing.
+    /// Notes that the decoder holds an instruction, which may route nothing.
     pub(super) const fn hold(&mut self) {
         self.again = 0;
     }
 
-    /// Takes an instruction that the decoder has from `head` on and that reads local memory or not.
+    /// Accepts an instruction that is at the decoder since `head`; `reads` is whether it reads
+    /// local memory.
     pub(super) fn route(&mut self, head: Cycle, reads: bool, to: To) -> Routed {
         let queued = self.instructions.enter(head);
         let reached = queued.max(self.free);
@@ -96,7 +99,8 @@ impl Router {
         Routed { queued, source, target }
     }
 
-    /// The last datum of the last instruction left local memory at `read` and arrived at `written`.
+    /// Ends the last instruction: its last data left local memory at `read` and arrived at
+    /// `written`.
     pub(super) fn finish(&mut self, read: Cycle, written: Cycle) {
         if self.reads {
             self.local_reads.leave(read);

@@ -1,4 +1,5 @@
-//! The sampling unit: [`Sampler`], which looks at the decoder's handshakes at a fixed interval of cycles.
+//! The sampling unit: [`Sampler`], which records the decoder's handshakes at a fixed interval of
+//! cycles.
 
 use super::machine::Machine;
 use super::queue::{Cycle, NEVER};
@@ -7,27 +8,28 @@ use crate::clock::samples::{Port, Sample};
 use crate::config::Reading;
 use crate::isa::op::{Op, Register};
 
-/// Counts cycles to the next sample.
+/// Produces samples and counts the cycles to the next one.
 pub(super) struct Sampler<'a> {
     sink: &'a mut dyn FnMut(Sample),
-    /// Samples taken.
+    /// Number of samples produced.
     count: u64,
-    /// Samples of a block.
+    /// Number of samples per block.
     block: u64,
-    /// When the next one is due, while samples are taken.
+    /// Cycle of the next sample; `None` while sampling is off.
     next: Option<Cycle>,
-    /// Invalid samples that are still to come, one a cycle, and when the next of them does.
+    /// Number of invalid samples still to come, one per cycle; `fill` is the cycle of the next.
     invalid: u64,
     fill: Cycle,
 }
 
 impl<'a> Sampler<'a> {
-    /// Gives its samples to `sink`.
+    /// Creates a sampler that passes its samples to `sink`.
     pub(super) fn new(sink: &'a mut dyn FnMut(Sample), block: u64) -> Self {
         Self { sink, count: 0, block, next: None, invalid: 0, fill: 0 }
     }
 
-    /// The samples up to the end of an instruction that the decoder held: all of them are known now.
+    /// Produces the samples up to the end of an instruction that the decoder held; all their events
+    /// are known now.
     pub(super) fn held(&mut self, machine: &mut Machine, held: Held) {
         self.start(machine, 0);
         while let Some(at) = self.next.filter(|at| *at <= held.until) {
@@ -37,7 +39,7 @@ impl<'a> Sampler<'a> {
         self.give_invalid(held.until);
     }
 
-    /// The decoder obeyed the instruction it held until `until`: there may be another interval.
+    /// Applies an instruction that the decoder held until `until`; it may change the interval.
     pub(super) fn obeyed(&mut self, machine: &Machine, op: &Op, until: Cycle) {
         if machine.interval() == 0 {
             self.next = None;
@@ -48,8 +50,8 @@ impl<'a> Sampler<'a> {
         self.start(machine, until + 1);
     }
 
-    /// The samples up to cycle `until`, while the decoder has nothing to do; then as many as are
-    /// missing to whole blocks.
+    /// Produces the samples up to cycle `until`, while the decoder is idle, and then completes the
+    /// last block.
     pub(super) fn idle(&mut self, machine: &mut Machine, until: Cycle) {
         self.start(machine, 0);
         while let Some(at) = self.next.filter(|at| *at <= until || !self.count.is_multiple_of(self.block)) {
@@ -60,15 +62,16 @@ impl<'a> Sampler<'a> {
         self.give_invalid(NEVER);
     }
 
-    /// The program is over: where nothing more is sampled, invalid samples come until the block is complete.
+    /// Ends the program: if sampling is off, invalid samples complete the last block.
     pub(super) fn end(&mut self, machine: &Machine) {
         if machine.interval() == 0 {
             self.give_invalid(NEVER);
         }
     }
 
-    /// Nothing is sampled from `from` on: a block that was begun is to be completed, and so is a first one if that is told. The
-    /// released hardware streams nothing instead.
+    /// Completes a started block with invalid samples, beginning at `from`, when sampling stops. A
+    /// block without samples is also completed if `is_told` is set. The released hardware streams
+    /// nothing instead.
     fn complete(&mut self, machine: &Machine, is_told: bool, from: Cycle) {
         let are_there = machine.configuration().reading() == Reading::Seed;
         let missing = self.block - self.count % self.block;
@@ -78,7 +81,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Gives the invalid samples of the cycles up to `until`.
+    /// Produces the invalid samples of the cycles up to `until`.
     fn give_invalid(&mut self, until: Cycle) {
         while self.invalid > 0 && self.fill <= until {
             (self.sink)(Sample::INVALID);
@@ -88,15 +91,15 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The first sample comes in the first cycle with an interval.
+    /// Starts sampling in the first cycle with a nonzero interval.
     fn start(&mut self, machine: &Machine, at: Cycle) {
         if self.next.is_none() && machine.interval() > 0 {
             self.next = Some(at);
         }
     }
 
-    /// The sample of a cycle of which all is known, which is dropped if an invalid one has its place; `instruction` is valid and
-    /// ready at the decoder.
+    /// Produces the sample of a cycle whose events are all known; it is dropped if an invalid
+    /// sample takes its place. `instruction` is valid and ready at the decoder.
     fn take(&mut self, machine: &mut Machine, at: Cycle, instruction: (bool, bool)) {
         self.give_invalid(at);
         self.next = Some(at + machine.interval());

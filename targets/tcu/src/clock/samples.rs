@@ -1,13 +1,15 @@
-//! Performance samples: [`Sample`], the 64-bit word the hardware streams while its sample interval is
-//! not 0, and [`read`], which turns a driver's buffer of them into cycles by instruction.
+//! Performance samples: [`Sample`], the 64-bit word that the hardware streams while its sample
+//! interval is not 0. [`read`] turns a driver's buffer of them into cycles per instruction.
 //!
 //! Source: the TCU specification, 9.7; the published hardware description for what is sampled (the
-//! decoder's handshakes with each unit, vector by vector), and the C driver for what a buffer means.
+//! decoder's handshakes with each unit, vector by vector); and the C driver for the meaning of a
+//! buffer.
 
-/// Bytes of a word.
+/// Size of a sample in bytes.
 pub const WORD_BYTES: usize = 8;
 
-/// A handshake that is sampled; the discriminant is its place from bit 32 on.
+/// A handshake that is sampled. The discriminant is its position in the word, in pairs of bits
+/// starting at bit 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Port {
@@ -21,16 +23,16 @@ pub enum Port {
     Dram1,
     /// Requests for DRAM0.
     Dram0,
-    /// Addresses for local memory's port B, the side of DRAM.
+    /// Addresses for local memory's port B, on the DRAM side.
     LocalB,
-    /// Addresses for local memory's port A, the side of the array.
+    /// Addresses for local memory's port A, on the array side.
     LocalA,
     /// Instructions at the decoder.
     Instruction,
 }
 
 impl Port {
-    /// Every handshake, in the order of their bits.
+    /// All handshakes, in the order of their bits.
     pub const ALL: [Self; 8] = [
         Self::Array,
         Self::Accumulator,
@@ -42,7 +44,7 @@ impl Port {
         Self::Instruction,
     ];
 
-    /// What it hands to.
+    /// Returns the name of the receiving unit.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Array => "array",
@@ -56,147 +58,149 @@ impl Port {
         }
     }
 
-    /// The place of its valid flag; that of ready is one above.
+    /// Returns the bit number of the valid flag; the ready flag is the next bit.
     const fn bit(self) -> u32 {
         32 + 2 * self as u32
     }
 }
 
-/// The unit in a cycle.
+/// Sample of the unit's state in one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample(u64);
 
 impl Sample {
-    /// Bits that no field has.
+    /// Bits that no field uses.
     const UNUSED: u64 = 0xFFFF << 48;
 
-    /// A sample that is none: the program counter is all ones, all flags are low.
+    /// An invalid sample: the program counter is all ones and all flags are low.
     pub const INVALID: Self = Self(u32::MAX as u64);
 
-    /// Whether it is none.
+    /// Whether the sample is invalid.
     pub const fn is_invalid(self) -> bool {
         self.0 == Self::INVALID.0
     }
 
-    /// A sample with all flags low.
+    /// Creates a sample with all flags low.
     pub const fn new(program_counter: u32) -> Self {
         Self(program_counter as u64)
     }
 
-    /// The same with the flags of a handshake.
+    /// Returns the sample with the flags of a handshake set.
     #[must_use]
     pub fn with(self, port: Port, valid: bool, ready: bool) -> Self {
         let flags = u64::from(valid) | u64::from(ready) << 1;
         Self(self.0 & !(3 << port.bit()) | flags << port.bit())
     }
 
-    /// The word of a sample, if bits 48 to 63 are zero.
+    /// Decodes a word; `None` unless bits 48 to 63 are zero.
     pub const fn from_word(word: u64) -> Option<Self> {
         if word & Self::UNUSED == 0 { Some(Self(word)) } else { None }
     }
 
-    /// The word.
+    /// Returns the encoded word.
     pub const fn word(self) -> u64 {
         self.0
     }
 
-    /// Instructions the decoder is done with.
+    /// Returns the number of instructions that the decoder has accepted.
     pub const fn program_counter(self) -> u32 {
         self.0 as u32
     }
 
-    /// Something is offered.
+    /// Whether something is offered at `port`.
     pub const fn valid(self, port: Port) -> bool {
         self.0 >> port.bit() & 1 == 1
     }
 
-    /// It would be taken.
+    /// Whether something offered at `port` would be accepted.
     pub const fn ready(self, port: Port) -> bool {
         self.0 >> port.bit() & 2 == 2
     }
 }
 
-/// What a buffer of samples has wrong with it. Offsets are in bytes from its start.
+/// Error in a buffer of samples. Offsets are in bytes from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SamplesError {
     /// The buffer ends inside a word.
-    #[error("byte {offset:#x}: {bytes} bytes are left, and a sample has {WORD_BYTES}: the file is cut off")]
+    #[error("byte {offset:#x}: {bytes} bytes are left, but a sample has {WORD_BYTES}: the file is truncated")]
     Partial {
-        /// Of the word.
+        /// Offset of the word.
         offset: usize,
-        /// Bytes there.
+        /// Number of bytes left.
         bytes: usize,
     },
     /// Bits 48 to 63 of a word are not zero.
     #[error(
-        "byte {offset:#x}: {word:#018x} is not a sample, bits 48 to 63 are zero in one; \
+        "byte {offset:#x}: {word:#018x} is not a sample, as bits 48 to 63 must be zero; \
          is the file a driver's buffer of little-endian words?"
     )]
     NoSample {
-        /// Of the word.
+        /// Offset of the word.
         offset: usize,
-        /// The word.
+        /// Value of the word.
         word: u64,
     },
-    /// There are no samples.
-    #[error("byte 0x0: there are no samples; is the sample interval above 0?")]
+    /// The buffer is empty.
+    #[error("byte 0x0: the buffer has no samples; is the sample interval above 0?")]
     Empty,
     /// All samples are invalid.
     #[error("byte 0x0: all {samples} samples are invalid: the sample interval was 0")]
     Invalid {
-        /// How many there are.
+        /// Number of samples.
         samples: usize,
     },
-    /// No sample is of the program.
+    /// All samples are outside the program.
     #[error(
-        "none of the {samples} samples from byte {offset:#x} on is of the program's {instructions} \
-         instructions; are they of another program?"
+        "all {samples} samples starting at byte {offset:#x} are outside the program's {instructions} \
+         instructions; do they belong to another program?"
     )]
     Elsewhere {
-        /// Of the first sample counted.
+        /// Offset of the first sample counted.
         offset: usize,
-        /// How many there are.
+        /// Number of samples.
         samples: usize,
-        /// Of the program.
+        /// Number of instructions in the program.
         instructions: usize,
     },
 }
 
-/// Samples of a handshake.
+/// Sample counts of a handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortSamples {
-    /// Something was offered and taken.
+    /// Samples in which something was offered and taken.
     pub taken: u64,
-    /// Something was offered and had to wait.
+    /// Samples in which something was offered and had to wait.
     pub waiting: u64,
 }
 
-/// What a buffer of samples says.
+/// Statistics of a buffer of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Samples {
-    /// By instruction, the samples taken while the decoder held it.
+    /// For each instruction, the number of samples taken while the decoder held it.
     pub instructions: Vec<u64>,
-    /// By [`Port::ALL`], over those samples.
+    /// For each handshake of [`Port::ALL`], its samples inside the program.
     pub ports: [PortSamples; Port::ALL.len()],
-    /// Samples before the program, after it, and of what the driver adds to it.
+    /// Number of samples before and after the program, and of instructions that the driver adds.
     pub outside: u64,
-    /// Words that say that they are no samples.
+    /// Number of words marked as invalid.
     pub invalid: u64,
 }
 
-/// Instructions the driver puts before the program: it sets the program counter to their number.
+/// Number of instructions that the driver puts before the program; it sets the program counter to
+/// this value.
 pub const DRIVER_SHIFT: u32 = 1;
 
-/// Reads a driver's buffer of samples of a program of `instructions` instructions.
+/// Reads a driver's buffer of samples for a program of `instructions` instructions.
 ///
-/// As the C driver does: the program begins at the first sample whose counter is lower than that before it,
-/// else with the buffer; a counter beyond the program is not counted. Invalid samples are counted and left out.
+/// As in the C driver, the program begins at the first sample whose counter is lower than the
+/// previous one, or at the start of the buffer. Samples whose counter is after the program are not
+/// counted as the program's. Invalid samples are counted and skipped.
 ///
 /// # Errors
 ///
-/// [`SamplesError`], with the place in the buffer: a buffer that is empty, ends inside a sample or holds what
-/// is not one, or whose samples are all outside the program.
+/// Returns a [`SamplesError`] with the offset in the buffer: the buffer is empty, ends inside a
+/// sample, contains an invalid word, or has only samples outside the program.
 pub fn read(instructions: usize, bytes: &[u8]) -> Result<Samples, SamplesError> {
     let all = words(bytes)?;
     let samples: Vec<Sample> = all.iter().copied().filter(|sample| !sample.is_invalid()).collect();
@@ -219,7 +223,7 @@ pub fn read(instructions: usize, bytes: &[u8]) -> Result<Samples, SamplesError> 
     Ok(found)
 }
 
-/// All words of a buffer.
+/// Returns all words of a buffer.
 fn words(bytes: &[u8]) -> Result<Vec<Sample>, SamplesError> {
     let (words, rest) = bytes.as_chunks::<WORD_BYTES>();
     if !rest.is_empty() {
@@ -253,7 +257,7 @@ impl Samples {
         }
     }
 
-    /// Samples of the program.
+    /// Returns the number of samples inside the program.
     pub fn inside(&self) -> u64 {
         self.instructions.iter().sum()
     }

@@ -1,24 +1,26 @@
-//! The decoder's flags to the outside: [`Signal`], high now and then.
+//! Output flags of the decoder: [`Signal`].
 
 use super::queue::Cycle;
 
-/// When a flag was high.
+/// Periods in which a flag was high.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {
-    /// How often it rose.
+    /// Number of rising edges.
     pub times: u64,
-    /// Cycles in which it was high while the decoder held an instruction.
+    /// Number of cycles in which the flag was high while the decoder held an instruction.
     pub cycles: u64,
-    /// The instruction at the decoder and the cycle when it rose first.
+    /// Instruction at the decoder and cycle of the first rising edge; `None` if the flag never
+    /// rose.
     pub first: Option<(usize, u64)>,
-    /// The cycle in which it rose last.
+    /// Cycle of the last rising edge.
     pub last: u64,
-    /// The cycle after the last in which it was high.
+    /// Cycle after the last one in which the flag was high.
     end: Cycle,
 }
 
 impl Signal {
-    /// High from `from` to `until`, while the decoder held instruction `instruction`.
+    /// Records that the flag was high from `from` to `until`, while the decoder held instruction
+    /// `instruction`.
     pub(super) fn high(&mut self, instruction: usize, from: Cycle, until: Cycle) {
         if self.end != from || self.times == 0 {
             self.rise(instruction, from);
@@ -27,7 +29,7 @@ impl Signal {
         self.end = until + 1;
     }
 
-    /// Rises at `from` and stays high.
+    /// Records that the flag rises at `from` and stays high.
     pub(super) fn for_ever(&mut self, instruction: usize, from: Cycle) {
         self.rise(instruction, from);
     }

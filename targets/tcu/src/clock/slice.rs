@@ -1,55 +1,57 @@
-//! What each unit did when: [`Slice`].
+//! Activity of each unit over time: [`Slice`].
 
 use super::queue::{Cycle, NEVER};
 use super::stall::Stalled;
 use super::unit::Unit;
 
-/// A unit at work on an instruction. On one unit, slices come in order and do not overlap.
+/// A period in which a unit works on an instruction. Slices of one unit are in order and do not
+/// overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// Index of the instruction.
     pub instruction: usize,
-    /// The unit. The decoder holds the instruction, ports A and B have accesses, the array takes rows,
-    /// the accumulators are accessed, the ALUs start an operation, a bank has beats on its bus. The
-    /// router has no slices.
+    /// Working unit. "Working" means: the decoder holds the instruction, ports A and B have
+    /// accesses, the array takes rows, the accumulators are accessed. For ALUs it means that they
+    /// start an operation, for a bank that its bus has beats. The router has no slices.
     pub unit: Unit,
-    /// The first cycle.
+    /// First cycle.
     pub start: u64,
-    /// The last cycle.
+    /// Last cycle.
     pub end: u64,
 }
 
-/// What a unit does.
+/// Activity of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// It works, in so many of the cycles: rows, accesses, operations, beats; the decoder in one.
+    /// The unit works in this number of the slice's cycles: rows, accesses, operations or beats;
+    /// one cycle for the decoder.
     Work(Slice, u64),
-    /// It has work and waits.
+    /// The unit has work and waits.
     Wait(Waiting),
 }
 
-/// A unit that waits for the same thing again and again, while it works on an instruction.
+/// A period in which a unit working on an instruction repeatedly waits for the same thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Index of the instruction.
     pub instruction: usize,
-    /// The unit.
+    /// Waiting unit.
     pub unit: Unit,
-    /// For what.
+    /// Resource or event that the unit waits for.
     pub on: &'static str,
-    /// The first cycle in which it waits.
+    /// First cycle in which it waits.
     pub start: u64,
-    /// One past the last.
+    /// One past the last cycle in which it waits.
     pub end: u64,
-    /// In how many of them it waits.
+    /// Number of cycles in which it waits.
     pub cycles: u64,
 }
 
-/// Cycles of work between two waits that are shown as one.
+/// Maximum number of working cycles between two waits that are merged.
 const SHORT: Cycle = 8;
 
-/// The waits of an instruction, from its stalls: those of a unit for the same thing that are next to each other or
-/// nearly so are one.
+/// Merges the stalls of an instruction into waits. Stalls of a unit for the same thing are one wait
+/// if they are adjacent or nearly so.
 pub(super) fn waits(instruction: usize, stalls: &[(Unit, &'static str, Stalled)]) -> Vec<Waiting> {
     let mut waits: Vec<Waiting> = Vec::new();
     for &(unit, on, Stalled { from, to, .. }) in stalls {
@@ -62,22 +64,22 @@ pub(super) fn waits(instruction: usize, stalls: &[(Unit, &'static str, Stalled)]
     waits
 }
 
-/// The first and last cycles of the units an instruction concerns.
+/// First and last cycle of each unit that an instruction uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spans([(Cycle, Cycle); Unit::ALL.len()]);
 
 impl Spans {
     pub(super) const NONE: Self = Self([(NEVER, NEVER); Unit::ALL.len()]);
 
-    /// The unit worked from `start` to `end`.
+    /// Records that the unit worked from `start` to `end`.
     pub(super) fn set(&mut self, unit: Unit, start: Cycle, end: Cycle) {
         if let Some(span) = self.0.get_mut(unit as usize) {
             *span = (start, end);
         }
     }
 
-    /// The same of a unit that works on several instructions at once: what it did while it worked on an earlier one is not
-    /// told, so that slices come in order. `told` is the last cycle so far.
+    /// Records the work of a unit that handles several instructions at once. Cycles up to `told`,
+    /// the last cycle reported so far, are skipped, so that slices stay in order.
     pub(super) fn set_after(&mut self, unit: Unit, start: Cycle, end: Cycle, told: &mut Cycle) {
         let start = start.max(*told + 1);
         if start <= end {
@@ -86,7 +88,7 @@ impl Spans {
         }
     }
 
-    /// The slices of an instruction that ended.
+    /// Returns the slices of a finished instruction.
     pub(super) fn slices(self, instruction: usize) -> impl Iterator<Item = Slice> {
         let slice = move |(unit, (start, end))| Slice { instruction, unit, start, end };
         Unit::ALL.into_iter().zip(self.0).filter(|(_, (_, end))| *end < NEVER).map(slice)

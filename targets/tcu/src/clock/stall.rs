@@ -1,20 +1,21 @@
-//! What units wait for while they have work: [`Stall`].
+//! Reasons for which units with work wait: [`Stall`].
 
 use super::queue::{Cycle, NEVER};
 use super::unit::Unit;
 
-/// A unit that has work waits for something. Of waits for several things, the last one counts.
+/// Reason for which a unit with work waits. If it waits for several things, the last one to arrive
+/// is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stall {
-    /// A read of local memory's port A waits for room: what it reads is not taken.
+    /// A read of local memory's port A waits for room, since earlier data have not been taken.
     LocalANotTaken,
-    /// A write of local memory's port A waits for the accumulators to give.
+    /// A write of local memory's port A waits for data from the accumulators.
     LocalAForAccumulators,
     /// A row waits for its data from local memory.
     ArrayForData,
-    /// A row waits until the accumulators take results.
+    /// A row waits until the accumulators accept results.
     ArrayForAccumulators,
-    /// Weights wait for the results of rows before them.
+    /// Weights wait for the results of earlier rows.
     ArrayForResults,
     /// A write to the accumulators waits for the array's result.
     AccumulatorForArray,
@@ -22,23 +23,24 @@ pub enum Stall {
     AccumulatorForLocal,
     /// A write to the accumulators waits for the ALUs' result.
     AccumulatorForAlu,
-    /// Local memory's port B waits for DRAM, to give or to take.
+    /// Local memory's port B waits for DRAM to provide or accept data.
     LocalBForDram,
     /// A read waits for memory to answer.
     Latency,
-    /// A read waits for the responses to the writes before it.
+    /// A read waits for the responses of earlier writes.
     Responses,
-    /// A read waits because as many are under way as can be.
+    /// A read waits because the maximum number of reads is in flight.
     ReadsUnderWay,
-    /// A write waits because as many are under way as can be.
+    /// A write waits because the maximum number of writes is in flight.
     WritesUnderWay,
 }
 
 impl Stall {
-    /// How many there are of one bank.
+    /// Number of kinds of stalls of one bank.
     const KINDS: usize = Self::WritesUnderWay as usize + 1;
 
-    /// Those of units that are there once, then those of a bank.
+    /// Stalls of single units, each with the waiting unit and the text for what it waits for;
+    /// stalls of banks are listed below.
     const ALL: [(Self, Unit, &'static str); 9] = [
         (Self::LocalANotTaken, Unit::LocalA, "array or accumulators to take data"),
         (Self::LocalAForAccumulators, Unit::LocalA, "accumulators to give data"),
@@ -64,7 +66,8 @@ impl Stall {
 pub struct Stalls([u64; Stall::KINDS]);
 
 impl Stalls {
-    /// What could have been at `from` was at `to`. Waits without an end do not count.
+    /// Adds the delay of an event that was possible at `from` and happened at `to`. Waits without
+    /// an end are not counted.
     #[inline]
     pub(super) fn add(&mut self, stall: Stall, from: Cycle, to: Cycle) {
         if to > from && to < NEVER {
@@ -72,18 +75,18 @@ impl Stalls {
         }
     }
 
-    /// What it counts of some kinds.
+    /// Visits the counters of some kinds.
     #[inline]
     pub(super) fn counts<const N: usize>(&mut self, kinds: [Stall; N], mut visit: impl FnMut(&mut u64)) {
         kinds.into_iter().for_each(|kind| visit(&mut self.0[kind as usize]));
     }
 
-    /// Cycles of a kind.
+    /// Returns the cycles of a kind.
     pub const fn of(&self, stall: Stall) -> u64 {
         self.0[stall as usize]
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     pub(super) fn and(mut self, other: &Self) -> Self {
         for (mine, other) in self.0.iter_mut().zip(other.0) {
             *mine += other;
@@ -91,12 +94,13 @@ impl Stalls {
         self
     }
 
-    /// Who waited for what how long, as a stall of units there is one of.
+    /// Returns the stalls of single units: the waiting unit, what it waits for, and the number of
+    /// cycles.
     pub(super) fn list(&self) -> impl Iterator<Item = (Unit, &'static str, u64)> {
         Stall::ALL.into_iter().map(|(stall, unit, on)| (unit, on, self.of(stall)))
     }
 
-    /// The same of a bank whose units are `read` and `write`.
+    /// Returns the stalls of a bank whose units are `read` and `write`, like [`Self::list`].
     pub(super) fn list_of_bank(
         &self,
         read: Unit,
@@ -109,14 +113,14 @@ impl Stalls {
     }
 }
 
-/// Stalls of a unit that is under way: how long they are, and, when somebody watches, each of them.
+/// Stall recorder of a unit: total cycles and, if observed, every single stall.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StallMeter {
     pub(super) sums: Stalls,
     seen: Option<Vec<Stalled>>,
 }
 
-/// A stall, up to but without `to`.
+/// A single stall from `from` to `to`, exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stalled {
     pub(super) stall: Stall,
@@ -125,7 +129,7 @@ pub(super) struct Stalled {
 }
 
 impl StallMeter {
-    /// As [`Stalls::add`].
+    /// Adds a stall like [`Stalls::add`].
     #[inline]
     pub(super) fn add(&mut self, stall: Stall, from: Cycle, to: Cycle) {
         self.sums.add(stall, from, to);
@@ -137,25 +141,25 @@ impl StallMeter {
         }
     }
 
-    /// Whether each is remembered.
+    /// Whether single stalls are recorded.
     pub(super) const fn is_watched(&self) -> bool {
         self.seen.is_some()
     }
 
-    /// Each is remembered from now on.
+    /// Starts to record single stalls.
     pub(super) fn watch(&mut self) {
         self.seen = Some(Vec::new());
     }
 
-    /// Those since the last question.
+    /// Returns and clears the recorded stalls.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Stalled> + use<'_> {
         self.seen.iter_mut().flat_map(|seen| seen.drain(..))
     }
 }
 
 impl Stall {
-    /// What the unit that waits says it waits for, and that unit; `bank` are the reads and writes of the bank whose
-    /// stall it is.
+    /// Returns the waiting unit and the text for what it waits for. `read` and `write` are the
+    /// units of the bank to which the stall belongs.
     pub(super) fn told(self, [read, write]: [Unit; 2]) -> (Unit, &'static str) {
         let single = Self::ALL.into_iter().find(|(stall, ..)| *stall == self).map(|(_, unit, on)| (unit, on));
         let of_bank = || Self::OF_A_BANK.into_iter().find(|(stall, _)| *stall == self);

@@ -1,40 +1,42 @@
-//! Vectors that come in step: [`Steady`] finds out, and leaps over the rest of a run.
+//! Steady states: [`Steady`] detects when vectors advance in lockstep, and skips the rest of a run.
 //!
-//! What the time of a vector follows from are sums and maxima of times kept by the units. When two vectors after each
-//! other have moved every such time on by the same cycles, or left it where it was, then those that stay are behind: a time
-//! that followed from one of them would have been as late a vector before. So all vectors to come move the others on by as
-//! much again, as long as nothing else but time changes from vector to vector. A time that stays and is ahead, and that
-//! others are compared with, would end that: units know whether there is one.
+//! The time of a vector depends on sums and maxima of times stored in the units. Suppose that two
+//! consecutive vectors have each advanced every stored time by the same number of cycles, or left
+//! it unchanged. Then the unchanged times are in the past: if a time depended on one of them, it
+//! would have been delayed one vector earlier. All following vectors therefore advance the other
+//! times by the same amount, as long as only times change from vector to vector. An unchanged time
+//! in the future that is compared with others would end this; units report whether there is one.
 
 use super::queue::Cycle;
 
-/// Times and counts that units keep from vector to vector; always the same ones, in the same order.
+/// Times and counters that a unit stores from vector to vector. Visits always pass the same values
+/// in the same order; a visitor may change them.
 pub(super) trait Kept {
-    /// Times: those that vectors move on, and those that they wait for.
+    /// Visits the times that vectors advance or wait for.
     fn times(&mut self, visit: impl FnMut(&mut Cycle));
-    /// What only grows.
+    /// Visits the counters, which only grow.
     fn counts(&mut self, visit: impl FnMut(&mut u64));
-    /// Whether nothing else will change on the way: no time that stays is compared with one that may pass it.
+    /// Whether no stored time that stays unchanged is compared with one that may pass it later.
     fn is_settled(&self) -> bool;
 }
 
-/// More than any unit keeps: what does not fit is seen, and no leap is made.
+/// Maximum number of values that a unit may store. With more, no vector is skipped.
 const MOST: usize = 56;
 
-/// The vector after which the first look is taken.
+/// Number of the vector after which the first observation is made.
 const FIRST: u64 = 3;
 
-/// Vectors for which three looks pay.
+/// Minimum number of remaining vectors for which three observations pay.
 const WORTH: u64 = 8;
 
-/// Looks at a run of vectors, three after each other, then later ones.
+/// Observes a run of vectors: three consecutive ones, then later ones.
 pub(super) struct Steady {
-    /// The vector to be looked at next.
+    /// Number of the vector to observe next.
     next: u64,
     state: State,
-    /// Everything as it was at the last look.
+    /// Values at the last observation.
     seen: [u64; MOST],
-    /// How everything moved on between two looks.
+    /// Differences between the last two observations.
     steps: [u64; MOST],
 }
 
@@ -46,14 +48,14 @@ enum State {
 }
 
 impl Steady {
-    /// The shortest run that is worth its looks.
+    /// Length of the shortest run for which observation pays.
     pub(super) const LEAST: u64 = FIRST + WORTH;
 
     pub(super) const fn new() -> Self {
         Self { next: FIRST, state: State::New, seen: [0; MOST], steps: [0; MOST] }
     }
 
-    /// To be asked when `done` of `size` vectors are through: whether the rest has been leapt over.
+    /// Called after `done` of `size` vectors. Returns whether the rest has been skipped.
     pub(super) fn leap(&mut self, done: u64, size: u64, kept: &mut impl Kept) -> bool {
         if done != self.next || (self.state == State::New && size - done < WORTH) {
             return false;
@@ -79,7 +81,8 @@ impl Steady {
         false
     }
 
-    /// Takes everything down: whether it moved on as between the looks before, and how much there is.
+    /// Records all values. Returns whether they advanced like between the previous two
+    /// observations, and their number.
     fn look(&mut self, kept: &mut impl Kept) -> (bool, usize) {
         let (mut alike, mut i) = (true, 0);
         let Self { seen, steps, .. } = self;
@@ -99,20 +102,20 @@ impl Steady {
         (alike, i)
     }
 
-    /// Whether all times that moved did so by the same cycles.
+    /// Whether all times that changed advanced by the same number of cycles.
     fn is_in_step(&self, kept: &mut impl Kept, count: usize) -> bool {
         let mut times = 0;
         kept.times(|_| times += 1);
         let mut moved = self.steps[..times.min(count)].iter().filter(|&&step| step != 0);
         let Some(&first) = moved.next() else { return false };
-        // A time that went back has a step beyond any that is sensible.
+        // A time that decreased has a wrapped, huge step.
         first < Cycle::MAX / 2 && moved.all(|&step| step == first)
     }
 
-    /// Moves everything on by so many vectors.
+    /// Advances all values by `vectors` vectors.
     fn advance(&self, kept: &mut impl Kept, vectors: u64) {
         let mut steps = self.steps.iter();
-        // Default: there are as many steps as values, or nothing was in step.
+        // Default: every value has a step; otherwise nothing was in lockstep.
         let mut visit = |value: &mut u64| *value += steps.next().map_or(0, |step| step * vectors);
         kept.times(&mut visit);
         kept.counts(&mut visit);
@@ -136,12 +139,12 @@ pub(super) mod tests {
         (0..40_u64, 0..3_u32).prop_map(|(address, stride_log2)| Strided { address, stride_log2 })
     }
 
-    /// Sizes from single vectors to runs far longer than it takes to come in step.
+    /// Sizes from single vectors to runs far longer than it takes to reach lockstep.
     fn size() -> impl Strategy<Value = u64> {
         prop_oneof![1..4_u64, 1..40_u64, 60..400_u64]
     }
 
-    /// Any instruction of the array and what is around it.
+    /// Any instruction of the array and the units around it.
     pub fn any_op() -> impl Strategy<Value = Op> {
         prop_oneof![
             6 => (any::<bool>(), 0..5, run(), run(), size()).prop_map(
@@ -167,14 +170,14 @@ pub(super) mod tests {
         ]
     }
 
-    /// All that the units know after `ops`, and when each was accepted.
+    /// Returns the state of the units after `ops`, and when each instruction was accepted.
     fn known(mut machine: Machine, ops: &[Op]) -> (Vec<String>, String) {
         let held = ops.iter().map(|op| format!("{:?}", machine.step(op)));
         let held = held.collect();
         (held, format!("{machine:?}").replace("is_literal: true", "is_literal: false"))
     }
 
-    /// Of a run of products in step there is one window of results; a second one may be open.
+    /// A run of products in lockstep has one window of results; a second one may be open.
     #[test]
     fn all_that_products_move_on_is_seen() {
         let config = Config::preset("ultra96v2").expect("a preset");
@@ -192,8 +195,8 @@ pub(super) mod tests {
         assert!((40..=MOST - 2).contains(&kept), "{kept}");
     }
 
-    /// Of compiled products: those of many small arrays of weights after each other, whose results come while the next rows
-    /// enter.
+    /// Compiled products: many small arrays of weights in sequence, whose results arrive while the
+    /// next rows enter.
     #[test]
     fn leaps_end_where_every_vector_of_a_compiled_network_would() {
         for (accumulator_depth, latency) in [(50, 3), (50, 60), (200, 20)] {

@@ -1,55 +1,57 @@
-//! The lookup tables of the ALUs: [`Tables`], how long lookups take and who waits for them.
+//! The lookup tables of the ALUs: [`Tables`], with the duration of lookups and the waits for them.
 //!
-//! They are no part of the released hardware; `rtl/tcu_lookup.sv` is the same in time. A lookup fetches the vectors of keys
-//! one by one and looks at each key in a cycle of its own, all lanes at once, so that it takes N + 1 cycles a vector longer
-//! than another operation, which the ALUs begin when it has found its values. A table changes when no lookup is under
-//! way, and a lookup begins when the tables before it are loaded.
+//! They are not part of the released hardware; `rtl/tcu_lookup.sv` has the same timing. A lookup
+//! fetches the vectors of keys one by one and compares each key in a cycle of its own, in all lanes
+//! at once. It takes N + 1 cycles per vector longer than another operation, which the ALUs start
+//! when the values are found. A table changes only when no lookup is in progress, and a lookup
+//! starts when earlier table loads are done.
 
 use super::queue::Cycle;
 use crate::isa::op::SimdOp;
 
-/// When tables are loaded and searched.
+/// Timing state of table loads and lookups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables {
-    /// Lanes of a vector.
+    /// Number of lanes per vector.
     lanes: u64,
-    /// Vectors of keys.
+    /// Number of vectors of keys.
     keys: u64,
-    /// The last load.
+    /// Cycle of the last load.
     loaded: Cycle,
-    /// When the last lookup has found its values: an operation may begin.
+    /// Cycle at which the last lookup has found its values and an operation may start.
     found: Cycle,
 }
 
 impl Tables {
     pub(super) const fn new(lanes: u64) -> Self {
-        // Default: where no keys are loaded, a search looks at a vector of whatever is there.
+        // Default: without loaded keys, a search compares one vector of undefined contents.
         Self { lanes, keys: 1, loaded: 0, found: 0 }
     }
 
-    /// Vectors of keys.
+    /// Returns the number of vectors of keys.
     pub(super) const fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// A load of so many vectors begins.
+    /// Starts the load of `vectors` vectors into table `table`.
     pub(super) const fn begin(&mut self, table: u64, vectors: u64) {
         if table == 0 {
             self.keys = vectors;
         }
     }
 
-    /// From when on a vector may be loaded.
+    /// Returns the cycle at which a vector may be loaded.
     pub(super) const fn free(&self) -> Cycle {
         self.found + 1
     }
 
-    /// A vector is loaded.
+    /// Records the load of a vector at `at`.
     pub(super) const fn load(&mut self, at: Cycle) {
         self.loaded = at;
     }
 
-    /// When an operation begins that could from `from` on, and in how many cycles more than another one it is done.
+    /// Starts an operation that could start at `from`. Returns its start cycle, and the additional
+    /// cycles that it takes.
     pub(super) fn operate(&mut self, op: SimdOp, from: Cycle) -> (Cycle, Cycle) {
         let at = from.max(self.found);
         if op != SimdOp::Lookup {
@@ -61,7 +63,8 @@ impl Tables {
         (at, searched)
     }
 
-    /// What they keep from instruction to instruction, beside the number of keys.
+    /// Visits the times that change from instruction to instruction; the number of keys is
+    /// separate.
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         visit(&mut self.loaded);
         visit(&mut self.found);
@@ -77,7 +80,7 @@ mod tests {
         let mut tables = Tables::new(4);
         tables.begin(0, 3);
         tables.load(20);
-        // A table of values says nothing of keys.
+        // Loading a table of values does not change the number of keys.
         tables.begin(1, 9);
         assert_eq!(tables.operate(SimdOp::Lookup, 10), (21, 15));
         assert_eq!(tables.free(), 38);

@@ -1,4 +1,4 @@
-//! What a [`super::Clock`] found: [`Timeline`].
+//! Result of a [`super::Clock`] run: [`Timeline`].
 
 use super::hang::Hang;
 use super::signal::Signal;
@@ -8,29 +8,29 @@ use crate::clock::held::{FIRST, Held};
 use crate::clock::moved_writes::MovedWrites;
 use crate::machine::losing::LostWrite;
 
-/// The cycles of the last events of each kind; 0 when there was none.
+/// Cycles of the last events of each kind; 0 if there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LastEvents {
-    /// A write to the accumulators.
+    /// Write to the accumulators.
     pub accumulator_write: u64,
-    /// A write to local memory, by either port.
+    /// Write to local memory, by either port.
     pub local_write: u64,
-    /// A beat written to a bank.
+    /// Beat written to a bank.
     pub axi_write: u64,
-    /// A shift of the weights.
+    /// Shift of weights.
     pub weight_load: u64,
-    /// A response to a write. It does not count for the total.
+    /// Response to a write; it does not count for the total.
     pub write_response: u64,
 }
 
 impl LastEvents {
-    /// The last of those that count for the total.
+    /// Returns the latest event that counts for the total.
     pub(super) fn latest(&self) -> u64 {
         self.accumulator_write.max(self.local_write).max(self.axi_write).max(self.weight_load)
     }
 }
 
-/// Work done, in cycles of the unit that does it.
+/// Work done by the units: number of cycles in which each was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Busy {
     /// Rows computed by the array.
@@ -47,16 +47,16 @@ pub struct Busy {
     pub local_a_accesses: u64,
 }
 
-/// What crossed the bus of a bank.
+/// Bus traffic of a bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Read bursts.
+    /// Number of read bursts.
     pub read_bursts: u64,
-    /// Read beats.
+    /// Number of read beats.
     pub read_beats: u64,
-    /// Write bursts.
+    /// Number of write bursts.
     pub write_bursts: u64,
-    /// Write beats.
+    /// Number of write beats.
     pub write_beats: u64,
 }
 
@@ -66,41 +66,45 @@ impl Traffic {
     }
 }
 
-/// When a program's instructions were accepted, and what else happened.
+/// Timing of a program: when its instructions were accepted, and the work, waits and hazards of the
+/// units.
 ///
-/// Cycles count from the first beat of the instruction stream.
+/// Cycle 0 is the first beat of the instruction stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// The last event that counts, or the cycle after the last acceptance if that is later.
+    /// Cycle of the last event that counts, or the cycle after the last acceptance if that is
+    /// later.
     pub total: u64,
-    /// By instruction, when the decoder was done with it; shorter than the program after a hang.
+    /// For each instruction, the cycle in which the decoder accepted it; shorter than the program
+    /// after a hang.
     pub accept: Vec<u64>,
-    /// The last events.
+    /// Cycles of the last events.
     pub last: LastEvents,
     /// Work of the units.
     pub busy: Busy,
-    /// Of DRAM0 and DRAM1.
+    /// Bus traffic of DRAM0 and DRAM1.
     pub traffic: [Traffic; 2],
-    /// By [`Unit::ALL`], cycles beyond the first that the decoder held an instruction for that unit.
+    /// For each unit of [`Unit::ALL`], cycles after the first in which the decoder held an
+    /// instruction for it.
     pub waits: [u64; Unit::ALL.len()],
-    /// What units waited for, DRAM apart.
+    /// Stalls of the units other than DRAM.
     pub stalls: Stalls,
-    /// What DRAM0 and DRAM1 waited for.
+    /// Stalls of DRAM0 and DRAM1.
     pub dram_stalls: [Stalls; 2],
-    /// Writes to the accumulators that an addition right after them makes the hardware lose.
+    /// Accumulator writes that hardware loses because of a directly following addition.
     pub lost: Vec<LostWrite>,
-    /// Configures of offsets that move writes before them.
+    /// Configures of offsets that move earlier writes.
     pub moved: Vec<MovedWrites>,
-    /// The timeout flag.
+    /// Timeout flag.
     pub timeout: Signal,
-    /// The tracepoint flag.
+    /// Tracepoint flag.
     pub tracepoint: Signal,
-    /// Where the program hangs, if it does.
+    /// Where the program hangs; `None` if it ends.
     pub hang: Option<Hang>,
 }
 
 impl Timeline {
-    /// The decoder is done with the next instruction.
+    /// Records that the decoder accepted the next instruction.
     pub(super) fn accepted(&mut self, held: Held) {
         self.accept.push(held.until);
         if let Some(sum) = self.waits.get_mut(held.by as usize) {
@@ -108,9 +112,9 @@ impl Timeline {
         }
     }
 
-    /// Cycles of each instruction: those since the one before it was accepted. The first one has the
-    /// cycles before it was there, the last one those in which units still finish their work, so that
-    /// the sum is [`Self::total`].
+    /// Returns the cycles of each instruction: those since the previous one was accepted. The first
+    /// one includes the cycles before it arrived. The last one includes those in which units finish
+    /// their work. The sum is therefore [`Self::total`].
     pub fn cycles(&self) -> impl Iterator<Item = u64> {
         let last = self.accept.len().saturating_sub(1);
         let mut before = 0;
@@ -122,17 +126,18 @@ impl Timeline {
         })
     }
 
-    /// Cycles before the first instruction was there.
+    /// Returns the cycles before the first instruction arrived.
     pub fn starting(&self) -> u64 {
         if self.accept.is_empty() { 0 } else { FIRST }
     }
 
-    /// Cycles after the last instruction was accepted.
+    /// Returns the cycles after the last instruction was accepted.
     pub fn finishing(&self) -> u64 {
         self.accept.last().map_or(0, |accept| self.total.saturating_sub(accept + 1))
     }
 
-    /// Who waited for what how long, the decoder apart.
+    /// Returns the stalls of all units except the decoder: the unit, what it waited for, and the
+    /// cycles.
     pub fn stalls(&self) -> impl Iterator<Item = (Unit, &'static str, u64)> {
         let [dram0, dram1] = &self.dram_stalls;
         let dram0 = dram0.list_of_bank(Unit::Dram0Read, Unit::Dram0Write);
@@ -140,7 +145,7 @@ impl Timeline {
         self.stalls.list().chain(dram0).chain(dram1)
     }
 
-    /// Cycles in which a unit did work.
+    /// Returns the number of cycles in which a unit worked.
     pub fn busy(&self, unit: Unit) -> u64 {
         let [dram0, dram1] = &self.traffic;
         match unit {

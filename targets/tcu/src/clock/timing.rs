@@ -1,7 +1,7 @@
-//! Cycles and energy by upstream's published estimator: [`estimate`].
+//! Cycles and energy by the released estimator: [`estimate`].
 //!
-//! It charges DRAM one cycle per vector and overlaps nothing, so it is about half of what boards
-//! take; it is what upstream's figures are in. Source: the TCU specification, 8.
+//! It charges one cycle per vector for DRAM and overlaps nothing, so it gives about half the cycles
+//! that boards take. The released figures are in these cycles. Source: the TCU specification, 8.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use crate::config::Config;
 use crate::isa::kind::kind;
 use crate::isa::op::{Op, Path};
 
-/// What instructions of a kind, or a whole program, cost.
+/// Cost of instructions of one kind, or of a whole program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Vectors they handle.
+    /// Number of vectors handled.
     pub vectors: u64,
-    /// Cycles.
+    /// Number of cycles.
     pub cycles: u64,
     /// Energy in the estimator's own unit.
     pub energy: u64,
 }
 
 impl Cost {
-    /// Adds another cost; sums stop at the largest number.
+    /// Adds another cost, with saturation.
     pub fn add(&mut self, other: &Self) {
         self.instructions += other.instructions;
         self.vectors = self.vectors.saturating_add(other.vectors);
@@ -32,42 +32,42 @@ impl Cost {
     }
 }
 
-/// What a program costs.
+/// Cost of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     /// Cycles until the last instruction has left the queue ("aggregate").
     pub cycles: u64,
-    /// Cycles as upstream prints them ("execution"): without the last `thread_queue_depth + 1`
-    /// instructions, which upstream leaves in its queue.
+    /// Cycles as the released estimator prints them ("execution"): without the last
+    /// `thread_queue_depth + 1` instructions, which it leaves in its queue.
     pub undrained: u64,
     /// Energy in the estimator's own unit.
     pub energy: u64,
-    /// By kind of instruction; see `isa::kind`.
+    /// Cost by kind of instruction; see `isa::kind`.
     pub kinds: BTreeMap<&'static str, Cost>,
 }
 
-/// The estimator at work: costs instruction after instruction.
+/// State of the estimator, which costs one instruction after another.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     array_size: u64,
-    /// Of the instruction before, on which the cost of products depends.
+    /// Path of the previous instruction, on which the cost of products depends.
     previous: Path,
 }
 
 impl Estimator {
-    /// An estimator before the first instruction.
+    /// Creates an estimator before the first instruction.
     pub fn new(config: &Config) -> Self {
         Self { array_size: config.array_size as u64, previous: Path::Decoder }
     }
 
-    /// The cost of the next instruction.
+    /// Returns the cost of the next instruction.
     pub fn cost(&mut self, op: &Op) -> Cost {
         let (n, flow) = (self.array_size, op.flow());
         let vectors = flow.vectors();
         let each = |energy: u64| vectors.saturating_mul(energy);
         let (cycles, energy) = match flow.path {
             Path::Decoder if matches!(op, Op::NoOp | Op::Wait { .. }) => (1, 0),
-            // Upstream's estimator knows no others.
+            // The released estimator knows no others.
             Path::Decoder | Path::Tables(_) => (0, 0),
             Path::Array => {
                 let filling = match self.previous {
@@ -86,12 +86,12 @@ impl Estimator {
     }
 }
 
-/// Energy of a vector that moves between memories of the chip.
+/// Energy per vector moved between on-chip memories.
 const ON_CHIP_ENERGY: u64 = 10;
-/// Energy of a vector that moves to or from DRAM.
+/// Energy per vector moved to or from DRAM.
 const DRAM_ENERGY: u64 = 100;
 
-/// Estimates a program of one thread.
+/// Estimates the cost of a program with one thread.
 pub fn estimate(config: &Config, ops: &[Op]) -> Estimate {
     let left_in_queue = config.thread_queue_depth.saturating_add(1);
     let retired = ops.len().saturating_sub(left_in_queue);

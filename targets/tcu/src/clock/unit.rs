@@ -1,8 +1,9 @@
-//! The parts of the machine: [`Unit`].
+//! The units of the accelerator: [`Unit`].
 
 use std::fmt;
 
-/// The units of the machine. The decoder waits for all but the ALUs, which belong to the accumulators.
+/// A unit of the accelerator. The decoder waits for all of them except the ALUs, which belong to
+/// the accumulators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
     /// The decoder itself.
@@ -31,7 +32,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Every unit.
+    /// All units.
     pub const ALL: [Self; 11] = [
         Self::Decoder,
         Self::LocalA,
@@ -46,7 +47,7 @@ impl Unit {
         Self::Dram1Write,
     ];
 
-    /// What people call it.
+    /// Returns the name for reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Decoder => "decoder",

@@ -1,20 +1,20 @@
-//! What was seen of a handshake between the decoder and a unit: [`Watch`].
+//! Observed handshakes between the decoder and a unit: [`Watch`].
 
 use std::collections::VecDeque;
 
 use super::queue::Cycle;
 
-/// Something offered and taken.
+/// A handshake: something offered and taken.
 #[derive(Clone, Copy, Debug)]
 struct Handshake {
-    /// It is there from then on, if what was before it is gone.
+    /// Cycle at which it is offered, if its predecessor is gone.
     offered: Cycle,
     taken: Cycle,
-    /// There is room for it from then on.
+    /// Cycle at which there is room for it.
     room: Cycle,
 }
 
-/// Remembers the handshakes that lie ahead of the samples taken; nothing while it is off.
+/// Records handshakes that are later than the last sample taken; records nothing while it is off.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     on: bool,
@@ -30,7 +30,8 @@ impl Watch {
         self.on = true;
     }
 
-    /// Something offered from `offered` on is taken at `taken`; there was room for it from `room` on.
+    /// Records that something offered at `offered` was taken at `taken`, with room for it since
+    /// `room`.
     #[inline]
     pub(super) fn saw(&mut self, offered: Cycle, taken: Cycle, room: Cycle) {
         if self.on {
@@ -38,13 +39,13 @@ impl Watch {
         }
     }
 
-    /// Valid and ready in cycle `at`, of which all is known; with nothing ahead there is room from
-    /// `room` on. To be asked in order.
+    /// Returns valid and ready in cycle `at`, whose events are all known. If no handshake is ahead,
+    /// there is room starting at `room`. Calls must have ascending cycles.
     pub(super) fn at(&mut self, at: Cycle, room: Cycle) -> (bool, bool) {
         while self.ahead.front().is_some_and(|handshake| handshake.taken < at) {
             self.ahead.pop_front();
         }
-        // Nothing happens in cycle 0: what is free in the next one is free already.
+        // Nothing happens in cycle 0: room in cycle 1 is already there in cycle 0.
         let free = |room| room <= at.max(1);
         match self.ahead.front() {
             Some(next) if next.offered <= at => (true, next.taken == at),

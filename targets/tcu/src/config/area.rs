@@ -1,21 +1,22 @@
-//! What an instance takes of an FPGA.
+//! FPGA resources of an instance.
 
 use npukit_numeric::{FixedFormat, NumberFormat};
 use npukit_target::{Area, block_rams};
 
 use crate::config::Config;
 
-/// Bits of the factors that a DSP slice multiplies: 18 of the narrower one.
+/// Width of the factors that a DSP slice multiplies: 18 bits for the narrower one.
 const FACTOR_BITS: u32 = 18;
-/// What the figures are.
-const BASIS: &str = "estimate by formula, no synthesis has run: a multiplier in each cell of the array and in each lane of the \
+/// Origin of the figures.
+const BASIS: &str = "estimate by formula without synthesis: a multiplier in each cell of the array and in each lane of the \
                      SIMD unit, local memory and accumulators in block RAMs";
 
-/// Multipliers and memories by the architecture: a cell of the array multiplies, and so does a lane of the SIMD unit; local
-/// memory has two ports that read and write, the accumulators one of each.
+/// Estimates multipliers and memories from the architecture. Each cell of the array and each lane
+/// of the SIMD unit has a multiplier. Local memory has two read-write ports; the accumulators have
+/// one write port and one read port.
 pub fn area(config: &Config) -> Area {
     let NumberFormat::Fixed(FixedFormat { width, .. }) = config.data_type.format() else {
-        // What a multiplier of floats takes is another matter.
+        // The resources of a float multiplier are not estimated.
         return Area { bram: Some(memories(config, 32)), basis: BASIS.to_owned(), ..Area::default() };
     };
     let slices = width.div_ceil(FACTOR_BITS).pow(2) as f64;
@@ -35,8 +36,9 @@ mod tests {
     use super::*;
     use crate::config::DataType;
 
-    /// The published instances fit their boards' parts: DSP slices and block RAMs of their data sheets. Those of the Ultra96
-    /// keep local memory partly in registers of another kind, which is not told.
+    /// The published instances fit the DSP slices and block RAMs of their boards' data sheets.
+    /// Ultra96 instances keep local memory partly in another kind of memory, which the estimate
+    /// does not include.
     #[test]
     fn published_instances_fit_their_boards() {
         for (name, dsp, bram) in

@@ -1,18 +1,22 @@
-//! What a board is taken to have where its file does not say, and which board an artifact is for.
+//! Default clock and memory of boards whose file does not specify them, and the board of an
+//! artifact.
 
 use crate::config::{ClockParams, Config, System};
 
-/// Cycles from the address of a read to its data, and from written data to the response, at 100 MHz: with them the hardware's clock gives the
-/// published 7.49 ms of ResNet-20 on the ZCU104. Source: the TCU specification, 9, and its notes.
+/// Cycles from a read address to its data, and from written data to the response, at 100 MHz. With
+/// this latency the clock gives the published 7.49 ms of ResNet-20 on the ZCU104. Source: the TCU
+/// specification, 9, and its notes.
 const LATENCY_AT_100_MHZ: f64 = 18.0;
 
 /// The widest bus of the published boards, in bits.
 const AXI_BITS: u64 = 128;
 
-/// The memory of `config` in `system`, at a clock of `mhz` if that is given and not the system's.
+/// Returns the memory of `config` in `system`, at a clock of `mhz` if given, otherwise at the
+/// system's clock.
 ///
-/// Where the system does not say: the ZCU104's latency, in cycles of the clock (of 100 MHz when unknown), on the widest
-/// bus up to 128 bits that carries whole vectors. A latency lasts as many nanoseconds at another clock.
+/// Defaults: the ZCU104's latency, converted to cycles of the clock (100 MHz if unknown), and the
+/// widest bus up to 128 bits that carries whole vectors. At another clock, a latency takes the same
+/// number of nanoseconds.
 pub fn memory(config: &Config, system: &System, mhz: Option<f64>) -> ClockParams {
     let clock = mhz.or(system.clock_mhz);
     let stated = |cycles: u32| at_clock(cycles, system.clock_mhz, clock);
@@ -22,13 +26,14 @@ pub fn memory(config: &Config, system: &System, mhz: Option<f64>) -> ClockParams
     ClockParams { read_latency, write_response_latency, axi_bits, crosses_by_a_beat: false }
 }
 
-/// The published latency, in cycles of a clock.
+/// Returns the published latency in cycles of a clock.
 fn published_latency(mhz: Option<f64>) -> u64 {
-    // Default: the board that was measured has 100 MHz.
+    // Default: the measured board has 100 MHz.
     (LATENCY_AT_100_MHZ * mhz.unwrap_or(100.0) / 100.0).round() as u64
 }
 
-/// Cycles of a clock of `from` MHz in those of one of `to` MHz; the same number when one of them is not known.
+/// Converts cycles of a clock of `from` MHz to cycles at `to` MHz; unchanged if one of them is
+/// unknown.
 fn at_clock(cycles: u32, from: Option<f64>, to: Option<f64>) -> u64 {
     match (from, to) {
         (Some(from), Some(to)) => (f64::from(cycles) * to / from).round() as u64,
@@ -40,8 +45,8 @@ fn widest_bus(config: &Config) -> u32 {
     1 << config.vector_bits().trailing_zeros().min(AXI_BITS.trailing_zeros())
 }
 
-/// The preset an artifact was made for: the one its name ends in, if its parameters agree, else the
-/// first whose parameters do.
+/// Returns the built-in instance that an artifact was made for: the one at the end of the
+/// artifact's name, if its parameters match, otherwise the first with matching parameters.
 pub fn preset_of(artifact_name: &str, config: &Config) -> Option<&'static str> {
     let same = |name: &&str| Config::preset(name).as_ref() == Some(config);
     let named = |name: &&str| artifact_name.strip_suffix(name).is_some_and(|rest| rest.ends_with('_'));
@@ -77,7 +82,7 @@ mod tests {
         assert_eq!(at(&latency, None), (30, 30, 512));
         let writes = System { dram_write_latency_cycles: Some(10), ..latency };
         assert_eq!(at(&writes, None), (30, 10, 512));
-        assert_eq!(at(&writes, Some(100.0)), (15, 5, 512), "as many nanoseconds");
+        assert_eq!(at(&writes, Some(100.0)), (15, 5, 512), "equal time in nanoseconds");
         let unclocked = System { clock_mhz: None, ..writes };
         assert_eq!(at(&unclocked, Some(100.0)), (30, 10, 512));
     }

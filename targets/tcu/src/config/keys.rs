@@ -1,4 +1,4 @@
-//! [`Keys`]: typed look-ups in a JSON object, whose errors name the path of the key.
+//! [`Keys`]: typed lookups in a JSON object, with errors that name the path of the key.
 
 use npukit_numeric::any_float;
 use serde_json::{Map, Value};
@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: key `{key}`: {reason}")]
 pub struct KeyError {
-    /// File.
+    /// Name of the file.
     pub file: String,
-    /// Path of the key, as `outputs[0].size`.
+    /// Path of the key, for example `outputs[0].size`.
     pub key: String,
-    /// What is wrong and what is legal.
+    /// Description of the fault and of the legal values.
     pub reason: String,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The whole file.
+    /// Returns the object of the whole file.
     pub fn root(file: &'a str, value: &'a Value) -> Result<Self, KeyError> {
         Self::object(file, String::new(), value)
     }
@@ -35,47 +35,47 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The path of `key`.
+    /// Returns the path of `key`.
     pub fn path(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// An error about `key`.
+    /// Creates an error about `key`.
     pub fn error(&self, key: &str, reason: impl Into<String>) -> KeyError {
         KeyError { file: self.file.to_owned(), key: self.path(key), reason: reason.into() }
     }
 
-    /// Whether `key` is there and not null.
+    /// Returns whether `key` exists and is not null.
     pub fn has(&self, key: &str) -> bool {
         self.map.get(key).is_some_and(|value| !value.is_null())
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     pub fn required(&self, key: &str) -> Result<&'a Value, KeyError> {
         self.map.get(key).ok_or_else(|| self.error(key, "is missing"))
     }
 
-    /// All keys and their objects, in the order of the keys.
+    /// Returns all keys and their objects, in key order.
     pub fn objects(&self) -> Result<Vec<(&'a str, Self)>, KeyError> {
         self.map.iter().map(|(key, _)| Ok((key.as_str(), self.keys(key)?))).collect()
     }
 
-    /// Those values that are objects, in the order of the keys.
+    /// Returns the values that are objects with their keys, in key order.
     pub fn objects_only(&self) -> impl Iterator<Item = (&'a str, Self)> {
         self.map.keys().filter_map(|key| Some((key.as_str(), self.keys(key).ok()?)))
     }
 
-    /// The names of all keys.
+    /// Returns the names of all keys.
     pub fn names(&self) -> impl Iterator<Item = &'a str> {
         self.map.keys().map(String::as_str)
     }
 
-    /// An object.
+    /// Reads the object at `key`.
     pub fn keys(&self, key: &str) -> Result<Self, KeyError> {
         Self::object(self.file, self.path(key), self.required(key)?)
     }
 
-    /// An array of objects.
+    /// Reads the array of objects at `key`.
     pub fn list(&self, key: &str) -> Result<Vec<Self>, KeyError> {
         self.array(key)?
             .iter()
@@ -91,7 +91,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A string.
+    /// Reads the string at `key`.
     pub fn string(&self, key: &str) -> Result<&'a str, KeyError> {
         match self.required(key)? {
             Value::String(text) => Ok(text),
@@ -99,26 +99,26 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// An array of strings.
+    /// Reads an array of strings.
     pub fn strings(&self, key: &str) -> Result<Vec<&'a str>, KeyError> {
         let string = |value: &'a Value| value.as_str().ok_or_else(|| self.wrong(key, "strings", value));
         self.array(key)?.iter().map(string).collect()
     }
 
-    /// A natural number.
+    /// Reads a natural number.
     pub fn number(&self, key: &str) -> Result<u64, KeyError> {
         let value = self.required(key)?;
-        value.as_u64().ok_or_else(|| self.wrong(key, "a whole number from 0", value))
+        value.as_u64().ok_or_else(|| self.wrong(key, "a whole number, at least 0", value))
     }
 
-    /// A number of cycles, which may be a fraction.
+    /// Reads a number of cycles, which may be fractional.
     pub fn fraction(&self, key: &str) -> Result<f64, KeyError> {
         let value = self.required(key)?;
         let number = value.as_f64().filter(|number| (0.0..1e15).contains(number));
-        number.ok_or_else(|| self.wrong(key, "a number from 0", value))
+        number.ok_or_else(|| self.wrong(key, "a number, at least 0", value))
     }
 
-    /// A 32-bit float; infinities and NaN by name.
+    /// Reads a 32-bit float; infinities and NaN by name.
     pub fn float(&self, key: &str) -> Result<f32, KeyError> {
         let value = self.required(key)?;
         let finite = value.as_f64().map(|number| number as f32).filter(|number| number.is_finite());
@@ -126,32 +126,32 @@ impl<'a> Keys<'a> {
         number.ok_or_else(|| self.wrong(key, "a 32-bit float", value))
     }
 
-    /// An array of natural numbers.
+    /// Reads an array of natural numbers.
     pub fn numbers(&self, key: &str) -> Result<Vec<usize>, KeyError> {
         let number = |value: &Value| {
             let n = value.as_u64().and_then(|n| usize::try_from(n).ok());
-            n.ok_or_else(|| self.wrong(key, "whole numbers from 0", value))
+            n.ok_or_else(|| self.wrong(key, "whole numbers, at least 0", value))
         };
         self.array(key)?.iter().map(number).collect()
     }
 
-    /// A natural number, or 0 where there is `null`.
+    /// Reads a natural number; `null` is 0.
     pub fn number_or_null(&self, key: &str) -> Result<u64, KeyError> {
         if self.required(key)?.is_null() { Ok(0) } else { self.number(key) }
     }
 
-    /// A 32-bit integer.
+    /// Reads a 32-bit integer.
     pub fn integer(&self, key: &str) -> Result<i32, KeyError> {
         let value = self.required(key)?;
         as_i32(value).ok_or_else(|| self.wrong(key, "a 32-bit integer", value))
     }
 
-    /// An array of 32-bit integers.
+    /// Reads an array of 32-bit integers.
     pub fn integers(&self, key: &str) -> Result<Vec<i32>, KeyError> {
         self.integers_of(key, self.array(key)?)
     }
 
-    /// An array of arrays of 32-bit integers.
+    /// Reads an array of arrays of 32-bit integers.
     pub fn rows(&self, key: &str) -> Result<Vec<Vec<i32>>, KeyError> {
         let row = |value: &Value| match value {
             Value::Array(items) => self.integers_of(key, items),
@@ -165,7 +165,7 @@ impl<'a> Keys<'a> {
         items.iter().map(integer).collect()
     }
 
-    /// A truth value, false when missing.
+    /// Reads a truth value; false if missing.
     pub fn flag(&self, key: &str) -> Result<bool, KeyError> {
         match self.map.get(key) {
             None => Ok(false),
@@ -189,7 +189,7 @@ fn wrong(file: &str, path: &str, legal: &str, value: &Value) -> KeyError {
     KeyError { file: file.to_owned(), key: key.to_owned(), reason }
 }
 
-/// A value as JSON, cut short when long.
+/// Formats a value as JSON, truncated if long.
 pub(crate) fn shown(value: &Value) -> String {
     const LONGEST: usize = 40;
     let text = value.to_string();

@@ -1,4 +1,4 @@
-//! [`Layout`]: the widths of an instruction's parts, as functions of the memory depths.
+//! [`Layout`]: the widths of an instruction's fields, as functions of the memory depths.
 
 use npukit_base::clog2;
 
@@ -6,44 +6,44 @@ use super::{Config, Reading};
 
 /// Widths in bits of an instance's instructions.
 ///
-/// From bit 0 up: operand 0 (address, stride, padding), operand 1 (the same), operand 2 (value,
-/// padding), and the 8-bit header. Source: specification 3.1 and 3.2, pinned by
+/// From bit 0 up: operand 0 (address, stride, padding), operand 1 (address, stride, padding),
+/// operand 2 (value, padding), and the 8-bit header. Source: specification 3.1 and 3.2, pinned by
 /// `layouts_are_the_golden_ones`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Thread id, in the header's highest bits; 0 with one thread.
     pub tid_bits: u32,
-    /// Address in local memory.
+    /// Bits of an address in local memory.
     pub local_bits: u32,
-    /// Address in the accumulators.
+    /// Bits of an address in the accumulators.
     pub accumulator_bits: u32,
-    /// Address in DRAM0.
+    /// Bits of an address in DRAM0.
     pub dram0_bits: u32,
-    /// Address in DRAM1.
+    /// Bits of an address in DRAM1.
     pub dram1_bits: u32,
-    /// Stride code of operand 0.
+    /// Bits of a stride code of operand 0.
     pub stride0_bits: u32,
-    /// Stride code of operand 1.
+    /// Bits of a stride code of operand 1.
     pub stride1_bits: u32,
-    /// SIMD operation: 4, and 5 with lookup tables, whose Lookup is the 17th.
+    /// Bits of a SIMD operation: 4, or 5 with lookup tables, since Lookup is the 17th operation.
     pub simd_op_bits: u32,
-    /// Source or destination of a SIMD operation.
+    /// Bits of a source or destination of a SIMD operation.
     pub simd_operand_bits: u32,
-    /// SIMD sub-instruction.
+    /// Bits of a SIMD sub-instruction.
     pub simd_sub_bits: u32,
-    /// Address part of operand 0.
+    /// Bits of the address part of operand 0.
     pub operand0_address_bits: u32,
-    /// Operand 0 with its padding.
+    /// Bits of operand 0 with its padding.
     pub operand0_bits: u32,
-    /// Address part of operand 1.
+    /// Bits of the address part of operand 1.
     pub operand1_address_bits: u32,
-    /// Operand 1 with its padding.
+    /// Bits of operand 1 with its padding.
     pub operand1_bits: u32,
-    /// Value part of operand 2.
+    /// Bits of the value part of operand 2.
     pub operand2_value_bits: u32,
-    /// Operand 2 with its padding.
+    /// Bits of operand 2 with its padding.
     pub operand2_bits: u32,
-    /// A lookup table's number, in operand 1; 0 without the extension.
+    /// Number of a lookup table, in operand 1; 0 without the extension.
     pub table_bits: u32,
 }
 
@@ -51,20 +51,21 @@ pub struct Layout {
 pub const HEADER_BITS: u32 = 8;
 
 impl Layout {
-    /// The three operands together: everything below the header.
+    /// Returns the bits of all three operands: everything below the header.
     pub const fn operands_bits(&self) -> u32 {
         self.operand0_bits + self.operand1_bits + self.operand2_bits
     }
 
-    /// A whole instruction, 2 to 27 bytes.
+    /// Returns the bytes of a whole instruction, 2 to 27.
     pub const fn instruction_bytes(&self) -> usize {
         ((self.operands_bits() + HEADER_BITS) / 8) as usize
     }
 
-    /// The first bit of a Configure's value, and how many it has.
+    /// Returns the first bit of a Configure's value, and its number of bits.
     ///
-    /// Released hardware takes the 28 bits behind the number of the register, in whichever operands they lie. On the page
-    /// the value is operand 1; it has the 32 bits of the registers, and ends where the operands do.
+    /// Released hardware takes the 28 bits after the register number, in whichever operands they
+    /// are. By the specification the value is operand 1: it has the 32 bits of the registers and
+    /// ends where the operands do.
     pub fn configure_value(&self, reading: Reading) -> (u32, u32) {
         let (first, most) = match reading {
             Reading::Released => (4, 28),
@@ -75,12 +76,12 @@ impl Layout {
 }
 
 impl Config {
-    /// Bits of a vector in DRAM.
+    /// Returns the bits of a vector in DRAM.
     pub fn vector_bits(&self) -> u64 {
         (self.array_size as u64).saturating_mul(self.data_type.size_bytes() as u64 * 8)
     }
 
-    /// The widths of this instance's instructions.
+    /// Returns the widths of this instance's instructions.
     pub fn layout(&self) -> Layout {
         let (local, acc) = (clog2(self.local_depth), clog2(self.accumulator_depth));
         let (dram0, dram1) = (clog2(self.dram0_depth), clog2(self.dram1_depth));
@@ -113,12 +114,13 @@ impl Config {
         }
     }
 
-    /// Whether the LoadLUT and Lookup extension is there.
+    /// Returns whether the extension with LoadLUT and Lookup exists.
     pub const fn has_lookup(&self) -> bool {
         self.lookup_tables > 0
     }
 
-    /// Vectors that every LoadLUT loads; none where each says it for itself.
+    /// Returns the number of vectors that every LoadLUT loads; `None` if each instruction specifies
+    /// it.
     pub const fn lookup_vectors(&self) -> Option<u64> {
         match (self.reading, self.lookup_depth) {
             (Reading::Released, _) => None,

@@ -1,24 +1,26 @@
-//! What a unit does at the same time that the released one does one after the other: [`Overlap`].
+//! [`Overlap`]: work that a unit does in parallel and the released one in sequence.
 
-/// Limits of the released unit that an instance is without. The default has all of them.
+/// Limits of the released unit that an instance does not have. The default has all limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Overlap {
-    /// Runs of local memory that wait in front of it on the array's side, so that the decoder goes on, and
-    /// [`Overlap::SHARED_DEPTH`] of them each on the other sides; 0 is none: the decoder holds an instruction until its last
-    /// access.
+    /// Depth of the queue in front of local memory on the array's side, in runs; it lets the
+    /// decoder continue. The other sides then have [`Overlap::SHARED_DEPTH`] entries each. Without
+    /// queues (0) the decoder holds an instruction until its last access.
     pub local_queue_depth: usize,
-    /// Transfers of both banks of DRAM are under way together; needs queues.
+    /// Whether transfers of both DRAM banks run in parallel; needs queues.
     pub overlapped_dram: bool,
-    /// Weights are loaded beside those at work; needs queues.
+    /// Whether weights are loaded while others are in use; needs queues.
     pub double_weights: bool,
-    /// The accumulators take a command a cycle, SIMD instructions too, and rows enter the array before they are asked for.
+    /// Whether the accumulators accept a command per cycle, including SIMD instructions, and rows
+    /// enter the array before they are requested.
     pub pipelined_simd: bool,
-    /// Bursts of a bank that are remembered in each direction; 0 is the released unit's two, which are three on their way.
+    /// Number of outstanding bursts per bank and direction. With 0 it is the released unit's two,
+    /// which allow three bursts in flight.
     pub outstanding_bursts: usize,
 }
 
 impl Overlap {
-    /// Without any of the limits.
+    /// A unit without any of the limits.
     pub const ALL: Self = Self {
         local_queue_depth: 8,
         overlapped_dram: true,
@@ -27,7 +29,8 @@ impl Overlap {
         outstanding_bursts: 8,
     };
 
-    /// What the name of an instance ends in, and what it stands for: all, and each alone with what it needs.
+    /// Suffixes of instance names with their meaning: all, and each feature alone with what it
+    /// needs.
     pub const SUFFIXES: [(&'static str, Self); 6] = [
         ("+overlap", Self::ALL),
         ("+queues", Self { local_queue_depth: Self::ALL.local_queue_depth, ..Self::RELEASED }),
@@ -43,7 +46,7 @@ impl Overlap {
         ("+bursts", Self { outstanding_bursts: Self::ALL.outstanding_bursts, ..Self::RELEASED }),
     ];
 
-    /// The released unit.
+    /// The released unit, with all limits.
     pub const RELEASED: Self = Self {
         local_queue_depth: 0,
         overlapped_dram: false,
@@ -52,20 +55,21 @@ impl Overlap {
         outstanding_bursts: 0,
     };
 
-    /// Runs that wait on a side of local memory other than the array's, where there are queues.
+    /// Depth of the queues on the sides of local memory other than the array's, if there are
+    /// queues.
     pub const SHARED_DEPTH: usize = 2;
 
-    /// Runs that wait on each of these sides.
+    /// Returns the depth of each of these queues.
     pub const fn shared_depth(self) -> usize {
         if self.has_queues() { Self::SHARED_DEPTH } else { 0 }
     }
 
-    /// Whether the decoder goes on past an instruction that uses local memory.
+    /// Returns whether the decoder continues past an instruction that uses local memory.
     pub const fn has_queues(self) -> bool {
         self.local_queue_depth > 0
     }
 
-    /// A parameter that needs queues in front of local memory where there are none.
+    /// Returns a parameter that needs queues in front of local memory, if it is set without them.
     pub const fn without_queues(self) -> Option<&'static str> {
         match self {
             _ if self.has_queues() => None,

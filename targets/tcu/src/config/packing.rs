@@ -1,14 +1,16 @@
-//! [`Packing`]: how the vectors of a bank of DRAM lie in the words of its bus.
+//! [`Packing`]: layout of the vectors of a DRAM bank in the words of its bus.
 
 use crate::config::{ClockError, Config};
 
 /// Words of the longest burst.
 const LONGEST: u64 = 256;
 
-/// Vectors lie behind each other in a bank, vector `a` from byte `a * vector_bytes` of its window on, whatever its bus is.
+/// Vectors are contiguous in a bank, independent of the bus: vector `a` starts at byte `a *
+/// vector_bytes` of the window.
 ///
-/// On a bus whose word is no part of a vector a vector may begin and end within a word, which it shares with its neighbors:
-/// bursts are of whole words, and of the first and the last one only the vectors' own bytes are taken, or written.
+/// If the vector size is not a multiple of the word, a vector may begin and end within a word that
+/// it shares with its neighbors. Bursts consist of whole words; of the first and last word only the
+/// vectors' own bytes are read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Packing {
     /// Bytes of a vector.
@@ -17,28 +19,28 @@ pub(crate) struct Packing {
     pub word_bytes: u64,
 }
 
-/// The words that vectors behind each other lie in.
+/// Words that contain a range of consecutive vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Words {
-    /// The first byte of the first word.
+    /// First byte of the first word.
     pub address: u64,
     /// Bytes of that word before the first vector.
     pub skipped: u64,
-    /// How many there are.
+    /// Number of words.
     pub count: u64,
 }
 
 impl Packing {
-    /// The vectors of `config` on a bus of so many bits, a power of two from 8 on.
+    /// Creates the packing of `config` on a bus of `bus_bits` bits, a power of two and at least 8.
     pub fn new(config: &Config, bus_bits: u32) -> Self {
         Self { vector_bytes: (config.vector_bits() / 8).max(1), word_bytes: u64::from(bus_bits / 8).max(1) }
     }
 
-    /// The same on a bus as a file states it.
+    /// Creates the packing on a bus as specified in a file.
     ///
     /// # Errors
     ///
-    /// A bus that there is not, or of which a burst does not hold a vector.
+    /// An unsupported bus width, or a vector that does not fit in a burst.
     pub fn checked(config: &Config, axi_bits: u32) -> Result<Self, ClockError> {
         if !axi_bits.is_power_of_two() || !(8..=1024).contains(&axi_bits) {
             return Err(ClockError::Bus { axi_bits });
@@ -50,23 +52,24 @@ impl Packing {
         Ok(packing)
     }
 
-    /// Whether vectors are whole words.
+    /// Returns whether vectors are whole words.
     pub const fn is_whole(self) -> bool {
         self.vector_bytes.is_multiple_of(self.word_bytes)
     }
 
-    /// Vectors of the longest burst, wherever its first one begins; 0 where not even one fits.
+    /// Returns the number of vectors in the longest burst, for any position of the first one; 0 if
+    /// not even one fits.
     pub const fn longest(self) -> u64 {
         let skipped = if self.is_whole() { 0 } else { self.word_bytes - 1 };
         (LONGEST * self.word_bytes - skipped) / self.vector_bytes
     }
 
-    /// Cycles that a vector takes on its way, among others: one for each of its words, at least one.
+    /// Returns the cycles that a vector takes among others: one per word, at least one.
     pub const fn beats(self) -> u64 {
         self.vector_bytes.div_ceil(self.word_bytes)
     }
 
-    /// The words of so many vectors from vector `address` on.
+    /// Returns the words of `vectors` vectors, starting at vector `address`.
     pub const fn words(self, address: u64, vectors: u64) -> Words {
         let first = address.wrapping_mul(self.vector_bytes);
         let skipped = if self.is_whole() { 0 } else { first % self.word_bytes };
@@ -85,7 +88,8 @@ mod tests {
 
     #[test]
     fn vectors_lie_behind_each_other_whatever_the_words_are() {
-        // Three scalars of 2 bytes on 16 bytes: vector 5 has bytes 30 to 35, the end of word 1 and the beginning of word 2.
+        // Three scalars of 2 bytes on 16 bytes: vector 5 has bytes 30 to 35, the end of word 1 and
+        // the beginning of word 2.
         let packing = of(6, 16);
         assert_eq!(packing.words(5, 1), Words { address: 16, skipped: 14, count: 2 });
         assert_eq!(packing.words(0, 8), Words { address: 0, skipped: 0, count: 3 });

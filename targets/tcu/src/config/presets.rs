@@ -1,4 +1,4 @@
-//! The instances of `configs/`, embedded.
+//! The embedded instances of `configs/`.
 
 use super::{Board, Config};
 
@@ -16,36 +16,37 @@ const PRESETS: [(&str, &str); 9] = [
 ];
 
 impl Config {
-    /// The embedded instance of that name, or `None`.
+    /// Returns the embedded instance with that name, or `None`.
     pub fn preset(name: &str) -> Option<Self> {
         Board::preset(name).map(|board| board.config)
     }
 
-    /// The most lookup tables of which all results, the difference too, have a register.
+    /// Maximum number of lookup tables such that every result, including the difference, has a
+    /// register.
     pub const MOST_TABLES: usize = 15;
 
-    /// The same with so many lookup tables, 1 to [`Config::MOST_TABLES`], and at least a register for each result of a
-    /// lookup.
+    /// Returns the instance with `tables` lookup tables, 1 to [`Config::MOST_TABLES`], and at least
+    /// one register per result of a lookup.
     #[must_use]
     pub fn with_lookup(self, tables: usize) -> Self {
         let simd_registers_depth = self.simd_registers_depth.max(tables + 1);
         Self { lookup_tables: tables, simd_registers_depth, ..self }
     }
 
-    /// The names [`Config::preset`] knows, in alphabetical order.
+    /// Returns the names that [`Config::preset`] accepts, in alphabetical order.
     pub fn presets() -> impl Iterator<Item = &'static str> {
         PRESETS.iter().map(|(name, _)| *name)
     }
 }
 
 impl Board {
-    /// The embedded board of that name, or `None`.
+    /// Returns the embedded board with that name, or `None`.
     pub fn preset(name: &str) -> Option<Self> {
         let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
         Self::from_json(text).ok().map(|(board, _)| board)
     }
 
-    /// The same with other parameters.
+    /// Returns the board with changed parameters.
     #[must_use]
     pub fn changed(self, change: impl FnOnce(Config) -> Config) -> Self {
         Self { config: change(self.config), ..self }

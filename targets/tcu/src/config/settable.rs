@@ -1,4 +1,4 @@
-//! What may be set of a [`Board`] in the name of an instance: the keys of its file.
+//! Parameters of a [`Board`] that can be set in the name of an instance: the keys of its file.
 
 use npukit_target::parameters::{SET_BY_NAME, without_nulls};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::tarch::{self, ConfigError};
 use super::{Board, Config, System};
 
-/// An architecture and its system as the keys of a file.
+/// Returns architecture and system with the keys of a file.
 pub fn tree(config: &Config, system: &System) -> Value {
     let mut tree = tarch::all_keys(config);
     let System { clock_mhz, axi_width_bits, dram_latency_cycles, dram_write_latency_cycles, .. } = system;
@@ -21,7 +21,7 @@ pub fn tree(config: &Config, system: &System) -> Value {
     tree
 }
 
-/// The same as a file.
+/// Returns architecture and system as the text of a file.
 pub fn text(config: &Config, system: &System) -> String {
     let mut file = serde_json::to_value(config).unwrap_or_default();
     if *system != System::OPEN {
@@ -30,7 +30,7 @@ pub fn text(config: &Config, system: &System) -> String {
     format!("{file:#}\n")
 }
 
-/// The board with what the tree says.
+/// Returns the board with the values of the tree.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn text(config: &Config, system: &System) -> String {
 pub fn from_tree(board: Board, tree: Value) -> Result<Board, String> {
     let text = without_nulls(tree).to_string();
     let (mut changed, _) = Board::from_json(&text).map_err(|errors| {
-        // Where it is in this text nobody has seen.
+        // The user never sees this text, so its line and column are omitted.
         let sentence = |error: &ConfigError| match error {
             ConfigError::System { message, .. } => message.clone(),
             other => other.to_string(),
@@ -97,7 +97,7 @@ mod tests {
         bad["stride0_depth"] = json!(33);
         let told = from_tree(board.clone(), bad).unwrap_err();
         let wanted =
-            "`array_size` is 0: it must be an integer from 1 to 1024; `stride0_depth` is 33: it must be";
+            "`array_size` is 0, but must be an integer from 1 to 1024; `stride0_depth` is 33, but must be";
         assert!(told.starts_with(wanted), "{told}");
         let mut bad = tree(&board.config, &board.system);
         bad["system"]["axi_width_bits"] = json!(4);

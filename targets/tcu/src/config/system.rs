@@ -1,6 +1,6 @@
-//! [`Board`]: an architecture with the systems its file states, which are [`System`]s: clock, bus and memory.
+//! [`Board`]: an architecture with the [`System`]s of its file: clock, bus and memory.
 //!
-//! Upstream's own tools read eleven keys of a `.tarch` file and leave `system` and `systems` alone.
+//! Tensil's own tools read eleven keys of a `.tarch` file and ignore `system` and `systems`.
 
 use npukit_target::{NamedSystems, SystemFigure, system_of};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{Config, ConfigError, ConfigErrors, ConfigWarning};
 use crate::config::packing::Packing;
 
-/// What is around the array on a board. What a file leaves open is taken as for the published boards (`src/board.rs`).
+/// Clock, bus and memory around the array. Figures that a file omits are taken from the published
+/// boards (`src/config/board.rs`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
@@ -18,22 +19,23 @@ pub struct System {
     /// Width of the data bus of each DRAM bank, in bits.
     #[serde(default, deserialize_with = "axi_width_bits", skip_serializing_if = "Option::is_none")]
     pub axi_width_bits: Option<u32>,
-    /// Cycles of the clock from the address of a read to its first data.
+    /// Clock cycles from a read address to its first data.
     #[serde(default, deserialize_with = "dram_latency", skip_serializing_if = "Option::is_none")]
     pub dram_latency_cycles: Option<u32>,
-    /// Cycles of the clock from the last data written to the response; as for reads, when not given.
+    /// Clock cycles from the last written data to the response; by default equal to the read
+    /// latency.
     #[serde(default, deserialize_with = "dram_write_latency", skip_serializing_if = "Option::is_none")]
     pub dram_write_latency_cycles: Option<u32>,
-    /// What a driver writes to the register `dram0_cache`: AxCACHE of DRAM0's bus.
+    /// Value that a driver writes to the register `dram0_cache`: AxCACHE of DRAM0's bus.
     #[serde(default, deserialize_with = "dram0_cache", skip_serializing_if = "Option::is_none")]
     pub dram0_cache: Option<u32>,
-    /// The same of DRAM1's.
+    /// Value that a driver writes to the register `dram1_cache`: AxCACHE of DRAM1's bus.
     #[serde(default, deserialize_with = "dram1_cache", skip_serializing_if = "Option::is_none")]
     pub dram1_cache: Option<u32>,
-    /// Who says so.
+    /// Source of the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Who says what the bus and the memory are; `source`, when not given.
+    /// Source of the bus and memory figures; defaults to `source`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_source: Option<String>,
 }
@@ -62,18 +64,18 @@ fn dram1_cache<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>
     SystemFigure::whole("dram1_cache", 0, 15).read_whole(deserializer).map(Some)
 }
 
-/// An architecture, the system it is in, and others that it may be in.
+/// An architecture with its system, and with alternative systems.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Board {
-    /// Its parameters.
+    /// Parameters of the architecture.
     pub config: Config,
-    /// The one it is in.
+    /// The system that is used.
     pub system: System,
-    /// Those of `systems`.
+    /// Alternative systems, from `systems`.
     pub systems: NamedSystems<System>,
 }
 
-/// The keys of a file that are not the architecture's.
+/// The keys of a file that do not belong to the architecture.
 #[derive(Deserialize)]
 struct Keys {
     #[serde(default)]
@@ -87,8 +89,8 @@ impl Board {
     ///
     /// # Errors
     ///
-    /// Those of [`Config::from_json`]; [`ConfigError::System`] for a key or value of a system that is not legal;
-    /// [`ConfigError::Bus`] for a bus that does not carry the vectors.
+    /// The errors of [`Config::from_json`]; [`ConfigError::System`] for an illegal key or value of
+    /// a system; [`ConfigError::Bus`] for a bus that cannot carry the vectors.
     pub fn from_json(text: &str) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
         let (config, warnings) = Config::from_json(text)?;
         let Keys { system, systems } = serde_json::from_str(text).map_err(ConfigError::system)?;
@@ -97,17 +99,17 @@ impl Board {
         Ok((board, warnings))
     }
 
-    /// The same in the system of that name.
+    /// Selects the system with that name.
     ///
     /// # Errors
     ///
-    /// It has none of this name; the sentence says which it has.
+    /// An unknown name; the message lists the available systems.
     pub fn with_system(self, name: &str) -> Result<Self, String> {
         let system = system_of(&self.systems, name)?.clone();
         Ok(Self { system, ..self })
     }
 
-    /// Whether every bus that is stated carries the vectors.
+    /// Checks that every specified bus can carry the vectors.
     fn check_buses(&self) -> Result<(), ConfigError> {
         let named = self.systems.iter().map(|(name, system)| (format!("systems.{}", name.as_str()), system));
         let own = ("system".to_owned(), &self.system);
@@ -120,7 +122,7 @@ impl Board {
 }
 
 impl System {
-    /// One that leaves everything open.
+    /// A system without any figures.
     pub const OPEN: Self = Self {
         clock_mhz: None,
         axi_width_bits: None,
@@ -132,7 +134,7 @@ impl System {
         memory_source: None,
     };
 
-    /// What it states, in a line; nothing when it states nothing.
+    /// Summarizes the figures in one line; empty without figures.
     pub fn summary(&self) -> String {
         let clock = self.clock_mhz.map(|mhz| format!("{mhz} MHz"));
         let bus = self.axi_width_bits.map(|bits| format!("bus of {bits} bits"));
@@ -140,12 +142,12 @@ impl System {
         [clock, bus, latency].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Where its clock is from.
+    /// Returns the source of the clock.
     pub fn clock_source(&self) -> Option<String> {
         self.clock_mhz.map(|_| stated_by(self.source.as_ref()))
     }
 
-    /// What it states of the memory, and who says so; nothing when that is open.
+    /// Describes the memory figures and their source; `None` without such figures.
     pub fn stated_memory(&self) -> Option<String> {
         let (latency, bus) = (self.dram_latency_cycles.is_some(), self.axi_width_bits.is_some());
         let source = stated_by(self.memory_source.as_ref().or(self.source.as_ref()));
@@ -161,7 +163,7 @@ impl System {
     }
 }
 
-/// Who says what a system states.
+/// Returns the source of the figures of a system.
 fn stated_by(source: Option<&String>) -> String {
-    source.cloned().unwrap_or_else(|| "as its instance's file says".to_owned())
+    source.cloned().unwrap_or_else(|| "given in the instance's file".to_owned())
 }

@@ -1,5 +1,5 @@
-//! `.tarch`: a [`Config`] as upstream's JSON object, read with every fault named, and written with
-//! all eleven keys in upstream's order.
+//! `.tarch`: a [`Config`] as Tensil's JSON object. Reading reports every fault; writing emits all
+//! eleven keys in Tensil's order.
 
 use npukit_base::{closest, suggestion};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -10,15 +10,15 @@ use super::{Config, DataType, Overlap, Reading};
 use crate::config::ClockError;
 use crate::config::keys::shown;
 
-/// Largest depth of a memory in vectors: addresses of 62 bits leave room for any sum of two.
+/// Largest depth of a memory in vectors: with 62-bit addresses, the sum of two never overflows.
 pub const MAX_DEPTH: u64 = 1 << 62;
 
-/// An integer of the file: its legal range, and where it lives.
+/// An integer of the file: its legal range, and its field.
 struct Key {
     name: &'static str,
     min: u64,
     max: u64,
-    /// Value of a missing key; `None` makes the key required.
+    /// Default of a missing key; `None` makes the key required.
     default: Option<u64>,
     get: fn(&Config) -> u64,
     set: fn(&mut Config, u64),
@@ -26,7 +26,7 @@ struct Key {
 
 const DATA_TYPE: &str = "data_type";
 const READING: &str = "reading";
-/// The integers that are ours: upstream's reader does not know them.
+/// The integers that npukit has added; Tensil's reader does not know them.
 const OURS: [&str; 8] = [
     "lookup_tables",
     "lookup_depth",
@@ -37,9 +37,9 @@ const OURS: [&str; 8] = [
     "pipelined_simd",
     "outstanding_bursts",
 ];
-/// The keys of a file that are of its systems, and not of the architecture.
+/// The keys of a file that belong to its systems, not to the architecture.
 const SYSTEMS: [&str; 2] = ["system", "systems"];
-/// The name an old document misprints for FP32BP16.
+/// Misprint of FP32BP16 in an old document.
 const FP32BP16_MISPRINT: &str = "FP32B16";
 
 #[rustfmt::skip] // A table: one key a line, in the order upstream writes.
@@ -64,7 +64,8 @@ const KEYS: [Key; 18] = [
     Key { name: "outstanding_bursts",   min: 0, max: 16,        default: Some(0), get: |c| c.overlap.outstanding_bursts as u64, set: |c, v| c.overlap.outstanding_bursts = v as usize },
 ];
 
-/// First and last value of a parameter in the page's table, where we take others, too.
+/// First and last value of a parameter in the specification's table, where npukit accepts others,
+/// too.
 ///
 /// Source: the page on architectural parameters, 3.1.
 #[rustfmt::skip] // A table.
@@ -76,83 +77,83 @@ const TABLE: [(&str, u64, u64); 5] = [
     ("accumulator_depth", 2, 1 << 16),
 ];
 
-/// What is wrong with a `.tarch` file or a [`Config`].
+/// A fault of a `.tarch` file or a [`Config`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// The text is not JSON.
     #[error("not JSON: {message} (line {line}, column {column})")]
     Json {
-        /// What the parser says.
+        /// Message of the parser.
         message: String,
-        /// From 1.
+        /// Line, starting at 1.
         line: usize,
-        /// From 1.
+        /// Column, starting at 1.
         column: usize,
     },
-    /// The text is JSON, but no object.
+    /// The text is JSON, but not an object.
     #[error("an architecture is a JSON object of keys and values, not {found}")]
     NotAnObject {
-        /// What is there instead.
+        /// Kind of value that was found.
         found: String,
     },
-    /// A required key is not there.
+    /// A required key is missing.
     #[error("`{key}` is missing: give {legal}{}", instead_of(misspelt.as_deref()))]
     Missing {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
         /// Legal values.
         legal: String,
-        /// An unknown key that is spelt almost like it.
+        /// An unknown key with a similar spelling.
         misspelt: Option<String>,
     },
-    /// A value is of the wrong type or out of range.
-    #[error("`{key}` is {value}: it must be {legal}")]
+    /// A value has the wrong type or is out of range.
+    #[error("`{key}` is {value}, but must be {legal}")]
     Invalid {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
         /// The value found, as JSON.
         value: String,
         /// Legal values.
         legal: String,
     },
-    /// A lookup's results do not fit the registers.
+    /// The results of a lookup do not fit in the registers.
     #[error(
-        "`lookup_tables` is {tables}: a lookup writes one register for each table, and `simd_registers_depth` is {registers}"
+        "`lookup_tables` is {tables}: a lookup writes one register per table, but `simd_registers_depth` is {registers}"
     )]
     TooManyTables {
-        /// Lookup tables.
+        /// Number of lookup tables.
         tables: usize,
-        /// Registers.
+        /// Number of SIMD registers.
         registers: usize,
     },
-    /// What overlaps by way of queues has none.
-    #[error("`{key}` is 1: it needs queues in front of local memory, and `local_queue_depth` is 0")]
+    /// A parameter needs queues, but the instance has none.
+    #[error("`{key}` is 1: it needs queues in front of local memory, but `local_queue_depth` is 0")]
     NoQueues {
-        /// The parameter.
+        /// Name of the parameter.
         key: &'static str,
     },
-    /// A system has a key that it cannot have, or a value that is not legal.
-    #[error("a system: {message} (line {line}, column {column})")]
+    /// A system has an unknown key or an illegal value.
+    #[error("invalid system: {message} (line {line}, column {column})")]
     System {
-        /// What is wrong, and what is legal.
+        /// Description of the fault and of the legal values.
         message: String,
-        /// From 1.
+        /// Line, starting at 1.
         line: usize,
-        /// From 1.
+        /// Column, starting at 1.
         column: usize,
     },
-    /// The bus of a system carries no vectors of the architecture.
+    /// The bus of a system cannot carry the vectors of the architecture.
     #[error("`{key}.axi_width_bits`: {source}")]
     Bus {
-        /// Where the system is.
+        /// Path of the system.
         key: String,
-        /// What is wrong, and what is legal.
+        /// Description of the fault and of the legal values.
         source: ClockError,
     },
 }
 
 impl ConfigError {
-    /// What the reader of a system says.
+    /// Converts an error of the reader of systems.
     pub(super) fn system(error: serde_json::Error) -> Self {
         Self::System {
             message: without_place(&error.to_string()),
@@ -173,28 +174,28 @@ impl From<ConfigError> for ConfigErrors {
     }
 }
 
-/// Something accepted that the author should know of.
+/// An accepted but questionable part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigWarning {
-    /// A misprint of older documents, taken for what it means.
+    /// A misprint of older documents, interpreted as intended.
     OldDataTypeName {
-        /// As written.
+        /// Name in the file.
         found: String,
-        /// As understood, and as [`Config::to_json`] writes it.
+        /// Intended format, which [`Config::to_json`] writes.
         meant: DataType,
     },
     /// An unknown key, which is ignored.
     UnknownKey {
-        /// The key.
+        /// Name of the key.
         key: String,
     },
-    /// A value that the page's table of parameters has not.
+    /// A value outside of the specification's table of parameters.
     Outside {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
-        /// The value.
+        /// Value of the parameter.
         value: u64,
-        /// The table's first and last.
+        /// First and last value of the table.
         table: (u64, u64),
     },
 }
@@ -203,7 +204,11 @@ impl std::fmt::Display for ConfigWarning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::OldDataTypeName { found, meant } => {
-                write!(f, "`{DATA_TYPE}` is \"{found}\": taken for {}, write that", meant.name())
+                write!(
+                    f,
+                    "`{DATA_TYPE}` is \"{found}\": interpreted as {}, which is the correct name",
+                    meant.name()
+                )
             }
             Self::UnknownKey { key } => {
                 write!(
@@ -213,22 +218,23 @@ impl std::fmt::Display for ConfigWarning {
                 )
             }
             Self::Outside { key, value, table: (first, last) } => {
-                write!(f, "`{key}` is {value}: the page's table of parameters has {first} to {last}")
+                write!(f, "`{key}` is {value}: the specification's table of parameters has {first} to {last}")
             }
         }
     }
 }
 
 impl Config {
-    /// Reads a `.tarch` file: UTF-8 JSON; unknown keys are ignored with a warning, `number_of_threads`,
-    /// `thread_queue_depth` and `reading` default to 1, 8 and `released`, all others of ours to 0.
+    /// Reads a `.tarch` file in UTF-8 JSON. Unknown keys are ignored with a warning.
+    /// `number_of_threads`, `thread_queue_depth` and `reading` default to 1, 8 and `released`; all
+    /// other keys that npukit has added default to 0.
     ///
     /// Source: specification 2 and 1.2 (13, 24).
     ///
     /// # Errors
     ///
-    /// [`ConfigErrors`]: text that is not JSON, or every missing or unusable key at once, with the legal
-    /// range.
+    /// [`ConfigErrors`]: text that is not JSON, or every missing or illegal key at once, with the
+    /// legal range.
     pub fn from_json(text: &str) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
         let value: Value = serde_json::from_str(text).map_err(|error| ConfigError::Json {
             message: without_place(&error.to_string()),
@@ -238,11 +244,11 @@ impl Config {
         Self::from_value(&value)
     }
 
-    /// [`Config::from_json`] for a value already parsed, as the `arch` of a `.tmodel` is.
+    /// [`Config::from_json`] for a parsed value, for example the `arch` of a `.tmodel`.
     ///
     /// # Errors
     ///
-    /// Those of [`Config::from_json`], but for its text.
+    /// The errors of [`Config::from_json`], except those about the text.
     pub fn from_value(value: &Value) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
         let Value::Object(keys) = value else {
             return Err(ConfigError::NotAnObject { found: shown(value) }.into());
@@ -272,12 +278,13 @@ impl Config {
         }
     }
 
-    /// The file's text: all eleven keys in upstream's order, then those of ours that do not say what is so anyway.
+    /// Returns the text of a file: all eleven keys in Tensil's order, then npukit's own keys
+    /// without their default value.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a map of strings and integers always serialises") + "\n"
+        serde_json::to_string_pretty(self).expect("a map of strings and integers always serializes") + "\n"
     }
 
-    /// Checks the ranges of a config made by hand; [`Config::from_json`] does it itself.
+    /// Checks the ranges of a config created in code; [`Config::from_json`] does this itself.
     ///
     /// # Errors
     ///
@@ -294,7 +301,8 @@ impl Config {
         if errors.is_empty() { Ok(()) } else { Err(ConfigErrors(errors)) }
     }
 
-    /// The parameters that the page's table has not: programs for them are made and run, and nobody has seen such hardware.
+    /// Returns the parameters outside of the specification's table. npukit compiles and runs
+    /// programs for them, but no such hardware is known.
     pub fn outside_table(&self) -> Vec<ConfigWarning> {
         let outside = |&(name, first, last): &(&'static str, u64, u64)| {
             let value = KEYS.iter().find(|key| key.name == name).map(|key| (key.get)(self))?;
@@ -304,7 +312,7 @@ impl Config {
         TABLE.iter().filter_map(outside).collect()
     }
 
-    /// Every key to be set; illegal as it stands.
+    /// Initial value for reading keys; illegal without them.
     const ZERO: Self = Self {
         data_type: DataType::Fp16Bp8,
         array_size: 0,
@@ -329,7 +337,7 @@ impl Serialize for Config {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(DATA_TYPE, self.data_type.name())?;
-        // Upstream's reader knows eleven keys; ours are written only by those who use them.
+        // Tensil's reader knows eleven keys; npukit's own keys are written only if they are used.
         for key in KEYS.iter().filter(|key| !OURS.contains(&key.name) || (key.get)(self) > 0) {
             map.serialize_entry(key.name, &(key.get)(self))?;
         }
@@ -340,7 +348,7 @@ impl Serialize for Config {
     }
 }
 
-/// All keys of an architecture, those too that a file leaves out.
+/// Returns all keys of an architecture, including keys that a file omits.
 pub(super) fn all_keys(config: &Config) -> Value {
     let texts = [(DATA_TYPE, config.data_type.name()), (READING, config.reading.name())];
     let texts = texts.map(|(key, name)| (key.to_owned(), Value::from(name)));
@@ -368,12 +376,12 @@ impl Key {
     }
 }
 
-/// Every key of a file.
+/// Returns every key of a file.
 fn known_keys() -> impl Iterator<Item = &'static str> {
     [DATA_TYPE, READING].into_iter().chain(KEYS.iter().map(|key| key.name)).chain(SYSTEMS)
 }
 
-/// The error of a key that is not there, unless by another spelling.
+/// Returns the error for a missing key, with a similarly spelled key if there is one.
 fn missing(key: &'static str, legal: String, keys: &Map<String, Value>) -> ConfigError {
     let unknown = keys.keys().map(String::as_str).filter(|key| !known_keys().any(|known| known == *key));
     ConfigError::Missing { key, legal, misspelt: closest(key, unknown).map(str::to_owned) }
@@ -412,7 +420,7 @@ fn instead_of(misspelt: Option<&str>) -> String {
     misspelt.map_or_else(String::new, |key| format!(" (`{key}` is not a key of an architecture)"))
 }
 
-/// The parser's message without the place it appends, which the error holds itself.
+/// Returns the parser's message without the appended place, which the error stores itself.
 fn without_place(message: &str) -> String {
     message.split_once(" at line ").map_or(message, |(text, _)| text).to_owned()
 }

@@ -1,7 +1,7 @@
-//! What can be said against one instruction without running it: [`check`].
+//! [`check`]: static check of a single instruction.
 //!
-//! The machine asks before it executes, so the functions in `exec` may rely on ranges and forms;
-//! [`mod@crate::check::validate`] asks for a whole program.
+//! The machine calls it before each execution, so the functions in `exec` may rely on ranges and
+//! forms. [`mod@crate::check::validate`] calls it for a whole program.
 
 use crate::config::{Config, Reading};
 use crate::isa::fault::FaultKind;
@@ -11,7 +11,7 @@ use crate::isa::op::{Memory, Op, Path, Place, SimdOp, SimdSub, Strided};
 ///
 /// # Errors
 ///
-/// The first [`FaultKind`] found; the state-dependent ones ([`FaultKind::IndexEmpty`],
+/// The first [`FaultKind`] found. Faults that depend on the state ([`FaultKind::IndexEmpty`],
 /// [`FaultKind::EntryMissing`]) only show when the program runs.
 pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
     check_own(config, op)?;
@@ -23,7 +23,7 @@ pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
     if fits(flow.source) && fits(flow.target) { Ok(()) } else { Err(out_of_range(config, op)) }
 }
 
-/// What only this instruction may not do.
+/// Checks the rules of individual instructions.
 fn check_own(config: &Config, op: &Op) -> Result<(), FaultKind> {
     match *op {
         Op::Simd { read, write, write_address, sub, .. } if sub.op == SimdOp::NoOp => {
@@ -36,7 +36,7 @@ fn check_own(config: &Config, op: &Op) -> Result<(), FaultKind> {
     }
 }
 
-/// Vectors of a memory.
+/// Returns the depth of a memory in vectors.
 pub(crate) fn depth(config: &Config, memory: Memory) -> u64 {
     match memory {
         Memory::Dram0 => config.dram0_depth,
@@ -50,7 +50,7 @@ fn is_in_range(config: &Config, Place { memory, run }: Place, size: u64) -> bool
     last(run, size).is_some_and(|last| last < depth(config, memory))
 }
 
-/// What is wrong with the first place that ends beyond its memory.
+/// Returns the fault of the first place that ends beyond its memory.
 #[cold]
 fn out_of_range(config: &Config, op: &Op) -> FaultKind {
     let flow = op.flow();
@@ -61,7 +61,7 @@ fn out_of_range(config: &Config, op: &Op) -> FaultKind {
     FaultKind::OutOfRange { memory, address, stride_log2, size, depth: depth(config, memory) }
 }
 
-/// Address of the last of `size >= 1` vectors; none when it does not fit 64 bits.
+/// Returns the address of the last of `size >= 1` vectors; `None` if it does not fit in 64 bits.
 fn last(run: Strided, size: u64) -> Option<u64> {
     if size == 1 {
         return Some(run.address);
@@ -78,8 +78,8 @@ fn load_lut(config: &Config, table: u64) -> Result<(), FaultKind> {
     }
 }
 
-/// A SIMD NoOp with a flag hangs the hardware; by the page it moves vectors, and with `read` one to `address` of local
-/// memory.
+/// Checks a SIMD NoOp with a flag. It hangs the released hardware. By the specification it moves
+/// vectors; with `read`, it moves one to `address` of local memory.
 fn external(config: &Config, read: bool, write: bool, address: u64) -> Result<(), FaultKind> {
     let local = Place { memory: Memory::Local, run: Strided { address, stride_log2: 0 } };
     match config.reading {
@@ -95,8 +95,9 @@ fn external(config: &Config, read: bool, write: bool, address: u64) -> Result<()
     }
 }
 
-/// The forms that hang the released hardware (specification 4.1): its unit reads exactly when a source is the input. By
-/// the page it reads when the flag says so; a source that is the input has no value without it.
+/// Checks for forms that hang the released hardware (specification 4.1): its unit reads exactly if
+/// a source is the input. By the instruction set specification it reads if the flag is set; without
+/// the flag, a source that is the input has no value.
 fn simd_form(config: &Config, read: bool, sub: SimdSub) -> Result<(), FaultKind> {
     let SimdSub { op, left, right, destination } = sub;
     if op == SimdOp::Lookup && config.lookup_tables == 0 {

@@ -1,5 +1,5 @@
-//! [`Codec`]: [`Op`]s to words and back, for one instance; [`encode_program`] and [`decode_program`] for whole
-//! programs. The rows stand in [`crate::isa::op`].
+//! [`Codec`]: encodes and decodes [`Op`]s for one instance; [`encode_program`] and
+//! [`decode_program`] do so for whole programs. The rows are in [`crate::isa::op`].
 
 mod program;
 
@@ -12,36 +12,34 @@ use crate::isa::op::{Format, Op, SimdOp, SimdSub};
 
 pub use program::{DecodeErrors, EncodeErrors, decode_program, decode_program_lenient, encode_program};
 
-/// Why an instruction has no encoding. Source: specification 3.7, the checks of upstream's compiler.
+/// Why an instruction has no encoding. Source: specification 3.7, the checks of Tensil's compiler.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// A field's value is outside its legal range.
     #[error(transparent)]
     Field(#[from] Box<FieldError>),
     /// The instruction needs `number_of_threads` of 2.
-    #[error("{instruction} exists with `number_of_threads` 2 only")]
+    #[error("{instruction} requires `number_of_threads` 2")]
     NeedsThreads {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: &'static str,
     },
     /// The instruction has no encoding in two-thread mode.
     #[error("{instruction} has no encoding with `number_of_threads` 2: {hint}")]
     NotWithThreads {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: &'static str,
-        /// What to do.
+        /// Alternative to the instruction.
         hint: &'static str,
     },
     /// The instruction needs `lookup_tables`.
     #[error("{instruction} needs an architecture with `lookup_tables`")]
     NeedsLookup {
-        /// The instruction.
+        /// Name of the instruction.
         instruction: &'static str,
     },
-    /// An `Unassigned` whose word means something.
-    #[error(
-        "header {header:#04x} and these operands are an instruction with a meaning, not an unassigned one"
-    )]
+    /// An `Unassigned` whose word is a valid instruction.
+    #[error("header {header:#04x} with these operands is a valid instruction, not an unassigned one")]
     Assigned {
         /// Opcode and flags.
         header: u8,
@@ -54,56 +52,56 @@ pub enum DecodeError {
     /// An opcode, DataMove kind or SIMD operation without meaning.
     #[error("{what} {code:#x} has no meaning")]
     Unassigned {
-        /// Which field.
+        /// Name of the field.
         what: &'static str,
-        /// Its value.
+        /// Value of the field.
         code: u64,
     },
-    /// Bits that must be 0 are not.
+    /// Reserved bits that are not 0.
     #[error("reserved bits {} are not 0", list(.bits))]
     Reserved {
         /// The set bits, lowest first.
         bits: Vec<BitRange>,
     },
-    /// The instruction is of another thread than the one a program is read for.
-    #[error("the instruction is thread {thread}'s: read such programs one word at a time")]
+    /// The instruction belongs to a thread other than 0.
+    #[error("the instruction belongs to thread {thread}: decode such programs one word at a time")]
     Thread {
-        /// Thread id.
+        /// Thread id of the instruction.
         thread: u64,
     },
     /// The program ends inside an instruction.
     #[error(
-        "{have} bytes are left of an instruction of {need}: the program is cut short or made for another architecture"
+        "only {have} of the {need} bytes of an instruction are left: the program is truncated or made for another architecture"
     )]
     Truncated {
-        /// Bytes present.
+        /// Number of remaining bytes.
         have: usize,
         /// Bytes of an instruction.
         need: usize,
     },
 }
 
-/// What a word says, whether or not it may.
+/// Content of a word, legal or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The instruction, [`Op::Unassigned`] when there is none.
+    /// The instruction; [`Op::Unassigned`] if the word is not one.
     pub op: Op,
-    /// Its thread; 0 with one thread.
+    /// Thread of the instruction; 0 with one thread.
     pub thread: u64,
     /// Reserved bits that are set; hardware ignores them.
     pub reserved: Word,
 }
 
-/// Encodes and decodes the instructions of one instance.
+/// Encoder and decoder for the instructions of one instance.
 #[derive(Clone, Debug)]
 pub struct Codec {
     format: Format,
-    /// By opcode, the bits that must be 0.
+    /// Bits that must be 0, by opcode.
     reserved: [Word; 16],
 }
 
 impl Codec {
-    /// Prepares the format of `config`, which passes [`Config::check`].
+    /// Prepares the format of `config`, which must pass [`Config::check`].
     pub fn new(config: &Config) -> Self {
         let format = Format::new(config);
         let mut reserved = [Word::ZERO; 16];
@@ -114,31 +112,32 @@ impl Codec {
         Self { format, reserved }
     }
 
-    /// The instance.
+    /// Returns the instance of the codec.
     pub const fn config(&self) -> &Config {
         &self.format.config
     }
 
-    /// Size of every instruction.
+    /// Returns the size of every instruction in bytes.
     pub fn instruction_bytes(&self) -> usize {
         self.format.instruction_bytes.min(WORD_BYTES)
     }
 
-    /// The word of `op`, on thread 0.
+    /// Returns the word of `op` on thread 0.
     ///
     /// # Errors
     ///
-    /// A stride, address or size the instance does not have; an instruction it lacks.
+    /// A stride, address or size that the instance does not support; an instruction that it does
+    /// not have.
     pub fn encode(&self, op: &Op) -> Result<Word, EncodeError> {
         self.check(op)?;
         Ok(op.to_word(&self.format)?)
     }
 
-    /// The word of `op` on `thread`.
+    /// Returns the word of `op` on `thread`.
     ///
     /// # Errors
     ///
-    /// Those of [`Codec::encode`], and a thread the instance does not have.
+    /// The errors of [`Codec::encode`], and a thread that the instance does not have.
     pub fn encode_on(&self, thread: u64, op: &Op) -> Result<Word, EncodeError> {
         let max = (self.format.config.number_of_threads as u64).saturating_sub(1);
         if thread > max {
@@ -148,13 +147,13 @@ impl Codec {
         Ok(self.encode(op)?.with(self.format.tid, thread))
     }
 
-    /// What no row can say of an instruction.
+    /// Checks the conditions that rows cannot express.
     fn check(&self, op: &Op) -> Result<(), EncodeError> {
         let (threads, has_lookup) = (self.format.has_threads(), self.format.config.has_lookup());
         match *op {
             Op::NoOp if threads => Err(EncodeError::NotWithThreads {
                 instruction: op.mnemonic(),
-                hint: "opcode 0 is Wait, use that",
+                hint: "opcode 0 is Wait; use Wait",
             }),
             Op::Configure { .. } if threads => Err(EncodeError::NotWithThreads {
                 instruction: op.mnemonic(),
@@ -174,12 +173,12 @@ impl Codec {
         }
     }
 
-    /// The instruction of `word` and its thread. Addresses and sizes beyond the instance's memories
-    /// decode: the machine faults on them.
+    /// Returns the instruction of `word` and its thread. Addresses and sizes beyond the instance's
+    /// memories are accepted: the machine faults on them.
     ///
     /// # Errors
     ///
-    /// No meaning, or reserved bits that are not 0.
+    /// A word without meaning, or with reserved bits that are not 0.
     pub fn decode(&self, word: Word) -> Result<Decoded, DecodeError> {
         let op = Op::from_word(word, &self.format).map_err(|error| self.refusal(&error, word))?;
         let decoded = self.decoded(op, word);
@@ -189,7 +188,7 @@ impl Codec {
         Ok(decoded)
     }
 
-    /// As [`Codec::decode`], for words of unknown origin: what hardware would make of them.
+    /// Like [`Codec::decode`], for words of unknown origin; returns what hardware would execute.
     pub fn decode_lenient(&self, word: Word) -> Decoded {
         match Op::from_word(word, &self.format) {
             Ok(op) => self.decoded(op, word),
@@ -206,7 +205,7 @@ impl Codec {
         Decoded { op, thread: word.get(self.format.tid), reserved }
     }
 
-    /// Which field of a word has no meaning.
+    /// Returns the field of a word that has no meaning.
     #[cold]
     fn refusal(&self, error: &NoInstruction, word: Word) -> DecodeError {
         let (what, code) = match error {

@@ -1,63 +1,64 @@
-//! What an instruction can have wrong with it: [`FaultKind`].
+//! [`FaultKind`]: faults of an instruction.
 
 use thiserror::Error;
 
 use crate::isa::op::{Memory, SimdOp};
 
-/// Why an instruction cannot be executed. Hardware would do something undefined, or hang.
+/// Why an instruction cannot be executed. Hardware would hang or have undefined behavior.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A strided run passes the end of a memory.
+    /// A strided run exceeds a memory.
     #[error(
-        "{size} vectors from {address} on, {step} apart, end beyond the {memory}, which has {depth} vectors",
+        "{size} vectors starting at {address}, {step} apart, exceed the {memory}, which has {depth} vectors",
         step = step(.stride_log2)
     )]
     OutOfRange {
-        /// Of which memory.
+        /// Name of the memory.
         memory: Memory,
-        /// First vector.
+        /// Address of the first vector.
         address: u64,
         /// Distance of vectors, as an exponent of two.
         stride_log2: u32,
-        /// Vectors.
+        /// Number of vectors.
         size: u64,
-        /// Vectors the memory has.
+        /// Depth of the memory in vectors.
         depth: u64,
     },
-    /// A size of 0 vectors: an instruction word cannot say that.
+    /// A size of 0 vectors, which an instruction word cannot represent.
     #[error("a size of 0 vectors")]
     SizeZero,
-    /// The read flag, and neither source is the input: nobody takes what was read.
+    /// The read flag is set, but neither source is the input: the value that was read is never
+    /// taken.
     #[error("SIMD {op:?} has the read flag, but neither source is the input: the hardware hangs")]
     ReadUnused {
-        /// Operation.
+        /// SIMD operation.
         op: SimdOp,
     },
-    /// A source is the input, and the read flag is missing: nothing arrives.
+    /// A source is the input, but the read flag is missing: no value arrives.
     #[error(
         "SIMD {op:?} takes the input (left {left}, right {right}) without the read flag: nothing arrives, and the hardware hangs"
     )]
     InputMissing {
-        /// Operation.
+        /// SIMD operation.
         op: SimdOp,
         /// Left source.
         left: u8,
-        /// Right source; the hardware waits for it also when the operation ignores it.
+        /// Right source; the hardware waits for it even if the operation ignores it.
         right: u8,
     },
-    /// With poisoned memory: the output of an array that has computed nothing.
-    #[error("takes the output of the array, which has multiplied nothing yet")]
+    /// With poisoned memory: the output of an array that has not computed anything yet.
+    #[error("takes the output of the array, which has not computed anything yet")]
     OutputUnset,
-    /// SIMD NoOp with the read or write flag: it waits for data from elsewhere.
+    /// SIMD NoOp with the read or write flag, which waits for data that never arrives.
     #[error("SIMD NoOp has the read or write flag: the hardware hangs")]
     NoOpMoves,
-    /// A register the instance does not have.
-    #[error("SIMD register {register} does not exist: the instance has {depth}")]
+    /// A register that the instance does not have.
+    #[error("SIMD register {register} does not exist: the instance has {depth} registers")]
     NoRegister {
-        /// Register named.
+        /// Register of the instruction.
         register: u64,
-        /// Registers there are.
+        /// Number of registers.
         depth: usize,
     },
     /// An opcode or DataMove kind without meaning.
@@ -69,58 +70,58 @@ pub enum FaultKind {
     /// LoadLUT or Lookup on an instance without lookup tables.
     #[error("lookup on an instance without lookup tables")]
     NoLookup,
-    /// A lookup table the instance does not have.
+    /// A lookup table that the instance does not have.
     #[error("lookup table {table} does not exist: table 0 is the index, 1 to {tables} are values")]
     NoTable {
-        /// Table named.
+        /// Table of the instruction.
         table: u64,
-        /// Value tables there are.
+        /// Number of value tables.
         tables: usize,
     },
-    /// Lookup before its index was loaded.
+    /// A Lookup before its index was loaded.
     #[error("Lookup before the index (table 0) was loaded")]
     IndexEmpty,
-    /// The closest key's entry lies beyond what was loaded of a value table.
-    #[error("Lookup needs entry {entry} of table {table}, of which {entries} are loaded")]
+    /// The closest key's entry is beyond the loaded part of a value table.
+    #[error("Lookup needs entry {entry} of table {table}, but only {entries} entries are loaded")]
     EntryMissing {
-        /// Value table, from 1.
+        /// Value table, starting at 1.
         table: usize,
         /// Entry of the closest key.
         entry: usize,
-        /// Entries loaded.
+        /// Number of loaded entries.
         entries: usize,
     },
-    /// With poisoned memory: a vector that nobody has written.
-    #[error("reads vector {address} of the {memory}, which nobody has written")]
+    /// With poisoned memory: a vector that was never written.
+    #[error("reads vector {address} of the {memory}, which was never written")]
     Unset {
-        /// The memory.
+        /// Name of the memory.
         memory: Memory,
-        /// The vector.
+        /// Address of the vector.
         address: u64,
     },
-    /// With poisoned memory: an array that is not full of weights.
-    #[error("multiplies by {needed} rows of weights, bias counted, of which {rows} have been loaded")]
+    /// With poisoned memory: an array whose rows are not all loaded.
+    #[error("multiplies by {needed} rows of weights including the bias, but only {rows} have been loaded")]
     WeightsUnset {
-        /// Rows loaded.
+        /// Number of loaded rows.
         rows: u64,
-        /// Rows used.
+        /// Number of used rows.
         needed: u64,
     },
-    /// With poisoned memory: a register that nobody has written.
-    #[error("reads SIMD register {register}, which nobody has written")]
+    /// With poisoned memory: a register that was never written.
+    #[error("reads SIMD register {register}, which was never written")]
     RegisterUnset {
-        /// The register, from 1.
+        /// Number of the register, starting at 1.
         register: u8,
     },
 }
 
-/// The distance of elements as a number, or as a power where that is too large.
+/// Formats the distance of elements as a number, or as a power if that is too large.
 fn step(stride_log2: &u32) -> String {
     1u64.checked_shl(*stride_log2).map_or_else(|| format!("2^{stride_log2}"), |step| step.to_string())
 }
 
 impl FaultKind {
-    /// Whether an instruction reads what nobody has written.
+    /// Returns whether the fault is a read of unwritten memory.
     pub const fn is_unwritten(&self) -> bool {
         matches!(
             self,
@@ -128,7 +129,7 @@ impl FaultKind {
         )
     }
 
-    /// What to do about it.
+    /// Returns the remedy, for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::OutOfRange { depth, .. } => {
@@ -139,27 +140,27 @@ impl FaultKind {
             }
             Self::SizeZero => "leave the instruction out".to_owned(),
             Self::ReadUnused { .. } => "drop the read flag, or make a source the input (0); on an instance whose name ends in `+seed` \
-                                        what is read need not be taken, as the page of the instruction set says"
+                                        the value need not be used, as in the instruction set specification"
                 .to_owned(),
             Self::InputMissing { .. } => {
-                "set the read flag, or name registers; a unary operation on a register needs right = left, but where the name of the \
-                 instance ends in `+seed`"
+                "set the read flag, or name registers; a unary operation on a register needs right = left, except on an \
+                 instance whose name ends in `+seed`"
                     .to_owned()
             }
-            Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance whose name ends in `+seed` it moves what \
-                                the page of the instruction set says"
+            Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance whose name ends in `+seed` it moves \
+                                vectors as in the instruction set specification"
                 .to_owned(),
             Self::NoRegister { depth, .. } => format!("name a register from 1 to {depth}"),
             Self::Unassigned { .. } => "remove it: hardware skips it without effect".to_owned(),
             Self::NoLookup => "set lookup_tables in the instance; no released hardware has them".to_owned(),
             Self::NoTable { tables, .. } => format!("name a table from 0 to {tables}"),
-            Self::IndexEmpty => "load the keys with LoadLUT, table 0, first".to_owned(),
-            Self::EntryMissing { .. } => "load as many values as keys".to_owned(),
+            Self::IndexEmpty => "first load the keys with LoadLUT, table 0".to_owned(),
+            Self::EntryMissing { .. } => "load one value per key".to_owned(),
             Self::Unset { .. } | Self::RegisterUnset { .. } => {
-                "write it first: what is in it after a reset, or from a program before, is not known"
+                "write it first: its content after a reset or an earlier program is unknown"
                     .to_owned()
             }
-            Self::OutputUnset => "multiply before it".to_owned(),
+            Self::OutputUnset => "execute a MatMul first".to_owned(),
             Self::WeightsUnset { .. } => "load N weight rows and the bias row, or rows of zeros".to_owned(),
         }
     }

@@ -1,8 +1,8 @@
-//! Names of the kinds of instructions: [`kind`].
+//! [`kind`]: names of the kinds of instructions.
 
 use crate::isa::op::{DataMoveKind, Op};
 
-/// The name of an instruction's kind: the mnemonic, and the variant where it matters.
+/// Returns the name of an instruction's kind: the mnemonic, and the variant if it matters.
 pub const fn kind(op: &Op) -> &'static str {
     match op {
         Op::MatMul { zeroes: true, .. } => "MatMul(zeroes)",

@@ -1,19 +1,21 @@
-//! [`listing()`]: a program in upstream's `.tasm` syntax, for comparison with its compiler's output.
+//! [`listing()`]: a program in Tensil's `.tasm` syntax, for comparison with the output of Tensil's
+//! compiler.
 //!
-//! It is output only; [`crate::isa()`] has the syntax that is read back.
+//! This form is for output only; [`crate::isa()`] defines the syntax that can be assembled.
 
 use std::fmt::Write as _;
 
 use crate::config::Config;
 use crate::isa::op::{DataMoveKind, Memory, Op, Path, SimdOp, SimdSub, Strided};
 
-/// The listing: a line for each instruction, CR LF, `[index] thread mnemonic operands`.
+/// Returns the listing: one line per instruction with CR LF, `[index] thread mnemonic operands`.
 ///
-/// Instructions that upstream's compiler never emits follow the same pattern. Source: specification 6.6.
+/// Instructions that Tensil's compiler never emits follow the same pattern. Source: specification
+/// 6.6.
 pub fn listing(config: &Config, ops: &[Op]) -> String {
     let mut text = String::new();
     for (index, op) in ops.iter().enumerate() {
-        // An Op says no thread: programs are thread 0's. Writing to a String cannot fail.
+        // An Op has no thread: programs belong to thread 0. Writing to a String cannot fail.
         let _ = write!(text, "[{index}] 0 {}\r\n", line(config, op));
     }
     text
@@ -43,7 +45,7 @@ fn line(config: &Config, op: &Op) -> String {
     }
 }
 
-/// An instruction that says no more than which vectors it takes: mnemonic, places and size.
+/// Formats an instruction that only specifies vectors: mnemonic, places and size.
 fn vectors(op: &Op) -> String {
     let flow = op.flow();
     let zeroes = flow.source.is_none() && flow.path != Path::Decoder;
@@ -53,7 +55,7 @@ fn vectors(op: &Op) -> String {
     words.collect::<Vec<_>>().join(" ") + &suffix(flow.size)
 }
 
-/// Upstream's mnemonic.
+/// Returns Tensil's mnemonic.
 fn mnemonic(op: &Op) -> &'static str {
     match op {
         Op::MatMul { accumulate: true, .. } => "MatMul(Acc)",
@@ -64,7 +66,7 @@ fn mnemonic(op: &Op) -> &'static str {
     }
 }
 
-/// Upstream's name of a memory.
+/// Returns Tensil's name of a memory.
 const fn name(memory: Memory) -> &'static str {
     match memory {
         Memory::Dram0 => "DRAM0",
@@ -82,7 +84,7 @@ fn at(memory: &str, strided: Strided) -> String {
     format!("{memory}({}){stride}", strided.address)
 }
 
-/// The size as the word holds it, and the one to add.
+/// Formats the size as in the word, with the one to add.
 fn suffix(size: u64) -> String {
     match size.saturating_sub(1) {
         0 => String::new(),

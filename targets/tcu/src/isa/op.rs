@@ -1,8 +1,8 @@
-//! Typed instructions: [`Op`], the rows from which their words, names and text come: [`Op::rows`], and what each
-//! reads and writes: [`Op::flow`].
-//! Sizes count vectors (the field in the word holds one less); addresses count vectors; strides are
-//! exponents of two.
-//! Source: specification 3.1 to 3.3, 3.6 and 9.8.
+//! Typed instructions: [`Op`]; the rows that define their words, names and text: [`Op::rows`];
+//! their reads and writes: [`Op::flow`].
+//!
+//! Sizes are in vectors (the field in the word holds one less), and so are addresses. Strides are
+//! exponents of two. Source: specification 3.1 to 3.3, 3.6 and 9.8.
 
 mod flow;
 mod format;
@@ -23,82 +23,83 @@ pub use register::Register;
 use crate::config::Reading;
 use format::{Operations, RegisterNumbers, Registers};
 
-/// One instruction.
+/// One instruction of the TCU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Does nothing.
     NoOp,
     /// Two-thread mode only: waits for thread `thread`.
     Wait {
-        /// The thread waited for.
+        /// Thread to wait for.
         thread: u64,
     },
-    /// Multiplies `size` vectors of local memory (or zeros) by the loaded weights, into the accumulators.
+    /// Multiplies `size` vectors of local memory (or zeros) by the loaded weights, into the
+    /// accumulators.
     MatMul {
-        /// Adds to the accumulators instead of overwriting.
+        /// Whether to add to the accumulators instead of overwriting.
         accumulate: bool,
-        /// Takes zeros instead of local memory.
+        /// Whether the input is zeros instead of local memory.
         zeroes: bool,
-        /// Input.
+        /// Input in local memory.
         local: Strided,
-        /// Output.
+        /// Output in the accumulators.
         accumulator: Strided,
-        /// Vectors.
+        /// Number of vectors.
         size: u64,
     },
     /// Copies `size` vectors.
     DataMove {
-        /// From where to where.
+        /// Source and destination memory.
         kind: DataMoveKind,
         /// Address in local memory.
         local: Strided,
-        /// Address in the accumulators or a DRAM.
+        /// Address in the accumulators or a DRAM bank.
         other: Strided,
-        /// Vectors.
+        /// Number of vectors.
         size: u64,
     },
     /// Shifts `size` rows into the array, highest address first.
     LoadWeights {
-        /// Shifts in zeros.
+        /// Whether to shift in zeros instead of local memory.
         zeroes: bool,
-        /// Rows.
+        /// Rows in local memory.
         local: Strided,
-        /// Vectors.
+        /// Number of rows.
         size: u64,
     },
-    /// One vector through the ALUs.
+    /// Passes one vector through the ALUs.
     Simd {
-        /// Takes the input from the accumulators at `read_address`.
+        /// Whether to read the input from the accumulators at `read_address`.
         read: bool,
-        /// Writes the output to the accumulators at `write_address`.
+        /// Whether to write the output to the accumulators at `write_address`.
         write: bool,
-        /// Adds to what is at `write_address`.
+        /// Whether to add to the vector at `write_address` instead of overwriting it.
         accumulate: bool,
-        /// Accumulator address.
+        /// Accumulator address of the output.
         write_address: u64,
-        /// Accumulator address.
+        /// Accumulator address of the input.
         read_address: u64,
-        /// Operation and registers.
+        /// Operation with its registers.
         sub: SimdSub,
     },
     /// Extension: loads lookup table `table` from local memory.
     LoadLut {
-        /// The table's entries.
+        /// Entries of the table in local memory.
         local: Strided,
-        /// 0 is the index (the keys), `k` the values of table `k`.
+        /// Table number: 0 is the index (the keys), `k` the values of table `k`.
         table: u64,
-        /// Vectors.
+        /// Number of vectors.
         size: u64,
     },
     /// Writes a configuration register.
     Configure {
-        /// Register number.
+        /// Number of the configuration register.
         register: u8,
-        /// Value: of 28 bits in released hardware, of 32 by the page.
+        /// Value: 28 bits in released hardware, 32 by the instruction set specification.
         value: u32,
     },
     /// An opcode, DataMove kind or SIMD operation without meaning: hardware consumes it in one
-    /// cycle without effect. Only lenient decoding makes it; it encodes to the word it came from.
+    /// cycle without effect. Only lenient decoding produces it; it encodes to its original word.
     Unassigned {
         /// Opcode and flags; in two-thread mode without the thread's bit.
         header: u8,
@@ -114,8 +115,8 @@ instructions! {
     }
     .with_form("noop", Vec::new());
 
-    0, if format.has_threads() => "Wait" { Self::Wait { thread: waits_for } } "Waits for the other thread: not at all here, as threads run in the order of the program." {
-        waits_for: format.wait => format.threads(), "the thread waited for";
+    0, if format.has_threads() => "Wait" { Self::Wait { thread: waits_for } } "Waits for the other thread; without effect here, since threads run in program order." {
+        waits_for: format.wait => format.threads(), "thread to wait for";
     }
     .with_form(&format.syntax("wait", " {waits_for}"), Vec::new());
 
@@ -273,7 +274,7 @@ instructions! {
     } "Takes one vector through the ALUs: destination = op(left, right)." {
         write_address: format.write_address => below(format.config.accumulator_depth), "where the output is written; ignored without `write`";
         read_address: format.read_address => below(format.config.accumulator_depth), "where the input is read; ignored without `read`";
-        destination: format.destination => Registers { none: "out", format }, "`out`, or a register beside it";
+        destination: format.destination => Registers { none: "out", format }, "`out`, or a register in addition to it";
         right: format.right => Registers { none: "in", format }, right_meaning(format);
         left: format.left => Registers { none: "in", format }, "first source; ignored by `noop` and `zero`";
         op: format.simd_op => Operations { format }, "operation";
@@ -309,13 +310,13 @@ instructions! {
 }
 
 impl Op {
-    /// Whether it moves vectors from a bank of DRAM to local memory.
+    /// Returns whether it moves vectors from a DRAM bank to local memory.
     pub const fn is_read_of_dram(&self) -> bool {
         matches!(self, Self::DataMove { kind: DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal, .. })
     }
 
-    /// What the instruction reads and writes, and the way of its vectors.
-    // Callers look at a part of it: inlined, the rest is never made.
+    /// Returns what the instruction reads and writes, and the path of its vectors.
+    // Most callers use only a part of the result; inlining removes the rest.
     #[inline(always)]
     pub fn flow(&self) -> Flow {
         match *self {
@@ -349,51 +350,51 @@ impl Op {
     }
 }
 
-/// What is said of the right source of a SIMD.
+/// Returns the documentation of the right source of a SIMD.
 const fn right_meaning(format: &Format) -> &'static str {
     match format.config.reading {
         Reading::Released => {
-            "second source; of operations with one source the hardware waits for it and ignores its value"
+            "second source; for operations with one source the hardware waits for it and ignores its value"
         }
         Reading::Seed => "second source; ignored by operations with one source or none",
     }
 }
 
-/// What is said of the value of a Configure.
+/// Returns the documentation of the value of a Configure.
 const fn value_meaning(format: &Format) -> &'static str {
     match format.config.reading {
         Reading::Released => {
-            "value; of DRAM offsets, of which 16 bits count, in units of 64 KiB; registers ignore the bits that they do not have"
+            "value; DRAM offsets are in units of 64 KiB and use 16 bits; registers ignore the bits that they do not have"
         }
         Reading::Seed => {
-            "value, from operand 1 on; of DRAM offsets in units of 64 KiB; registers ignore the bits that they do not have"
+            "value, starting in operand 1; DRAM offsets are in units of 64 KiB; registers ignore the bits that they do not have"
         }
     }
 }
 
-/// What is said of a SIMD beside its fields.
+/// Returns the documentation of a SIMD, apart from its fields.
 fn simd_doc(format: &Format) -> String {
     let flags = match format.config.reading {
         Reading::Released => {
-            "A source `in` needs a `read`, and a `read` needs a source `in`: hardware hangs otherwise, also for the ignored \
+            "A source `in` needs a `read`, and a `read` needs a source `in`: otherwise the hardware hangs, also for the ignored \
              right source of a unary operation. `move(r1)` sets both sources to r1. `noop` does nothing; with a flag the \
-             hardware hangs. The accumulators run their commands in order: a DataMove from them needs no wait behind a \
+             hardware hangs. The accumulators run their commands in order: a DataMove from them needs no wait after a \
              `write`."
         }
         Reading::Seed => {
-            "`read` takes a vector from the accumulators to the ALUs whatever the sources are; a source `in` needs it. `noop` \
+            "`read` takes a vector from the accumulators to the ALUs, whatever the sources; a source `in` needs it. `noop` \
              with `write` puts the last row that the array has computed into the accumulators, with `read` a vector of theirs \
-             into local memory; it ignores sources and destination. The page asks for two instructions between a `write` and \
+             into local memory; it ignores sources and destination. The specification requires two instructions between a `write` and \
              a DataMove from the accumulators; the released circuits were measured to need none."
         }
     };
     format!(
-        "{flags} `not`, `and` and `or` take truth values and give them: all but 0 is true, and true is 1. In fixed point \
-         `abs` of the least number is that number: it wraps, where sums, differences and products saturate."
+        "{flags} `not`, `and` and `or` use truth values: everything except 0 is true, and true is 1. In fixed point \
+         `abs` of the smallest number is that number: it wraps, whereas sums, differences and products saturate."
     )
 }
 
-/// The forms of a LoadLUT. The page's has no size.
+/// Returns the text forms of a LoadLUT. By the instruction set specification it has no size.
 fn loadlut(format: &Format) -> Vec<Form> {
     let table = format.syntax("loadlut", &format!(" {LOCAL}, table {{table}}"));
     let is_default = When::Is("size".to_owned(), format.lut_vectors());
@@ -402,7 +403,8 @@ fn loadlut(format: &Format) -> Vec<Form> {
     if format.config.lookup_vectors().is_some() { vec![pages, own] } else { vec![own, pages] }
 }
 
-/// The form of a SIMD NoOp that reads accumulators out to local memory, as the page has it.
+/// Returns the form of a SIMD NoOp that reads accumulators out to local memory, which only the
+/// specification defines.
 fn read_out(format: &Format) -> Vec<Form> {
     let is_there = format.config.reading == Reading::Seed;
     let syntax = format.syntax("simd", " local[{write_address}] = noop, read acc[{read_address}]");
@@ -416,17 +418,17 @@ const LOCAL: &str = "local[{local_address}(? @2^{local_stride}?)]";
 const OTHER: &str = "[{other_address}(? @2^{other_stride}?)]";
 const ACCUMULATOR: &str = "acc[{accumulator_address}(? @2^{accumulator_stride}?)]";
 
-/// The form of a DataMove from `memory`.
+/// Returns the form of a DataMove from `memory`.
 fn to_local(format: &Format, memory: &str) -> String {
     format.syntax("datamove", &format!(" {LOCAL} <- {memory}{OTHER}, {{size}}"))
 }
 
-/// The form of a DataMove to `memory`.
+/// Returns the form of a DataMove to `memory`.
 fn from_local(format: &Format, suffix: &str, memory: &str) -> String {
     format.syntax("datamove", &format!("{suffix} {memory}{OTHER} <- {LOCAL}, {{size}}"))
 }
 
-/// Addresses of a memory of `depth` vectors.
+/// Returns the number format of addresses of a memory of `depth` vectors.
 const fn below(depth: u64) -> Number {
     Number::up_to(depth.saturating_sub(1), Radix::Hexadecimal)
 }
@@ -435,7 +437,7 @@ const fn decimal(max: u64) -> Number {
     Number::up_to(max, Radix::Decimal)
 }
 
-/// The conditions of a form that says `.zeroes` and no local address.
+/// Returns the conditions of a form with `.zeroes` and without a local address.
 fn without_local() -> Vec<When> {
     vec![When::OneOf("zeroes".to_owned(), vec![1]), zero("local_address"), zero("local_stride")]
 }
@@ -444,13 +446,13 @@ fn zero(field: &str) -> When {
     When::Is(field.to_owned(), 0)
 }
 
-/// SIMD operations that depend on this number of sources.
+/// Returns the condition that a SIMD operation has this number of sources.
 fn of_arity(arity: usize) -> When {
     let codes = SimdOp::ALL.iter().filter(|op| op.arity() == arity).map(|op| op.code().into());
     When::OneOf("op".to_owned(), codes.collect())
 }
 
-/// The form of a SIMD that says these sources; the one with two can say everything.
+/// Returns the form of a SIMD with these sources; the form with two can express everything.
 fn simd(format: &Format, sources: &str) -> String {
     let accesses = "(?, {read} acc[{read_address}]?)(?, {write}{accumulate} acc[{write_address}]?)";
     format.syntax("simd", &format!(" {{destination}} = {{op}}{sources}{accesses}"))

@@ -1,4 +1,4 @@
-//! The last stage: scheduled layers and the constants become a [`Program`].
+//! Last stage: turns scheduled layers and constants into a [`Program`].
 
 use super::layers::hir::{Model, Port};
 use super::memory::{Home, Plan};
@@ -6,7 +6,7 @@ use super::schedule::Scheduled;
 use crate::config::Config;
 use crate::program::{Binding, Layer, MemoryUse, Piece, Program};
 
-/// Makes the program.
+/// Assembles the program from the model's ports and the scheduled instructions.
 pub fn program(name: String, model: Model, config: &Config, scheduled: Scheduled) -> Program {
     let Scheduled { plan, ops, layers, local, accumulators, .. } = scheduled;
     let bindings = |ports: &[Port]| -> Vec<Binding> {

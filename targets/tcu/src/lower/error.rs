@@ -1,17 +1,17 @@
-//! Why a graph cannot be lowered.
+//! Reasons why a graph cannot be lowered.
 
 use npukit_lower::{Problem, list};
 
 use crate::clock::hazard::Hazard;
 
-/// A memory of the accelerator.
+/// Memory of the accelerator that can be too small for a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// Variables, inputs and outputs.
+    /// DRAM bank 0: variables, inputs and outputs.
     Dram0,
     /// Local memory.
     Local,
-    /// Accumulators.
+    /// Accumulator memory.
     Accumulators,
 }
 
@@ -25,54 +25,56 @@ impl std::fmt::Display for Memory {
     }
 }
 
-/// Why [`compile`](super::compile) failed.
+/// Error of [`compile`](super::compile).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LowerError {
-    /// Operators the array cannot do; all of them.
+    /// Every node that the array cannot compute.
     #[error("{} of the model's nodes cannot be lowered:{}", problems.len(), list(problems))]
     Unsupported {
-        /// One entry per node.
+        /// One problem per node.
         problems: Vec<Problem>,
     },
-    /// The constants of all layers together are more than DRAM1 holds.
+    /// The constants of all layers together exceed DRAM1.
     #[error(
-        "the constants do not fit DRAM1: they need {needed} vectors, {available} are there; \
-         choose an instance with more: a `dram1_depth` of {} is enough",
+        "the constants do not fit in DRAM1: they need {needed} vectors, but it holds {available}; \
+         use an instance with a `dram1_depth` of at least {}",
         enough(*needed)
     )]
     Constants {
-        /// Vectors needed.
+        /// Number of vectors needed.
         needed: u64,
-        /// Vectors there.
+        /// Number of vectors available.
         available: u64,
     },
-    /// A layer does not fit a memory however it is tiled.
+    /// A layer does not fit in a memory with any tiling.
     #[error(
-        "layer `{layer}` does not fit {memory}: it needs {needed} vectors, {available} are there; \
-         choose an instance with more, or another --strategy"
+        "layer `{layer}` does not fit in {memory}: it needs {needed} vectors, but {available} are available; \
+         use an instance with more of it, or another --strategy"
     )]
     Insufficient {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// The memory.
+        /// Memory that is too small.
         memory: Memory,
-        /// Vectors needed at least.
+        /// Least number of vectors needed.
         needed: u64,
-        /// Vectors there.
+        /// Number of vectors available.
         available: u64,
     },
-    /// Instructions were written that hardware computes otherwise: a defect of this compiler.
+    /// The generated instructions contain a hazard that changes the result in hardware: a compiler
+    /// defect.
     #[error("layer `{layer}`: instruction {}: {hazard}; this is a defect of the compiler, please report it", hazard.second)]
     LostAddition {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// What would be lost.
+        /// Pair of accumulator writes; the first one would be lost.
         hazard: Hazard,
     },
 }
 
-/// The depth of a memory that holds `vectors`: a power of two, so that addresses reach all of it and no more.
+/// Returns the smallest legal depth of a memory that holds `vectors`: a power of two, so that every
+/// address is used.
 fn enough(vectors: u64) -> u64 {
-    // Default: what no power of two holds, no depth does.
+    // Default: a value above every power of two has no legal depth and is returned as it is.
     vectors.checked_next_power_of_two().unwrap_or(vectors)
 }

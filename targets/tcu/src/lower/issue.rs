@@ -1,11 +1,13 @@
-//! Instructions of a schedule, in the order in which they are issued: made of runs of vectors ([`lir`]), and moved to where units
-//! wait least.
+//! Instructions of a schedule in issue order. They are built from runs of vectors ([`lir`]) and
+//! reordered so that units wait least.
 //!
-//! | module | moves |
+//! | module | reordering |
 //! |---|---|
-//! | `separate` | additions apart, of which hardware would lose the first |
-//! | `overlap`, `order` | what the units do at the same time |
-//! | `prefetch`, `prefetch_weights`, `global_prefetch` | reads of DRAM ahead: within a layer, of weights, over layers |
+//! | `separate` | keeps additions apart that hardware would lose |
+//! | `overlap`, `order` | lets units work at the same time |
+//! | `prefetch` | hoists DRAM reads within a layer |
+//! | `prefetch_weights` | delays reads of weights to overlap them with products |
+//! | `global_prefetch` | hoists DRAM reads across layers |
 
 pub(super) mod blocks;
 pub(super) mod global_prefetch;

@@ -1,8 +1,8 @@
 //! Grouping of graph nodes into layers: chains whose intermediate values stay in the accumulators.
 //!
-//! A chain starts at a node and is joined, one after the other, by the nodes that can work on its value
-//! where it is, as long as their other operands are in memory already. A value that has other readers,
-//! or that the host wants, is saved on the way.
+//! A chain starts at one node. Following nodes join it one by one if they can work on its value in
+//! place and their other operands are already in memory. A value with other readers, or one that
+//! the host reads, is also saved to memory.
 
 pub(super) mod dead_stores;
 pub(super) mod fused_add;
@@ -32,42 +32,42 @@ use crate::lower::layers::fused_add::keep_sums;
 use crate::lower::rewrite::rewrite;
 use crate::program::HostStep;
 
-/// Constants of a node that are not made, since DRAM1 does not hold them.
+/// Error: DRAM1 cannot hold the constants of a node, so they are not built.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantsShortage {
-    /// Their vectors.
+    /// Number of vectors that the constants take.
     pub vectors: u64,
 }
 
-/// Why a node cannot be lowered.
+/// Reason why a node cannot be lowered.
 pub type Reject = npukit_lower::Reject<ConstantsShortage>;
 
-/// What lowering a node gave.
+/// Result of lowering a node.
 pub type Lowered = npukit_lower::Lowered<Chain>;
 
-/// A layer while it grows.
+/// A layer under construction.
 pub struct Chain {
-    /// Its nodes, in order.
+    /// Nodes of the layer, in order.
     pub nodes: Vec<NodeId>,
-    /// The value the grid holds.
+    /// Value that the grid currently holds.
     pub value: ValueId,
-    /// Pixels of the grid.
+    /// Number of pixels of the grid.
     pub pixels: usize,
-    /// Elements of a pixel.
+    /// Number of elements per pixel.
     pub channels: usize,
-    /// Multiply-accumulates.
+    /// Number of multiply-accumulates.
     pub macs: u64,
-    /// Steps so far.
+    /// Steps emitted so far.
     pub steps: Vec<Step>,
-    /// The value is stored already.
+    /// Whether the value is already stored in memory.
     pub saved: bool,
 }
 
-/// Who uses the value of a chain.
+/// Use of a chain's value.
 enum Use {
-    /// One reader, which may join the chain.
+    /// A single reader, which may join the chain.
     Reader,
-    /// Several readers, or none that can do without it in memory.
+    /// Several readers, or readers that need the value in memory.
     Variable,
     /// The host reads it.
     Output,
@@ -75,30 +75,31 @@ enum Use {
 
 /// Builds a [`Model`] from a graph.
 pub struct Builder<'g> {
-    /// The graph.
+    /// Graph to lower.
     pub graph: &'g Graph,
-    /// The instance.
+    /// Target instance.
     pub config: &'g Config,
-    /// Where biases enter.
+    /// Order of operations: at which step biases are added.
     pub order: Order,
-    /// Who reads and who makes values, where they lie, and what is refused.
+    /// Readers and producers of values, their views in memory, and the problems found.
     pub fusion: Fusion<'g, View, ConstantsShortage>,
-    /// Multiply-accumulates of the model's products by their results.
+    /// Multiply-accumulates of each product of the model, keyed by its result.
     macs: HashMap<ValueId, u64>,
-    /// Objects so far.
+    /// Objects created so far.
     pub objects: Objects,
     layers: Vec<Layer>,
-    /// Values whose vectors the host reads: as they are, in another shape, or before a host step.
+    /// Values whose vectors the host reads: directly, reshaped, or through a host step.
     host_reads: HashSet<ValueId>,
     host_steps: Vec<HostStep>,
-    /// Lookup tables made so far, with their functions.
+    /// Lookup tables built so far, with their functions.
     pub tables: Vec<(Scaled, Lookup)>,
-    /// Multiplications that the table before them does: what they read is multiplied already.
+    /// Multiplications merged into the preceding lookup table; their input is already multiplied.
     pub absorbed: HashSet<NodeId>,
 }
 
 impl<'g> Builder<'g> {
-    /// A builder for `graph`; `macs` are the multiply-accumulates of the model's products, by their results.
+    /// Creates a builder for `graph`. `macs` holds the multiply-accumulates of each product of the
+    /// model, keyed by its result.
     pub fn new(graph: &'g Graph, macs: HashMap<ValueId, u64>, config: &'g Config, order: Order) -> Self {
         Self {
             graph,
@@ -119,7 +120,7 @@ impl<'g> Builder<'g> {
     ///
     /// # Errors
     ///
-    /// Everything that stands in the way: nodes, and constants that DRAM1 does not hold.
+    /// Returns every problem found: nodes that cannot be lowered, and constants that exceed DRAM1.
     pub fn build(mut self) -> Result<Model, LowerError> {
         self.require_inputs();
         self.find_host_reads();
@@ -140,16 +141,16 @@ impl<'g> Builder<'g> {
         Ok(Model { objects, layers, inputs, outputs, host_steps })
     }
 
-    /// Vector length.
+    /// Returns the number of elements per vector.
     pub fn array_size(&self) -> usize {
         self.config.array_size
     }
 
-    /// The view of a value. Constants become objects when first asked for.
+    /// Returns the view of a value. Constants become objects on first use.
     ///
     /// # Errors
     ///
-    /// A value that is not in memory; a constant without floats, or too large.
+    /// Fails if the value is not in memory, or is a constant without floats or too large.
     pub fn view(&mut self, value: ValueId) -> Result<View, Reject> {
         if let Some(view) = self.fusion.view(value) {
             return Ok(view.clone());
@@ -159,19 +160,20 @@ impl<'g> Builder<'g> {
         Ok(view)
     }
 
-    /// Multiply-accumulates of node `id` in the model.
+    /// Returns the multiply-accumulates of node `id` in the original model.
     pub fn macs(&self, id: NodeId) -> u64 {
         let product = self.graph.node(id).outputs.first().and_then(|result| self.macs.get(result));
-        // Default: what the model has no product for, the rewrite has added; it is none of the model's work.
+        // Default: a product without an entry was added by the rewrite and is not work of the
+        // model.
         product.copied().unwrap_or(0)
     }
 
-    /// Adds a step of the host.
+    /// Appends a step for the host.
     pub fn add_host_step(&mut self, step: HostStep) {
         self.host_steps.push(step);
     }
 
-    /// The node that alone reads a value, when the host does not.
+    /// Returns the only node that reads a value; `None` if there are several or the host reads it.
     pub fn only_reader(&self, value: ValueId) -> Option<NodeId> {
         self.fusion.readers.only(value).filter(|_| !self.host_reads.contains(&value))
     }
@@ -205,7 +207,7 @@ impl<'g> Builder<'g> {
         chain.steps.push(Step::Save { object, pixel_major, pixels: None });
     }
 
-    /// Ends a chain whose steps say themselves where their results go.
+    /// Ends a chain whose steps already store their results.
     pub fn push_layer(&mut self, chain: Chain) {
         let nodes = chain.nodes.iter().map(|&id| self.graph.node(id).name.clone()).collect();
         let blocks = chain.channels.div_ceil(self.array_size()).max(1);
@@ -213,7 +215,7 @@ impl<'g> Builder<'g> {
         self.layers.push(Layer { nodes, macs, pixels, blocks, steps, kept: 0 });
     }
 
-    /// A new object that holds a tensor of `shape` pixel by pixel.
+    /// Creates an object that stores a tensor of `shape` pixel by pixel.
     fn stored_view(&mut self, value: ValueId, kind: ObjectKind, shape: &[usize]) -> View {
         let channels = natural_channels(shape);
         let elements: usize = shape.iter().product();
@@ -230,8 +232,8 @@ impl<'g> Builder<'g> {
                 return Err(Reject::Consequence);
             }
             return Err(Reject::new(
-                format!("operand `{name}` is not in memory when it is read"),
-                "put the nodes in an order in which each follows those it reads from",
+                format!("operand `{name}` is not in memory when the node reads it"),
+                "sort the nodes topologically, so that each follows the nodes it reads",
             ));
         };
         let elements = tensor.as_f32().ok_or_else(|| no_floats(tensor.element()))?;
@@ -241,7 +243,7 @@ impl<'g> Builder<'g> {
         Ok(View { shape: tensor.shape().to_vec(), channels, vectors })
     }
 
-    /// `vectors` with a stored zero for every one that is stored nowhere.
+    /// Replaces every vector that has no storage by a stored zero.
     pub fn stored(&mut self, mut vectors: Vec<VecRef>) -> Vec<VecRef> {
         if vectors.iter().any(|vector| vector.is_zero()) {
             let zero = self.objects.splat(0.0);
@@ -250,11 +252,11 @@ impl<'g> Builder<'g> {
         vectors
     }
 
-    /// A constant object with one pixel after the other, each of `channels` elements.
+    /// Creates a constant object that stores pixels one after another, each of `channels` elements.
     ///
     /// # Errors
     ///
-    /// As [`Builder::require_constants`].
+    /// See [`Builder::require_constants`].
     pub fn constant_vectors(
         &mut self,
         name: String,
@@ -277,7 +279,8 @@ impl<'g> Builder<'g> {
         Ok((0..vectors as u32).map(|index| VecRef { object, index }).collect())
     }
 
-    /// Follows the outputs back through nodes that leave the vectors where they are.
+    /// Collects host reads by following the outputs backward through nodes that do not move
+    /// vectors.
     fn find_host_reads(&mut self) {
         for &output in &self.graph.outputs {
             let mut value = output;
@@ -299,11 +302,13 @@ impl<'g> Builder<'g> {
     }
 }
 
-/// What is to be said of DRAM1 beside the nodes that cannot be lowered.
+/// Returns the problem of a DRAM1 shortage, reported in addition to the nodes that cannot be
+/// lowered.
 fn constants_problem(graph: &Graph, needed: u64, available: u64) -> Option<Problem> {
     let reason =
-        format!("constants of the other nodes need {needed} vectors of DRAM1, {available} are there");
-    (needed > available).then(|| Problem::new(&graph.name, "model", reason, "choose an instance with more"))
+        format!("constants of the other nodes need {needed} vectors of DRAM1, but it holds {available}");
+    (needed > available)
+        .then(|| Problem::new(&graph.name, "model", reason, "use an instance with a larger DRAM1"))
 }
 
 impl<'g> Fuse<'g> for Builder<'g> {
@@ -324,7 +329,8 @@ impl<'g> Fuse<'g> for Builder<'g> {
         &chain.nodes
     }
 
-    /// All readers: what several read, or the host, is saved first.
+    /// Returns all readers. A value with several readers, or one that the host reads, is saved
+    /// first.
     fn candidates(&mut self, chain: &mut Chain) -> Vec<NodeId> {
         if !matches!(self.use_of(chain.value), Use::Reader) {
             self.save(chain);
@@ -363,13 +369,13 @@ impl<'g> Fuse<'g> for Builder<'g> {
 ///
 /// # Errors
 ///
-/// [`LowerError::Unsupported`] with every node that stands in the way.
+/// Returns [`LowerError::Unsupported`] with every node that cannot be lowered.
 pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model, LowerError> {
-    // The rewrite keeps the results of products.
+    // The rewrite keeps the results of products, so they identify products of the original graph.
     let result = |(node, macs): (&Node, u64)| Some((*node.outputs.first()?, macs));
     let macs = graph.nodes.iter().zip(graph.macs_by_node()).filter_map(result).collect();
     let prepared = if options.prepared { None } else { rewrite(graph, config, options.order) };
-    // Default: what is not rewritten is lowered as it is.
+    // Default: a graph that is not rewritten is lowered as it is.
     let mut model = Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()?;
     if options.order == Order::Default {
         keep_sums(&mut model, config);

@@ -1,4 +1,4 @@
-//! The plan: which memory each object lives in, and where.
+//! Placement plan: the memory and address of each object.
 
 pub(super) mod arena;
 pub(super) mod next_use;
@@ -23,26 +23,26 @@ use crate::config::Config;
 use crate::lower::layers::hir::for_each_object;
 use crate::program::Usage;
 
-/// Where variables and constants live. Inputs and outputs are always in DRAM0, and constants are
-/// always in DRAM1 too, whence they are copied.
+/// Where variables and constants are stored. Inputs and outputs are always in DRAM0. Constants are
+/// always in DRAM1 as well, from which they are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Strategy {
     /// Variables in DRAM0, constants in DRAM1.
     LocalIsolated,
-    /// Variables in local memory, or those of them that fit.
+    /// Variables in local memory, as far as they fit.
     LocalVars,
     /// Constants in local memory, where the driver copies them before the program starts.
     LocalConsts,
-    /// Both in local memory.
+    /// Variables and constants in local memory.
     LocalVarsAndConsts,
 }
 
 impl Strategy {
-    /// All of them.
+    /// All strategies.
     pub const ALL: [Self; 4] =
         [Self::LocalIsolated, Self::LocalVars, Self::LocalConsts, Self::LocalVarsAndConsts];
 
-    /// Upstream's name for it.
+    /// Returns the name that the released compiler uses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LocalIsolated => "local-isolated",
@@ -52,12 +52,12 @@ impl Strategy {
         }
     }
 
-    /// Whether variables live in local memory.
+    /// Whether variables are stored in local memory.
     pub const fn local_vars(self) -> bool {
         matches!(self, Self::LocalVars | Self::LocalVarsAndConsts)
     }
 
-    /// Whether constants live in local memory.
+    /// Whether constants are stored in local memory.
     pub const fn local_consts(self) -> bool {
         matches!(self, Self::LocalConsts | Self::LocalVarsAndConsts)
     }
@@ -69,9 +69,9 @@ impl std::fmt::Display for Strategy {
     }
 }
 
-/// A name that is no strategy's.
+/// Error: the name is not that of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown strategy `{0}`; there are local-isolated, local-vars, local-consts, local-vars-and-consts")]
+#[error("unknown strategy `{0}`; use local-isolated, local-vars, local-consts or local-vars-and-consts")]
 pub struct UnknownStrategy(String);
 
 impl FromStr for Strategy {
@@ -85,88 +85,92 @@ impl FromStr for Strategy {
     }
 }
 
-/// A place.
+/// Memory and address of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// From this vector of DRAM0 on.
+    /// In DRAM0, starting at this vector.
     Dram0(u64),
-    /// From this vector of DRAM1 on.
+    /// In DRAM1, starting at this vector.
     Dram1(u64),
-    /// From this vector of local memory on.
+    /// In local memory, starting at this vector.
     Local(u64),
-    /// No layer needs it.
+    /// Not stored: no layer needs it.
     Nowhere,
 }
 
-/// Where everything lives.
+/// Placement of all objects.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The strategy followed.
+    /// Placement strategy.
     pub strategy: Strategy,
     /// Home of each object.
     homes: Vec<Home>,
-    /// The objects that each layer is the last to need.
+    /// For each layer, the objects that no later layer needs.
     last_needed: Vec<Vec<usize>>,
-    /// Constants in the order of DRAM1.
+    /// Constants, in the order in which DRAM1 stores them.
     pub constants: Vec<ObjectId>,
-    /// The part of local memory that layers load into.
+    /// Part of local memory into which layers load.
     pub arena: Range<u64>,
-    /// Use of DRAM0.
+    /// Usage of DRAM0.
     pub dram0: Usage,
-    /// Use of DRAM1.
+    /// Usage of DRAM1.
     pub dram1: Usage,
-    /// Use of local memory by objects that live there.
+    /// Usage of local memory by objects stored there permanently.
     pub local: Usage,
 }
 
-/// Vectors of DRAM0 at its end that the driver's flush probe overwrites.
+/// Vectors at the end of DRAM0 that the driver's flush probe overwrites.
 const DRAM0_RESERVED: u64 = 2;
-/// Variables that do not all fit local memory may take one part in this many of it: of an eighth, a quarter and a half the
-/// one in which ResNet-20 takes the fewest cycles on arrays of 8 and 12.
+/// If the variables do not all fit in local memory, they may take at most `1 / SHARE` of it. Of an
+/// eighth, a quarter and a half, an eighth gives the fewest cycles for ResNet-20 on arrays of 8 and
+/// 12.
 const SHARE: u64 = 8;
-/// Vectors of local memory at its end that the driver's flush probe overwrites.
+/// Vectors at the end of local memory that the driver's flush probe overwrites.
 const LOCAL_RESERVED: u64 = 1;
 
 impl Plan {
-    /// Plans a model whose objects all live where the strategy says.
+    /// Plans a model, with every object where the strategy puts it.
     ///
     /// # Errors
     ///
-    /// [`LowerError::Constants`] or [`LowerError::Insufficient`] when a memory is too small.
+    /// Returns [`LowerError::Constants`] or [`LowerError::Insufficient`] if a memory is too small.
     pub fn new(model: &Model, config: &Config, strategy: Strategy) -> Result<Self, LowerError> {
         Self::within(model, config, strategy, None)
     }
 
-    /// Plans a model of which the variables that fit an eighth of what constants leave of local memory live there, and
-    /// the others in DRAM0: layers need the rest to work in.
+    /// Plans a model whose variables only partly fit in local memory. Variables take at most an
+    /// eighth of the local memory that constants leave; the others stay in DRAM0. Layers need the
+    /// rest to work in.
     ///
     /// # Errors
     ///
-    /// As [`Self::new`], for the constants and for DRAM0.
+    /// Fails like [`Self::new`], for the constants and for DRAM0.
     pub fn partial(model: &Model, config: &Config, strategy: Strategy) -> Result<Self, LowerError> {
         let without = Self::within(model, config, strategy, Some(0))?;
         let free = without.arena.end.saturating_sub(without.arena.start);
         Self::within(model, config, strategy, Some(free / SHARE))
     }
 
-    /// A plan by which the model may be scheduled: of `strategy`, if that is given.
+    /// Returns a plan that fits: of `strategy` if given, otherwise of the first strategy that has
+    /// one.
     ///
     /// # Errors
     ///
-    /// As [`Self::new`], where no strategy has a plan.
+    /// Fails like [`Self::new`] if no strategy has a plan.
     pub fn possible(model: &Model, config: &Config, strategy: Option<Strategy>) -> Result<Self, LowerError> {
         let others = match &strategy {
             Some(_) => &[][..],
             None => &Strategy::ALL[1..],
         };
-        // Default: all strategies but the first are tried after it.
+        // Default: without a given strategy, the first one is tried before the others.
         let first = strategy.unwrap_or(Strategy::LocalIsolated);
         let part = || first.local_vars().then(|| Self::partial(model, config, first).ok()).flatten();
         let other = || others.iter().find_map(|&strategy| Self::new(model, config, strategy).ok());
         Self::new(model, config, first).or_else(|error| part().or_else(other).ok_or(error))
     }
 
-    /// Plans a model whose variables take no more than `room` vectors of local memory at once, if that is given.
+    /// Plans a model; if `room` is given, its variables take at most `room` vectors of local memory
+    /// at once.
     fn within(
         model: &Model,
         config: &Config,
@@ -214,17 +218,17 @@ impl Plan {
         Ok(Self { strategy, homes, last_needed, constants, arena: used..depth, dram0, dram1, local })
     }
 
-    /// The objects that `layer` is the last to need.
+    /// Returns the objects that no layer after `layer` needs.
     pub fn last_needed(&self, layer: usize) -> impl Iterator<Item = ObjectId> + '_ {
         self.last_needed[layer].iter().map(|&object| ObjectId(object as u32))
     }
 
-    /// Where `object` lives.
+    /// Returns the home of `object`.
     pub fn home(&self, object: ObjectId) -> Home {
         self.homes[object.0 as usize]
     }
 
-    /// One line per object.
+    /// Formats the plan with one line per object.
     pub fn print(&self, model: &Model) -> String {
         let mut text =
             format!("strategy {}, arena {}..{}\n", self.strategy, self.arena.start, self.arena.end);
@@ -242,7 +246,8 @@ impl Plan {
     }
 }
 
-/// The layers that need each object; the host needs inputs before the first and outputs after the last.
+/// Returns the layers that need each object. The host needs inputs before the first layer and
+/// outputs after the last.
 fn uses_of(model: &Model) -> Uses {
     let mut uses = Uses::new(model.objects.len());
     let mut add = |object: ObjectId, layer: usize| uses.add(object.0 as usize, layer);
@@ -254,7 +259,7 @@ fn uses_of(model: &Model) -> Uses {
     uses
 }
 
-/// Constants by first use.
+/// Returns the constants in order of first use.
 fn used_constants(uses: &Uses, model: &Model) -> Vec<ObjectId> {
     let used = |&id: &ObjectId| uses.of(id.0 as usize).is_some();
     let mut constants: Vec<ObjectId> = model.objects_of(ObjectKind::Constant).filter(used).collect();
@@ -262,7 +267,7 @@ fn used_constants(uses: &Uses, model: &Model) -> Vec<ObjectId> {
     constants
 }
 
-/// Inputs, outputs and variables of the kinds wanted that something needs.
+/// Returns the inputs, outputs and variables that are used and whose kind is `wanted`.
 fn living(uses: &Uses, model: &Model, wanted: impl Fn(ObjectKind) -> bool) -> Vec<ObjectId> {
     let all =
         model.objects.iter().filter(|(_, object)| object.kind != ObjectKind::Constant && wanted(object.kind));
@@ -297,7 +302,8 @@ fn place_living(
     Usage { maximum: placement.maximum, aggregate: lifetimes.iter().map(|lifetime| lifetime.size).sum() }
 }
 
-/// Checks a memory; the error names the layer that makes the largest of the objects.
+/// Checks that a memory is large enough; the error names the layer that produces the largest
+/// object.
 fn require(
     model: &Model,
     uses: &Uses,

@@ -1,7 +1,7 @@
-//! The schedule: layers cut into tiles that fit, each tiling tried and the cheapest kept.
+//! Scheduling: cuts layers into tiles that fit, tries each tiling and keeps the cheapest.
 //!
-//! For every layer the search names the tilings that cost least by the published estimator and the waits for memory, which
-//! is quick; the clock decides between the best of them.
+//! For every layer the search ranks tilings by the published estimator plus memory waits, which is
+//! quick. The clock then decides between the best ones.
 
 pub(super) mod choices;
 pub mod cost;
@@ -37,36 +37,39 @@ use crate::isa::op::Op;
 use crate::lower::schedule::tiling::Tiling;
 use crate::program::Usage;
 
-/// A scheduled model.
+/// Schedule of a whole model.
 #[derive(Clone, Debug)]
 pub struct Scheduled {
-    /// Where objects live.
+    /// Placement of objects.
     pub plan: Plan,
-    /// Instructions.
+    /// Instructions of the program.
     pub ops: Vec<Op>,
-    /// Cycles by what was minimised.
+    /// Number of cycles by the cost measure that was minimized.
     pub cycles: u64,
-    /// The memory with which the hardware takes these cycles, where they are its own.
+    /// Memory timing with which the hardware takes `cycles` cycles; `None` if `cycles` is an
+    /// estimate.
     pub clocked: Option<ClockParams>,
-    /// Instructions of each layer.
+    /// Instruction range of each layer.
     pub layers: Vec<Range<usize>>,
-    /// Tiling taken for each layer.
+    /// Tiling chosen for each layer.
     tilings: Vec<Tiling>,
-    /// Whether what will not be needed for longest gave up its place in local memory.
+    /// Whether the vectors needed latest were evicted first from local memory.
     by_next_use: bool,
-    /// Use of local memory.
+    /// Usage of local memory.
     pub local: Usage,
-    /// Use of the accumulators.
+    /// Usage of the accumulators.
     pub accumulators: Usage,
     config: Config,
 }
 
-/// Schedules under one strategy, or under each that fits, keeping the cheapest.
+/// Schedules under the given strategy, or under every strategy that fits, and keeps the cheapest
+/// result.
 ///
 /// # Errors
 ///
-/// The chosen strategy's; that of [`Strategy::LocalIsolated`], which needs least, when none fits. Variables that do not all
-/// fit local memory are no error of a strategy that was chosen: those that do stay there.
+/// Returns the error of the chosen strategy. If none was chosen and none fits, returns the error of
+/// [`Strategy::LocalIsolated`], which needs the least memory. With a chosen strategy, variables
+/// that do not all fit in local memory are not an error: the rest go to DRAM0.
 pub fn cheapest(
     model: &Model,
     config: &Config,
@@ -97,11 +100,12 @@ pub fn cheapest(
     best
 }
 
-/// Schedules by choices that were made before, where `strategy` was asked for. Instructions are those of the search.
+/// Schedules with the choices of an earlier search, made for `strategy`. Produces the same
+/// instructions as that search.
 ///
 /// # Errors
 ///
-/// As [`cheapest`], if the choices are of another model.
+/// Fails like [`cheapest`] if the choices belong to another model.
 pub fn again(
     model: &Model,
     config: &Config,
@@ -120,11 +124,12 @@ pub fn again(
     Ok(Scheduled { by_next_use, ..scheduled })
 }
 
-/// Schedules under one strategy, or that which needs least, in the first way that fits: quick to find, not to run.
+/// Schedules in the first way that fits, under the given strategy or the one that needs the least
+/// memory. Compiles quickly; the program may be slow.
 ///
 /// # Errors
 ///
-/// As [`cheapest`].
+/// Fails like [`cheapest`].
 pub fn draft(model: &Model, config: &Config, strategy: Option<Strategy>) -> Result<Scheduled, LowerError> {
     let plan = planned(model, config, strategy.unwrap_or(Strategy::LocalIsolated), true)?;
     let phase = &Phase::counting("schedule", model.layers.len());
@@ -134,12 +139,12 @@ pub fn draft(model: &Model, config: &Config, strategy: Option<Strategy>) -> Resu
     task.layers(&mut state, Search::draft(), plan, u64::MAX)
 }
 
-/// Where objects live under a strategy. If that was `asked` for, variables that do not all fit local memory stay there in
-/// part.
+/// Plans the placement of objects under a strategy. If the user `asked` for it, variables that do
+/// not all fit in local memory are placed there in part.
 ///
 /// # Errors
 ///
-/// A memory that is too small.
+/// Fails if a memory is too small.
 fn planned(model: &Model, config: &Config, strategy: Strategy, asked: bool) -> Result<Plan, LowerError> {
     let plan = Plan::new(model, config, strategy).inspect_err(|reason| given_up(strategy, reason));
     if asked && strategy.local_vars() {
@@ -152,37 +157,38 @@ fn given_up(strategy: Strategy, reason: &LowerError) {
     tracing::info!(strategy = strategy.name(), %reason, "strategy given up");
 }
 
-/// Times that something may give up its place for a second schedule to be tried: while tilings are compared it looks at all of
-/// local memory each time, which takes ResNet-50 from 18 seconds to minutes, for 0.3 % of its cycles.
+/// Number of evictions up to which a second schedule is tried. Comparing tilings scans all of local
+/// memory per eviction, which takes ResNet-50 from 18 seconds to minutes for 0.3 % of its cycles.
 const MOST_GIVEN_UP: usize = 500;
 
-/// What is to be scheduled, with a step of `phase` for each layer.
+/// Scheduling job; advances `phase` by one step per layer.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     model: &'a Model,
     config: &'a Config,
     minimise: Minimise,
     phase: &'a Phase,
-    /// What did best of layers.
+    /// Best tilings found for earlier layers of the same shape.
     known: &'a Known,
     effort: Effort,
 }
 
-/// How long is searched for a schedule.
+/// Effort of the search for a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Effort {
-    /// As long as it pays for a program that is to be run.
+    /// Full search, for a program that will be run.
     #[default]
     Thorough,
-    /// A fraction of that: for one of many machines that are compared.
+    /// Reduced search, for one of many instances that are compared.
     Quick,
 }
 
-/// Strategies that a quick search tries where they fit: constants that live in local memory save more than variables do.
+/// Strategies that a quick search tries if they fit: constants in local memory save more cycles
+/// than variables do.
 const WORTH_A_LOOK: [Strategy; 2] = [Strategy::LocalConsts, Strategy::LocalVarsAndConsts];
 
 impl Task<'_> {
-    /// What looks for the tilings of layers.
+    /// Returns the search for tilings of layers.
     fn search(self) -> Search {
         match self.effort {
             Effort::Thorough => Search::new(self.model, self.known.clone()),
@@ -190,17 +196,18 @@ impl Task<'_> {
         }
     }
 
-    /// Before the first layer, with this arena.
+    /// Returns the state before the first layer, with `arena`.
     fn state(self, arena: Arena) -> State {
         State::new(self.config, self.minimise.waits(self.config), arena)
     }
 
-    /// Schedules under a plan, at most twice: what gives up its place in local memory is once what was not needed for
-    /// longest, and then, if that ever happened and there is time, what will not be needed for longest.
+    /// Schedules under a plan, at most twice. The first run evicts the least recently needed
+    /// vectors. If anything was evicted and there is time, the second evicts the vectors needed
+    /// latest.
     ///
     /// # Errors
     ///
-    /// A memory that is too small, or a program of `budget` cycles or more.
+    /// Fails if a memory is too small or the program takes `budget` cycles or more.
     fn schedule(self, plan: Plan, budget: u64) -> Result<Scheduled, LowerError> {
         let model = self.model;
         let strategy = plan.strategy;
@@ -209,7 +216,7 @@ impl Task<'_> {
         let by_age = self.layers(&mut state, self.search(), plan.clone(), budget);
         let again = self.effort == Effort::Thorough && (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up);
         let scheduled = if again {
-            // Default: what cannot be scheduled leaves the budget as it is.
+            // Default: a failed first schedule leaves the budget unchanged.
             let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
             let mut state = self.state(arena.by_next_use(NextUse::new(model)));
             let scheduled = self.layers(&mut state, self.search(), plan, budget);
@@ -222,7 +229,7 @@ impl Task<'_> {
         Ok(scheduled)
     }
 
-    /// Schedules the layers one after the other, from a state in which nothing lies in the arena.
+    /// Schedules the layers one after another, starting with an empty arena.
     fn layers(
         self,
         state: &mut State,
@@ -237,7 +244,8 @@ impl Task<'_> {
             pending: Pending::default(),
             hides_reads: minimise.hides_reads(config),
         };
-        // Reads are moved over layers when all are written: until then nothing is too long.
+        // Reads move across layers only after all layers are written; until then no program is too
+        // long.
         let reads_ahead = config.overlap.has_queues() && written.meter.is_some();
         let until = if reads_ahead { u64::MAX } else { budget };
         let mut layers = Vec::new();
@@ -270,7 +278,7 @@ impl Task<'_> {
             Minimise::Clock(params) if written.meter.is_some_and(|meter| !meter.hangs()) => Some(params),
             _ => None,
         };
-        // Whatever the stages above did, nothing goes out that hardware computes otherwise.
+        // Last check: no program with a hazard leaves the compiler, whatever the stages above did.
         if let Some(hazard) = hazards(&ops).into_iter().next() {
             return Err(lost(model, &layers, hazard));
         }
@@ -290,18 +298,18 @@ impl Task<'_> {
     }
 }
 
-/// What is known of the instructions written so far.
+/// State after the instructions written so far.
 struct Written {
-    /// Their time, where the clock is minimised.
+    /// Clock that measures them, if the clock is minimized.
     meter: Option<Meter>,
-    /// What they leave on its way to the accumulators.
+    /// Accumulator writes that are still pending.
     pending: Pending,
-    /// Whether reads of weights may be hidden.
+    /// Whether reads of weights may overlap with products.
     hides_reads: bool,
 }
 
 impl Written {
-    /// Follows `ops`.
+    /// Advances the state by `ops`.
     fn push(&mut self, ops: &[Op]) {
         for (i, op) in ops.iter().enumerate() {
             self.pending.follow(i, op);
@@ -309,7 +317,8 @@ impl Written {
     }
 }
 
-/// Writes the layer out in the way that takes fewest cycles, if that ends before `budget`.
+/// Emits the layer with the tiling that takes the fewest cycles, if the program stays below
+/// `budget`.
 fn schedule_layer(
     state: &mut State,
     (written, search): (&mut Written, &mut Search),
@@ -368,7 +377,7 @@ fn lost(model: &Model, layers: &[Range<usize>], hazard: Hazard) -> LowerError {
 
 fn too_long(layer: &Layer, instructions: usize) -> LowerError {
     let reason = format!(
-        "with it the program is longer than {instructions} instructions; programs end at {MAX_INSTRUCTIONS}"
+        "the program has more than {instructions} instructions up to this layer; the limit is {MAX_INSTRUCTIONS}"
     );
     let hint = "use an instance with a larger array or larger memories";
     let problem = Problem::new(&layer.name(), "layer", reason, hint);
@@ -376,13 +385,13 @@ fn too_long(layer: &Layer, instructions: usize) -> LowerError {
 }
 
 impl Scheduled {
-    /// What was chosen, by which [`again`] gives the same.
+    /// Returns the choices made; [`again`] reproduces this schedule from them.
     pub fn choices(&self) -> Choices {
         let (strategy, by_next_use) = (self.plan.strategy, self.by_next_use);
         Choices { strategy, by_next_use, tilings: self.tilings.clone() }
     }
 
-    /// The listing, with the layers' names and tilings between.
+    /// Formats the instruction listing with a comment line before each layer: name and tiling.
     pub fn print(&self, model: &Model) -> String {
         let mut text = String::new();
         for ((layer, range), tiling) in model.layers.iter().zip(&self.layers).zip(&self.tilings) {

@@ -1,4 +1,4 @@
-//! One tile of a layer, written out as instructions.
+//! Code generation for one tile of a layer.
 
 pub(super) mod alu_expr;
 pub(super) mod lookup;
@@ -16,22 +16,22 @@ use super::schedule::cost::Waits;
 use crate::config::Config;
 use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
-/// Why a tile does not fit.
+/// Reason why a tile does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TileError {
-    /// More accumulators than there are.
+    /// The tile needs more accumulators than the instance has.
     Accumulators {
-        /// Vectors needed.
+        /// Number of vectors needed.
         needed: u64,
     },
-    /// More of local memory than the arena has.
+    /// The tile needs more local memory than the arena has.
     Local {
-        /// Vectors needed at once.
+        /// Number of vectors needed at once.
         needed: u64,
     },
-    /// More instructions or cycles than the schedule allows.
+    /// The program exceeds the schedule's limit of instructions or cycles.
     Long {
-        /// Instructions of the program so far.
+        /// Number of instructions of the program so far.
         instructions: usize,
     },
 }
@@ -42,107 +42,110 @@ impl From<Full> for TileError {
     }
 }
 
-/// The most a program has used so far.
+/// Maximum memory usage of a program so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Accumulators at once.
+    /// Most accumulators in use at once.
     pub accumulators: u64,
-    /// Sum over all tiles.
+    /// Sum of the accumulators of all tiles.
     pub accumulators_aggregate: u64,
 }
 
-/// The grid of the tile in the accumulators: block by block, pixel by pixel.
+/// Grid of the tile in the accumulators, stored block by block, then pixel by pixel.
 pub(super) struct Grid {
     /// Pixels of the layer's grid that the tile holds, ascending.
     pub pixels: Vec<u32>,
-    /// First accumulator.
+    /// Address of the first accumulator.
     pub base: u64,
-    /// Accumulators from a block to the next.
+    /// Distance between the accumulators of adjacent blocks.
     pub stride: u64,
 }
 
 impl Grid {
-    /// The accumulators of `pixels`, block by block, from `base` on.
+    /// Creates the grid of `pixels`, block by block, starting at accumulator `base`.
     fn new(pixels: Vec<u32>, base: u64) -> Self {
         let stride = pixels.len() as u64;
         Self { pixels, base, stride }
     }
 
-    /// The accumulator of the `pixel`-th pixel in the `block`-th block.
+    /// Returns the accumulator address of the `pixel`-th pixel in the `block`-th block.
     pub fn accumulator(&self, block: usize, pixel: usize) -> u64 {
         self.base + block as u64 * self.stride + pixel as u64
     }
 }
 
-/// What all tiles of a program share and none changes.
+/// Inputs that are the same for all tiles of a program.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The model.
+    /// Model to compile.
     pub model: &'a Model,
-    /// Where its objects live.
+    /// Placement of its objects.
     pub plan: &'a Plan,
-    /// The instance.
+    /// Target instance.
     pub config: &'a Config,
 }
 
-/// What grows from tile to tile.
+/// State that is carried from tile to tile.
 #[derive(Debug)]
 pub struct State {
-    /// The instructions.
+    /// Instructions so far.
     pub lir: Lir,
-    /// What local memory holds.
+    /// Contents of local memory.
     pub arena: Arena,
-    /// The most used so far.
+    /// Maximum usage so far.
     pub limits: Limits,
-    /// Where the last tile's accumulators end, unless they followed another tile's.
+    /// End of the last tile's accumulators; 0 if the tile was placed after the accumulators of
+    /// another tile.
     pub accumulators: u64,
 }
 
 impl State {
-    /// Before the first tile.
+    /// Creates the state before the first tile.
     pub fn new(config: &Config, waits: Waits, arena: Arena) -> Self {
         Self { lir: Lir::new(config, waits), arena, limits: Limits::default(), accumulators: 0 }
     }
 
-    /// A state that goes on from this one, with an arena of its own and none of the instructions.
+    /// Returns a state that continues from this one, with its own arena and an empty instruction
+    /// list.
     pub fn fork(&self, arena: Arena) -> Self {
         Self { lir: self.lir.fork(), arena, limits: self.limits, accumulators: self.accumulators }
     }
 
-    /// Where a tile's accumulators begin, `first` or later: every other tile's follow those of the tile before
-    /// when there is room, so that a tile's product need not wait for what is still done to the results before it.
+    /// Returns the first accumulator of a tile, at least `first`. If there is room, every second
+    /// tile is placed after the accumulators of the tile before. Its product then need not wait for
+    /// work on the previous results.
     fn accumulators_for(&mut self, needed: Option<u64>, first: u64, depth: u64) -> u64 {
         let end = |from: u64| needed.and_then(|needed| from.checked_add(needed)).filter(|&end| end <= depth);
         let after = std::mem::take(&mut self.accumulators);
         if after > first && end(after).is_some() {
             return after;
         }
-        // Default: the next tile's are not put after those of one that does not fit.
+        // Default: after a tile that does not fit, the next one starts at `first`.
         self.accumulators = end(first).unwrap_or(0);
         first
     }
 }
 
-/// A tile while it is written.
+/// A tile while its instructions are written.
 pub(super) struct Tile<'a> {
     pub state: &'a mut State,
     pub context: Context<'a>,
     layer: &'a Layer,
     pub blocks: Range<usize>,
     pub grid: Grid,
-    /// The grid before it, while what the grid holds is still only there.
+    /// Previous grid, while the values of the current grid are still stored only there.
     pub source: Option<Grid>,
-    /// Whether the grid began with what an earlier layer kept.
+    /// Whether the grid started with values kept by an earlier layer.
     pub resumed: bool,
-    /// Accumulators taken by grids so far.
+    /// Number of accumulators taken by grids so far.
     taken: u64,
 }
 
-/// Writes the instructions for `pixels` of the layer's last grid and `blocks`.
+/// Emits the instructions for `pixels` of the layer's last grid and `blocks`.
 ///
 /// # Errors
 ///
-/// A memory that is too small. The state is to be rewound then.
+/// Fails if a memory is too small. The caller must then rewind the state.
 pub fn emit(
     state: &mut State,
     context: Context<'_>,
@@ -158,7 +161,7 @@ pub fn emit(
     let resumed = matches!(layer.steps.first(), Some(Step::Resume));
     let keeps = layer.steps.iter().any(|step| matches!(step, Step::Keep { .. }));
     let (grid, taken) = match pixels.first() {
-        // Where the whole layer's grid is kept.
+        // A kept grid covers the whole layer; the tile's part is at this offset.
         Some(&first) if resumed || keeps => {
             let stride = layer.pixels as u64;
             let base = blocks.start as u64 * stride + u64::from(first);
@@ -176,8 +179,9 @@ pub fn emit(
     Ok(())
 }
 
-/// The accumulators that a tile of one grid needs: the grid, and what the step that takes most puts beside it. None
-/// when the layer has several grids, whose sizes depend on the tile.
+/// Returns the number of accumulators that a single-grid tile needs: its grid, plus the most extra
+/// accumulators that any step takes. Returns `None` if the layer has several grids, whose sizes
+/// depend on the tile.
 fn needed(layer: &Layer, size: u64, blocks: &Range<usize>) -> Option<u64> {
     let of_operand = |operand: &Operand| match operand {
         Operand::Grid => 0,
@@ -195,8 +199,8 @@ fn needed(layer: &Layer, size: u64, blocks: &Range<usize>) -> Option<u64> {
     layer.steps.iter().try_fold(0, |most: u64, step| Some(most.max(beside(step)?))).map(|most| size + most)
 }
 
-/// The pixels of each of the layer's grids that the last grid's `pixels` depend on: those of the first grid,
-/// and of the grid that each step of windows makes.
+/// Returns the pixels of each of the layer's grids on which the last grid's `pixels` depend: those
+/// of the first grid, then of the grid that each window step makes.
 fn grids(layer: &Layer, pixels: Range<usize>) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut first: Vec<u32> = pixels.map(|pixel| pixel as u32).collect();
     let mut later = Vec::new();
@@ -240,7 +244,7 @@ impl Tile<'_> {
         }
     }
 
-    /// Goes on in other accumulators.
+    /// Leaves the grid for a later layer and continues in other accumulators.
     fn keep(&mut self) -> Result<(), TileError> {
         let size = self.size(self.grid.pixels.len());
         let base = self.take(size)?;
@@ -254,7 +258,7 @@ impl Tile<'_> {
         (pixels * self.blocks.len()) as u64
     }
 
-    /// Checks that `extra` accumulators beyond the grids are there; gives the first.
+    /// Reserves `extra` accumulators beyond the grids and returns the first.
     fn take(&mut self, extra: u64) -> Result<u64, TileError> {
         let needed = self.taken + extra;
         if needed > self.context.config.accumulator_depth {
@@ -264,7 +268,7 @@ impl Tile<'_> {
         Ok(self.taken)
     }
 
-    /// Moves on to the next grid; gives the one before.
+    /// Advances to the next grid and returns the previous one.
     fn next_grid(&mut self, grids: &mut impl Iterator<Item = Vec<u32>>) -> Result<Grid, TileError> {
         let pixels = grids.next().expect("each step of windows has a grid");
         let base = self.take(self.size(pixels.len()))?;
@@ -272,12 +276,12 @@ impl Tile<'_> {
         Ok(std::mem::replace(&mut self.grid, Grid::new(pixels, base)))
     }
 
-    /// The accumulator of the tile's `pixel`-th pixel in its `block`-th block.
+    /// Returns the accumulator address of the tile's `pixel`-th pixel in its `block`-th block.
     pub fn accumulator(&self, block: usize, pixel: usize) -> u64 {
         self.grid.accumulator(block, pixel)
     }
 
-    /// All accumulators of the grid.
+    /// Returns the addresses of all accumulators of the grid.
     pub fn accumulators(&self) -> Vec<u64> {
         self.accumulators_of(&self.grid)
     }
@@ -287,18 +291,19 @@ impl Tile<'_> {
         (0..self.blocks.len()).flat_map(of_block).collect()
     }
 
-    /// The accumulators that hold the grid's values, each with the one that its result goes to.
+    /// Returns pairs of accumulators: one that holds a grid value, and one that receives its
+    /// result.
     pub fn changes(&mut self) -> Vec<(u64, u64)> {
         let to = self.accumulators();
         let from = self.source.take().map_or_else(|| to.clone(), |source| self.accumulators_of(&source));
         from.into_iter().zip(to).collect()
     }
 
-    /// Loads what is not in local memory yet.
+    /// Loads the vectors of `spans` that are not in local memory yet.
     ///
     /// # Errors
     ///
-    /// Local memory that they do not fit.
+    /// Fails if they do not fit in local memory.
     pub fn load(&mut self, spans: &[Span]) -> Result<(), TileError> {
         let plan = self.context.plan;
         let away = |span: &Span| !matches!(plan.home(span.object), Home::Local(_));
@@ -318,7 +323,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Writes what lost its place in local memory, and is still needed, to DRAM0.
+    /// Writes vectors that were evicted from local memory, and are still needed, to DRAM0.
     fn write_evicted(&mut self) {
         for Placed { span, local } in self.state.arena.take_evicted() {
             if let Home::Dram0(base) = self.context.plan.home(span.object) {
@@ -330,7 +335,7 @@ impl Tile<'_> {
         }
     }
 
-    /// The local addresses of vectors that were loaded; consecutive ones are looked up once.
+    /// Returns the local addresses of loaded vectors; consecutive vectors share one lookup.
     pub fn local(&self, vectors: impl IntoIterator<Item = VecRef>) -> impl Iterator<Item = u64> {
         let mut known: Option<Placed> = None;
         vectors.into_iter().map(move |vector| {
@@ -346,7 +351,8 @@ impl Tile<'_> {
         })
     }
 
-    /// The vector of a list (pixel by pixel, block by block) for each accumulator of the grid.
+    /// Returns, for each accumulator of the grid, its vector from a list ordered pixel by pixel,
+    /// block by block.
     pub fn of_grid<'v>(&self, vectors: &'v [VecRef]) -> impl Iterator<Item = VecRef> + use<'v, '_> {
         let all = self.layer.blocks;
         let pixels = &self.grid.pixels;
@@ -365,11 +371,11 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Copies vectors to accumulators beyond the grids; gives the first.
+    /// Copies vectors to accumulators beyond the grids and returns the first.
     ///
     /// # Errors
     ///
-    /// Too few accumulators, or local memory that the vectors do not fit.
+    /// Fails if there are too few accumulators, or the vectors do not fit in local memory.
     pub fn bring(&mut self, vectors: &[VecRef]) -> Result<u64, TileError> {
         let base = self.take(vectors.len() as u64)?;
         self.load(&spans(vectors.iter().copied()))?;
@@ -416,14 +422,15 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// The same operation on each accumulator, to another or to itself.
+    /// Applies one operation to each accumulator; results go to other accumulators or to the same
+    /// ones.
     fn change(&mut self, sub: SimdSub, changes: &[(u64, u64)]) {
         for &(from, to) in changes {
             self.state.lir.simd(sub, Some(from), Some((to, false)));
         }
     }
 
-    /// Whether `op` with the constant `vector` leaves every value as it is.
+    /// Whether `op` with the constant `vector` leaves every value unchanged.
     fn changes_nothing(&self, op: SimdOp, vector: VecRef) -> bool {
         let neutral = match op {
             SimdOp::Multiply => self.context.config.data_type.format().raw_from_f32(1.0),
@@ -436,7 +443,7 @@ impl Tile<'_> {
         lanes.is_some_and(|lanes| lanes.iter().all(|&raw| raw == neutral))
     }
 
-    /// Stores the grid, or those of its pixels that are among `stored`.
+    /// Stores the grid, or only its pixels in `stored`.
     fn save(&mut self, object: ObjectId, pixel_major: bool, stored: Option<&[u32]>) -> Result<(), TileError> {
         let blocks = self.layer.blocks;
         let pixels = self.context.model.objects.get(object).vectors as usize / blocks;
@@ -460,7 +467,7 @@ impl Tile<'_> {
         saved.sort_unstable();
         let (vectors, accumulators): (Vec<VecRef>, Vec<u64>) = saved.into_iter().unzip();
         let home = self.context.plan.home(object);
-        // What the host reads goes out at once, all else when local memory runs short.
+        // Values for the host go out at once; others only when local memory runs short.
         let host_reads = self.context.model.objects.get(object).kind == ObjectKind::Output;
         if let Home::Dram0(_) = home {
             let reserved = self.state.arena.reserve(&spans(vectors.iter().copied()), !host_reads);
@@ -485,28 +492,29 @@ mod tests {
     use crate::config::Config;
     use crate::lower::layers::hir::{Formula, Operation, Windows};
 
-    /// What tiles need, where they may begin, and where they do, of 100 accumulators.
+    /// For tiles in 100 accumulators: number needed, earliest start, expected start.
     #[test]
     fn every_other_tile_has_its_accumulators_behind_those_of_the_tile_before() {
         let config = Config::preset("speech_robot").expect("a preset");
         let arena = Arena::new(0..10);
         let mut state = State::new(&config, Waits::default(), arena);
         for (tile, (needed, first, begins)) in [
-            // The second behind the first, the third not behind the second.
+            // The second follows the first; the third does not follow the second.
             (Some(30), 10, 10),
             (Some(30), 10, 40),
             (Some(30), 10, 10),
-            // 40 to 101 are not there, 71 to 100 are.
+            // 40 to 101 exceed the memory; 71 to 100 fit.
             (Some(61), 10, 10),
             (Some(29), 10, 71),
-            // Nobody knows what it needs: neither it nor the next one is behind another.
+            // Unknown need: neither this tile nor the next follows another.
             (None, 10, 10),
             (Some(40), 10, 10),
             (None, 10, 10),
-            // More than there are.
+            // More accumulators than the memory has.
             (Some(91), 10, 10),
             (Some(10), 10, 10),
-            // What begins where the one before ends is not behind it by chance: the next one is behind it.
+            // A tile that happens to start at the end of the previous one was not placed after it;
+            // the next one is.
             (Some(10), 20, 20),
             (Some(10), 20, 30),
         ]
@@ -517,7 +525,8 @@ mod tests {
         }
     }
 
-    /// Three pixels of two of five blocks: six accumulators, and what has to be beside them at once.
+    /// Three pixels of two out of five blocks: six accumulators, plus the extra ones that a step
+    /// needs at once.
     #[test]
     fn what_a_tile_needs_is_its_grid_and_the_most_any_step_puts_beside_it() {
         let vector = VecRef { object: ObjectId(0), index: 0 };

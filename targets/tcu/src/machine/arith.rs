@@ -1,6 +1,7 @@
-//! What the machine computes with: [`Arithmetic`], of which the number formats are five.
+//! [`Arithmetic`]: what the machine computes with; the five number formats implement it.
 //!
-//! Instructions mean the same whatever their scalars are. [`crate::machine::exec`] says what; this is what it asks of scalars.
+//! The meaning of instructions does not depend on their scalars. [`crate::machine::exec`] defines
+//! it; this trait is what it requires of scalars.
 
 pub(crate) mod field;
 pub(crate) mod interval;
@@ -14,16 +15,17 @@ use crate::isa::op::SimdOp;
 use crate::machine::lanes;
 use crate::machine::lut::Tables;
 
-/// Scalars, and what the array and the ALUs do with them.
+/// Scalars, and the operations of the array and the ALUs on them.
 pub(crate) trait Arithmetic: Sized + Send + 'static {
-    /// What memories hold.
+    /// Type of the elements of memories.
     type Scalar: Clone + Default + PartialEq + Debug + Send + Sync + 'static;
-    /// What the array holds.
+    /// Content of the array.
     type Weights: Weights<Self::Scalar>;
-    /// What operations note: of numbers, what was clamped.
+    /// Record of operations; for numbers, the count of saturated results.
     type Ledger: Clone + Send;
 
-    /// Rows times the weights, and the bias: into the first `rows.count` vectors of `results`.
+    /// Multiplies rows by the weights and adds the bias, into the first `rows.count` vectors of
+    /// `results`.
     fn product(
         weights: &Self::Weights,
         rows: Rows<'_, Self::Scalar>,
@@ -31,7 +33,7 @@ pub(crate) trait Arithmetic: Sized + Send + 'static {
         ledger: &mut Self::Ledger,
     );
 
-    /// `out = op(left, right)` in every lane; all three have the same length.
+    /// Computes `out = op(left, right)` in every lane; all three have the same length.
     fn operate(
         op: SimdOp,
         left: &[Self::Scalar],
@@ -40,7 +42,8 @@ pub(crate) trait Arithmetic: Sized + Send + 'static {
         ledger: &mut Self::Ledger,
     );
 
-    /// The difference of `argument` to its key, and the key's value in each of the tables from 1 on into `values`.
+    /// Returns the difference of `argument` to its closest key, and stores the key's value in each
+    /// table, starting at table 1, into `values`.
     ///
     /// # Errors
     ///
@@ -55,13 +58,14 @@ pub(crate) trait Arithmetic: Sized + Send + 'static {
 
 /// The rows of an array, the bias first.
 pub(crate) trait Weights<T>: Clone + Send {
-    /// All zero.
+    /// Creates rows of zeros.
     fn zeros(lanes: usize) -> Self;
     /// Replaces row `k`, `0..=lanes`.
     fn set_row(&mut self, k: usize, row: &[T]);
-    /// Makes row `k` zero.
+    /// Sets row `k` to zero.
     fn clear_row(&mut self, k: usize);
-    /// Moves row `k` to `k + count`; rows moved past the last are lost, the first `count` stay as they were.
+    /// Moves row `k` to `k + count`. Rows moved past the last are lost; the first `count` rows keep
+    /// their content.
     fn shift(&mut self, count: usize);
 }
 

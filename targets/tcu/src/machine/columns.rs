@@ -1,8 +1,9 @@
-//! The rows of an array, by output lane: [`Columns`].
+//! [`Columns`]: the rows of an array, stored by output lane.
 
 use crate::machine::arith::Weights;
 
-/// The rows of an array of any scalars, by output lane: what a product reads of them lies together.
+/// The rows of an array with any scalars, stored by output lane, so that a product reads contiguous
+/// memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns<T> {
     lanes: usize,
@@ -10,12 +11,12 @@ pub(crate) struct Columns<T> {
 }
 
 impl<T> Columns<T> {
-    /// Output lanes, and as many input lanes.
+    /// Returns the number of output lanes, which equals the number of input lanes.
     pub fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// For each output lane the bias and the weight of each input lane.
+    /// Yields, for each output lane, the bias and the weight of each input lane.
     pub fn iter(&self) -> impl Iterator<Item = &[T]> {
         self.scalars.chunks_exact(self.lanes + 1)
     }

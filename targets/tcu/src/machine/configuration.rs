@@ -1,13 +1,13 @@
-//! The configuration registers: [`Configuration`], what Configure writes and what it is for.
+//! [`Configuration`]: the configuration registers, written by Configure.
 //!
-//! The functional machine obeys the offsets and keeps the rest; the clock obeys the timeout, the
-//! tracepoint and the sample interval, which are about time. Source: the TCU specification, 9.6 and
-//! 9.8, and the published hardware description's decoder.
+//! The functional machine applies the offsets and stores the rest. The clock applies the timeout,
+//! the tracepoint and the sample interval, which concern time. Source: the TCU specification, 9.6
+//! and 9.8, and the decoder of the published hardware description.
 
 use crate::config::Reading;
 use crate::isa::op::{Memory, Register};
 
-/// What the configuration registers hold.
+/// Content of the configuration registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
     held: [u32; 16],
@@ -15,14 +15,14 @@ pub struct Configuration {
 }
 
 impl Default for Configuration {
-    /// Those of the released hardware after a reset.
+    /// Returns the registers of the released hardware after a reset.
     fn default() -> Self {
         Self::new(Reading::Released)
     }
 }
 
 impl Configuration {
-    /// After a reset.
+    /// Returns the registers after a reset.
     pub fn new(reading: Reading) -> Self {
         let mut held = [0; 16];
         for register in Register::ALL {
@@ -31,45 +31,46 @@ impl Configuration {
         Self { held, reading }
     }
 
-    /// Whose registers they are.
+    /// Returns the reading that determines the register widths.
     pub const fn reading(&self) -> Reading {
         self.reading
     }
 
-    /// What a register holds; an offset in units of 64 KiB.
+    /// Returns the content of a register; offsets are in units of 64 KiB.
     pub const fn get(&self, register: Register) -> u32 {
         self.held[register as usize]
     }
 
-    /// What a register would hold after `value` was written to it.
+    /// Returns the content that a register would have after `value` was written to it.
     pub(crate) const fn taken(&self, register: Register, value: u32) -> u32 {
         value & register.largest(self.reading)
     }
 
-    /// Obeys an instruction `Configure register, value`; registers that do not exist are ignored.
+    /// Executes an instruction `Configure register, value`; registers that do not exist are
+    /// ignored.
     pub(crate) fn configure(&mut self, register: u8, value: u32) {
         if let Some(register) = Register::from_code(register) {
             self.held[register as usize] = self.taken(register, value);
         }
     }
 
-    /// Counts an instruction the decoder is done with: all but a Configure of the counter itself.
+    /// Counts a completed instruction; a Configure of the counter itself is not counted.
     pub(crate) fn count(&mut self) {
         let counter = &mut self.held[Register::ProgramCounter as usize];
         *counter = counter.wrapping_add(1);
     }
 
-    /// Instructions the decoder is done with, or what Configure made of that.
+    /// Returns the number of completed instructions, as changed by Configure.
     pub const fn program_counter(&self) -> u32 {
         self.get(Register::ProgramCounter)
     }
 
-    /// Whether the tracepoint flag is high.
+    /// Returns whether the tracepoint flag is high.
     pub const fn at_tracepoint(&self) -> bool {
         self.program_counter() == self.get(Register::Tracepoint)
     }
 
-    /// Where vector 0 of a DRAM bank begins, in bytes; 0 for memories on chip.
+    /// Returns the byte at which vector 0 of a DRAM bank begins; 0 for on-chip memories.
     pub const fn offset_bytes(&self, memory: Memory) -> u64 {
         let units = match memory {
             Memory::Dram0 => self.get(Register::Dram0Offset),

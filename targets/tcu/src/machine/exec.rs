@@ -1,6 +1,7 @@
-//! What instructions mean: one function each, on a [`State`]. Source: the TCU specification, 4.
+//! Meaning of the instructions: one function each, on a [`State`]. Source: the TCU specification,
+//! 4.
 //!
-//! [`step`] is the way in. Ranges and SIMD forms have been checked by [`crate::check`].
+//! [`step`] is the entry point. Ranges and SIMD forms have been checked by [`crate::check`].
 
 use npukit_numeric::{Number, Rows};
 
@@ -41,10 +42,10 @@ pub(crate) fn step<A: Arithmetic>(state: &mut State<A>, config: &Config, op: &Op
     Ok(())
 }
 
-/// Rows of local memory times the weights, into the accumulators.
+/// Multiplies rows of local memory by the weights, into the accumulators.
 ///
-/// Shapes: input `[size, N]`, weights `[N + 1, N]` with the bias first, output `[size, N]`.
-/// With `accumulate` the complete row sum is added to what is there, in a saturating step of its own.
+/// Shapes: input `[size, N]`, weights `[N + 1, N]` with the bias first, output `[size, N]`. With
+/// `accumulate` the complete row sum is added to the old value, in a separate saturating step.
 ///
 /// Source: specification, sections 4 and 5.3.
 fn mat_mul<A: Arithmetic>(
@@ -54,8 +55,8 @@ fn mat_mul<A: Arithmetic>(
     accumulator: Strided,
     size: u64,
 ) {
-    // All results of a piece are there before the first is stored: local memory and accumulators are two
-    // memories, so that this is what storing row by row gives.
+    // All results of a chunk are computed before the first is stored. Local memory and accumulators
+    // are separate memories, so this equals storing row by row.
     for first in (0..size).step_by(CHUNK as usize) {
         let count = CHUNK.min(size - first);
         // A single row has no next one, and its stride may be too large to shift by.
@@ -68,7 +69,7 @@ fn mat_mul<A: Arithmetic>(
     }
 }
 
-/// Keeps the last of `count` result vectors as the array's output, where an instruction can take it.
+/// Keeps the last of `count` result vectors as the array's output, if an instruction can read it.
 fn keep_output<A: Arithmetic>(state: &mut State<A>, count: u64) {
     let State { results, output, lanes, .. } = state;
     if let Some(last) = results.chunks_exact(*lanes).nth(count as usize - 1).filter(|_| !output.is_empty()) {
@@ -76,11 +77,11 @@ fn keep_output<A: Arithmetic>(state: &mut State<A>, count: u64) {
     }
 }
 
-/// As [`mat_mul`] with rows of zeros: every result is the same.
+/// Like [`mat_mul`] with rows of zeros; all results are equal.
 ///
 /// Source: specification, section 4.
 fn mat_mul_zeroes<A: Arithmetic>(state: &mut State<A>, accumulate: bool, accumulator: Strided, size: u64) {
-    // Computed, not copied from the bias: with floats, 0 times an infinite weight is not a number.
+    // Computed, not copied from the bias: with floats, 0 times an infinite weight is NaN.
     state.sum.fill(A::Scalar::default());
     let rows = Rows { values: &state.sum, pitch: 0, count: 1 };
     A::product(&state.weights, rows, &mut state.results[..state.lanes], &mut state.ledger);
@@ -90,7 +91,7 @@ fn mat_mul_zeroes<A: Arithmetic>(state: &mut State<A>, accumulate: bool, accumul
     keep_output(state, 1);
 }
 
-/// Puts the first `count` result vectors into the accumulators.
+/// Stores the first `count` result vectors in the accumulators.
 fn store_results<A: Arithmetic>(state: &mut State<A>, accumulate: bool, to: Strided, count: u64) {
     let State { results, accumulators, sum, ledger, lanes, .. } = state;
     for (i, result) in (0..count).zip(results.chunks_exact(*lanes)) {
@@ -99,7 +100,7 @@ fn store_results<A: Arithmetic>(state: &mut State<A>, accumulate: bool, to: Stri
     }
 }
 
-/// Writes `value` to `place`, or adds it to what is there.
+/// Writes `value` to `place`, or adds it to the old value.
 fn store<A: Arithmetic>(
     place: &mut [A::Scalar],
     value: &[A::Scalar],
@@ -115,7 +116,7 @@ fn store<A: Arithmetic>(
     }
 }
 
-/// Copies `size` vectors between local memory and another one.
+/// Copies `size` vectors between local memory and another memory.
 ///
 /// Source: specification, section 4.
 fn data_move<A: Arithmetic>(
@@ -125,7 +126,8 @@ fn data_move<A: Arithmetic>(
     other: Strided,
     size: u64,
 ) {
-    // Vectors in order on both sides are one copy; of a single one the stride does not matter.
+    // Vectors that are contiguous on both sides are one copy; for a single vector the stride does
+    // not matter.
     let straight = size == 1 || (local.stride_log2 == 0 && other.stride_log2 == 0);
     let (pieces, count) = if straight { (1, size) } else { (size, 1) };
     for i in 0..pieces {
@@ -133,7 +135,7 @@ fn data_move<A: Arithmetic>(
     }
 }
 
-/// Copies `count` vectors that lie one after the other on both sides.
+/// Copies `count` vectors that are contiguous on both sides.
 fn move_piece<A: Arithmetic>(state: &mut State<A>, kind: DataMoveKind, local: u64, other: u64, count: u64) {
     let State { dram0, dram1, local: memory, accumulators, sum, ledger, lanes, .. } = state;
     match kind {
@@ -158,12 +160,12 @@ fn move_piece<A: Arithmetic>(state: &mut State<A>, kind: DataMoveKind, local: u6
 
 /// Shifts `size` rows into the array, the highest address first.
 ///
-/// Afterwards row `k` is vector `k` of the run; rows shifted past the last are lost, so of a run
-/// longer than N + 1 vectors the lowest addresses stay.
+/// Afterwards row `k` is vector `k` of the run. Rows shifted past the last are lost, so of a run
+/// longer than N + 1 vectors the lowest addresses remain.
 ///
 /// Source: specification, section 4.
 fn load_weights<A: Arithmetic>(state: &mut State<A>, zeroes: bool, local: Strided, size: u64) {
-    // Rows beyond N + 1 would be shifted out again: they need not come in.
+    // Rows beyond N + 1 would be shifted out again, so they are skipped.
     let rows = size.min(state.lanes as u64 + 1);
     state.weights.shift(rows as usize);
     for k in 0..rows {
@@ -175,10 +177,11 @@ fn load_weights<A: Arithmetic>(state: &mut State<A>, zeroes: bool, local: Stride
     }
 }
 
-/// One vector through the ALUs: to the destination register and, with `write`, to the accumulators too.
+/// Passes one vector through the ALUs, to the destination register and, with `write`, also to the
+/// accumulators.
 ///
-/// `write` is an address and whether to add to what is there. The output goes to both places as in
-/// hardware; upstream's emulator writes the register only.
+/// `write` is an address and whether to add to its old value. As in hardware, the output goes to
+/// both places; Tensil's emulator writes only the register.
 ///
 /// Source: specification, section 4.1.
 fn simd<A: Arithmetic>(
@@ -204,11 +207,13 @@ fn simd<A: Arithmetic>(
     Ok(())
 }
 
-/// Moves of a SIMD NoOp, which only the page knows: with `read`, that accumulator goes out to vector `to` of local memory;
-/// with `write`, the array's output into accumulator `to`, or is added to what is there if it holds.
+/// Executes the moves of a SIMD NoOp, which only the instruction set specification defines. With
+/// `read`, that accumulator goes to vector `to` of local memory. With `write`, the array's output
+/// goes to accumulator `to`, or is added to it if the flag is true.
 ///
-/// The page says what is moved, not which vector of either: the array's output is the last row it has computed, and the
-/// address in local memory that of the instruction's first operand. What is read is as it was before the write.
+/// The specification defines the direction, but not the vectors. The array's output is taken as the
+/// last computed row, and the address in local memory as the instruction's first operand. The read
+/// takes place before the write.
 fn external<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, write: Option<bool>, to: u64) {
     let State { local, accumulators, output, sum, ledger, .. } = state;
     if let Some(from) = read {
@@ -219,22 +224,23 @@ fn external<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, write: Optio
     }
 }
 
-/// `op(left, right)` into the first result vector.
+/// Computes `op(left, right)` into the first result vector.
 fn operate<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, sub: SimdSub) {
     let State { results, accumulators, registers, ledger, lanes, .. } = state;
     let output = &mut results[..*lanes];
     if sub.op == SimdOp::Zero {
-        // Its sources may name an input that is not there.
+        // The sources of a NoOp may name a missing input.
         return output.fill(A::Scalar::default());
     }
     let input = read.map_or(&[][..], |address| accumulators.vector(address));
     let left = operand(sub.left, input, registers, *lanes);
-    // That of an operation with one source may name an input that is not there.
+    // The right source of an operation with one source may name a missing input.
     let right = if sub.op.arity() == 1 { left } else { operand(sub.right, input, registers, *lanes) };
     A::operate(sub.op, left, right, output, ledger);
 }
 
-/// The difference to the closest key into the first result vector, the values into registers.
+/// Stores the difference to the closest key in the first result vector, and the values in
+/// registers.
 fn lookup<A: Arithmetic>(
     state: &mut State<A>,
     config: &Config,
@@ -257,7 +263,7 @@ fn lookup<A: Arithmetic>(
     Ok(())
 }
 
-/// A source: the input, or a register.
+/// Returns a source: the input or a register.
 fn operand<'a, T>(source: u8, input: &'a [T], registers: &'a [T], lanes: usize) -> &'a [T] {
     match source {
         0 => input,
@@ -265,12 +271,12 @@ fn operand<'a, T>(source: u8, input: &'a [T], registers: &'a [T], lanes: usize) 
     }
 }
 
-/// A register, from 1.
+/// Returns a register; numbers start at 1.
 pub(crate) fn register<T>(registers: &[T], register: u8, lanes: usize) -> &[T] {
     &registers[(usize::from(register) - 1) * lanes..][..lanes]
 }
 
-/// The same to write.
+/// Returns a register for writing; numbers start at 1.
 pub(crate) fn register_mut<T>(registers: &mut [T], register: u8, lanes: usize) -> &mut [T] {
     &mut registers[(usize::from(register) - 1) * lanes..][..lanes]
 }
@@ -282,14 +288,14 @@ fn load_lut<A: Arithmetic>(state: &mut State<A>, local: Strided, table: u64, siz
     state.tables.load(table, entries);
 }
 
-/// Writes a configuration register: on the program counter it does not count itself, and an offset
-/// moves the window on its bank.
+/// Writes a configuration register. A write to the program counter is not counted itself, and an
+/// offset moves the window on its bank.
 ///
 /// Source: specification, section 9.8.
 fn configure<A: Arithmetic>(state: &mut State<A>, config: &Config, register: u8, value: u32) {
     let State { configuration, dram0, dram1, .. } = state;
     configuration.configure(register, value);
-    // Units of 64 KiB are whole scalars, if not whole vectors.
+    // Units of 64 KiB are whole scalars, but not always whole vectors.
     let scalars = |memory| configuration.offset_bytes(memory) / config.data_type.size_bytes() as u64;
     dram0.set_origin(scalars(Memory::Dram0));
     dram1.set_origin(scalars(Memory::Dram1));
@@ -307,12 +313,12 @@ pub(crate) fn read_raw<F: Number>(
     raw_of::<F>(&values)
 }
 
-/// Scalars as raw numbers.
+/// Converts scalars to raw numbers.
 pub(crate) fn raw_of<F: Number>(values: &[F::Raw]) -> Vec<i32> {
     values.iter().map(|&value| F::to_raw(value)).collect()
 }
 
-/// Raw numbers as scalars.
+/// Converts raw numbers to scalars.
 pub(crate) fn scalars_of<F: Number>(raw: &[i32]) -> Vec<F::Raw> {
     raw.iter().map(|&value| F::from_raw(value)).collect()
 }

@@ -1,7 +1,8 @@
-//! The arithmetic of the ALUs: [`operate_lane`], literally, and `operate`, a vector at a time.
+//! Arithmetic of the ALUs: [`operate_lane`], a literal definition for one lane, and `operate`, a
+//! vector at a time.
 //!
-//! The latter runs over the lanes without asking whether a result saturated, only noting that one
-//! did; then the former goes over the vector once more and counts.
+//! `operate` first computes all lanes and only notes whether any result saturated. If so,
+//! `operate_lane` processes the vector again and counts.
 
 use std::cmp::Ordering;
 
@@ -9,9 +10,9 @@ use npukit_numeric::{Number, NumberFormat, Saturations};
 
 use crate::isa::op::SimdOp;
 
-/// One lane of a SIMD operation on raw values, literally (specification 4.1).
+/// Computes one lane of a SIMD operation on raw values, literally (specification 4.1).
 ///
-/// `NoOp` and `Lookup` have no meaning lane by lane; they give `left`.
+/// `NoOp` and `Lookup` are not defined lane by lane; they return `left`.
 pub fn operate_lane(
     format: NumberFormat,
     op: SimdOp,
@@ -53,7 +54,7 @@ pub fn operate_lane(
     }
 }
 
-/// `out = op(left, right)` in every lane; all three have the same length.
+/// Computes `out = op(left, right)` in every lane; all three have the same length.
 pub(crate) fn operate<F: Number>(
     op: SimdOp,
     left: &[F::Raw],
@@ -66,7 +67,7 @@ pub(crate) fn operate<F: Number>(
     }
 }
 
-/// The results alone, and whether one saturated.
+/// Computes the results without counting; returns whether one saturated.
 fn clips<F: Number>(op: SimdOp, left: &[F::Raw], right: &[F::Raw], out: &mut [F::Raw]) -> bool {
     let zero = F::Wide::default();
     let truth = |holds: bool| if holds { F::ONE } else { zero };

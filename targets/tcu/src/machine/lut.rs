@@ -1,16 +1,16 @@
-//! Lookup tables, an extension of ours after the instruction set's own page: [`Tables`].
+//! [`Tables`]: lookup tables, npukit's extension based on the instruction set specification.
 //!
-//! The page names LoadLUT and the Lookup operation, and no layout. Ours, off unless
-//! `lookup_tables` is above 0:
+//! The specification names LoadLUT and the Lookup operation, but no layout. npukit's layout,
+//! disabled unless `lookup_tables` is above 0:
 //!
 //! * Table 0 is the index: the keys. Tables 1 to `lookup_tables` are values.
-//! * LoadLUT replaces a table. Its entries are the scalars of the vectors loaded, in order of
-//!   vector and lane: entry `e` is lane `e mod N` of vector `e / N`. All lanes share the tables.
-//!   A last vector that is not full is filled up by repeating its last entry.
+//! * LoadLUT replaces a table. Its entries are the scalars of the loaded vectors, in order of
+//!   vector and lane: entry `e` is lane `e mod N` of vector `e / N`. All lanes share the tables. An
+//!   incomplete last vector is filled by repeating its last entry.
 //! * Lookup finds for each lane the key closest to the argument, the first loaded of two that are
 //!   equally close. Its first result, to the output and register `d`, is `argument - key`,
 //!   saturated; the value of table `t` goes to register `d + t`. With `d = 0` the difference goes
-//!   to the output alone and the values to registers 1 and on.
+//!   only to the output, and the values to the registers starting at 1.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl<T> Default for Tables<T> {
     }
 }
 
-/// What a lookup found for one lane.
+/// Result of a lookup in one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// `argument - key`, saturated, raw.
@@ -43,16 +43,16 @@ impl<T: Clone> Tables<T> {
         self.0.insert(table, entries);
     }
 
-    /// What is in a table; nothing in one that was never loaded.
+    /// Returns the entries of a table; empty if it was never loaded.
     pub fn entries(&self, table: u64) -> &[T] {
         self.0.get(&table).map_or(&[][..], |entries| entries)
     }
 
-    /// Entry `entry` of value table `table`.
+    /// Returns entry `entry` of value table `table`.
     ///
     /// # Errors
     ///
-    /// [`FaultKind::EntryMissing`] when the table is shorter, or was never loaded.
+    /// [`FaultKind::EntryMissing`] if the table is shorter, or was never loaded.
     pub fn value(&self, table: usize, entry: usize) -> Result<T, FaultKind> {
         let values = self.entries(table as u64);
         let missing = FaultKind::EntryMissing { table, entry, entries: values.len() };
@@ -61,11 +61,11 @@ impl<T: Clone> Tables<T> {
 }
 
 impl<T: Copy> Tables<T> {
-    /// The key closest to `argument`.
+    /// Returns the key closest to `argument`.
     ///
     /// # Errors
     ///
-    /// [`FaultKind::IndexEmpty`] when no key was loaded.
+    /// [`FaultKind::IndexEmpty`] if no key was loaded.
     pub fn find<F: Number<Raw = T>>(
         &self,
         argument: T,
@@ -74,14 +74,15 @@ impl<T: Copy> Tables<T> {
         let keys = self.entries(0);
         let argument = F::to_raw(argument);
         let distance = |&key: &T| distance(F::FORMAT, argument, F::to_raw(key));
-        // `min_by` keeps the first of equals.
+        // `min_by` returns the first of equal keys.
         let closest = keys.iter().enumerate().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
         let (entry, &key) = closest.ok_or(FaultKind::IndexEmpty)?;
         Ok(Found { difference: F::FORMAT.sub(argument, F::to_raw(key), saturations), entry })
     }
 }
 
-/// How far apart two raw values are; exact for fixed formats, whose differences fit 33 bits.
+/// Returns the distance of two raw values; exact for fixed-point formats, whose differences fit in
+/// 33 bits.
 fn distance(format: NumberFormat, a: i32, b: i32) -> f64 {
     match format {
         NumberFormat::Fixed(_) => (f64::from(a) - f64::from(b)).abs(),

@@ -1,4 +1,5 @@
-//! [`Part`]s of a [`Machine`] by name, for who fills them before a program and reads them after it.
+//! [`Part`]s of a [`Machine`] by name, for filling memories before a program and reading them
+//! afterwards.
 
 use npukit_numeric::NumberFormat;
 use npukit_target::MachineMemory;
@@ -13,16 +14,16 @@ use crate::isa::op::{Memory, Register};
 pub(crate) enum Part {
     /// A memory of vectors: `dram0`, `dram1`, `local`, `acc`.
     Memory(Memory),
-    /// Rows of the array: `weights`, the bias first, then those of input lanes 0, 1, ...
+    /// Rows of the array: `weights`, the bias first, then the rows of input lanes 0, 1, ...
     Weights,
-    /// A register of the ALUs: `r1` and on.
+    /// An ALU register: `r1`, `r2`, ...
     Register(u8),
-    /// A configuration register, by its name in the text.
+    /// A configuration register; its name is as in assembly text.
     Configuration(Register),
 }
 
 impl Part {
-    /// Those of an instance, the memories first.
+    /// Returns all parts of an instance, the memories first.
     pub fn all(config: &Config) -> Vec<Self> {
         let memories = [Memory::Dram0, Memory::Dram1, Memory::Local, Memory::Accumulators].map(Self::Memory);
         let registers = (1..=config.simd_registers_depth).map(|register| Self::Register(register as u8));
@@ -30,7 +31,7 @@ impl Part {
         memories.into_iter().chain([Self::Weights]).chain(registers).chain(configuration).collect()
     }
 
-    /// Its name, as assembly text has it.
+    /// Returns the name, as in assembly text.
     pub fn name(self) -> String {
         match self {
             Self::Memory(Memory::Dram0) => "dram0".to_owned(),
@@ -43,7 +44,7 @@ impl Part {
         }
     }
 
-    /// Vectors it has, or numbers of a configuration register.
+    /// Returns the number of vectors, or of numbers for a configuration register.
     pub fn depth(self, config: &Config) -> u64 {
         match self {
             Self::Memory(memory) => depth(config, memory),
@@ -54,7 +55,7 @@ impl Part {
 }
 
 impl Part {
-    /// What there is to know of it.
+    /// Returns the description of the part as a memory.
     pub fn memory(self, config: &Config) -> MachineMemory {
         let (lanes, bits, is_signed) = match self {
             Self::Configuration(_) => (1, CONFIGURATION_BITS, false),
@@ -63,7 +64,7 @@ impl Part {
         MachineMemory { name: self.name(), depth: self.depth(config), lanes, bits, is_signed }
     }
 
-    /// What it is looked at with, and what it is.
+    /// Returns the view that displays the part, and a description.
     pub const fn view(self) -> (&'static str, &'static str) {
         match self {
             Self::Memory(Memory::Dram0) => ("dram", "activations"),
@@ -76,16 +77,16 @@ impl Part {
         }
     }
 
-    /// Whether its numbers stand for real values.
+    /// Returns whether its numbers represent real values.
     pub const fn has_reals(self) -> bool {
         !matches!(self, Self::Configuration(_))
     }
 }
 
-/// Bits of a configuration register, at most.
+/// Maximum bits of a configuration register.
 const CONFIGURATION_BITS: u32 = 32;
 
-/// Bits of a number of a format.
+/// Returns the bits of a number of a format.
 fn bits(format: NumberFormat) -> u32 {
     match format {
         NumberFormat::Fixed(fixed) => fixed.width,
@@ -94,11 +95,11 @@ fn bits(format: NumberFormat) -> u32 {
 }
 
 impl Machine {
-    /// The numbers at `count` addresses of a part from `address` on.
+    /// Returns the numbers at `count` addresses of a part, starting at `address`.
     ///
     /// # Errors
     ///
-    /// Those of [`Machine::read`]; other parts have the addresses, as whoever calls has checked.
+    /// The errors of [`Machine::read`]. For other parts the caller must have checked the addresses.
     pub(crate) fn numbers(&self, part: Part, address: u64, count: u64) -> Result<Vec<i64>, AccessError> {
         let raw = match part {
             Part::Memory(memory) => self.read(memory, address, count)?,
@@ -112,24 +113,25 @@ impl Machine {
         Ok(raw.into_iter().map(i64::from).collect())
     }
 
-    /// The raw scalars of `count` rows of the array from `first` on, all of which it has.
+    /// Returns the raw scalars of `count` rows of the array, starting at `first`; the rows must
+    /// exist.
     pub(crate) fn weights(&self, first: u64, count: u64) -> Vec<i32> {
         (first..first + count).flat_map(|row| self.core.row(row as usize)).collect()
     }
 
-    /// Puts whole rows into the array from row `first` on.
+    /// Writes whole rows of the array, starting at row `first`.
     pub(crate) fn set_weights(&mut self, first: u64, raw: &[i32]) {
         for (row, scalars) in (first as usize..).zip(raw.chunks_exact(self.config.array_size)) {
             self.core.set_row(row, scalars);
         }
     }
 
-    /// The raw scalars of a register of the ALUs, from 1, which it has.
+    /// Returns the raw scalars of an ALU register; numbers start at 1, and the register must exist.
     pub(crate) fn register(&self, register: u8) -> Vec<i32> {
         self.core.register(register)
     }
 
-    /// Writes a register of the ALUs.
+    /// Writes an ALU register.
     pub(crate) fn set_register(&mut self, register: u8, raw: &[i32]) {
         self.core.set_register(register, raw);
     }

@@ -1,6 +1,7 @@
-//! What lies in the machine that nobody has set: garbage, or poison that no instruction may read.
+//! Content of unwritten parts of the machine: garbage, or poison that no instruction may read.
 //!
-//! [`fill`] and [`poison`] prepare a [`State`] after its reset; [`check`] is asked before each instruction.
+//! [`fill`] and [`poison`] prepare a [`State`] after its reset; [`check`] is called before each
+//! instruction.
 
 use npukit_target::sim::garbage;
 
@@ -9,16 +10,16 @@ use crate::isa::op::{Flow, Memory, Op, Path, Place, SimdOp, SimdSub};
 use crate::machine::arith::{Arithmetic, Weights};
 use crate::machine::state::{Set, State};
 
-/// Puts garbage into all memories, the weights and the registers.
+/// Fills all memories, the weights and the registers with garbage.
 ///
-/// `scalar` makes a scalar of sixteen bits. Garbage is finite: rows of the array that nobody has loaded meet zeros, with which hardware's integers give
-/// nothing.
+/// `scalar` converts sixteen bits to a scalar. Garbage is finite: unloaded rows of the array are
+/// multiplied by zeros, and with finite numbers the result is zero, as in integer hardware.
 pub(crate) fn fill<A: Arithmetic>(state: &mut State<A>, seed: u64, scalar: impl Fn(i16) -> A::Scalar) {
     let mut bits = garbage(seed);
     fill_with(state, || scalar(bits() as i16));
 }
 
-/// Puts what `next` gives into all memories, the weights and the registers.
+/// Fills all memories, the weights and the registers with scalars from `next`.
 pub(crate) fn fill_with<A: Arithmetic>(state: &mut State<A>, mut next: impl FnMut() -> A::Scalar) {
     state.dram0.fill_with(&mut next);
     state.dram1.fill_with(&mut next);
@@ -32,7 +33,7 @@ pub(crate) fn fill_with<A: Arithmetic>(state: &mut State<A>, mut next: impl FnMu
     }
 }
 
-/// Nothing counts as set from now on.
+/// Marks everything as unwritten.
 pub(crate) fn poison<A: Arithmetic>(state: &mut State<A>) {
     state.dram0.poison();
     state.dram1.poison();
@@ -42,11 +43,12 @@ pub(crate) fn poison<A: Arithmetic>(state: &mut State<A>) {
     state.poison = Some(Set { rows, registers, output: false });
 }
 
-/// Checks that what `op` reads was set, and notes what it sets. Its ranges have been checked.
+/// Checks that everything `op` reads was written, and marks what it writes. Its ranges have been
+/// checked.
 ///
 /// # Errors
 ///
-/// The first that was not.
+/// The first unwritten place.
 pub(crate) fn check<A: Arithmetic>(state: &mut State<A>, tables: usize, op: &Op) -> Result<(), FaultKind> {
     let flow = op.flow();
     if flow.path == Path::Array {
@@ -54,7 +56,7 @@ pub(crate) fn check<A: Arithmetic>(state: &mut State<A>, tables: usize, op: &Op)
     }
     flow.reads().try_for_each(|place| state.run_set(place, flow.size))?;
     match (flow.path, &mut state.poison) {
-        // What it writes comes from the array.
+        // The value that it writes comes from the array.
         (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), Some(set)) if flow.target.is_some() && !set.output => {
             return Err(FaultKind::OutputUnset);
         }
@@ -67,13 +69,14 @@ pub(crate) fn check<A: Arithmetic>(state: &mut State<A>, tables: usize, op: &Op)
     Ok(())
 }
 
-/// Rows of the array that a product takes, the bias first: those of zeros give the bias.
+/// Returns the number of rows that a product uses, the bias first: a product of zeros uses only the
+/// bias.
 fn rows_needed(flow: &Flow, lanes: usize) -> usize {
     if flow.source.is_none() { 1 } else { lanes + 1 }
 }
 
 impl<A: Arithmetic> State<A> {
-    /// The first of `vectors` vectors from `address` on that nobody has set.
+    /// Returns the first of `vectors` vectors, starting at `address`, that was never written.
     pub(crate) fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64> {
         let scalars = vectors as usize * self.lanes;
         match memory {
@@ -102,20 +105,21 @@ impl<A: Arithmetic> State<A> {
         Ok(())
     }
 
-    /// Counts a row of the array as set.
+    /// Marks a row of the array as written.
     pub(crate) fn note_row(&mut self, row: usize) {
         let flag = self.poison.as_mut().and_then(|set| set.rows.get_mut(row));
         flag.into_iter().for_each(|is_set| *is_set = true);
     }
 
-    /// Counts a register as set, from 1.
+    /// Marks a register as written; numbers start at 1.
     pub(crate) fn note_register(&mut self, register: u8) {
         let index = usize::from(register).checked_sub(1);
         let flag = self.poison.as_mut().and_then(|set| set.registers.get_mut(index?));
         flag.into_iter().for_each(|is_set| *is_set = true);
     }
 
-    /// Counts everything as set that `op` reads; it keeps what it holds. Its ranges have been checked.
+    /// Marks everything that `op` reads as written; the content is kept. Its ranges have been
+    /// checked.
     pub(crate) fn settle(&mut self, op: &Op) {
         let flow = op.flow();
         for Place { memory, run } in flow.reads() {
@@ -139,7 +143,7 @@ impl<A: Arithmetic> State<A> {
         }
     }
 
-    /// The registers a SIMD reads; it sets its destination.
+    /// Checks the registers that a SIMD reads, and marks its destination.
     fn registers_set(&mut self, sub: SimdSub, tables: usize) -> Result<(), FaultKind> {
         let Some(set) = &mut self.poison else { return Ok(()) };
         let sources = [sub.left, sub.right];
@@ -149,7 +153,8 @@ impl<A: Arithmetic> State<A> {
         }
         let first = usize::from(sub.destination);
         let set_now = match sub.op {
-            // The values of a lookup go to the registers from the destination on, its first ones from 1 on.
+            // A lookup writes its values to consecutive registers starting at the destination, or
+            // at register 1 if the destination is 0.
             SimdOp::Lookup => first.saturating_sub(1)..first + tables,
             _ => first.saturating_sub(1)..first,
         };

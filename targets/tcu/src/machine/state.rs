@@ -1,7 +1,7 @@
-//! Architectural state: `State`, what an instruction can read and change.
+//! `State`: the architectural state that instructions read and change.
 //!
-//! Generic over the number format, so that memories hold scalars of their own size and the
-//! compiler sees the arithmetic. Everything is zero at the start.
+//! It is generic over the number format, so that memories hold scalars of their own size and the
+//! compiler can optimize the arithmetic. Everything is zero at the start.
 
 use npukit_target::sim::{Flat, Paged, TooLarge};
 use thiserror::Error;
@@ -12,37 +12,37 @@ use crate::machine::arith::{Arithmetic, Weights};
 use crate::machine::configuration::Configuration;
 use crate::machine::lut::Tables;
 
-/// Rows of an array product computed in one go.
+/// Rows of an array product that are computed at a time.
 pub(crate) const CHUNK: u64 = 64;
 
-/// Largest number of scalars of the weight array, the register file and the results on their way.
+/// Maximum number of scalars of the weight array, the register file and the intermediate results.
 const LIMIT: usize = 1 << 28;
 
 /// An instance that cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// Vectors without scalars.
+    /// The array size is 0, so vectors have no scalars.
     #[error("array_size is 0: a vector needs at least one scalar")]
     NoLanes,
-    /// An on-chip memory larger than the simulator takes.
+    /// An on-chip memory that is too large for the simulator.
     #[error("the {memory} cannot be simulated: {size}; choose a smaller depth")]
     Memory {
-        /// Which.
+        /// Name of the memory.
         memory: Memory,
-        /// How large.
+        /// Size of the memory.
         size: TooLarge,
     },
-    /// A weight array or register file larger than the simulator takes.
+    /// A weight array or register file that is too large for the simulator.
     #[error("{rows} rows of {lanes} {what} are more than {limit} scalars; choose a smaller array_size")]
     Array {
-        /// Which.
+        /// Name of the array.
         what: &'static str,
-        /// Rows.
+        /// Number of rows.
         rows: usize,
-        /// Scalars of a row.
+        /// Scalars per row.
         lanes: usize,
-        /// Largest number of scalars.
+        /// Maximum number of scalars.
         limit: usize,
     },
 }
@@ -60,24 +60,24 @@ pub(crate) struct State<A: Arithmetic> {
     pub registers: Vec<A::Scalar>,
     pub configuration: Configuration,
     pub tables: Tables<A::Scalar>,
-    /// What operations note.
+    /// Record of operations, for example saturations.
     pub ledger: A::Ledger,
-    /// What was set since memory was poisoned; none when it was not.
+    /// Record of writes since memory was poisoned; `None` if it was not poisoned.
     pub poison: Option<Set>,
-    /// The last row that the array has computed; empty where no instruction can ask for it.
+    /// The last row computed by the array; empty if no instruction can read it.
     pub output: Vec<A::Scalar>,
-    /// Results on their way: `CHUNK` vectors.
+    /// Intermediate results: `CHUNK` vectors.
     pub results: Vec<A::Scalar>,
-    /// A vector on its way into an accumulator, between reading and writing it.
+    /// A vector between reading an accumulator and writing it.
     pub sum: Vec<A::Scalar>,
 }
 
 impl<A: Arithmetic> State<A> {
-    /// The state after a reset.
+    /// Creates the state after a reset.
     ///
     /// # Errors
     ///
-    /// [`MachineError`] when the instance does not fit the simulator, or has no lanes.
+    /// [`MachineError`] if the instance is too large for the simulator, or has no lanes.
     pub fn new(config: &Config) -> Result<Self, MachineError>
     where
         A::Ledger: Default,
@@ -85,11 +85,11 @@ impl<A: Arithmetic> State<A> {
         Self::with_ledger(config, A::Ledger::default())
     }
 
-    /// The state after a reset, with what operations are to note things in.
+    /// Creates the state after a reset, with a record of operations.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn with_ledger(config: &Config, ledger: A::Ledger) -> Result<Self, MachineError> {
         let lanes = config.array_size;
         if lanes == 0 {
@@ -117,7 +117,7 @@ impl<A: Arithmetic> State<A> {
         })
     }
 
-    /// Copies vectors from `address` on out of `memory`; the range is checked.
+    /// Copies vectors, starting at `address`, out of `memory`; the range must have been checked.
     pub fn read(&self, memory: Memory, address: u64, out: &mut [A::Scalar]) {
         let count = (out.len() / self.lanes) as u64;
         match memory {
@@ -128,7 +128,7 @@ impl<A: Arithmetic> State<A> {
         }
     }
 
-    /// Copies vectors into `memory` from `address` on; the range is checked.
+    /// Copies vectors into `memory`, starting at `address`; the range must have been checked.
     pub fn write(&mut self, memory: Memory, address: u64, values: &[A::Scalar]) {
         let count = (values.len() / self.lanes) as u64;
         match memory {
@@ -151,19 +151,19 @@ fn bounded(what: &'static str, rows: usize, lanes: usize) -> Result<(), MachineE
     }
 }
 
-/// What was set since the poison, of what is not a memory of vectors.
+/// Record of writes since memory was poisoned, apart from memories of vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
-    /// By row of the array.
+    /// Whether each row of the array was written.
     pub(super) rows: Vec<bool>,
-    /// By register.
+    /// Whether each register was written.
     pub(super) registers: Vec<bool>,
     /// Whether the array has computed a row.
     pub(super) output: bool,
 }
 
 impl Set {
-    /// `count` rows are shifted into the array, before those that are there.
+    /// Records that `count` rows are shifted into the array, before the existing ones.
     pub(super) fn shift(&mut self, count: u64) {
         let count = self.rows.len().min(usize::try_from(count).unwrap_or(usize::MAX));
         self.rows.rotate_right(count);

@@ -1,4 +1,4 @@
-//! A program on a machine of any arithmetic: [`AnyRun`].
+//! [`AnyRun`]: a program on a machine with any arithmetic.
 
 use npukit_numeric::Element;
 
@@ -11,18 +11,18 @@ use crate::machine::{exec, in_range, poison};
 use crate::program::run::{RunError, access, place};
 use crate::program::{Binding, Piece, Program};
 
-/// A program on its way, as its driver starts it.
+/// A running program, started as its driver would.
 pub(crate) struct AnyRun<'a, A: Arithmetic> {
     program: &'a Program,
     pub state: State<A>,
 }
 
 impl<'a, A: Arithmetic> AnyRun<'a, A> {
-    /// A machine with constants and inputs (whole vectors, in the program's order) in place.
+    /// Creates a machine with constants and inputs (whole vectors, in program order) in memory.
     ///
     /// # Errors
     ///
-    /// Constants and inputs that do not lie in their memories.
+    /// Constants and inputs outside their memories.
     pub fn new(
         program: &'a Program,
         state: State<A>,
@@ -56,7 +56,7 @@ impl<'a, A: Arithmetic> AnyRun<'a, A> {
         Ok(())
     }
 
-    /// Executes the rest of the program; `observe` sees the machine before each instruction.
+    /// Executes the rest of the program; calls `observe` with the machine before each instruction.
     ///
     /// # Errors
     ///
@@ -71,11 +71,11 @@ impl<'a, A: Arithmetic> AnyRun<'a, A> {
         .map_err(|fault| place(program, fault))
     }
 
-    /// The vectors of an output, its pieces one after the other.
+    /// Returns the vectors of an output, with its pieces concatenated.
     ///
     /// # Errors
     ///
-    /// It does not lie in DRAM0.
+    /// An output outside DRAM0.
     pub fn output(&self, binding: &Binding) -> Result<Vec<A::Scalar>, RunError> {
         let mut scalars = Vec::new();
         for &Piece { base, size } in &binding.pieces {
@@ -90,16 +90,16 @@ impl<'a, A: Arithmetic> AnyRun<'a, A> {
 }
 
 impl<'a> AnyRun<'a, Modular> {
-    /// A machine over the prime field with constants and inputs (whole vectors, in the program's order) in place; what
-    /// nobody has written looks random.
+    /// Creates a machine over the prime field with constants and inputs (whole vectors, in program
+    /// order) in memory. Unwritten memory holds pseudorandom elements.
     ///
     /// # Errors
     ///
-    /// An instance that is too large to simulate; constants and inputs that do not lie in their memories.
+    /// An instance that is too large to simulate; constants and inputs outside their memories.
     pub fn over_field(program: &'a Program, inputs: &[Vec<Element>], seed: u64) -> Result<Self, RunError> {
         let mut state = State::<Modular>::new(&program.config)?;
         let mut elements = Element::random(seed);
-        poison::fill_with(&mut state, || elements.next().unwrap_or_default()); // Default: they do not end.
+        poison::fill_with(&mut state, || elements.next().unwrap_or_default()); // Default: never used, the elements do not end.
         let format = program.config.data_type.format();
         let constant = |(index, &raw): (usize, &i32)| image(format, raw).ok_or(RunError::NoImage { index });
         let constants = program.constants.iter().enumerate().map(constant).collect::<Result<Vec<_>, _>>()?;

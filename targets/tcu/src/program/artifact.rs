@@ -1,9 +1,10 @@
-//! The files its drivers load: `.tmodel`, `.tprog`, `.tdata`, and our own `.npukit.json`.
+//! The files that its drivers load: `.tmodel`, `.tprog`, `.tdata`, and npukit's own `.npukit.json`.
 //!
-//! [`write()`] turns a [`Program`] into named byte strings, [`read`] goes back. The first three
-//! are byte-compatible with upstream's drivers (specification, section 6). The last carries what
-//! their manifest cannot: layouts of tensors, host steps, layers, memory use, hashes of the others. [`read`] works
-//! without it, as for published artifacts; inputs and outputs are then plain rows of vectors.
+//! [`write()`] converts a [`Program`] to named byte strings, and [`read`] converts back. The first
+//! three files are byte-compatible with Tensil's drivers (specification, section 6). The last one
+//! stores what their manifest cannot: layouts of tensors, host steps, layers, memory use, and
+//! hashes of the other files. [`read`] works without it, as for published artifacts; inputs and
+//! outputs are then plain rows of vectors.
 
 mod error;
 mod header;
@@ -25,16 +26,17 @@ use crate::isa::codec::{decode_program, encode_program};
 use crate::program::{Binding, Program};
 use manifest::{Consts, Entry, Manifest, Prog};
 
-/// Gives the bytes of a file beside the manifest, by plain name.
+/// Reads a file in the folder of the manifest, by plain name.
 pub type Resolve<'a> = dyn FnMut(&str) -> Result<Vec<u8>, ReadError> + 'a;
 
-/// The files of `program`, the manifest first.
+/// Returns the files of `program`, the manifest first.
 ///
 /// # Errors
 ///
-/// [`ArtifactError::Encode`] for instructions that do not fit their fields; [`ArtifactError::Scalars`] for
-/// constants that do not fill whole vectors; [`ArtifactError::Range`] for constants and bindings outside
-/// their memories; [`ArtifactError::Read`] for a name that cannot be a file's.
+/// [`ArtifactError::Encode`] for instructions that do not fit their fields;
+/// [`ArtifactError::Scalars`] for constants that do not fill whole vectors;
+/// [`ArtifactError::Range`] for constants and bindings outside their memories;
+/// [`ArtifactError::Read`] for a name that cannot be a file name.
 pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let name = &program.name;
     let prog = encode_program(&program.config, &program.instructions)
@@ -73,8 +75,8 @@ fn manifest_of(program: &Program, prog_bytes: usize) -> Result<Manifest, Artifac
     })
 }
 
-/// One entry a piece; the list is sorted by `base`, which keeps the order of a name's pieces when
-/// they ascend (checked by [`Manifest::check`]).
+/// Returns one entry per piece, sorted by `base`. This keeps the order of a name's pieces if they
+/// ascend (checked by [`Manifest::check`]).
 fn entries(bindings: &[Binding]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = bindings
         .iter()
@@ -84,15 +86,16 @@ fn entries(bindings: &[Binding]) -> Vec<Entry> {
     entries
 }
 
-/// The program of the manifest `bytes` of the file called `file`.
+/// Returns the program of the manifest `bytes` from the file called `file`.
 ///
-/// Files it names come from `resolve`, by plain name; names that leave the folder are refused.
+/// Files that the manifest names come from `resolve`, by plain name; names that leave the folder
+/// are refused.
 ///
 /// # Errors
 ///
-/// [`ArtifactError`], naming file, key or offset, numbers and what is legal: a file that cannot be read or is
-/// of another compilation, JSON that is not a manifest, an instance out of range, ranges outside the
-/// memories, words without meaning.
+/// [`ArtifactError`], with file, key or offset, numbers and legal values: a file that cannot be
+/// read or is from another compilation, JSON that is not a manifest, an instance out of range,
+/// ranges outside the memories, words without meaning.
 pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Program, ArtifactError> {
     let manifest = Manifest::parse(file, bytes)?;
     manifest.check(file)?;
@@ -140,7 +143,7 @@ fn named(file: &str, name: &str, resolve: &mut Resolve<'_>) -> Result<Vec<u8>, A
     Ok(resolve(name)?)
 }
 
-/// As the C driver: a size of zero in the manifest is not checked.
+/// As in the C driver, a size of zero in the manifest is not checked.
 fn check_prog_size(prog: &Prog, actual: usize) -> Result<(), ArtifactError> {
     if prog.size == 0 || prog.size == actual as u64 {
         return Ok(());
@@ -150,7 +153,7 @@ fn check_prog_size(prog: &Prog, actual: usize) -> Result<(), ArtifactError> {
         actual: actual as u64,
         expected: prog.size,
         key: "prog.size",
-        reason: "the manifest says so".to_owned(),
+        reason: "set in the manifest".to_owned(),
     })
 }
 

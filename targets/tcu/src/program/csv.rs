@@ -1,58 +1,59 @@
-//! Upstream's CSV of vectors: a line a vector, `array_size` real values each (specification 6.5). [`read`] and [`write()`].
+//! Tensil's CSV of vectors: one vector per line, with `array_size` real values each (specification
+//! 6.5). [`read`] and [`write()`].
 
 use std::fmt::Write as _;
 
 use npukit_numeric::Tensor;
 
-/// What is wrong with a CSV file.
+/// A fault of a CSV file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CsvError {
     /// The bytes are not text.
     #[error("{file}: byte {offset} is not UTF-8 text")]
     Text {
-        /// File.
+        /// Name of the file.
         file: String,
-        /// Where text ends.
+        /// Offset of the first invalid byte.
         offset: usize,
     },
     /// A line does not hold a vector.
     #[error("{file}:{line}: {actual} values, but a vector of this instance has {expected}")]
     Width {
-        /// File.
+        /// Name of the file.
         file: String,
-        /// Line, from 1.
+        /// Line, starting at 1.
         line: usize,
-        /// Values on it.
+        /// Number of values on the line.
         actual: usize,
-        /// Scalars of a vector.
+        /// Scalars per vector.
         expected: usize,
     },
-    /// A value is no number.
+    /// A value is not a number.
     #[error("{file}:{line}: value {column} is `{found}`, must be a decimal number")]
     Number {
-        /// File.
+        /// Name of the file.
         file: String,
-        /// Line, from 1.
+        /// Line, starting at 1.
         line: usize,
-        /// Value on the line, from 1.
+        /// Index of the value on the line, starting at 1.
         column: usize,
-        /// What stands there.
+        /// Text that was found instead.
         found: String,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("{file}: no vectors")]
     Empty {
-        /// File.
+        /// Name of the file.
         file: String,
     },
 }
 
-/// The vectors of a file, as a tensor `[vectors, lanes]`. `file` is for errors.
+/// Reads the vectors of a file as a tensor `[vectors, lanes]`. `file` is for errors.
 ///
 /// # Errors
 ///
-/// [`CsvError`] with the file and the line: bytes that are not UTF-8, a field that is not a number, rows of
-/// other lengths than `lanes`, no rows.
+/// [`CsvError`] with file and line: bytes that are not UTF-8, a field that is not a number, rows of
+/// a length other than `lanes`, no rows.
 pub fn read(file: &str, bytes: &[u8], lanes: usize) -> Result<Tensor, CsvError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| CsvError::Text { file: file.to_owned(), offset: error.valid_up_to() })?;
@@ -67,7 +68,8 @@ pub fn read(file: &str, bytes: &[u8], lanes: usize) -> Result<Tensor, CsvError> 
         .map_err(|_| CsvError::Empty { file: file.to_owned() })
 }
 
-/// The text of vectors of `lanes` values: the shortest that reads back, lines end in CR LF.
+/// Formats vectors of `lanes` values with the shortest text that parses to the same value; lines
+/// end in CR LF.
 pub fn write(values: impl IntoIterator<Item = f32>, lanes: usize) -> String {
     let mut text = String::new();
     for (place, value) in values.into_iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Runs a [`Program`] on the functional machine: [`Driver`] does what a driver does, without the board.
+//! Runs a [`Program`] on the functional machine: [`Driver`] does the work of a driver, without a
+//! board.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +21,12 @@ pub enum RunError {
     /// The instance is too large to simulate.
     #[error("the instance cannot be simulated")]
     Machine(#[from] MachineError),
-    /// Constants, an input or an output do not lie in a memory.
+    /// Constants, an input or an output are outside of their memory.
     #[error("{what}")]
     Access {
-        /// What was read or written.
+        /// Description of what was read or written.
         what: String,
-        /// Range and memory.
+        /// The range, and the memory that it exceeds.
         source: AccessError,
     },
     /// An input does not fill its vectors.
@@ -33,71 +34,71 @@ pub enum RunError {
     Input {
         /// Name of the input.
         name: String,
-        /// Scalars given.
+        /// Number of scalars given.
         actual: usize,
-        /// Scalars of its pieces.
+        /// Number of scalars of its pieces.
         expected: u64,
     },
     /// The number of inputs is wrong.
-    #[error("{actual} inputs given, the program takes {expected}")]
+    #[error("{actual} inputs are given, but the program takes {expected}")]
     Inputs {
-        /// Inputs given.
+        /// Number of inputs given.
         actual: usize,
-        /// Inputs of the program.
+        /// Number of inputs of the program.
         expected: usize,
     },
     /// With poisoned memory: an output that the program did not write.
-    #[error("output `{name}`: nobody has written vector {address} of DRAM0")]
+    #[error("output `{name}`: vector {address} of DRAM0 was never written")]
     OutputUnset {
         /// Name of the output.
         name: String,
-        /// The vector.
+        /// Address of the vector.
         address: u64,
     },
-    /// An image of DRAM0 that ends before what is looked for in it.
-    #[error("an image of DRAM0 of {actual} bytes: `{name}` ends at byte {expected}")]
+    /// An image of DRAM0 that is too short for an input or output.
+    #[error("the image of DRAM0 has {actual} bytes, but `{name}` ends at byte {expected}")]
     Image {
         /// Name of the input or output.
         name: String,
-        /// Bytes of the image.
+        /// Size of the image in bytes.
         actual: usize,
-        /// Bytes that it needs at least.
+        /// Minimum size in bytes.
         expected: u64,
     },
-    /// Over a field: a constant stands for no number.
+    /// Over a field: a constant that is not a finite number.
     #[error("constant {index} of the program is not a finite number")]
     NoImage {
-        /// Its place among the scalars of the constants.
+        /// Index of the scalar in the constants.
         index: usize,
     },
     /// An instruction cannot be executed.
     #[error("{place}; {hint}")]
     Fault {
-        /// Of the instruction.
+        /// Description of the instruction.
         place: String,
-        /// What to do.
+        /// Remedy.
         hint: String,
-        /// The instruction and what is wrong with it.
+        /// Index and fault of the instruction.
         source: Fault<FaultKind>,
     },
 }
 
-/// A machine after a program.
+/// State of the machine after a program.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// All memories as the program left them.
+    /// The machine with all memories as the program left them.
     pub machine: Machine,
-    /// Saturated results by layer (by kind of instruction when the artifact knows no layers), in order.
+    /// Saturated results by layer, in order; by kind of instruction if the artifact has no layers.
     pub saturations: Vec<(String, Saturations)>,
 }
 
 impl RunOutcome {
-    /// The raw scalars of an output: whole vectors, its pieces one after the other.
+    /// Returns the raw scalars of an output: whole vectors, with its pieces concatenated.
     ///
     /// # Errors
     ///
-    /// [`RunError::OutputUnset`] when the program has not written all of it; [`RunError::Access`] when it
-    /// does not lie in DRAM0.
+    /// [`RunError::OutputUnset`] if the program has not written all of it; [`RunError::Access`] if
+    /// it is outside DRAM0.
     pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
         let mut raw = Vec::new();
         for &Piece { base, size } in &binding.pieces {
@@ -110,30 +111,30 @@ impl RunOutcome {
         Ok(raw)
     }
 
-    /// Saturated results in all.
+    /// Returns the total number of saturated results.
     pub fn saturated(&self) -> u64 {
         self.saturations.iter().map(|(_, s)| s.count()).sum()
     }
 }
 
-/// Runs `program` from a reset: constants, then `inputs` (raw scalars, whole vectors, in the program's order),
-/// then all instructions.
+/// Runs `program` from a reset: loads constants and `inputs` (raw scalars, whole vectors, in
+/// program order), then executes all instructions.
 ///
 /// Source: specification 6.4.
 ///
 /// # Errors
 ///
-/// Those of [`Driver::new`] and [`Driver::run`].
+/// The errors of [`Driver::new`] and [`Driver::run`].
 pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<RunOutcome, RunError> {
     let mut driver = Driver::new(program, Unset::Zero, &[])?;
     driver.run(inputs)?;
     Ok(driver.finished)
 }
 
-/// A machine with a program's constants in place, on which it runs again and again.
+/// A machine with a program's constants in memory, for repeated runs.
 ///
-/// As drivers do, it writes the constants once and the inputs before each run; all else stays as the run before
-/// left it.
+/// Like drivers, it writes the constants once and the inputs before each run. All other memory
+/// keeps the state of the previous run.
 #[derive(Debug)]
 pub struct Driver<'a> {
     program: &'a Program,
@@ -142,25 +143,26 @@ pub struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    /// `unset` is what lies in the machine that nobody has set; the writes `lost` are lost as in hardware.
+    /// Creates a machine whose unwritten parts have the content `unset`; the writes `lost` are lost
+    /// as in hardware.
     ///
     /// # Errors
     ///
-    /// [`RunError::Machine`] when the instance does not fit the simulator; [`RunError::Access`] when
-    /// constants do not lie in their memory.
+    /// [`RunError::Machine`] if the instance is too large for the simulator; [`RunError::Access`]
+    /// if constants are outside of their memory.
     pub fn new(program: &'a Program, unset: Unset, lost: &'a [LostWrite]) -> Result<Self, RunError> {
         let mut machine = Machine::with_unset(&program.config, unset)?;
         load_constants(&mut machine, program)?;
         Ok(Self { program, lost, finished: RunOutcome { machine, saturations: Vec::new() } })
     }
 
-    /// Runs the program on `inputs` (raw scalars, whole vectors, in the program's order).
+    /// Runs the program on `inputs` (raw scalars, whole vectors, in program order).
     ///
     /// # Errors
     ///
-    /// [`RunError::Inputs`] for another number of inputs; [`RunError::Input`] and [`RunError::Access`] for
-    /// one of another size or outside DRAM0; [`RunError::Fault`] with the place of the instruction that
-    /// faults.
+    /// [`RunError::Inputs`] for a wrong number of inputs; [`RunError::Input`] and
+    /// [`RunError::Access`] for an input of the wrong size or outside DRAM0; [`RunError::Fault`]
+    /// with the place of the faulting instruction.
     pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<&RunOutcome, RunError> {
         let Self { program, lost, finished: RunOutcome { machine, saturations } } = self;
         write_inputs(machine, program, inputs)?;
@@ -175,11 +177,11 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// A machine with all other memories zero, before the program on `inputs`.
+/// Returns a machine with all other memories zero, before the program runs on `inputs`.
 ///
 /// # Errors
 ///
-/// Those of [`Driver::new`], and of [`Driver::run`] for inputs.
+/// The errors of [`Driver::new`], and of [`Driver::run`] for inputs.
 pub(crate) fn loaded(program: &Program, inputs: &[Vec<i32>]) -> Result<Machine, RunError> {
     let mut machine = Machine::new(&program.config)?;
     load_constants(&mut machine, program)?;
@@ -191,7 +193,7 @@ pub(crate) fn access(what: String, source: AccessError) -> RunError {
     RunError::Access { what, source }
 }
 
-/// To DRAM1, and to local memory when the driver is to copy them there first.
+/// Loads the constants to DRAM1, and to local memory if the driver copies them there.
 fn load_constants(machine: &mut Machine, program: &Program) -> Result<(), RunError> {
     let error = |source| access("constants".to_owned(), source);
     machine.write(Memory::Dram1, 0, &program.constants).map_err(error)?;
@@ -221,7 +223,8 @@ fn write_input(machine: &mut Machine, binding: &Binding, raw: &[i32]) -> Result<
         .try_for_each(|(base, part)| machine.write(Memory::Dram0, base, part).map_err(error))
 }
 
-/// Names of the groups saturations are counted by, and the group of each instruction.
+/// Returns the names of the groups by which saturations are counted, and the group of each
+/// instruction.
 fn groups(program: &Program) -> (Vec<String>, Vec<usize>) {
     if program.layers.is_empty() { groups_by_kind(program) } else { groups_by_layer(program) }
 }
@@ -247,7 +250,7 @@ fn groups_by_layer(program: &Program) -> (Vec<String>, Vec<usize>) {
     (layers.chain([OUTSIDE.to_owned()]).collect(), program.layer_of_each())
 }
 
-/// The error of an instruction at fault.
+/// Returns the error of a faulting instruction.
 pub(crate) fn place(program: &Program, source: Fault<FaultKind>) -> RunError {
     let place = format!("{} cannot be executed", program.place(source.instruction));
     RunError::Fault { place, hint: source.kind.hint(), source }

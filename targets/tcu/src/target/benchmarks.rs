@@ -1,13 +1,14 @@
-//! What was published of Tensil's programs, and what ours are to reach: [`BENCHMARKS`].
+//! [`BENCHMARKS`]: published figures of Tensil's programs, and npukit's goals.
 //!
-//! Sources: the TCU specification, 10.1 to 10.4. A figure of a board is `npu time` of its preset without options: clock, bus
-//! and latency are those that its file states, and say who says so. The architecture files of the three boards of 10.4
-//! are not published; `SOURCES.md` says what we take. ResNet-50v2 has 25.6 million weights, so that it needs a deeper
-//! DRAM1 than the first two have.
+//! Sources: the TCU specification, 10.1 to 10.4. A figure of a board is the result of `npu time`
+//! for its instance without options; clock, bus and latency come from its file, with their sources.
+//! The architecture files of the three boards of 10.4 are not published; `SOURCES.md` describes the
+//! assumptions. ResNet-50v2 has 25.6 million weights and therefore needs a deeper DRAM1 than the
+//! first two boards have.
 
 use npukit_target::{Bar, Benchmark, Figure, Measure};
 
-/// Every row of the tables, by network and instance.
+/// All rows of the tables, by network and instance.
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     Benchmark {
         network: "resnet20v2",
@@ -41,7 +42,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
             },
             SIMULATED,
             Figure {
-                what: "a batch on two cores, against one",
+                what: "a batch on two cores, relative to one",
                 measure: Measure::Speedup(2),
                 published: None,
                 layers: &[],
@@ -90,14 +91,14 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     Benchmark { network: "resnet50", preset: "ultra96v2", changes: &[], figures: &[CHECKED] },
 ];
 
-/// The Arty A7-35 of the page.
+/// The Arty A7-35 of the benchmark page.
 const ARTY: &str = "artya735t";
-/// The Pynq Z1 of the page.
+/// The Pynq Z1 of the benchmark page.
 const PYNQ: &str = "pynqz1_12x12";
-/// The Ultra96-V2 of the page.
+/// The Ultra96-V2 of the benchmark page.
 const ULTRA96: &str = "ultra96v2@300mhz";
 
-/// Vectors of DRAM1 that hold the weights of ResNet-50v2 at 8 scalars each: 64 MiB.
+/// DRAM1 depth for the weights of ResNet-50v2 at 8 scalars per vector: 64 MiB.
 const DEEP: &[(&str, u64)] = &[("dram1_depth", 1 << 22)];
 
 const fn estimated(published: f64, source: &'static str, bar: f64) -> Figure {
@@ -110,7 +111,7 @@ const fn estimated(published: f64, source: &'static str, bar: f64) -> Figure {
     }
 }
 
-/// A row of the benchmark page: ours is to take at most 60 % of it.
+/// Returns a row of the benchmark page; the goal is at most 60 % of the published time.
 const fn on_board(published_ms: f64) -> Figure {
     Figure {
         what: "hw clock",
@@ -121,7 +122,7 @@ const fn on_board(published_ms: f64) -> Figure {
     }
 }
 
-/// On two cores of a host of 2026.
+/// Returns the goal for the compile time on two cores of a host of 2026.
 const fn compiled(bar_seconds: f64) -> Figure {
     Figure {
         what: "compile",
@@ -132,7 +133,7 @@ const fn compiled(bar_seconds: f64) -> Figure {
     }
 }
 
-/// Without a program being made.
+/// Goal for checking a model without compiling it.
 const CHECKED: Figure = Figure {
     what: "check",
     measure: Measure::CheckSeconds,
@@ -141,7 +142,7 @@ const CHECKED: Figure = Figure {
     bar: Bar::AtMost(1.0),
 };
 
-/// Without a bar: hosts differ.
+/// Time of simulating an image; without a goal, since hosts differ.
 const SIMULATED: Figure = Figure {
     what: "simulating an image, one core",
     measure: Measure::HostMilliseconds,
@@ -174,8 +175,8 @@ mod tests {
         }
     }
 
-    /// What the bench says of a board is what `npu time` says: no row has options of its own, and every board that has
-    /// a clock of its own states its bus and its latency.
+    /// The bench reports the same figures as `npu time`: no row has its own options, and every
+    /// board with a clock of its own specifies bus and latency.
     #[test]
     fn boards_are_measured_as_their_files_say() {
         for benchmark in BENCHMARKS {
@@ -198,7 +199,7 @@ mod tests {
         }
     }
 
-    /// The bars of 10.4, one for each network and board.
+    /// The goals of 10.4, one for each network and board.
     #[test]
     fn there_are_nine_rows_of_the_benchmark_page() {
         let figures = BENCHMARKS.iter().flat_map(|benchmark| benchmark.figures);

@@ -1,4 +1,4 @@
-//! What errors of this target are and where, for programs.
+//! Codes and places of this target's errors.
 
 use npukit_asm::AsmError;
 use npukit_base::{Coded, codes};
@@ -14,7 +14,7 @@ use crate::program::artifact::ArtifactError;
 use crate::program::csv::CsvError;
 use crate::program::run::RunError;
 
-/// A line for each type.
+/// One entry per error type.
 pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of_text::<AsmError>(),
     ErrorKind::of::<ArtifactError>(),

@@ -1,4 +1,4 @@
-//! [`Written`]: a program that a person wrote, in assembly or in words.
+//! [`Written`]: an assembly program, as text or words.
 
 use npukit_target::{Compiled, HandOptions, HandProgram, Machine, ProgramText, TargetError, Unset};
 
@@ -43,7 +43,7 @@ impl Written {
         TcuProgram::loaded(self.program.clone(), Some(self.board.clone()))
     }
 
-    /// The same error, in which what hardware computes otherwise has its line of the text.
+    /// Adds source lines to an error about deviations of the hardware.
     fn with_lines(&self, error: TargetError) -> TargetError {
         let TargetError::Differs(mut findings) = error else { return error };
         for finding in &mut findings {

@@ -16,6 +16,7 @@ use npukit_target::{
     Survey, TargetError, artifact_stem, instance_name, program_text,
 };
 
+use super::diagram::diagram;
 use super::hand::Written;
 use super::options::chosen;
 use super::program::TcuProgram;
@@ -34,13 +35,13 @@ use crate::lower::{self, Effort, LowerError, Minimise, Order};
 use crate::program::Usage;
 use crate::target::TcuInstance;
 
-/// The driver that is compiled for an architecture.
+/// Name of the driver that must be compiled for an architecture.
 const EMBEDDED: &str = "embedded";
-/// Our own syntax, which assembles again.
+/// Name of npukit's syntax, which can be assembled again.
 const OWN: &str = "npukit";
-/// The listing upstream's compiler writes.
+/// Name of the listing format of Tensil's compiler.
 const UPSTREAM: &str = "upstream";
-/// How names of files of words end; what is no text is words, too.
+/// Extension of files of words; bytes that are not text are words, too.
 const WORDS: &str = ".tprog";
 
 impl Instance for TcuInstance {
@@ -93,7 +94,8 @@ impl Instance for TcuInstance {
         Ok(Box::new(program.for_embedded(embedded).told(told)))
     }
 
-    /// DRAM1 is what all constants need, wherever they live; the other memories depend on the program.
+    /// Only DRAM1 is known, since it holds all constants wherever they are used; the other memories
+    /// depend on the program.
     fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
         let (graph, warnings) = self.drawn(graph, options)?;
         let options = self.options(options)?;
@@ -155,7 +157,7 @@ impl Instance for TcuInstance {
     ) -> Result<Vec<Finding>, TargetError> {
         let ops =
             decode_program_lenient(&self.config, bytes).map_err(|error| TargetError::in_file(name, error))?;
-        // Default: of memory around words nothing is known.
+        // Default: for words without a text, nothing is known about memories.
         let around = around.map(|text| Around::of_text(&self.config, text)).unwrap_or_default();
         let problems = validate_around(&self.config, &ops, self.memory(), &around);
         Ok(problems.into_iter().map(|problem| finding(problem, None)).collect())
@@ -177,7 +179,7 @@ impl Instance for TcuInstance {
 }
 
 impl TcuInstance {
-    /// An architecture; `warnings` are what the author of its `.tarch` file should know of.
+    /// Creates an instance of an architecture; `warnings` are for the author of its `.tarch` file.
     pub fn new(name: &str, config: Config, system: System, warnings: Vec<String>) -> Self {
         let format = config.data_type.format();
         let saturates = format != NumberFormat::Float32;
@@ -187,8 +189,9 @@ impl TcuInstance {
             config_text: Some(settable::text(&config, &system)),
             system: own.flatten(),
             warnings,
+            diagram: diagram(&config),
             area: Some(area(&config)),
-            // A product in each cell of the array.
+            // One product per cell of the array.
             macs_per_cycle: Some((config.array_size as f64).powi(2)),
             clock_mhz: system.clock_mhz,
             number_format: Some(format),
@@ -202,19 +205,19 @@ impl TcuInstance {
             words_extension: Some(WORDS),
             listings: &[OWN, UPSTREAM],
             lints: LINTS,
-            // Default: numbers and text have JSON.
+            // Default: never used, numbers and text can be represented in JSON.
             ..InstanceInfo::new(format!("tcu:{name}"), serde_json::to_value(&config).unwrap_or_default())
         };
         Self { info, config, system }
     }
 
-    /// The same with another number format, which its name tells.
+    /// Returns the instance with another number format, which its name includes.
     fn with_data_type(&self, data_type: DataType) -> Self {
         let name = format!("{} with data_type {}", self.info.instance(), data_type.name());
         Self::new(&name, Config { data_type, ..self.config.clone() }, self.system.clone(), Vec::new())
     }
 
-    /// A program in assembly, with where its instructions stand and what there is to warn of.
+    /// Assembles a text; returns instructions, source positions and warnings.
     fn read_text(
         &self,
         name: &str,
@@ -223,7 +226,7 @@ impl TcuInstance {
     ) -> Result<(Vec<Op>, ProgramText), TargetError> {
         let Assembled { bytes, linted, .. } = self.assemble(name, text, files)?;
         let text = linted.warned(LINTS);
-        // A text may spell out words that are no instructions.
+        // A text may spell out words that are not instructions.
         let ops = decode_program(&self.config, &bytes).map_err(|errors| undecoded(errors, &text))?;
         Ok((ops, text))
     }
@@ -242,12 +245,12 @@ impl TcuInstance {
             scales: options.scales.clone(),
             cache: options.cache.clone(),
             draft: options.draft,
-            // Default: as long as it pays.
+            // Default: search as long as it pays off.
             effort: chosen.word("search", effort).unwrap_or_default(),
         })
     }
 
-    /// The graph with lines for functions, where that is asked for, and what is to be told of them.
+    /// Returns the graph with piecewise linear functions, if requested, and messages about them.
     fn drawn<'g>(
         &self,
         graph: &'g Graph,
@@ -269,7 +272,7 @@ impl TcuInstance {
         }
     }
 
-    /// Refuses tables of another size than every LoadLUT loads, where that does not say for itself how many vectors.
+    /// Refuses tables of a size that LoadLUT cannot load, if all tables have the same size.
     fn check_tables(&self, ops: &[Op]) -> Result<(), TargetError> {
         let Some(depth) = self.config.lookup_vectors() else { return Ok(()) };
         let other = ops.iter().find_map(|op| match *op {
@@ -278,26 +281,26 @@ impl TcuInstance {
         });
         let Some(size) = other else { return Ok(()) };
         Err(TargetError::failed(format!(
-            "by the page of the instruction set a LoadLUT does not say how much it loads: here it is {depth} vectors, and \
-             the tables of this network have {size}; give `lookup_depth` {size} in a .tarch file, or leave `+seed` out"
+            "by the instruction set specification a LoadLUT has no size: it loads {depth} vectors here, but \
+             the tables of this network have {size}; set `lookup_depth` {size} in a .tarch file, or remove `+seed`"
         )))
     }
 
-    /// The cycles of the board.
+    /// Returns the cost function: cycles of the board.
     fn hardware(&self) -> Minimise {
         Minimise::Clock(self.memory())
     }
 
-    /// The memory of the board.
+    /// Returns the memory of the board.
     fn memory(&self) -> ClockParams {
         board::memory(&self.config, &self.system, None)
     }
 }
 
-/// Codes of what the hardware computes otherwise than the instructions say.
+/// Codes of findings where the hardware deviates from the instructions.
 pub(super) const HARDWARE_DIFFERS: [&str; 2] = [LOST_ADDITION.code, MOVED_WRITES.code];
 
-/// A problem as `npu lint` says it.
+/// Converts a problem to a finding of `npu lint`.
 pub(super) fn finding(problem: problem::Problem, layer: Option<String>) -> Finding {
     let problem::Problem { instruction, severity, lint, reason, hint } = problem;
     let severity = match severity {
@@ -309,13 +312,13 @@ pub(super) fn finding(problem: problem::Problem, layer: Option<String>) -> Findi
     finding
 }
 
-/// The error of words in a text that are no instructions: the first with its line.
+/// Returns the error for words in a text that are not instructions: the first one, with its line.
 fn undecoded(errors: DecodeErrors, text: &ProgramText) -> TargetError {
     match errors.errors.into_iter().next() {
         Some(At { index, error, .. }) => {
             text.stopped(Stopped { instruction: Some(index), error: TargetError::failed(error) })
         }
-        None => TargetError::failed("words that are no instructions"),
+        None => TargetError::failed("the text contains words that are not instructions"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`TcuMachine`]: a program on its machine, an instruction a step.
+//! [`TcuMachine`]: a program on its machine, with one instruction per step.
 
 mod accesses;
 
@@ -23,31 +23,31 @@ use crate::isa::op::{Memory, Op};
 use crate::machine::losing::{Losing, LostWrite};
 use crate::machine::{Machine, Part};
 
-/// A program that is stepped: what does not change.
+/// The immutable part of a stepped program.
 pub(super) struct Stepped {
     pub outline: Outline,
     config: Config,
     ops: Vec<Op>,
     parts: Vec<Part>,
-    /// The memory of the board, for its clock.
+    /// Memory of the board, for its clock.
     memory: ClockParams,
 }
 
 impl Stepped {
-    /// A program without layers and tensors, by its name and its target's.
+    /// Creates a program without layers and tensors; `names` has its name and its target.
     pub fn new(names: (String, String), config: &Config, ops: Vec<Op>, memory: ClockParams) -> Self {
         let parts = Part::all(config);
         let memories = parts.iter().map(|part| part.memory(config)).collect();
         Self { outline: Outline::new(names, memories), config: config.clone(), ops, parts, memory }
     }
 
-    /// Where a part stands among the memories.
+    /// Returns the index of a part among the memories.
     fn place(&self, part: Part) -> Option<usize> {
         self.parts.iter().position(|&other| other == part)
     }
 }
 
-/// Where a memory stands among those of a program: [`Part::all`] begins with them.
+/// Returns the index of a memory among the parts: [`Part::all`] begins with memories.
 pub(super) const fn place_of(memory: Memory) -> usize {
     match memory {
         Memory::Dram0 => 0,
@@ -62,20 +62,20 @@ pub(super) const fn place_of(memory: Memory) -> usize {
 pub(super) struct TcuMachine {
     program: Arc<Stepped>,
     machine: Machine,
-    /// The same in float, and what its numbers are.
+    /// The machine in float, and a description of its numbers.
     float: Option<(Machine, &'static str)>,
     losing: Losing<Arc<[LostWrite]>>,
     position: usize,
-    /// Whether it stops at what nobody has written.
+    /// Whether it stops at reads of unwritten memory.
     is_strict: bool,
-    /// Of each part, the end of what has been written to it from outside.
+    /// By part, the end of the range written from outside.
     filled: Vec<u64>,
-    /// The same program, for its circuit.
+    /// The program, for a run on its circuit.
     on_circuit: Option<Arc<TcuProgram>>,
 }
 
 impl TcuMachine {
-    /// `machine` before the first instruction; it loses the writes `lost`.
+    /// Creates a machine before the first instruction; it loses the writes `lost`.
     pub fn new(program: Stepped, machine: Machine, lost: Vec<LostWrite>, is_strict: bool) -> Self {
         Self {
             filled: vec![0; program.parts.len()],
@@ -89,17 +89,17 @@ impl TcuMachine {
         }
     }
 
-    /// The same with its program, of which there may be a circuit.
+    /// Adds the program, whose instance may have a circuit.
     pub fn with_circuit(self, program: TcuProgram) -> Self {
         Self { on_circuit: Some(Arc::new(program)), ..self }
     }
 
-    /// The same with the machine in float beside it.
+    /// Adds a machine in float.
     pub fn beside(self, float: Machine, are: &'static str) -> Self {
         Self { float: Some((float, are)), ..self }
     }
 
-    /// What [`npukit_target::Machine::cosim`] does.
+    /// Implements [`npukit_target::Machine::cosim`].
     fn run_on_circuit(
         &mut self,
         program: &TcuProgram,
@@ -111,21 +111,21 @@ impl TcuMachine {
         let end = |part| self.program.place(part).map_or(0, |place| self.filled[place]);
         let start = Start::of_parts(&self.machine, end, ops)?;
         let beside = Beside::from_start(program.program(), circuit, start, *memory, options)?;
-        // Whether there is more to be seen matters to who has more programs.
+        // The result only matters to a caller with several programs.
         let _one = judge(&beside.to_run());
         self.machine = beside.into_outcome().machine;
         self.position = ops.len();
         Ok(())
     }
 
-    /// The clock of the board, when a run may take only so many cycles.
+    /// Returns the clock of the board, if the run has a cycle limit.
     fn meter(&self, limits: Limits) -> Result<Option<(Meter, u64)>, Stopped> {
         let Some(limit) = limits.cycles else { return Ok(None) };
         let clock = Clock::new(&self.program.config, self.program.memory).map_err(Stopped::uncounted)?;
         Ok(Some((clock.meter(), limit)))
     }
 
-    /// The format of the real values of a memory; none for integers.
+    /// Returns the number format of a memory; `None` for integers.
     fn format(&self, memory: usize) -> Option<NumberFormat> {
         let Stepped { config, parts, .. } = &*self.program;
         parts[memory].has_reals().then(|| config.data_type.format())
@@ -157,7 +157,8 @@ impl npukit_target::Machine for TcuMachine {
             }
         };
         let mut remarks: Vec<String> = executed.remark.into_iter().collect();
-        // What the numbers cannot do the floats cannot, either: what is wrong with an instruction depends on no value.
+        // Floats cannot fault where numbers do not: faults of an instruction do not depend on
+        // values.
         remarks.extend(step_float(&mut self.float, |(float, _)| float.step(op).map(drop)));
         self.position += 1;
         Ok(remarks)
@@ -172,9 +173,7 @@ impl npukit_target::Machine for TcuMachine {
         let name = self.program.config.data_type.name();
         ran.remarks.extend(saturated.map(|all| {
             let Saturated { count, total, .. } = all;
-            all.remark(format!(
-                "{count} of its results did not fit {name} and were clamped; {total} in the whole run"
-            ))
+            all.remark(format!("{count} of its results saturated in {name}; {total} in the whole run"))
         }));
         Ok(ran)
     }
@@ -254,7 +253,7 @@ impl npukit_target::Machine for TcuMachine {
         let cycles = estimate(config, ops).cycles;
         if cycles > MAX_CYCLES {
             let told =
-                format!("the program takes {cycles} cycles, and the clock looks at {MAX_CYCLES} at most");
+                format!("the program takes {cycles} cycles, but the clock supports at most {MAX_CYCLES}");
             return Err(TargetError::failed(told));
         }
         let clock = Clock::new(config, *memory).map_err(TargetError::failed)?;
@@ -274,10 +273,11 @@ impl npukit_target::Machine for TcuMachine {
     }
 }
 
-/// The longest program the clock is asked about, in the estimator's cycles.
+/// Maximum cycles, by the estimator, of a program for which the clock runs.
 const MAX_CYCLES: u64 = 1 << 28;
 
-/// Executes an instruction. Where it reads what nobody has written, that is marked as written unless it `is_strict`.
+/// Executes an instruction. If it reads unwritten memory, the memory is marked as written unless
+/// `is_strict`.
 fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result<(), Halt> {
     match machine.step(op) {
         Ok(()) => Ok(()),
@@ -289,8 +289,8 @@ fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result<(), Halt> 
     }
 }
 
-/// Writes numbers to a part from `address` on. Errors: addresses that are not there; configuration registers, which
-/// instructions write alone.
+/// Writes numbers to a part, starting at `address`. Errors: addresses that do not exist;
+/// configuration registers, which only instructions can write.
 fn put(machine: &mut Machine, part: Part, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
     let raw: Vec<i32> = numbers.iter().map(|&number| number as i32).collect();
     match part {
@@ -299,14 +299,14 @@ fn put(machine: &mut Machine, part: Part, address: u64, numbers: &[i64]) -> Resu
         Part::Register(register) => machine.set_register(register, &raw),
         Part::Configuration(register) => {
             let name = register.name();
-            let reason = format!("`{name}` is written by instructions alone: `configure {name}, VALUE`");
+            let reason = format!("only instructions can write `{name}`: `configure {name}, VALUE`");
             return Err(TargetError::failed(reason));
         }
     }
     Ok(())
 }
 
-/// Counts the cycles of an instruction. Errors: it ends behind the last that are allowed.
+/// Counts the cycles of an instruction. Errors: it ends after the limit.
 fn within(meter: &mut Meter, limit: u64, index: usize, op: &Op) -> Result<(), TargetError> {
     meter.push(op);
     if meter.cycles() > limit { Err(Stopped::limit(index, limit, "cycles").error) } else { Ok(()) }

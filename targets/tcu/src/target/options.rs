@@ -12,7 +12,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "functions",
         values: Values::Choice(&["exact", "lines"]),
         default: "exact",
-        doc: "Sigmoid, Tanh, Swish and Gelu without lookup tables: `exact` refuses them, `lines` takes straight lines for them",
+        doc: "Sigmoid, Tanh, Swish and Gelu without lookup tables: `exact` refuses them, `lines` approximates them piecewise linearly",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -20,7 +20,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "strategy",
         values: Values::Choice(&["local-isolated", "local-vars", "local-consts", "local-vars-and-consts"]),
         default: "the cheapest",
-        doc: "where variables and constants live",
+        doc: "placement of variables and constants",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -36,7 +36,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "minimise",
         values: Values::Choice(&["hw", "estimator"]),
         default: "hw",
-        doc: "whose cycles the compiler minimises: `hw` has the hardware's, `estimator` the published ones",
+        doc: "cost model that the compiler minimizes: `hw` is the hardware's clock, `estimator` the published estimator",
         stage: Stage::Compile,
         aliases: Aliases { keys: &["minimize"], values: &[("model", "hw")] },
     },
@@ -44,7 +44,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "search",
         values: Values::Choice(&["thorough", "quick"]),
         default: "thorough",
-        doc: "how long is searched for the cheapest program: `quick` compares few ways of a layer, for one of many machines",
+        doc: "effort of the search for the cheapest program: `quick` compares few variants per layer, for exploring many machines",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -52,7 +52,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "driver",
         values: Values::Choice(&["pynq", "embedded"]),
         default: "pynq",
-        doc: "whose files to write: `embedded` adds `architecture_params.h`, with which the C driver is compiled",
+        doc: "driver to write files for: `embedded` adds `architecture_params.h`, with which the C driver is compiled",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -60,7 +60,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "clock",
         values: Values::Choice(&["hw", "estimator"]),
         default: "hw",
-        doc: "whose cycles to report: `hw` as the hardware takes them, `estimator` as published",
+        doc: "cost model of the report: `hw` is the hardware's clock, `estimator` the published estimator",
         stage: Stage::Time,
         aliases: Aliases { keys: &[], values: &[("model", "hw")] },
     },
@@ -68,7 +68,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "clock-mhz",
         values: Values::Real { least: 0.001, most: 100_000.0 },
         default: "the board's",
-        doc: "clock; memory keeps its latency in nanoseconds",
+        doc: "clock frequency in MHz; memory keeps its latency in nanoseconds",
         stage: Stage::Time,
         aliases: Aliases::NONE,
     },
@@ -76,15 +76,15 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "latency",
         values: Values::Whole { least: 0, most: 65_535 },
         default: "the board's",
-        doc: "cycles until memory answers",
+        doc: "read latency of memory in cycles",
         stage: Stage::Time,
         aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "write-latency",
         values: Values::Whole { least: 0, most: 65_535 },
-        default: "as for reads",
-        doc: "cycles until memory answers writes",
+        default: "the read latency",
+        doc: "write latency of memory in cycles",
         stage: Stage::Time,
         aliases: Aliases::NONE,
     },
@@ -92,7 +92,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "axi-bits",
         values: Values::Whole { least: 8, most: 1024 },
         default: "the board's",
-        doc: "width of the data bus of each DRAM bank",
+        doc: "width of the data bus of each DRAM bank in bits",
         stage: Stage::Time,
         aliases: Aliases::NONE,
     },
@@ -100,7 +100,7 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "sample-interval",
         values: Values::Whole { least: 0, most: 65_535 },
         default: "1000",
-        doc: "cycles from a performance sample to the next; 0 is off",
+        doc: "cycles between performance samples; 0 disables them",
         stage: Stage::Time,
         aliases: Aliases::NONE,
     },
@@ -108,17 +108,17 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         key: "sample-block",
         values: Values::Whole { least: 1, most: 4_294_967_295 },
         default: "the file's",
-        doc: "performance samples are written in whole blocks of this many, with the last of which TLAST comes",
+        doc: "performance samples per block; only whole blocks are written, and TLAST comes with the last sample",
         stage: Stage::Samples,
         aliases: Aliases::NONE,
     },
 ];
 
-/// The options given at `stage`.
+/// Checks the options given at `stage`.
 ///
 /// # Errors
 ///
-/// [`TargetError::Option`] for the first that is not legal.
+/// [`TargetError::Option`] for the first illegal option.
 pub(super) fn chosen(stage: Stage, given: &BTreeMap<String, String>) -> Result<Chosen<'_>, TargetError> {
     Ok(Chosen::new("tcu", &OPTIONS, stage, given)?)
 }

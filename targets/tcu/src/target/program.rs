@@ -41,36 +41,36 @@ use bounds::TcuBounds;
 use field::TcuField;
 use meaning::Differences;
 
-/// A program and where it came from.
+/// A program with its origin.
 pub(super) struct TcuProgram {
     program: Program,
-    /// Name of the instance, when it has one.
+    /// Name of the instance, if it has one.
     board: Option<String>,
-    /// Cycles that the hardware takes with this memory, where the compiler found them out.
+    /// Memory and cycles of the hardware, if the compiler determined them.
     clocked: Option<(ClockParams, u64)>,
-    /// What the compiler chose.
+    /// Choices of the compiler.
     choices: BTreeMap<String, String>,
     saturated_constants: Option<u64>,
-    /// The values of the graph that each layer saves; empty for a program read from files.
+    /// Values of the graph that each layer saves; empty for a program read from files.
     results: Vec<Vec<String>>,
-    /// What its compiler has to tell.
+    /// Messages of the compiler.
     told: Vec<String>,
-    /// Whether the embedded driver is to load it, which is compiled for an architecture.
+    /// Whether the program is for the embedded driver, which is compiled for an architecture.
     is_embedded: bool,
-    /// Where hardware can compute something else, once somebody has asked.
+    /// Deviations of the hardware, computed on demand.
     differences: OnceLock<Differences>,
-    /// What is known of it, once somebody has asked.
+    /// Info of the program, computed on demand.
     info: OnceLock<ProgramInfo>,
 }
 
-/// What the C driver takes at most (specification 6.2).
+/// Maximum inputs and outputs of the C driver (specification 6.2).
 const DRIVER_PORTS: usize = 4;
 const DRIVER_NAME: usize = 256;
-/// Vectors at the end of DRAM0 that drivers keep for themselves (specification 6.4).
+/// Vectors at the end of DRAM0 that drivers reserve (specification 6.4).
 const DRIVER_PROBE: u64 = 2;
 
 impl TcuProgram {
-    /// A program read from files.
+    /// Creates a program that was read from files.
     pub fn loaded(program: Program, board: Option<String>) -> Self {
         let (choices, results) = (BTreeMap::new(), Vec::new());
         Self {
@@ -87,7 +87,7 @@ impl TcuProgram {
         }
     }
 
-    /// A program just made.
+    /// Creates a program that was just compiled.
     pub fn compiled(compiled: lower::Compiled, board: String, system: System) -> Self {
         let choices = BTreeMap::from([("strategy".to_owned(), compiled.strategy.name().to_owned())]);
         let saturated_constants = Some(compiled.saturated_constants);
@@ -96,33 +96,33 @@ impl TcuProgram {
         Self { clocked, choices, saturated_constants, results, ..Self::loaded(program, Some(board)) }
     }
 
-    /// The same with or without what the embedded driver is compiled with.
+    /// Sets whether the program is for the embedded driver.
     pub fn for_embedded(self, is_embedded: bool) -> Self {
         Self { is_embedded, ..self }
     }
 
-    /// The same, whose compiler has that to tell.
+    /// Adds messages of the compiler.
     pub fn told(self, told: Vec<String>) -> Self {
         Self { told, info: OnceLock::new(), ..self }
     }
 
-    /// The system it is for; one of which nothing is known when the artifact does not say.
+    /// Returns the system of the program; an open one if the artifact does not record it.
     fn system(&self) -> &System {
-        // Default: nothing is known of it.
+        // Default: a system without any figures.
         self.program.system.as_ref().unwrap_or(&System::OPEN)
     }
 
-    /// The program itself.
+    /// Returns the program itself.
     pub(super) const fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The circuit of its instance.
+    /// Returns the circuit of its instance.
     pub(super) fn circuit(&self, defects: Defects) -> Result<Circuit, TargetError> {
         self.instance().circuit(defects)
     }
 
-    /// The instance that it is for.
+    /// Returns the instance of the program.
     fn instance(&self) -> TcuInstance {
         let Program { config, .. } = &self.program;
         let n = config.array_size;
@@ -155,7 +155,7 @@ impl TcuProgram {
         .collect()
     }
 
-    /// Exponents of inputs and outputs by name, where they are not 0.
+    /// Returns the nonzero exponents of inputs and outputs by name.
     fn port_scales(&self) -> Scales {
         let ports = self.program.inputs.iter().chain(&self.program.outputs);
         let scaled = ports.map(|binding| (binding.name.clone(), binding.exponent()));
@@ -167,37 +167,42 @@ impl TcuProgram {
         (!layers.is_empty()).then(|| layers.iter().map(|layer| layer.macs).sum())
     }
 
-    /// Limits of the C driver that this program passes.
+    /// Returns warnings about limits of the C driver that this program exceeds.
     fn warnings(&self) -> Vec<String> {
         let Program { inputs, outputs, name, .. } = &self.program;
         let too_many = |what: &str, ports: &[Binding]| {
             let pieces: usize = ports.iter().map(|binding| binding.pieces.len()).sum();
             (pieces > DRIVER_PORTS)
-                .then(|| format!("{pieces} entries of {what}: the C driver takes at most {DRIVER_PORTS}"))
+                .then(|| format!("{pieces} entries of {what}, but the C driver takes at most {DRIVER_PORTS}"))
         };
         let names = inputs.iter().chain(outputs).map(|binding| &binding.name).chain([name]);
         let long = names.filter(|name| name.len() > DRIVER_NAME);
-        let long = long.map(|name| format!("name `{name}`: the C driver takes {DRIVER_NAME} characters"));
+        let long = long.map(|name| {
+            format!("name `{name}` is too long: the C driver takes at most {DRIVER_NAME} characters")
+        });
         let ports = too_many("inputs", inputs).into_iter().chain(too_many("outputs", outputs));
         let told = self.told.iter().cloned();
         told.chain(ports).chain(long).chain(self.probe_warning()).chain(self.embedded_warning()).collect()
     }
 
-    /// What the embedded driver cannot be compiled for (specification 2).
+    /// Returns why the embedded driver cannot be compiled for the program, if so (specification 2).
     fn embedded_warning(&self) -> Option<String> {
         let Config { data_type, simd_registers_depth, .. } = self.program.config;
         let unfit = data_type != DataType::Fp16Bp8 || simd_registers_depth == 0;
         (self.is_embedded && unfit).then(|| {
             let name = data_type.name();
-            format!("{name} with {simd_registers_depth} registers: the C driver takes FP16BP8 and at least one register")
+            format!("{name} with {simd_registers_depth} registers: the C driver requires FP16BP8 and at least one register")
         })
     }
 
-    /// Drivers see the end of a program by two vectors at the end of DRAM0 (specification 6.4).
+    /// Returns a warning if the last two vectors of DRAM0 are used. Drivers detect the end of a
+    /// program with them (specification 6.4).
     fn probe_warning(&self) -> Option<String> {
         let (used, depth) = (self.program.memory.dram0.maximum, self.program.config.dram0_depth);
         (used > depth.saturating_sub(DRIVER_PROBE)).then(|| {
-            format!("{used} of {depth} vectors of DRAM0 are used: drivers need the last {DRIVER_PROBE}")
+            format!(
+                "{used} of {depth} vectors of DRAM0 are used, but drivers reserve the last {DRIVER_PROBE}"
+            )
         })
     }
 
@@ -280,7 +285,7 @@ impl Compiled for TcuProgram {
         self.agree(Meaning::Agreed)?;
         Ok(Box::new(
             TcuBounds::new(self, graph)
-                .ok_or_else(|| self.info().unsupported("verify --bounds in floats"))?,
+                .ok_or_else(|| self.info().unsupported("verify --bounds of a program in floats"))?,
         ))
     }
 

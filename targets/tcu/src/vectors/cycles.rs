@@ -1,4 +1,4 @@
-//! Cycles against measurements of hardware: runs of the [`Clock`] and the rule by which they pass.
+//! Comparison of cycles with measurements of hardware: runs of the [`Clock`] and the tolerance.
 
 use npukit_target::Outcome;
 
@@ -6,12 +6,12 @@ use crate::clock::{Clock, Timeline};
 use crate::config::{ClockParams, Config};
 use crate::isa::op::Op;
 
-/// Cycles that may be missing or too many.
+/// Absolute tolerance in cycles.
 const TOLERANCE_CYCLES: u64 = 2;
-/// Or the part of the number that may, as its inverse: 0.5 %.
+/// Relative tolerance, as its inverse: 0.5 %.
 const TOLERANCE_INVERSE: u64 = 200;
 
-/// Passes when every number is within 2 cycles or 0.5 %.
+/// Passes if every number is within 2 cycles or 0.5 %.
 pub(super) fn compare(expected: &[u64], got: &[u64]) -> Outcome {
     let near = |(expected, got): (&u64, &u64)| {
         expected.abs_diff(*got) <= TOLERANCE_CYCLES.max(expected / TOLERANCE_INVERSE)
@@ -37,7 +37,7 @@ pub(super) fn run(config: &Config, params: ClockParams, ops: &[Op]) -> Result<Ti
     }
 }
 
-/// An outcome, or the failure to get one.
+/// Returns the outcome, or a failure with the error.
 pub(super) fn outcome(expected: &str, checked: Result<Outcome, String>) -> Outcome {
     checked.unwrap_or_else(|error| Outcome::error(expected, error))
 }

@@ -1,8 +1,8 @@
-//! `encoding.json`: instructions and their bytes, both ways.
+//! `encoding.json`: instructions and their bytes, in both directions.
 //!
-//! A case encodes the instruction its fields describe and decodes the bytes again. Where a vector
-//! has no fields (instructions of published programs), the instruction is the decoded one. Opcode, flags
-//! and operands are compared with the word's bits in every case that lists them.
+//! A case encodes the instruction that its fields describe, and decodes the bytes again. A vector
+//! without fields (an instruction of a published program) uses the decoded instruction. Opcode,
+//! flags and operands are compared with the word's bits in every case that lists them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 struct Vector {
     codec: Arc<Codec>,
     thread: u64,
-    /// What the fields say.
+    /// Instruction that the fields describe; `None` without fields.
     op: Option<Op>,
     bytes: Vec<u8>,
-    /// Parts of the word, and the values listed for them.
+    /// Parts of the word, with their listed values.
     parts: Vec<(&'static str, BitRange, u64)>,
 }
 
@@ -84,7 +84,7 @@ fn op(mnemonic: &str, fields: &Keys<'_>, vector: &Keys<'_>) -> Result<Op, KeyErr
             register: fields.number("register")? as u8,
             value: fields.number("value")? as u32,
         },
-        _ => return Err(vector.error("mnemonic", format!("`{mnemonic}` is no instruction"))),
+        _ => return Err(vector.error("mnemonic", format!("`{mnemonic}` is not an instruction"))),
     })
 }
 
@@ -105,11 +105,11 @@ fn simd(fields: &Keys<'_>) -> Result<Op, KeyError> {
     })
 }
 
-/// The SIMD operation named at `key`.
+/// Reads the SIMD operation named at `key`.
 pub(super) fn simd_op(keys: &Keys<'_>, key: &str) -> Result<SimdOp, KeyError> {
     let name = keys.string(key)?;
     let op = SimdOp::ALL.into_iter().find(|op| op.name() == name);
-    op.ok_or_else(|| keys.error(key, format!("`{name}` is no SIMD operation")))
+    op.ok_or_else(|| keys.error(key, format!("`{name}` is not a SIMD operation")))
 }
 
 fn kind(fields: &Keys<'_>) -> Result<DataMoveKind, KeyError> {
@@ -121,11 +121,11 @@ fn kind(fields: &Keys<'_>) -> Result<DataMoveKind, KeyError> {
         "AccumulatorToLocal" => DataMoveKind::AccumulatorToLocal,
         "LocalToAccumulator" => DataMoveKind::LocalToAccumulator,
         "LocalToAccumulatorAccumulate" => DataMoveKind::LocalToAccumulatorAccumulate,
-        other => return Err(fields.error("kind", format!("`{other}` is no kind of DataMove"))),
+        other => return Err(fields.error("kind", format!("`{other}` is not a kind of DataMove"))),
     })
 }
 
-/// The parts of the word that the vector lists.
+/// Returns the parts of the word that the vector lists.
 fn parts(keys: &Keys<'_>, codec: &Codec) -> Result<Vec<(&'static str, BitRange, u64)>, KeyError> {
     let layout = codec.config().layout();
     let operand1 = layout.operand0_bits;

@@ -1,4 +1,4 @@
-//! Runs programs on the functional machine and hashes what they leave behind.
+//! Runs programs on the functional machine and hashes the final state.
 
 use npukit_target::sha256 as hash;
 
@@ -7,12 +7,12 @@ use crate::isa::op::{Memory, Op};
 use crate::machine::Machine;
 use crate::program::artifact::raw_to_bytes;
 
-/// A machine after a reset. Errors: the text of why there is none.
+/// Creates a machine after a reset. Errors: the reason as text.
 pub(super) fn machine(config: &Config) -> Result<Machine, String> {
     Machine::new(config).map_err(|error| error.to_string())
 }
 
-/// Writes raw scalars to a memory from vector 0 on.
+/// Writes raw scalars to a memory, starting at vector `base`.
 pub(super) fn write(machine: &mut Machine, memory: Memory, base: u64, raw: &[i32]) -> Result<(), String> {
     machine.write(memory, base, raw).map_err(|error| error.to_string())
 }
@@ -22,7 +22,7 @@ pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> Result<(), String> {
     machine.run(ops, &mut |_| ()).map_err(|fault| fault.to_string())
 }
 
-/// SHA-256 of the first `vectors` vectors of a memory, scalars as bytes of DRAM.
+/// Returns the SHA-256 of the first `vectors` vectors of a memory, with scalars as bytes of DRAM.
 pub(super) fn sha256(machine: &Machine, memory: Memory, vectors: u64) -> Result<String, String> {
     let raw = machine.read(memory, 0, vectors).map_err(|error| error.to_string())?;
     Ok(hash(&raw_to_bytes(machine.config().data_type, &raw)))

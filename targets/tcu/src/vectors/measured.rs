@@ -1,13 +1,13 @@
-//! `cycles*.json`: cycles measured on the simulated hardware, each with the instructions it is of, as text of our
-//! assembler.
+//! `cycles*.json`: cycles measured on the simulated hardware, each with its instructions as
+//! assembly text.
 //!
-//! | table | is |
+//! | table | content |
 //! |---|---|
-//! | `steady_state_cycles` | cycles of a repetition, when the instructions of `repeat` recur for long |
-//! | `single_instruction` | cycles after a pause until the decoder is done with it, or until its last event of a kind |
-//! | `occupancy` | for each number of `vectors`, when the decoder is done with an instruction after a pause |
-//! | `short_sequences` | after a pause, when the decoder is done with each, and the last event of each kind |
-//! | `hangs` | whether the unit stalls for ever when the instruction is repeated |
+//! | `steady_state_cycles` | cycles of a repetition of `repeat` in the long run |
+//! | `single_instruction` | cycles after a pause until completion or a last event |
+//! | `occupancy` | for each number of `vectors`, cycles until completion after a pause |
+//! | `short_sequences` | cycles until completions and last events after a pause |
+//! | `hangs` | whether the unit stalls forever if the instruction is repeated |
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::isa::codec::decode_program;
 use crate::isa::isa;
 use crate::isa::op::Op;
 
-/// What the clock gives for a measurement, and what was measured.
+/// Runs the clock for a measurement and compares the results.
 type Check = Box<dyn FnOnce() -> Outcome + Send>;
 
 /// Reads a measurement of a table.
@@ -42,13 +42,13 @@ const TABLES: [(&str, Read); 5] = [
 /// Keys of the last events, in the order of [`Bench::after_pause`].
 const LAST_EVENTS: [&str; 4] = ["last_acc_write", "last_local_write", "last_axi_write", "last_weight_load"];
 
-/// Repetitions that a steady state is counted over, as on the simulated hardware.
+/// Number of repetitions over which a steady state is measured, as on the simulated hardware.
 const COUNTED: usize = 16;
 
-/// They begin after a multiple of so many repetitions.
+/// The measured repetitions begin after a multiple of this number.
 const STEP: usize = 8;
 
-/// The cycles of a repetition recur at the latest after so many: a bank has three bursts under way.
+/// Longest period after which the cycles of a repetition recur: a bank has three bursts in flight.
 const LONGEST_PERIOD: usize = 8;
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
@@ -63,7 +63,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-/// The instance that was measured.
+/// The measured instance.
 struct Bench {
     config: Config,
     isa: IsaSpec,
@@ -126,14 +126,14 @@ fn hangs(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
     let (ops, expected, bench) =
         (bench.ops(keys, "instructions", "")?, keys.flag("hangs")?, Arc::clone(bench));
     let text =
-        |error: bool, hangs: bool| format!("an error to the validator: {error}; hangs in the clock: {hangs}");
+        |error: bool, hangs: bool| format!("error of the validator: {error}; hangs in the clock: {hangs}");
     Ok(Box::new(move || {
         let error = validate(&bench.config, &ops).iter().any(|problem| problem.severity == Severity::Error);
         Outcome::compare(&text(expected, expected), &text(error, bench.hangs(&ops)))
     }))
 }
 
-/// An array of cycles.
+/// Reads an array of cycles.
 fn cycles(keys: &Keys<'_>, key: &str) -> Result<Vec<u64>, KeyError> {
     Ok(keys.numbers(key)?.into_iter().map(|cycle| cycle as u64).collect())
 }
@@ -151,7 +151,7 @@ impl Bench {
         ClockParams { axi_bits: self.axi_bits, ..ClockParams::with_latency(latency) }
     }
 
-    /// The instructions at `key`, where symbols stand for what `definitions` says.
+    /// Reads the instructions at `key`; `definitions` defines their symbols.
     fn ops(&self, keys: &Keys<'_>, key: &str, definitions: &str) -> Result<Vec<Op>, KeyError> {
         let text = definitions.to_owned() + &keys.strings(key)?.join("\n");
         let assembly = npukit_asm::assemble(&self.isa, &keys.path(key), &text)
@@ -159,10 +159,11 @@ impl Bench {
         decode_program(&self.config, &assembly.bytes).map_err(|errors| keys.error(key, errors.to_string()))
     }
 
-    /// Cycles of [`COUNTED`] repetitions in the steady state.
+    /// Returns the cycles of [`COUNTED`] repetitions in the steady state.
     ///
-    /// What only queues commands is slower once the queues are full. That is where the cycles of a repetition begin
-    /// to recur, within 6 N + 2 repetitions; the counting begins at the next multiple of [`STEP`].
+    /// Instructions that only queue commands are slower once the queues are full. Then the cycles
+    /// of a repetition begin to recur, within 6 N + 2 repetitions; the measurement begins at the
+    /// next multiple of [`STEP`].
     fn steady(&self, latency: u64, ops: &[Op]) -> Result<u64, String> {
         let clock = Clock::new(&self.config, self.params(latency)).map_err(|error| error.to_string())?;
         let (mut meter, mut total) = (clock.meter(), 0);
@@ -181,8 +182,8 @@ impl Bench {
         Ok(cycles[from..from + COUNTED].iter().sum())
     }
 
-    /// When the decoder is done with each of a few instructions, and their last events, from a pause before them on;
-    /// an event that does not happen is 0.
+    /// Returns the cycle in which the decoder completes each instruction, followed by the last
+    /// events, counted from a pause before the instructions. An event that does not happen is 0.
     fn after_pause(&self, latency: u64, ops: &[Op]) -> Result<Vec<u64>, String> {
         let ops = [&[Op::NoOp], ops].concat();
         let timeline = run(&self.config, self.params(latency), &ops)?;
@@ -192,7 +193,7 @@ impl Bench {
         Ok(accepted.iter().chain(&events).map(|cycle| cycle.saturating_sub(*pause)).collect())
     }
 
-    /// Whether repeating instructions until every queue is full hangs the unit.
+    /// Returns whether repeating instructions until every queue is full hangs the unit.
     fn hangs(&self, ops: &[Op]) -> bool {
         run(&self.config, self.params(1), &ops.repeat(8 * self.config.array_size)).is_err()
     }

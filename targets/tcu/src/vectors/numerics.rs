@@ -1,7 +1,7 @@
-//! `numerics.json`: conversions, bytes, SIMD operations and array rows of every fixed format.
+//! `numerics.json`: conversions, bytes, SIMD operations and array rows of every fixed-point format.
 //!
-//! What the machine computes is computed by running instructions on a small instance, not by
-//! calling the arithmetic behind it.
+//! The machine's results come from instructions on a small instance, not from calls of the
+//! arithmetic.
 
 use npukit_target::{Case, Outcome};
 
@@ -12,7 +12,7 @@ use crate::config::{Config, DataType, Overlap, Reading};
 use crate::isa::op::{DataMoveKind, Memory, Op, SimdOp, SimdSub, Strided};
 use crate::program::artifact::{raw_from_bytes, raw_to_bytes};
 
-/// Makes the case of one vector; the text names it.
+/// Creates the case of one vector; the text is its name.
 type Make = fn(String, &Keys<'_>) -> Result<Case, KeyError>;
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
@@ -35,7 +35,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
 
 fn data_type(keys: &Keys<'_>) -> Result<DataType, KeyError> {
     let name = keys.string("type")?;
-    DataType::from_name(name).ok_or_else(|| keys.error("type", format!("`{name}` is no number format")))
+    DataType::from_name(name).ok_or_else(|| keys.error("type", format!("`{name}` is not a number format")))
 }
 
 fn from_float(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
@@ -60,7 +60,7 @@ fn bytes(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
     }))
 }
 
-/// The conversion rule on values given as multiples of the smallest step.
+/// Checks the conversion rule on values given as multiples of the smallest step.
 fn host_conversion(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
     let (data_type, expected) = (data_type(keys)?, keys.integer("compiler_and_emulator_tool")?);
     let scaled = keys.required("scaled_value")?.as_f64();
@@ -70,7 +70,7 @@ fn host_conversion(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
     Ok(Case::new(name, move || Outcome::compare(&expected, &data_type.format().raw_from_f32(float))))
 }
 
-/// An instance just large enough.
+/// Returns an instance that is just large enough.
 fn small(data_type: DataType, array_size: usize) -> Config {
     const DEPTH: u64 = 64;
     Config {
@@ -102,7 +102,8 @@ const fn to_accumulators(local: u64, accumulator: u64, size: u64) -> Op {
     Op::DataMove { kind, local: at(local), other: at(accumulator), size }
 }
 
-/// Runs `ops` with `rows` in local memory from vector 0 on; gives accumulator vector `result`.
+/// Runs `ops` with `rows` in local memory, starting at vector 0; returns accumulator vector
+/// `result`.
 fn run(config: &Config, rows: &[i32], ops: &[Op], result: u64) -> Result<Vec<i32>, String> {
     let mut machine = execute::machine(config)?;
     execute::write(&mut machine, Memory::Local, 0, rows)?;
@@ -117,7 +118,7 @@ fn compare(expected: &[i32], got: Result<Vec<i32>, String>) -> Outcome {
     }
 }
 
-/// `left` comes from the accumulators, `right` from register 1.
+/// Checks a SIMD operation: `left` comes from the accumulators, `right` from register 1.
 fn simd(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
     let (data_type, op) = (data_type(keys)?, simd_op(keys, "op")?);
     let operands = [keys.integer("left")?, keys.integer("right")?];
@@ -138,7 +139,7 @@ fn simd(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
     }))
 }
 
-/// `mac(x, y, z)` is a row of an array of one lane: bias `z`, weight `y`, input `x`.
+/// Checks `mac(x, y, z)` as a row of an array with one lane: bias `z`, weight `y`, input `x`.
 fn mac(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
     let (data_type, expected) = (data_type(keys)?, keys.integer("result")?);
     let rows = [keys.integer("z")?, keys.integer("y")?, keys.integer("x")?];
@@ -156,7 +157,7 @@ const fn mat_mul(local: u64, accumulate: bool) -> Op {
     Op::MatMul { accumulate, zeroes: false, local: at(local), accumulator: at(0), size: 1 }
 }
 
-/// A row overwriting, and the same row added to what was there.
+/// Checks a row that overwrites an accumulator, and the same row added to the old value.
 fn matmul_row(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
     let data_type = data_type(keys)?;
     let weights = keys.rows("weights_rows_bias_first")?;

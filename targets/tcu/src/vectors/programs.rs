@@ -1,7 +1,8 @@
-//! `outputs.json` beside a `.tmodel`: a published program, its inputs and exact results.
+//! `outputs.json` next to a `.tmodel`: a published program, its inputs and exact results.
 //!
-//! A case for the files, the instruction statistics, the estimator, and one for every run: all
-//! lanes of the output, the hashes of the final state, and that nothing saturated where the file says so.
+//! There is one case each for the files, the instruction statistics, the estimator, and every run.
+//! A run checks all lanes of the output, the hashes of the final state, and, if the file requires
+//! it, that nothing saturated.
 
 use std::sync::Arc;
 
@@ -34,14 +35,14 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-/// The program behind a manifest in the folder of `path`.
+/// Loads the program of a manifest in the folder of `path`.
 pub(super) fn load(path: &str, manifest: &str, files: &dyn Reader) -> Result<Program, String> {
     let at = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
     let bytes = at(manifest).map_err(|error| error.to_string())?;
     artifact::read(manifest, &bytes, &mut |name| at(name)).map_err(|error| error.to_string())
 }
 
-/// The file `key` names bytes, hashes and numbers of.
+/// Checks bytes, hashes and numbers of the program's files.
 fn files_case(keys: &Keys<'_>, program: &Arc<Program>) -> Result<Case, KeyError> {
     let expected = format!(
         "program of {} bytes, {} instructions of {} bytes, {}; constants of {} bytes, {}; loaded to local: {}",
@@ -104,25 +105,29 @@ fn estimator_case(keys: &Keys<'_>, program: &Arc<Program>) -> Result<Case, KeyEr
     }))
 }
 
-/// Figures of the estimator, to compare.
+/// Formats figures of the estimator for comparison.
 pub(super) fn estimator_text(cycles: u64, undrained: u64, energy: u64) -> String {
     format!("{cycles} cycles, {undrained} undrained, energy {energy}")
 }
 
-/// Raw inputs of all runs, from the CSV file beside whose first run has the hash listed.
+/// Returns the raw inputs of all runs, from the CSV file in the same folder whose first run has the
+/// listed hash.
 fn inputs(golden: &Golden<'_>, program: &Program, first_hash: &str) -> Result<Arc<Vec<Vec<i32>>>, String> {
     let all = csv_inputs(golden.path, golden.files, program);
     let wanted =
         |runs: &Vec<Vec<i32>>| runs.first().is_some_and(|raw| input_sha256(program, raw) == first_hash);
     let found = all.into_iter().find(wanted);
-    found.map(Arc::new).ok_or_else(|| format!("no .csv file beside holds an input with SHA-256 {first_hash}"))
+    found
+        .map(Arc::new)
+        .ok_or_else(|| format!("no .csv file in the folder has an input with SHA-256 {first_hash}"))
 }
 
 fn input_sha256(program: &Program, raw: &[i32]) -> String {
     sha256(&raw_to_bytes(program.config.data_type, raw))
 }
 
-/// The raw inputs in every CSV file in the folder of `path` that fits the program's only input, cut into runs.
+/// Returns the raw inputs of every CSV file in the folder of `path` that fits the program's only
+/// input, split into runs.
 pub(super) fn csv_inputs(path: &str, files: &dyn Reader, program: &Program) -> Vec<Vec<Vec<i32>>> {
     let here = folder(path);
     let listed = files.list(if here.is_empty() { "." } else { here }).unwrap_or_default();
@@ -138,13 +143,13 @@ pub(super) fn csv_inputs(path: &str, files: &dyn Reader, program: &Program) -> V
     listed.iter().filter(|file| folder(file) == here && file.ends_with(".csv")).filter_map(runs).collect()
 }
 
-/// What a run must leave behind.
+/// Expected results of a run.
 struct Expected {
     output: Vec<i32>,
     dram0_vectors: u64,
     hashes: [String; 3],
     input_sha256: String,
-    /// When the file says that nothing saturates.
+    /// Whether the file requires that nothing saturates.
     no_saturation: bool,
 }
 
@@ -196,7 +201,7 @@ fn run_text(output: &[i32], [dram0, local, accumulators]: &[String; 3], saturate
     )
 }
 
-/// All outputs, one after the other.
+/// Returns all outputs, concatenated.
 pub(super) fn outputs(program: &Program, finished: &RunOutcome) -> Result<Vec<i32>, String> {
     let parts = program.outputs.iter().map(|binding| finished.output(binding).map_err(|error| chain(&error)));
     Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
@@ -211,7 +216,7 @@ fn final_hashes(program: &Program, finished: &RunOutcome, dram0_vectors: u64) ->
     ])
 }
 
-/// An error and its causes.
+/// Joins an error and its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |e| e.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

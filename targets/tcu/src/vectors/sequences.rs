@@ -1,8 +1,9 @@
-//! `rtl_sequences*.json`, `rtl_hazards*.json`: random programs and the final state that hardware left behind.
+//! `rtl_sequences*.json`, `rtl_hazards*.json`: random programs with the final state of the
+//! hardware.
 //!
-//! Each program is run as hardware does, with the writes it loses by the clock; the hashes of all four memories are
-//! one case, the same at every latency. Its cycles at each latency are a case of their own: the total, the last
-//! events, and when each instruction was accepted.
+//! Each program runs as on hardware, with the writes that it loses by the clock. The hashes of all
+//! four memories are one case, the same at every latency. The cycles at each latency are a separate
+//! case: the total, the last events, and the acceptance of each instruction.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::isa::op::{Memory, Op};
 use crate::machine::Machine;
 use crate::machine::losing::LostWrite;
 
-/// What all programs of a file share.
+/// Settings that all programs of a file share.
 pub(super) struct Setting {
     pub(super) config: Config,
     axi_bits: u32,
@@ -34,7 +35,7 @@ impl Setting {
         cycles::run(&self.config, self.params(latency), ops)
     }
 
-    /// Tells `observer` what each unit does when.
+    /// Runs the clock; `observer` receives the activity of each unit.
     pub(super) fn observed(
         &self,
         latency: u64,
@@ -46,7 +47,7 @@ impl Setting {
         hang.map_or(Ok(()), |hang| Err(hang.to_string()))
     }
 
-    /// Beats of a vector on the bus of a bank.
+    /// Returns the beats of a vector on the bus of a bank.
     pub(super) fn beats(&self) -> usize {
         let bits = self.config.array_size * self.config.data_type.size_bytes() * 8;
         bits / (self.axi_bits as usize).max(1)
@@ -56,14 +57,14 @@ impl Setting {
 struct Sequence {
     setting: Arc<Setting>,
     seed: u64,
-    /// Of DRAM0 and DRAM1.
+    /// Shift in the formula of the initial content, for DRAM0 and DRAM1.
     shift: [u32; 2],
     program: Vec<u8>,
-    /// Of the memory, those the program was run at.
+    /// Memory latencies at which the program was run.
     latencies: Vec<u64>,
-    /// The first scalars of the first accumulators, where the file has them.
+    /// The first scalars of the first accumulators, if the file has them.
     first_accumulators: Vec<Vec<i32>>,
-    /// By memory, the hash expected.
+    /// Expected hash of each memory.
     hashes: Vec<(Memory, String)>,
 }
 
@@ -86,12 +87,12 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-/// The latency that a run is named by.
+/// Returns the latency that is the name of a run.
 pub(super) fn cycles_of(name: &str, run: &Keys<'_>) -> Result<u64, KeyError> {
     name.parse().map_err(|_| run.error("", "must be named by a number of cycles"))
 }
 
-/// A program's cycles at a latency: the total, the last event of each kind, all acceptances.
+/// Checks a program's cycles at a latency: the total, the last event of each kind, all acceptances.
 fn timed(
     name: String,
     latency: u64,
@@ -115,7 +116,7 @@ fn timed(
     }))
 }
 
-/// The numbers of a run, in the order of [`timed`].
+/// Returns the numbers of a run, in the order of [`timed`].
 fn numbers(timeline: &Timeline) -> Vec<u64> {
     let last = timeline.last;
     let mut numbers = vec![timeline.total, last.accumulator_write, last.local_write, last.axi_write];
@@ -139,7 +140,7 @@ pub(super) fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {
     Ok(Setting { config, axi_bits, filled_vectors, hashed_vectors })
 }
 
-/// Bounds what a file can ask for.
+/// Limit of the memories that a file can request.
 const MOST_VECTORS: u64 = 1 << 20;
 
 fn sequence(keys: &Keys<'_>, setting: &Arc<Setting>) -> Result<Sequence, KeyError> {
@@ -191,7 +192,7 @@ impl Sequence {
         Ok(Outcome::compare(&expected, &format!("{}, first {accumulators:?}", shown(&got))))
     }
 
-    /// A machine with the start state.
+    /// Returns a machine with the initial state.
     fn filled(&self) -> Result<Machine, String> {
         let Setting { config, filled_vectors, .. } = &*self.setting;
         let mut machine = execute::machine(config)?;
@@ -204,7 +205,7 @@ impl Sequence {
         Ok(machine)
     }
 
-    /// What hardware loses, which is the same at all latencies.
+    /// Returns the writes that hardware loses, which must be the same at all latencies.
     fn lost(&self, ops: &[Op]) -> Result<Vec<LostWrite>, String> {
         let mut lost = None;
         for &latency in &self.latencies {
@@ -218,7 +219,7 @@ impl Sequence {
         Ok(lost.unwrap_or_default())
     }
 
-    /// As many scalars of as many accumulators as the file has.
+    /// Returns the first scalars of the first accumulators, in the numbers of the file.
     fn first_lanes(&self, machine: &Machine) -> Result<Vec<Vec<i32>>, String> {
         let mut rows = Vec::new();
         for (address, expected) in (0..).zip(&self.first_accumulators) {
@@ -233,7 +234,7 @@ fn shown(hashes: &[(Memory, String)]) -> String {
     hashes.iter().map(|(memory, hash)| format!("{memory} {hash}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Scalar `i` of a bank's initial content (the formula is in the vectors' README).
+/// Returns scalar `i` of a bank's initial content (the formula is in the vectors' README).
 fn fill(seed: u64, bank: u64, i: u64, shift: u32) -> i32 {
     let mut z = seed
         .wrapping_mul(0x0100_0000_01B3)
@@ -245,7 +246,8 @@ fn fill(seed: u64, bank: u64, i: u64, shift: u32) -> i32 {
     i32::from((z >> 48) as u16 as i16) >> shift.min(31)
 }
 
-/// The file says what the formula gives, so that a slip in it is not taken for a wrong machine.
+/// Checks the file's examples of the formula, so that a mistake in the formula is not taken for a
+/// wrong machine.
 fn check_fill(keys: &Keys<'_>, setting: &Setting) -> Result<(), KeyError> {
     if !keys.has("fill_example") || setting.config.data_type.size_bytes() != 2 {
         return Ok(());

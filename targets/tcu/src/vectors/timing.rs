@@ -1,8 +1,8 @@
 //! `rtl_timing*.json`, `rtl_occupancy.json`: measurements of hardware.
 //!
-//! Checked here: cycles of published programs, and of those found below the file's folder the estimator's totals and
-//! the outputs. The tables of single instructions and short sequences are those of `cycles*.json`, where each carries
-//! its instructions.
+//! The cases check the cycles of published programs; for programs found below the file's folder,
+//! also the estimator's totals and the outputs. Tables of single instructions and short sequences
+//! are covered by `cycles*.json`, which contain the instructions.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::isa::op::Op;
 use crate::program::Program;
 use crate::program::run::run;
 
-const COVERED: &str = "names its instructions in prose; tests/golden/tcu/cycles*.json have these measurements with instructions";
+const COVERED: &str = "describes its instructions in prose; tests/golden/tcu/cycles*.json have these measurements with instructions";
 const ABSENT: &str = "the program is not among the files";
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
@@ -39,7 +39,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-/// The measurements in the tables, which name their instructions in prose.
+/// Skips the measurements in tables whose instructions are described in prose.
 fn covered(instance: &str, keys: &Keys<'_>, tables: &[&str]) -> Result<Vec<Case>, KeyError> {
     let mut cases = Vec::new();
     for table in tables {
@@ -49,7 +49,7 @@ fn covered(instance: &str, keys: &Keys<'_>, tables: &[&str]) -> Result<Vec<Case>
     Ok(cases)
 }
 
-/// `rtl_occupancy.json`: nothing but cycles, by instance.
+/// Returns the cases of `rtl_occupancy.json`, which has only cycles, by instance.
 pub(super) fn occupancy_cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let mut cases = Vec::new();
     for (instance, tables) in golden.keys.objects_only() {
@@ -58,7 +58,7 @@ pub(super) fn occupancy_cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError
     Ok(cases)
 }
 
-/// A published program found on the way, and how to find it.
+/// A published program found below the folder, with its path.
 struct Published {
     manifest_path: String,
     prog_bytes: usize,
@@ -67,7 +67,7 @@ struct Published {
     inputs: Vec<Vec<Vec<i32>>>,
 }
 
-/// Every artifact below the folder of the file.
+/// Returns every artifact below the folder of the file.
 fn programs(golden: &Golden<'_>) -> Vec<Arc<Published>> {
     let here = folder(golden.path);
     let listed = golden.files.list(if here.is_empty() { "." } else { here }).unwrap_or_default();
@@ -90,7 +90,7 @@ fn find<'a>(programs: &'a [Arc<Published>], name: &str) -> Option<&'a Arc<Publis
     programs.iter().find(|p| p.manifest_path.ends_with(&format!("{name}.tmodel")))
 }
 
-/// Measured cycles, the estimator's total, the output of an image where given.
+/// Checks measured cycles, the estimator's total, and the output of an image if given.
 fn full_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Vec<Case>, KeyError> {
     let name = entry.string("program")?;
     let found = find(programs, name.trim_end_matches(".tprog"));
@@ -119,10 +119,10 @@ fn full_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Vec<Cas
     Ok(cases)
 }
 
-/// The one measurement with unequal latencies.
+/// Key of the only measurement with unequal latencies.
 const EARLY_RESPONSES: &str = "rtl_cycles_lat28_write_response_1";
 
-/// The cycles of a whole program behind some Configure instructions.
+/// Checks the cycles of a whole program after some Configure instructions.
 fn timed(
     name: String,
     expected: u64,
@@ -141,7 +141,8 @@ fn timed(
     })
 }
 
-/// The driver writes the registers of both banks.
+/// Maximum number of Configure instructions before a program: the driver writes the registers of
+/// both banks.
 const MOST_PREPENDED: usize = 16;
 
 fn public_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Case, KeyError> {
@@ -174,7 +175,7 @@ fn images(keys: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Vec<Case>, Key
     keys.list("resnet20v2_cifar_zcu104_outputs")?.iter().map(case).collect()
 }
 
-/// The first lanes of the output for input number `image`.
+/// Checks the first lanes of the output for input number `image`.
 fn image_case(name: String, image: usize, expected: Vec<i32>, found: Option<Arc<Published>>) -> Case {
     let Some(published) = found else {
         return Case::skipped(name, ABSENT);

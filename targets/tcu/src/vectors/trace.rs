@@ -1,8 +1,10 @@
-//! `rtl_sequences*_trace.json`: when the events of the programs of the sequences file beside it happened.
+//! `rtl_sequences*_trace.json`: times of the events in the programs of the sequences file next to
+//! it.
 //!
-//! The clock says for each instruction in which cycles a unit's first and last event were. Events of one kind are in
-//! the order of the instructions, so the events of the file are dealt out to them, as many as each has.
-//! Addresses of bursts and responses to writes are not compared: the clock tells of them by their numbers alone.
+//! The clock gives the cycles of a unit's first and last event for each instruction. Events of one
+//! kind are in instruction order, so the file's events are assigned to instructions by the number
+//! that each has. Addresses of bursts and responses to writes are not compared, since the clock
+//! only knows their number.
 
 use std::sync::Arc;
 
@@ -28,13 +30,14 @@ const KINDS: [&str; 8] = [
     "dram1_w",
 ];
 
-/// A case for each program and latency; one for the file when the one with its programs is absent.
+/// Returns one case per program and latency; a single one for the file if the file with its
+/// programs is absent.
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let programs = golden.path.strip_suffix("_trace.json").map(|path| format!("{path}.json"));
     let name = programs.as_deref().and_then(|path| path.rsplit(['/', '\\']).next());
     let bytes = name.and_then(|name| golden.files.read(&sibling(golden.path, name).ok()?).ok());
     let Some(value) = bytes.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) else {
-        return Ok(vec![Case::skipped("traces", "the file with their programs is not beside it")]);
+        return Ok(vec![Case::skipped("traces", "the file with their programs is missing")]);
     };
     let keys = Keys::root(name.unwrap_or(golden.path), &value)?;
     let setting = Arc::new(setting(&keys)?);
@@ -60,7 +63,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-/// Cycles of events, from pairs of a first cycle and a number of cycles.
+/// Returns the cycles of events, from pairs of a first cycle and a number of cycles.
 fn happened(run: &Keys<'_>, kind: &str) -> Result<Vec<u64>, KeyError> {
     let pairs = run.numbers(kind)?;
     let longest = |pair: &[usize]| pair.get(1).is_none_or(|&length| length > LONGEST_RUN);
@@ -72,11 +75,12 @@ fn happened(run: &Keys<'_>, kind: &str) -> Result<Vec<u64>, KeyError> {
     Ok(cycles.collect())
 }
 
-/// Bounds what a file can ask for.
+/// Limit of the number that a file can request.
 const LONGEST_RUN: usize = 1 << 20;
 
-/// First and last events of each instruction, by the file and by the clock. After them, by kind, the number of events of
-/// the file that no instruction has, which is to be 0.
+/// Returns the first and last events of each instruction, by the file and by the clock. They are
+/// followed, for each kind, by the number of the file's events that no instruction has; it must be
+/// 0.
 fn first_and_last(
     setting: &Setting,
     latency: u64,
@@ -92,7 +96,7 @@ fn first_and_last(
         let (own, rest) = left[kind].split_at(left[kind].len().min(count));
         left[kind] = rest;
         let ends = [own.first(), own.last()].map(|cycle| cycle.copied().unwrap_or(u64::MAX));
-        // What a SIMD instruction reads is an access, too, and the first.
+        // The read of a SIMD instruction is also an access, and is the first.
         let first = if matches!(op, Op::Simd { .. }) { slice.end } else { slice.start };
         expected.extend(ends);
         got.extend([first, slice.end]);
@@ -102,7 +106,7 @@ fn first_and_last(
     Ok([expected, got])
 }
 
-/// The place among [`KINDS`] of what a unit does for an instruction, and how many events that is.
+/// Returns the index in [`KINDS`] of a unit's events for an instruction, and their number.
 fn kind(unit: Unit, op: &Op, beats: usize) -> Option<(usize, usize)> {
     let (kind, vectors, beats) = match (unit, op) {
         (Unit::Accumulator, Op::MatMul { size, .. }) => (0, *size, 1),

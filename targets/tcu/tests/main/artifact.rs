@@ -1,4 +1,5 @@
-//! Artifacts: published ones come back byte by byte, broken ones are refused with their place.
+//! Artifacts: published ones are reproduced byte by byte; damaged ones are refused with their
+//! place.
 
 use std::collections::HashMap;
 
@@ -28,11 +29,12 @@ fn files_of(program: &Program) -> Files {
 
 const SIDECAR: &str = "net_pynqz1.npukit.json";
 
-/// The files with a change in one of them, and hashes that are of the changed ones: what is changed then is looked at.
+/// Returns the files with a change in one of them, and hashes that match the changed files, so that
+/// the change itself is examined.
 fn changed(mut files: Files, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> Files {
     let before = files[file].clone();
     change(files.get_mut(file).unwrap());
-    // A file that is no text any more has no hashes.
+    // A file that is not text any more has no hashes.
     if let Ok(text) = String::from_utf8(files[SIDECAR].clone()) {
         let after = files[file].clone();
         files.insert(SIDECAR.to_owned(), resealed(&text, &[(&before, &after)]).into_bytes());
@@ -40,7 +42,7 @@ fn changed(mut files: Files, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> F
     files
 }
 
-/// As [`changed`], by text that stands there.
+/// Like [`changed`], replacing text of the file.
 fn replaced(files: Files, file: &str, from: &str, to: &str) -> Files {
     changed(files, file, |bytes| {
         let text = String::from_utf8(bytes.clone()).unwrap();
@@ -49,7 +51,7 @@ fn replaced(files: Files, file: &str, from: &str, to: &str) -> Files {
     })
 }
 
-/// A program with something in every part.
+/// Returns a program with content in every part.
 fn sample() -> Program {
     let config = Config::preset("pynqz1").unwrap();
     let at = |address| Strided { address, stride_log2: 0 };
@@ -108,7 +110,8 @@ fn published_artifacts_come_back_byte_by_byte() {
     }
 }
 
-/// What we write for a published file: the key missing from older manifests is always there.
+/// Returns the bytes that npukit writes for a published file: a key missing in older manifests is
+/// always present.
 fn upstream_bytes(file: &str, bytes: &[u8]) -> Vec<u8> {
     let has_key = String::from_utf8_lossy(bytes).contains("load_consts_to_local");
     if !file.ends_with(".tmodel") || has_key {
@@ -169,9 +172,9 @@ fn errors_name_file_key_and_what_is_legal() {
         (
             "\"base\":7,\"size\":5",
             "\"base\":1048573,\"size\":5",
-            "`inputs[1]`: vectors 1048573 to 1048577 do not fit DRAM0",
+            "`inputs[1]`: vectors 1048573 to 1048577 exceed DRAM0",
         ),
-        ("\"base\":7,\"size\":5", "\"base\":18446744073709551615,\"size\":5", "do not fit DRAM0"),
+        ("\"base\":7,\"size\":5", "\"base\":18446744073709551615,\"size\":5", "exceed DRAM0"),
         (
             "\"base\":7,\"size\":5",
             "\"base\":-7,\"size\":5",
@@ -183,7 +186,7 @@ fn errors_name_file_key_and_what_is_legal() {
         ("net_pynqz1.tdata", "other.tdata", "cannot read `other.tdata`"),
         ("\"array_size\":8,", "", "`array_size` is missing"),
         ("\"load_consts_to_local\":true", "\"load_consts_to_local\":1", "is 1, must be true or false"),
-        ("\"consts\":[", "\"consts\":[{},", "has 2 entries, drivers take exactly one"),
+        ("\"consts\":[", "\"consts\":[{},", "has 2 entries, but drivers take exactly one"),
         ("{\"name\"", "{name", "not JSON: key must be a string at line 1 column 2"),
     ] {
         let text = error_with(from, to);
@@ -191,7 +194,7 @@ fn errors_name_file_key_and_what_is_legal() {
     }
 }
 
-/// Files of two compilations that fit each other in every size.
+/// Files of two compilations whose sizes all match.
 #[test]
 fn files_of_two_compilations_are_refused() {
     let ours = files_of(&sample());
@@ -206,13 +209,13 @@ fn files_of_two_compilations_are_refused() {
         let mut mixed = ours.clone();
         mixed.insert(file.clone(), bytes.clone());
         let error = read_from(&mixed, "net_pynqz1.tmodel").unwrap_err().to_string();
-        assert!(error.contains("the files are not of one compilation"), "{file}: {error}");
+        assert!(error.contains("the files come from different compilations"), "{file}: {error}");
         let named = if file.ends_with("npukit.json") { "net_pynqz1.tmodel" } else { file };
         assert!(error.starts_with(&format!("`{named}` is not the file that")), "{file}: {error}");
     }
 }
 
-/// Without its layouts the program would run, on other tensors.
+/// Without its layouts the program would run on wrong tensors.
 #[test]
 fn only_an_absent_sidecar_may_be_missing() {
     let files = files_of(&sample());
@@ -236,8 +239,8 @@ fn only_an_absent_sidecar_may_be_missing() {
     }
 }
 
-/// Upstream's Python driver makes named tuples of its objects, and these take no other keys.
-/// Source: `drivers/tcu_pynq/model.py` of tensil-ai/tensil.
+/// Tensil's Python driver converts objects to named tuples, which accept no other keys. Source:
+/// `drivers/tcu_pynq/model.py` of tensil-ai/tensil.
 #[test]
 fn the_manifest_has_the_keys_of_upstream_alone() {
     let manifest: serde_json::Value =
@@ -268,11 +271,11 @@ fn our_own_file_must_agree_with_the_manifest() {
     ] {
         let files = replaced(files_of(&sample()), SIDECAR, from, to);
         let error = read_from(&files, "net_pynqz1.tmodel").unwrap_err().to_string();
-        assert!(error.contains("does not agree with the .tmodel"), "{error}");
+        assert!(error.contains("does not match the .tmodel"), "{error}");
     }
 }
 
-/// What is said of a changed file does not depend on what it says.
+/// The error about a changed file does not depend on its content.
 #[test]
 fn every_changed_byte_of_our_own_file_is_refused() {
     let files = files_of(&sample());
@@ -297,7 +300,7 @@ fn every_changed_byte_of_our_own_file_is_refused() {
         *bytes = text.replacen("\"sha256\":{", "\"sha256\":{},\"other\":{", 1).into_bytes();
     });
     let error = read_from(&empty, "net_pynqz1.tmodel").unwrap_err().to_string();
-    assert!(error.contains("is no file that"), "{error}");
+    assert!(error.contains("is not a file that"), "{error}");
 }
 
 #[test]
@@ -307,7 +310,7 @@ fn constants_must_fill_vectors() {
     assert!(error.contains("25 scalars do not fill vectors of 8"), "{error}");
 }
 
-/// A file of an artifact and where to damage it.
+/// A file of an artifact and the place of the damage.
 fn damage() -> impl Strategy<Value = (&'static str, usize, u8, bool)> {
     let file = prop_oneof![
         Just("net_pynqz1.tmodel"),
@@ -318,7 +321,7 @@ fn damage() -> impl Strategy<Value = (&'static str, usize, u8, bool)> {
     (file, any::<prop::sample::Index>().prop_map(|i| i.index(1 << 20)), any::<u8>(), any::<bool>())
 }
 
-/// Every operator a host step can have comes back, and none that it cannot.
+/// Every operator that a host step can have is read back; others are refused.
 #[test]
 fn host_steps_come_back() {
     let kinds = [
@@ -350,7 +353,8 @@ fn host_steps_come_back() {
 }
 
 proptest! {
-    /// Any order of axes, any number of lanes: what is packed comes back, what is left over is zero.
+    /// Any axis order and any number of lanes: unpacking reverses packing, and unused lanes are
+    /// zero.
     #[test]
     fn layouts_come_back(
         model_shape in prop::collection::vec(1usize..5, 0..5),
@@ -368,7 +372,7 @@ proptest! {
         prop_assert_eq!(layout.unpack(&packed, lanes).unwrap(), raw);
     }
 
-    /// Truncated or changed in a byte: an error that names the file, or another program.
+    /// A truncated file or a changed byte gives an error that names the file, or another program.
     #[test]
     fn damage_never_panics((file, place, byte, cut) in damage(), checked in any::<bool>()) {
         let mut files = files_of(&sample());
@@ -380,7 +384,7 @@ proptest! {
         match read_from(&files, "net_pynqz1.tmodel") {
             // An address beyond its memory can be read, but not written.
             Ok(program) => drop(write(&program)),
-            // One byte of the name may be the one that changed.
+            // The changed byte may be part of the name.
             Err(error) => {
                 let text = error.to_string();
                 prop_assert!(text.contains("net") || text.contains("pynqz1"), "{}", text);
@@ -388,7 +392,7 @@ proptest! {
         }
     }
 
-    /// Random bytes as any of the files.
+    /// Random bytes in place of any of the files.
     #[test]
     fn random_files_never_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..200),

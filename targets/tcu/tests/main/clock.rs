@@ -1,5 +1,5 @@
-//! The clock, by the formulas of the notes on simulated hardware and by properties that need no
-//! measurement. The measurements themselves are checked by `conform`.
+//! Tests of the clock with formulas from the notes on simulated hardware, and with properties that
+//! need no measurement. The measurements themselves are checked by `conform`.
 
 use npukit_tcu::internals::clock::{Clock, Slice, Stall, StuckForm, Timeline, Unit};
 use npukit_tcu::internals::config::{ClockError, ClockParams};
@@ -29,7 +29,7 @@ fn simd(read: bool, write: bool, op: SimdOp, left: u8, right: u8) -> Op {
     Op::Simd { read, write, accumulate: false, write_address: 0, read_address: 0, sub }
 }
 
-/// How long the decoder holds the last instruction.
+/// Returns the cycles for which the decoder holds the last instruction.
 fn held(timeline: &Timeline) -> u64 {
     let [.., before, last] = timeline.accept[..] else { panic!("two instructions") };
     last - before
@@ -98,7 +98,7 @@ fn a_hang_names_the_instruction_and_the_form() {
     ops.extend(vec![simd(true, true, SimdOp::Max, 0, 0); 40]);
     let timeline = clock("speech_robot", 1).run(&ops);
     let hang = timeline.hang.unwrap();
-    // The command waiting, one behind it, and 16 in the queue; the next is never taken.
+    // The waiting command, one after it, and 16 in the queue; the next is never accepted.
     assert_eq!(hang.instruction, 1 + 1 + 1 + 16);
     assert_eq!((hang.unit, hang.stuck), (Unit::Accumulator, Some((1, StuckForm::InputMissing))));
     assert!(hang.to_string().contains("instruction 1 (SIMD) is never completed"), "{hang}");
@@ -111,18 +111,18 @@ fn each_stuck_form_is_named_with_its_reason() {
     use SimdOp::{Max, Move, NoOp, Zero};
     let completes = simd(true, true, Max, 0, 1);
     for (stuck, form, reason) in [
-        (simd(true, true, Move, 1, 1), StuckForm::InputUnused, "reads an input that no source takes"),
-        (simd(true, false, Move, 1, 2), StuckForm::InputUnused, "reads an input that no source takes"),
-        (simd(true, true, Zero, 0, 0), StuckForm::InputUnused, "reads an input that no source takes"),
+        (simd(true, true, Move, 1, 1), StuckForm::InputUnused, "reads an input that neither source uses"),
+        (simd(true, false, Move, 1, 2), StuckForm::InputUnused, "reads an input that neither source uses"),
+        (simd(true, true, Zero, 0, 0), StuckForm::InputUnused, "reads an input that neither source uses"),
         (
             simd(false, true, Move, 1, 0),
             StuckForm::InputMissing,
-            "a source, which may be an ignored right one",
+            "a source is the input, even if the operation ignores it",
         ),
         (
             simd(false, true, Max, 0, 1),
             StuckForm::InputMissing,
-            "a source, which may be an ignored right one",
+            "a source is the input, even if the operation ignores it",
         ),
         (simd(true, false, NoOp, 0, 0), StuckForm::NoOpMoves, "a NoOp with the read or write flag waits"),
         (simd(false, true, NoOp, 0, 0), StuckForm::NoOpMoves, "a NoOp with the read or write flag waits"),
@@ -135,7 +135,7 @@ fn each_stuck_form_is_named_with_its_reason() {
     }
 }
 
-/// What units did, counted by hand.
+/// Work of the units, counted manually.
 #[test]
 fn work_is_counted_by_unit() {
     let accumulate = Op::MatMul { accumulate: true, zeroes: false, local: AT, accumulator: AT, size: 4 };
@@ -159,7 +159,8 @@ fn work_is_counted_by_unit() {
     assert_eq!(busy.local_a_accesses, 3 + 8 + 2 + 3);
 }
 
-/// Vectors of 16 beats: at most 256 beats are a burst of the converter, which splits where it would cross 4 KiB.
+/// Vectors of 16 beats: the converter makes bursts of at most 256 beats, which are split at 4 KiB
+/// boundaries.
 #[test]
 fn bursts_are_of_256_beats_and_within_4_kib() {
     let config = Config::preset("zcu104").unwrap();
@@ -186,7 +187,7 @@ fn bursts_are_of_256_beats_and_within_4_kib() {
 
 #[test]
 fn a_burst_may_end_a_byte_behind_4_kib() {
-    // Vectors of six bytes, a byte a beat: those before vector 682 have 4092 bytes.
+    // Vectors of six bytes, one byte per beat: the vectors before 682 have 4092 bytes.
     let config = Config { array_size: 3, ..Config::preset("speech_robot").unwrap() };
     let params = ClockParams { axi_bits: 8, ..ClockParams::with_latency(18) };
     let clock = Clock::new(&config, params).unwrap();
@@ -201,10 +202,10 @@ fn a_burst_may_end_a_byte_behind_4_kib() {
     }
 }
 
-/// Only the released circuit leaves a burst whole whose last beat begins on the boundary.
+/// Only the released circuit keeps a burst whole whose last beat begins on the boundary.
 #[test]
 fn our_bursts_end_at_4_kib() {
-    // Vectors of 16 bytes, a beat each.
+    // Vectors of 16 bytes, one beat each.
     let config = Config::preset("pynqz1").unwrap();
     let bursts = |crosses_by_a_beat: bool, address: u64, size: u64, kind: DataMoveKind| {
         let params = ClockParams { crosses_by_a_beat, ..ClockParams::with_latency(18) };
@@ -221,9 +222,10 @@ fn our_bursts_end_at_4_kib() {
     }
 }
 
-/// How many bursts `beats` beats of `bytes` bytes from byte `from` on are. The converter makes parts of at most 256
-/// beats, of whole vectors; of those the splitter leaves whole what it takes to end within 4 KiB, and a burst whose
-/// last beat begins just there, or a byte behind (specification, 9.1).
+/// Returns the number of bursts for `beats` beats of `bytes` bytes, starting at byte `from`. The
+/// converter makes parts of at most 256 beats of whole vectors. The splitter keeps a part whole if
+/// it ends within 4 KiB, or if its last beat begins at the boundary or one byte after it
+/// (specification, 9.1).
 fn bursts(from: u64, beats: u64, bytes: u64, beats_per_vector: u64) -> u64 {
     let longest = (256 / beats_per_vector).max(1) * beats_per_vector;
     let mut count = 0;
@@ -239,8 +241,8 @@ fn bursts(from: u64, beats: u64, bytes: u64, beats_per_vector: u64) -> u64 {
     count
 }
 
-/// What a hang leaves: the flag rises when the decoder has held the instruction for as long as the register says,
-/// and no event is counted that never comes.
+/// State after a hang: the flag rises when the decoder has held the instruction for the register's
+/// number of cycles, and events that never happen are not counted.
 #[test]
 fn a_hang_ends_with_what_happened_before_it() {
     use SimdOp::{Max, Move, NoOp};
@@ -277,7 +279,7 @@ fn a_meter_counts_what_a_run_of_the_same_instructions_takes() {
     }
 }
 
-/// The memory of the accumulators and the ALUs work only on those that concern them.
+/// The accumulators and the ALUs work only for instructions that use them.
 #[test]
 fn slices_of_simd_instructions() {
     use SimdOp::{Max, NoOp, Zero};
@@ -296,7 +298,8 @@ fn slices_of_simd_instructions() {
     }
 }
 
-/// Sampled every cycle, a handshake is seen valid and ready as often as something passed it.
+/// With a sample in every cycle, a handshake is seen valid and ready as often as a transfer took
+/// place.
 #[test]
 fn samples_of_every_cycle_count_what_passed() {
     let ops = [
@@ -316,12 +319,13 @@ fn samples_of_every_cycle_count_what_passed() {
     assert_eq!(passed(Port::LocalB), timeline.busy.dram_vectors);
     assert_eq!(passed(Port::LocalA), timeline.busy.local_a_accesses);
     assert_eq!((passed(Port::Array), passed(Port::Accumulator)), (3 + 20, 20 + 1 + 2));
-    // Requests: one of a contiguous transfer, one a vector of a strided one.
+    // Requests: one for a contiguous transfer, one per vector of a strided one.
     assert_eq!((passed(Port::Dram0), passed(Port::Dram1)), (2, 3));
     assert_eq!((passed(Port::Instruction), passed(Port::Dataflow)), (8, 3));
 }
 
-/// What routes nothing finds the router ready, though rows of a MatMul before it still leave local memory.
+/// An instruction without routes finds the router ready, although rows of an earlier MatMul still
+/// leave local memory.
 #[test]
 fn the_router_is_ready_for_what_routes_nothing() {
     let mut ops = vec![simd(true, true, SimdOp::Max, 0, 1); 8];
@@ -395,12 +399,12 @@ proptest! {
     fn every_held_cycle_is_charged_to_a_unit(ops in prop::collection::vec(any_op(), 1..60)) {
         let timeline = clock("ultra96v2", 18).run(&ops);
         let waits: u64 = timeline.waits.iter().sum();
-        // The first instruction is at the decoder in cycle 2, and each takes a cycle at least.
+        // The first instruction reaches the decoder in cycle 2, and each takes at least one cycle.
         prop_assert_eq!(timeline.accept.last().unwrap() + 1, 2 + ops.len() as u64 + waits);
     }
 }
 
-/// All slices of a run.
+/// Returns all slices of a run.
 fn slices(clock: &Clock, ops: &[Op]) -> (Timeline, Vec<Slice>) {
     let mut slices = Vec::new();
     let timeline = clock.run_observed(ops, &mut |slice| slices.push(slice));
@@ -436,7 +440,8 @@ proptest! {
     }
 }
 
-/// The router is ready, with nothing offered, when another instruction like the one held could be routed.
+/// The router is ready, with nothing offered, if another instruction like the held one could be
+/// routed.
 #[test]
 fn the_routers_ready_is_that_of_the_instruction_held() {
     let matmul = mat_mul(64);
@@ -461,7 +466,8 @@ fn the_routers_ready_is_that_of_the_instruction_held() {
     );
 }
 
-/// Addresses of writes are made behind a Configure of the offset: those bursts go to the new window.
+/// Addresses of writes are created after a Configure of the offset, so these bursts go to the new
+/// window.
 #[test]
 fn an_offset_moves_writes_that_are_queued() {
     let write = |stride_log2, size| moves(DataMoveKind::LocalToDram0, stride_log2, size);
@@ -481,15 +487,16 @@ fn an_offset_moves_writes_that_are_queued() {
         vec![write(1, 3), read, offset(1)],
         vec![write(1, 3), offset(0)],
         vec![write(1, 3), Op::Configure { register: 0x4, value: 1 }],
-        // The address of a single write is made while the next instruction is at the decoder.
+        // The address of a single write is created while the next instruction is in the decoder.
         vec![write(0, 1), offset(1)],
     ] {
         assert_eq!(moved(&ops), (0, vec![]), "{ops:?}");
     }
 }
 
-/// The instruction has 28 bits of a value, the registers have 4, 16 and 32: what does not fit the former is refused, of what
-/// does not fit the latter the low bits count, with a warning.
+/// The instruction has 28 bits for a value; the registers have 4, 16 and 32. A value that does not
+/// fit in the instruction is refused; one that does not fit in the register is truncated to the low
+/// bits, with a warning.
 #[test]
 fn values_that_a_register_cuts_are_warned_of() {
     let config = Config::preset("speech_robot").unwrap();
@@ -502,7 +509,10 @@ fn values_that_a_register_cuts_are_warned_of() {
         assert_eq!(validate(&config, &[op(largest)]), [], "{name}");
         let [problem] = &validate(&config, &[op(largest + 3)])[..] else { panic!("{name}") };
         assert_eq!((problem.lint.code, problem.severity), ("cut-value", Severity::Warning));
-        assert!(problem.reason.starts_with(name) && problem.reason.ends_with("it takes 0x2"), "{problem:?}");
+        assert!(
+            problem.reason.starts_with(name) && problem.reason.contains("it takes only 0x2 of "),
+            "{problem:?}"
+        );
         let mut machine = Machine::new(&config).unwrap();
         machine.step(&op(largest + 3)).unwrap();
         assert_eq!(machine.configuration().get(register), 2);
@@ -525,15 +535,16 @@ fn registers_of_the_page_hold_32_bits() {
         machine.step(&ops[0]).unwrap();
         assert_eq!(machine.configuration().get(register), u32::MAX - 1);
     }
-    // 2^32 units of 64 KiB are no address that wraps.
+    // 2^32 units of 64 KiB must not wrap.
     let mut machine = Machine::new(&seed).unwrap();
     machine.write(Memory::Dram0, 0, &[1; 8]).unwrap();
     machine.step(&op(Register::Dram0Offset, 0x1_0000)).unwrap();
     assert_eq!(machine.read(Memory::Dram0, 0, 1).unwrap(), [0; 8]);
 }
 
-/// Measured on `rtl/` with memory that answers after a cycle. In the first a load waits for no lookup, in the second for one
-/// that ends as the load comes, in the last products wait for lookups.
+/// Measured on `rtl/` with memory that answers after one cycle. In the first program a load does
+/// not wait for a lookup, in the second it waits for one that ends as the load comes, and in the
+/// last products wait for lookups.
 #[test]
 fn lookups_take_the_cycles_of_the_circuit() {
     let config = Config::preset("pynqz1").unwrap().with_lookup(2);
@@ -575,7 +586,7 @@ fn lookups_take_the_cycles_of_the_circuit() {
         let words = npukit_asm::assemble(&npukit_tcu::isa(&config), "p.s", text).unwrap().bytes;
         let ops = decode_program(&config, &words).unwrap();
         assert_eq!(clock.run(&ops).total, cycles, "{text}");
-        // By what is known of the same instructions before, too.
+        // Also with the known states of the same instructions.
         let [mut literal, mut known] = [clock.meter(), clock.meter()];
         let twice = ops.repeat(2);
         twice.iter().for_each(|op| literal.push(op));
@@ -586,8 +597,8 @@ fn lookups_take_the_cycles_of_the_circuit() {
     }
 }
 
-/// A write's first beat follows four cycles after the decoder offers it, then one a cycle, also behind a burst of
-/// 256. A response comes as long after the last beat as memory takes.
+/// A write's first beat comes four cycles after the decoder offers it, then one per cycle, also
+/// after a burst of 256. The response comes after the last beat with the latency of the memory.
 #[test]
 fn writes_are_on_the_bus_when_the_notes_say() {
     for (preset, beats) in [("speech_robot", 1), ("ultra96v2", 2), ("zcu104", 4)] {
@@ -613,7 +624,7 @@ fn a_write_of_four_beats_a_vector_holds_the_decoder_as_measured() {
     }
 }
 
-/// Their responses let the next ones go.
+/// The responses release the next bursts.
 #[test]
 fn a_strided_write_has_three_bursts_under_way() {
     for (preset, beats) in [("speech_robot", 1), ("zcu104", 4)] {
@@ -640,8 +651,8 @@ fn single_vectors_are_written_in_a_row() {
     assert_eq!(last(180) - last(80), 125);
 }
 
-/// A read comes as far behind the response to the write before it as the notes say, and waits for nothing else but
-/// memory.
+/// A read comes as long after the response to the previous write as the notes specify, and
+/// otherwise waits only for memory.
 #[test]
 fn a_read_waits_for_the_response_to_the_write_before_it() {
     for (preset, beats, extra) in [("speech_robot", 1, 0), ("zcu104", 4, 1)] {
@@ -657,11 +668,12 @@ fn a_read_waits_for_the_response_to_the_write_before_it() {
     }
 }
 
-/// From the first address on, until the last beat of a write, or until a read is in local memory.
+/// Starting at the first address, until the last beat of a write, or until a read is in local
+/// memory.
 #[test]
 fn every_cycle_of_the_bus_is_a_beat_or_a_wait() {
     use DataMoveKind::{Dram0ToLocal, LocalToDram0};
-    // Behind vector 255 of the smallest instance a burst goes on in the next 4 KiB.
+    // After vector 255 of the smallest instance a burst continues in the next 4 KiB.
     for (kind, address, stride_log2) in [Dram0ToLocal, LocalToDram0]
         .into_iter()
         .flat_map(|kind| [(kind, 0, 0), (kind, 255, 0), (kind, 0, 1), (kind, 0, 2)])
@@ -686,8 +698,8 @@ fn every_cycle_of_the_bus_is_a_beat_or_a_wait() {
     }
 }
 
-/// The address of the second part follows a cycle after the splitter took note of the burst, which it does of a
-/// third one when the first has ended.
+/// The address of the second part follows one cycle after the splitter accepts the burst. It
+/// accepts a third burst when the first has ended.
 #[test]
 fn the_second_part_of_a_read_follows_when_there_is_room_for_the_burst() {
     // A vector is 64 beats of 128 bytes, two parts of 32 beats.
@@ -698,13 +710,14 @@ fn the_second_part_of_a_read_follows_when_there_is_room_for_the_burst() {
         let accepted = |n| held(&clock.run(&[Op::NoOp, moves(DataMoveKind::Dram0ToLocal, 1, n)]));
         let first = 64 + latency + 5;
         assert_eq!((accepted(1), accepted(2)), (first, first + 64), "{latency}");
-        // Its first part has passed meanwhile: address, latency, 32 beats.
+        // The first part has passed meanwhile: address, latency, 32 beats.
         assert_eq!(accepted(3), first + (1 + latency + 32 - 1).max(2 * 64), "{latency}");
     }
 }
 
-/// Three strided writes from cycle 2 on have beats in 6, 7 and 8; the address of the third is taken with the response
-/// to the first, that of a fourth burst, there two cycles after the decoder offers it, a cycle later.
+/// Three strided writes starting in cycle 2 have beats in cycles 6, 7 and 8. The address of the
+/// third is accepted with the response to the first. A fourth burst arrives two cycles after the
+/// decoder offers it, and its address is accepted one cycle later.
 #[test]
 fn a_fourth_burst_waits_for_the_address_of_the_third() {
     for latency in [4, 20] {
@@ -716,13 +729,13 @@ fn a_fourth_burst_waits_for_the_address_of_the_third() {
             let (offered, known) = (5 + pause, 6 + latency + 1);
             assert_eq!(timeline.last.axi_write, known.max(offered + 4), "{latency}, {pause}");
             let waits = timeline.dram_stalls[0].of(Stall::WritesUnderWay);
-            // The third beat is behind it.
+            // The third beat is after it.
             assert_eq!(waits, known.saturating_sub((offered + 2).max(9)), "{latency}, {pause}");
         }
     }
 }
 
-/// What has come while the router was taken passes word by word.
+/// Data that arrived while the router was busy passes word by word.
 #[test]
 fn a_read_that_waited_for_the_router_goes_on_at_a_beat_a_cycle() {
     for (preset, beats) in [("speech_robot", 1), ("ultra96v2", 2), ("zcu104", 4)] {

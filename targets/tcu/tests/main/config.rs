@@ -5,7 +5,7 @@ use npukit_tcu::internals::config::{Board, ConfigErrors, ConfigWarning, System};
 use npukit_tcu::{Config, DataType, Overlap, Reading, TCU};
 use proptest::prelude::*;
 
-/// As upstream has it: the eleven keys.
+/// A file as Tensil writes it, with the eleven keys.
 const PYNQZ1: &str = "{
   \"data_type\": \"FP16BP8\",
   \"array_size\": 8,
@@ -113,8 +113,8 @@ fn what_the_pages_table_has_not_is_warned_of() {
     let told = |name: &str| TCU.instance(Source::Preset(name)).unwrap().info().warnings.clone();
     assert_eq!(told("cmoda7,array_size=256,local_depth=65536"), Vec::<String>::new());
     let wanted = [
-        "`array_size` is 257: the page's table of parameters has 2 to 256",
-        "`local_depth` is 131072: the page's table of parameters has 2 to 65536",
+        "`array_size` is 257: the specification's table of parameters has 2 to 256",
+        "`local_depth` is 131072: the specification's table of parameters has 2 to 65536",
     ];
     assert_eq!(told("cmoda7,array_size=257,local_depth=131072"), wanted);
     assert_eq!(told("cmoda7,array_size=1,local_depth=1").len(), 2);
@@ -145,19 +145,19 @@ fn every_bad_key_is_named_at_once() {
         "local_depth": 8192.5, "accumulator_depth": "many", "simd_registers_depth": 17,
         "stride0_depth": null, "number_of_threads": 3, "lookup_tables": 99999999999999999999
     }"#;
-    let depth = "it must be an integer from 1 to 4611686018427387904";
+    let depth = "but must be an integer from 1 to 4611686018427387904";
     let expected = [
-        "`data_type` is \"FP12\": it must be one of FP8BP4, FP16BP8, FP18BP10, FP32BP16, FLOAT32",
-        "`array_size` is 0: it must be an integer from 1 to 1024",
+        "`data_type` is \"FP12\", but must be one of FP8BP4, FP16BP8, FP18BP10, FP32BP16, FLOAT32",
+        "`array_size` is 0, but must be an integer from 1 to 1024",
         &format!("`dram0_depth` is -4: {depth}"),
         &format!("`dram1_depth` is 1e+30: {depth}"),
         &format!("`local_depth` is 8192.5: {depth}"),
         &format!("`accumulator_depth` is \"many\": {depth}"),
-        "`simd_registers_depth` is 17: it must be an integer from 0 to 16",
-        "`stride0_depth` is null: it must be an integer from 1 to 32",
+        "`simd_registers_depth` is 17, but must be an integer from 0 to 16",
+        "`stride0_depth` is null, but must be an integer from 1 to 32",
         "`stride1_depth` is missing: give an integer from 1 to 32",
-        "`number_of_threads` is 3: it must be an integer from 1 to 2",
-        "`lookup_tables` is 1e+20: it must be an integer from 0 to 16",
+        "`number_of_threads` is 3, but must be an integer from 1 to 2",
+        "`lookup_tables` is 1e+20, but must be an integer from 0 to 16",
     ];
     assert_eq!(errors(text), expected.join("\n"));
 }
@@ -215,7 +215,7 @@ fn endings_of_names_change_an_instance() {
         ("pynqz1+lut0", "1 to 15"),
         ("pynqz1+lut16", "1 to 15"),
         ("pynqz1+lutx", "1 to 15"),
-        ("pynq+lut", "there is no such instance"),
+        ("pynq+lut", "unknown instance"),
         ("pynqz1+seeds", "add `+lut`"),
     ] {
         let Err(error) = TCU.instance(Source::Preset(name)) else { panic!("{name}") };
@@ -239,7 +239,7 @@ fn limits_of_the_released_unit_are_gone_by_name_and_by_key() {
     for key in ["overlapped_dram", "double_weights"] {
         let text = plain.to_json().replacen('{', &format!("{{\"{key}\": 1,"), 1);
         let expected =
-            format!("`{key}` is 1: it needs queues in front of local memory, and `local_queue_depth` is 0");
+            format!("`{key}` is 1: it needs queues in front of local memory, but `local_queue_depth` is 0");
         assert_eq!(errors(&text), expected);
     }
 }
@@ -253,7 +253,7 @@ fn keys_of_ours_survive_the_file() {
     assert!(text.contains("\"lookup_depth\": 4") && text.contains("\"reading\": \"seed\""), "{text}");
     assert_eq!(Config::from_json(&text).unwrap(), (changed.clone(), vec![]));
     let error = Config::from_json(&text.replace("\"seed\"", "\"page\"")).unwrap_err().to_string();
-    assert_eq!(error, "`reading` is \"page\": it must be one of released, seed");
+    assert_eq!(error, "`reading` is \"page\", but must be one of released, seed");
     assert_eq!(
         (changed.lookup_vectors(), Config { lookup_depth: 0, ..changed }.lookup_vectors()),
         (Some(4), Some(1))

@@ -1,5 +1,5 @@
-//! The golden vectors that are not in the repository, as `npu conform` runs them; wrong ones fail. The suite runs
-//! those in the repository.
+//! Golden vectors outside the repository, as `npu conform` runs them; wrong ones fail. The suite
+//! runs those in the repository.
 
 use std::path::Path;
 
@@ -31,11 +31,12 @@ impl Reader for Disk {
     }
 }
 
-/// Checks the vectors of a file; gives the numbers passed, of these the inexact ones, and skipped.
+/// Checks the vectors of a file; returns the numbers of passed, inexact (among the passed) and
+/// skipped ones.
 fn check(path: &Path) -> (usize, usize, usize) {
     let path = path.to_string_lossy();
     let bytes = Disk.read(&path).unwrap();
-    let cases = TCU.vectors(&path, &bytes, &Disk).unwrap_or_else(|| panic!("{path} is not recognised"));
+    let cases = TCU.vectors(&path, &bytes, &Disk).unwrap_or_else(|| panic!("{path} is not recognized"));
     let (mut passed, mut inexact, mut skipped) = (0, 0, 0);
     for case in cases {
         let name = case.name.clone();
@@ -56,7 +57,7 @@ fn check_all(folder: &Path, name: &str, (passed, skipped): (usize, usize)) {
     assert_eq!(check(&folder.join(name)), (passed, 0, skipped), "{name}: (passed, inexact, skipped)");
 }
 
-/// A file beside programs that are not ours.
+/// Checks a file of the shared folder, next to published programs.
 fn check_shared(name: &str, counts: (usize, usize)) {
     check_all(&shared("golden/tcu"), name, counts);
 }
@@ -71,8 +72,8 @@ fn published_programs() {
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn measurements_of_whole_programs() {
-    // Two runs, the estimator of both programs that are present, 10 images. Skipped: 4 absent programs, and the
-    // steady states, single instructions and forms that `cycles.json` has.
+    // Two runs, the estimator of both available programs, 10 images. Skipped: 4 missing programs,
+    // and the steady states, single instructions and forms that `cycles.json` has.
     check_shared("rtl_timing.json", (14, 4 + 163 + 52 + 10));
     // An image, the program at six latencies.
     check_shared("rtl_timing_n32_b4.json", (7, 170 + 52 + 10));
@@ -86,7 +87,7 @@ fn traces_of_whole_programs() {
     check_shared("rtl_sequences_n32_b4_trace.json", (80, 0));
 }
 
-/// The figures of a table of `cycles*.json`, by name: what is measured, without the instructions.
+/// Returns the figures of a table of `cycles*.json` by name, without the instructions.
 fn figures(table: &Value) -> Map<String, Value> {
     let figure = |entry: &Value| {
         let mut entry = entry.as_object().unwrap().clone();
@@ -125,7 +126,7 @@ fn measured_cycles_are_those_of_the_shared_folder() {
     }
 }
 
-/// Files of the shared folder that are our own and in the repository, too.
+/// Files of the shared folder that npukit created and that are also in the repository.
 const COPIES: [&str; 4] =
     ["encoding.json", "numerics.json", "rtl_sequences.json", "rtl_sequences_n32_b4.json"];
 

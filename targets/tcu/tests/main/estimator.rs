@@ -1,4 +1,4 @@
-//! The published estimator's rules, one by one.
+//! Rules of the published estimator, one by one.
 
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::{DataType, Estimate, estimate};
@@ -41,7 +41,7 @@ fn each_rule() {
     assert_eq!(of(&[data_move(DataMoveKind::LocalToAccumulatorAccumulate, 4)]), (4, 40));
     assert_eq!(of(&[data_move(DataMoveKind::LocalToDram1, 4)]), (4, 400));
     assert_eq!(of(&[Op::Configure { register: 0, value: 0 }]), (0, 0));
-    // Whatever a corrupted program says, there is a sum.
+    // Even for a corrupted program the sum saturates.
     assert_eq!(of(&[mat_mul(u64::MAX), mat_mul(u64::MAX)]), (u64::MAX, u64::MAX));
 }
 

@@ -1,4 +1,4 @@
-//! Programs that a person wrote, on their machine.
+//! Assembly programs on their machine.
 
 use std::ops::ControlFlow;
 
@@ -23,7 +23,7 @@ fn place(machine: &dyn Machine, name: &str) -> usize {
     machine.memories().iter().position(|memory| memory.name == name).unwrap()
 }
 
-/// What an error says, and the byte of the text that it points to.
+/// Returns the message of an error, and the byte of the text that it points to.
 fn pointed(error: &TargetError) -> (String, usize) {
     let TargetError::Text(fault) = error else { panic!("{error}") };
     (fault.to_string(), fault.labels().unwrap().next().unwrap().offset())
@@ -66,7 +66,8 @@ fn every_memory_is_filled_and_read() {
     );
 }
 
-/// Before the first instruction the circuit's machine holds what was filled: all of it at once, up to the last vectors.
+/// Before the first instruction, the circuit's machine has the filled memories completely, up to
+/// the last vectors.
 #[test]
 fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
     let program =
@@ -85,7 +86,8 @@ fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
         ControlFlow::Continue(())
     });
     ran.unwrap().unwrap();
-    // Behind the eight vectors of DRAM1: five rows, a register, all of the accumulators that are filled, all of local memory.
+    // After the eight vectors of DRAM1: five rows, a register, all filled accumulators, all of
+    // local memory.
     assert_eq!(told, [(8 + 5 + 1 + 4091 + 4096) * 8]);
     let held = |name: &str, address| machine.read(place(&*machine, name), address, 1).unwrap();
     for (at, (name, address)) in filled.into_iter().enumerate().skip(1) {
@@ -93,7 +95,7 @@ fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
     }
     assert_eq!((held("acc", 1), held("acc", 2)), (numbers(5), numbers(6)));
     assert_eq!((held("local", 1), held("acc", 3)), (vec![0; 4], vec![0; 4]));
-    // The program's own instructions are counted.
+    // Only the program's own instructions are counted.
     assert_eq!(held("program_counter", 0), [3]);
 }
 
@@ -136,7 +138,7 @@ fn reads_of_the_unwritten_are_told_with_their_line() {
     let remarks: Vec<String> = ran.remarks.iter().map(|remark| program.text().remark(remark)).collect();
     let [local, weights, register] = &remarks[..] else { panic!("{remarks:?}") };
     assert!(local.contains("line 2") && local.contains("vector 3 of the local memory"), "{local}");
-    assert!(weights.contains("line 3") && weights.contains("of which 0 have been loaded"), "{weights}");
+    assert!(weights.contains("line 3") && weights.contains("but only 0 have been loaded"), "{weights}");
     assert!(register.contains("line 4") && register.contains("register 1"), "{register}");
     let strict = HandOptions { unset: Unset::Poison, ..SPARE };
     let stopped = program.machine(&strict).unwrap().run(NO_LIMITS).unwrap_err();
@@ -154,7 +156,7 @@ fn rows_of_weights_are_known_one_by_one() {
     };
     assert_eq!(rows("loadweights local[0], 5"), "");
     assert_eq!(rows("loadweights local[0], 4\nloadweights.zeroes 1"), "");
-    assert!(rows("loadweights local[0], 4").contains("of which 4 have been loaded"));
+    assert!(rows("loadweights local[0], 4").contains("but only 4 have been loaded"));
 }
 
 #[test]
@@ -163,7 +165,7 @@ fn faults_name_the_instruction_and_its_line() {
     let stopped = program.machine(&SPARE).unwrap().run(NO_LIMITS).unwrap_err();
     assert_eq!(stopped.instruction, Some(1));
     let (told, at) = pointed(&program.text().stopped(stopped));
-    assert!(told.contains("end beyond the local memory"), "{told}");
+    assert!(told.contains("exceed the local memory"), "{told}");
     assert_eq!(at, "noop\n".len());
 }
 
@@ -173,7 +175,7 @@ fn limits_are_of_instructions_and_of_cycles() {
     let run = |limits| program.machine(&SPARE).unwrap().run(limits).map(|ran| ran.instructions);
     let stopped = run(Limits { instructions: Some(1), ..NO_LIMITS }).unwrap_err();
     assert_eq!(stopped.instruction, Some(1));
-    // 64 vectors of a beat, behind a latency of 18 cycles.
+    // 64 vectors of one beat each, after a latency of 18 cycles.
     let stopped = run(Limits { cycles: Some(64), ..NO_LIMITS }).unwrap_err();
     assert_eq!(
         (stopped.instruction, stopped.error.to_string().as_str()),
@@ -221,7 +223,7 @@ fn words_run_as_their_text_does() {
     assert_eq!(at, "noop\n".len());
 }
 
-/// The smallest program of `../shared/open/tcu/README.md`: its sum is 7, and 5 on the circuit.
+/// The smallest program of `../shared/open/tcu/README.md`: its sum is 7, but 5 on the circuit.
 #[test]
 fn what_the_circuit_loses_is_refused_or_chosen() {
     let program = written(

@@ -1,5 +1,5 @@
-//! Lost additions beside the golden vectors: the table of `shared/open/tcu`, the lock, and that nothing is lost which
-//! the order of the commands does not show.
+//! Lost additions apart from the golden vectors: the table of `shared/open/tcu`, the lock, and the
+//! property that the order of the commands shows all losses.
 
 use npukit_tcu::internals::board;
 use npukit_tcu::internals::clock::Clock;
@@ -41,7 +41,7 @@ fn lost_at(preset: &str, latency: u64, ops: &[Op]) -> Vec<LostWrite> {
     Clock::new(&config, ClockParams::with_latency(latency)).unwrap().run(ops).lost
 }
 
-/// Whether hardware loses the first of two instructions with `between` between them.
+/// Returns whether hardware loses the first of two instructions with `between` between them.
 fn loses(preset: &str, first: Op, between: &[Op], second: Op) -> bool {
     let start = [moves(DataMoveKind::Dram0ToLocal, 0, 0, 64), weights(false, 9), put(0, 0), put(1, 1)];
     // The accumulators are idle when the first one comes.
@@ -83,7 +83,7 @@ fn the_table_of_the_measurements() {
     }
 }
 
-/// The smallest program of the measurements: 1, 2 and 4 are added, and the circuit gives 5.
+/// The smallest program of the measurements: 1, 2 and 4 are added, and the circuit computes 5.
 fn smallest() -> Vec<Op> {
     vec![
         moves(DataMoveKind::Dram0ToLocal, 0, 0, 3),
@@ -138,7 +138,7 @@ fn a_write_behind_a_write_gives_up_its_lock() {
     assert_eq!(hazards(&[put(1, 5), put(2, 6), add(3, 6)]), []);
 }
 
-/// The lock of the overwriting move is given up by the products before it, to the same vector.
+/// The products before the overwriting move release its lock, at the same vector.
 #[test]
 fn an_early_release_of_the_lock_is_in_the_cycles() {
     let zeroes = Op::MatMul { accumulate: true, zeroes: true, local: at(0), accumulator: at(0), size: 7 };
@@ -152,7 +152,7 @@ fn an_early_release_of_the_lock_is_in_the_cycles() {
 #[test]
 fn what_the_memory_decides_is_said() {
     let config = Config::preset("speech_robot").unwrap();
-    // The decoder comes to the second addition later where DRAM is slower.
+    // The second addition reaches the decoder later if DRAM is slower.
     let ops = [
         moves(DataMoveKind::Dram0ToLocal, 0, 0, 3),
         product(0, 1),
@@ -172,7 +172,7 @@ fn what_the_memory_decides_is_said() {
     assert!(!judged.differs(), "{judged:?}");
 }
 
-/// Commands of the accumulators over few addresses, and what may stand between them.
+/// Commands of the accumulators on few addresses, and instructions that may be between them.
 fn any_op() -> impl Strategy<Value = Op> {
     let address = || prop_oneof![4 => 0_u64..3, 1 => 0_u64..12];
     let size = || prop_oneof![4 => Just(1_u64), 1 => 1_u64..6];
@@ -198,7 +198,7 @@ fn any_op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever the memory, the order of the commands shows every write that is lost.
+    /// With any memory, the order of the commands shows every lost write.
     #[test]
     fn nothing_else_is_lost(ops in prop::collection::vec(any_op(), 1..120), latency in 0_u64..40, preset in 0_usize..4) {
         let preset = ["speech_robot", "zcu104", "cmoda7", "ultra96v2"][preset];

@@ -51,7 +51,7 @@ fn layouts_are_the_golden_ones() {
     assert_eq!(configs.len(), 11);
 }
 
-/// The instruction a golden vector describes; `None` for those that give bytes only.
+/// Returns the instruction that a golden vector describes; `None` for vectors with bytes only.
 fn described(vector: &Value) -> Option<Op> {
     let fields = vector["fields"].as_object()?;
     let number = |name: &str| fields[name].as_u64().unwrap();
@@ -80,7 +80,7 @@ fn described(vector: &Value) -> Option<Op> {
                 0xC => DataMoveKind::AccumulatorToLocal,
                 0xD => DataMoveKind::LocalToAccumulator,
                 0xF => DataMoveKind::LocalToAccumulatorAccumulate,
-                code => panic!("no kind of DataMove is {code:#x}"),
+                code => panic!("{code:#x} is not a kind of DataMove"),
             };
             Op::DataMove { kind, local: strided("local"), other: strided("other"), size: size() }
         }
@@ -122,7 +122,7 @@ fn golden_vectors_encode_and_decode() {
         }
     }
     assert_eq!(file["vectors"].as_array().unwrap().len(), 171);
-    assert!(described_vectors >= 150, "{described_vectors} vectors say their fields");
+    assert!(described_vectors >= 150, "{described_vectors} vectors have fields");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_person_may_write_it_otherwise() {
         let bytes = |text: &str| assemble(&spec, "s", text).unwrap().bytes;
         assert_eq!(bytes(first), bytes(second), "{first}");
     }
-    // A unary operation on a register must not leave its ignored source at the input: that hangs.
+    // A unary operation on a register must not leave its ignored source at the input, which hangs.
     let word = assemble(&spec, "s", "simd out = move(r1), write acc[3]").unwrap().bytes;
     let ops = decode_program(&Config::preset("pynqz1").unwrap(), &word).unwrap();
     assert!(matches!(ops[..], [Op::Simd { sub: SimdSub { left: 1, right: 1, .. }, .. }]), "{ops:?}");
@@ -268,7 +268,7 @@ fn two_threads() {
     let bytes = assemble(&spec, "s", text).unwrap().bytes;
     assert_eq!(bytes[8], 0x90);
     assert_eq!(disassemble(&spec, &bytes).to_string(), text);
-    // An Op says no thread, so a program of two is refused rather than misread.
+    // An Op has no thread, so a program with two threads is refused instead of being misread.
     let errors = decode_program(&config, &bytes).unwrap_err().errors;
     let other = |index, offset| At { index, offset, error: DecodeError::Thread { thread: 1 } };
     assert_eq!(errors, [other(0, 0), other(1, 9)]);
@@ -313,7 +313,7 @@ fn words_without_meaning() {
     assert_eq!(encode_program(&config, &ops).unwrap(), bytes, "the whole word is kept");
     let meant = Op::Unassigned { header: 0x10, operands: Word::ZERO };
     assert!(encode_program(&config, &[meant]).is_err(), "that is a MatMul");
-    // The header takes the upper 8 of 64 bits.
+    // The header has the upper 8 of 64 bits.
     let wide = |bit| Op::Unassigned { header: 0x50, operands: Word::ZERO.with(BitRange::new(bit, 1), 1) };
     assert!(encode_program(&config, &[wide(55)]).is_ok());
     assert!(encode_program(&config, &[wide(56)]).is_err(), "there is no room for this operand");
@@ -445,7 +445,7 @@ fn preset() -> impl Strategy<Value = Config> {
     prop::sample::select(names).prop_map(|name| Config::preset(name).unwrap())
 }
 
-/// A word of some row of the table with random operands, and now and then a stray bit.
+/// Returns a word of some row of the table with random operands, and occasionally a stray bit.
 fn word(config: &Config, row: prop::sample::Index, bits: [u8; 32], stray: Option<u32>) -> Vec<u8> {
     let spec = isa(config);
     let row = row.get(&spec.instructions);
@@ -469,7 +469,7 @@ proptest! {
         small: bool,
         stray in prop::option::weighted(0.1, 0_u32..256),
     ) {
-        // Small operands are often legal where random ones seldom are.
+        // Small operands are often legal; random ones seldom are.
         let bits = if small { bits.map(|byte| byte & 0x11) } else { bits };
         let bytes = word(&config, row, bits, stray);
         let (spec, codec, word) = (isa(&config), Codec::new(&config), Word::from_le_bytes(&bytes));

@@ -1,16 +1,17 @@
-//! What is found wrong with programs in text, each finding with a program that has it and one that has not.
+//! Lint findings of programs in text, each with a program that has it and one without it.
 
 use npukit_target::{Config, NoFiles};
 use npukit_tcu::TCU;
 
-/// Code and line of each finding.
+/// Returns code and line of each finding.
 fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {
     let instance = TCU.instance(Config::Preset("cmoda7")).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }
 
-/// Fills the array and eight vectors of local memory, and reads the first eight sums in the end.
+/// Adds code that fills the array and eight vectors of local memory, and reads the first eight sums
+/// at the end.
 fn around(body: &str) -> String {
     format!(".data weights, 0\n.data local[0:8], 1\n.output y, acc[0:8]\n{body}\n")
 }
@@ -25,7 +26,7 @@ fn a_sound_program_has_no_findings() {
 fn reads_of_what_nothing_has_written_are_found() {
     let moved = "datamove local[0] <- dram0[0], 4\n";
     let used = "loadweights local[0], 5\nmatmul local[4], acc[0], 1\n";
-    // Both read more than the move has written; a vector is told once.
+    // Both read more than the move has written; each vector is reported once.
     assert_eq!(found(&format!("{moved}{used}")), [("unwritten-read", Some(2))]);
     assert_eq!(found(&format!("{}{used}", moved.replace(", 4", ", 5"))), []);
     assert_eq!(found(&format!(".input x, local\n{used}")), []);
@@ -33,7 +34,7 @@ fn reads_of_what_nothing_has_written_are_found() {
     let adds = around("matmul.acc local[0], acc[0], 8");
     assert_eq!(found(&adds), [("unwritten-read", Some(4))]);
     assert_eq!(found(&format!(".data acc, 0\n{adds}")), []);
-    // What DRAM holds is the host's.
+    // The content of DRAM belongs to the host.
     assert_eq!(found("datamove local[0] <- dram1[7], 1\ndatamove dram0[0] <- local[0], 1"), []);
 }
 
@@ -47,7 +48,7 @@ fn registers_are_written_before_they_are_read() {
 
 #[test]
 fn results_that_nobody_reads_are_found() {
-    // Overwritten whole, and in parts.
+    // Overwritten completely, and in parts.
     let twice = around("matmul local[0], acc[0], 8\nmatmul local[0], acc[0], 8");
     assert_eq!(found(&twice), [("unread-result", Some(4))]);
     assert_eq!(
@@ -58,7 +59,7 @@ fn results_that_nobody_reads_are_found() {
     );
     let apart = around("matmul local[0], acc[0], 8\nmatmul local[0], acc[0], 4\nmatmul local[4], acc[4], 4");
     assert_eq!(found(&apart), [("unread-result", Some(4))]);
-    // Left over, where the text says what is looked at.
+    // Left over, if the text declares its outputs.
     let left = around("matmul local[0], acc[0], 8\nmatmul local[0], acc[16], 8");
     assert_eq!(found(&left), [("unread-result", Some(5))]);
     assert_eq!(found(&left.replace(".output y, acc[0:8]\n", "")), []);

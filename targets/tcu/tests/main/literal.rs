@@ -1,8 +1,8 @@
-//! A second machine, written from the specification alone and sharing no code with the first but
-//! the instruction type and the literal arithmetic: the two must end in the same state.
+//! A second machine, written only from the specification. It shares no code with the first except
+//! the instruction type and the literal arithmetic; both must end in the same state.
 //!
-//! It keeps every memory as a vector of vectors of raw scalars, moves one vector at a time, shifts
-//! weights row by row, and knows no fast path.
+//! It stores every memory as a vector of vectors of raw scalars, moves one vector at a time, shifts
+//! weights row by row, and has no fast path.
 
 use npukit_numeric::{NumberFormat, Saturations};
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
@@ -22,7 +22,7 @@ struct Literal {
     accumulators: Vectors,
     /// Row 0 is the bias.
     weights: Vectors,
-    /// Register `k`; register 0 is not used.
+    /// Register `k`; register 0 is unused.
     registers: Vectors,
     saturations: Saturations,
 }
@@ -136,7 +136,7 @@ impl Literal {
     }
 }
 
-/// The table of specification 4.1, over reals where that is exact.
+/// Computes the table of specification 4.1, over reals where that is exact.
 fn lane(format: NumberFormat, op: SimdOp, l: i32, r: i32, saturations: &mut Saturations) -> i32 {
     let value = |raw: i32| match format {
         NumberFormat::Fixed(_) => f64::from(raw),
@@ -181,7 +181,7 @@ fn lane(format: NumberFormat, op: SimdOp, l: i32, r: i32, saturations: &mut Satu
     }
 }
 
-/// A run of up to `most` vectors inside 64.
+/// A run of up to `most` vectors within 64.
 fn run(most: u64) -> impl Strategy<Value = (Strided, u64)> {
     (0..3u32, 1..=most, 0..64u64).prop_map(|(stride_log2, size, address)| {
         let size = size.min(63 / (1 << stride_log2) + 1);
@@ -289,7 +289,7 @@ proptest! {
     }
 }
 
-/// The property above is worth something only where results saturate in some programs, and not in others.
+/// The property above is only meaningful if results saturate in some programs, and not in others.
 #[test]
 fn the_content_saturates_now_and_then() {
     let at = |address| Strided { address, stride_log2: 0 };

@@ -1,4 +1,4 @@
-//! Lowering, judged by the graph's own evaluator: programs run on the machine in FLOAT32, where
+//! Lowering, compared with the graph's own evaluator: programs run on the machine in FLOAT32, where
 //! only the order of additions differs, on instances small enough to need tiles and chunks.
 
 #[path = "lower/additions.rs"]
@@ -69,7 +69,7 @@ impl Net {
         Self { graph: Graph { name: "net".to_owned(), ..Graph::default() }, seed: 1 }
     }
 
-    /// Pseudo-random numbers in -1..1.
+    /// Returns pseudorandom numbers in -1..1.
     fn numbers(&mut self, count: usize) -> Vec<f32> {
         let mut next = || {
             self.seed = self.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -104,8 +104,8 @@ impl Net {
         self.graph.add_node(format!("node{i}"), op.into(), inputs.to_vec(), &names).unwrap()
     }
 
-    /// A convolution whose results are about as large as what it reads: a chain of them stays in the range that
-    /// [`float_bound`] is meant for.
+    /// Adds a convolution whose results have about the size of its operands, so that a chain of
+    /// them stays in the range of [`float_bound`].
     fn conv(&mut self, x: ValueId, kernel: [usize; 2], channels: usize, conv: Conv) -> ValueId {
         let group_in = self.graph.shape(x)[3] / conv.group;
         let shape = [kernel[0], kernel[1], group_in, channels];
@@ -117,22 +117,22 @@ impl Net {
         self.node(conv, &[x, weights, bias])
     }
 
-    /// Compiles under every strategy and order that fits, runs, and compares.
+    /// Compiles with every strategy and order that fits, runs, and compares.
     fn check(self, outputs: &[ValueId], config: &Config) {
         self.check_within(outputs, config, float_bound);
     }
 
-    /// As [`Net::check`], with a bound on the error of a value.
+    /// Like [`Net::check`], with a bound on the error of a value.
     fn check_within(self, outputs: &[ValueId], config: &Config, bound: impl Fn(f32) -> f32) {
         assert!(self.fitting(outputs, config, bound) >= 2, "not even local-isolated fits");
     }
 
-    /// As [`Net::check`], but no strategy has to fit.
+    /// Like [`Net::check`], but no strategy has to fit.
     fn try_check(self, outputs: &[ValueId], config: &Config) {
         self.fitting(outputs, config, float_bound);
     }
 
-    /// How many strategies and orders fit; those that do give what the evaluator gives.
+    /// Returns the number of strategies and orders that fit; all of them must match the evaluator.
     fn fitting(mut self, outputs: &[ValueId], config: &Config, bound: impl Fn(f32) -> f32) -> usize {
         self.graph.outputs = outputs.to_vec();
         let shapes: Vec<Vec<usize>> =
@@ -171,7 +171,7 @@ impl Net {
     }
 }
 
-/// What another order of additions may change in values of about 1.
+/// Returns the possible effect of another order of additions on values of about 1.
 fn float_bound(expected: f32) -> f32 {
     1e-4 * (1.0 + expected.abs())
 }
@@ -500,15 +500,15 @@ fn a_memory_that_is_too_small_is_named_with_numbers() {
     let error = lower::compile(&net.graph, &small, &Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "layer `node0` does not fit DRAM0: it needs 1024 vectors, 598 are there; choose an instance with more, \
-         or another --strategy"
+        "layer `node0` does not fit in DRAM0: it needs 1024 vectors, but 598 are available; use an instance with more \
+         of it, or another --strategy"
     );
     let tiny = config(4, 6, 64);
     let error = lower::compile(&net.graph, &tiny, &Options::default()).unwrap_err();
     assert!(matches!(error, LowerError::Insufficient { needed: 6.., available: 5, .. }), "{error}");
 }
 
-/// Each limit by itself, with numbers just beyond it.
+/// Each limit alone, with numbers just beyond it.
 #[test]
 fn sizes_out_of_proportion_are_refused_with_the_limit() {
     let problem = |shape: &[usize], kernel: usize, array_size| {
@@ -525,7 +525,7 @@ fn sizes_out_of_proportion_are_refused_with_the_limit() {
     let elements = problem(&[1, 1024, 1024, 260], 0, 32);
     assert!(elements.contains(larger), "{elements}");
     let uses = problem(&[1, 1024, 1024, 1], 9, 8);
-    assert!(uses.contains("counting each use; programs end at 67108864"), "{uses}");
+    assert!(uses.contains("counting each use; the limit is 67108864"), "{uses}");
 }
 
 proptest! {

@@ -1,5 +1,5 @@
-//! What the machine does beyond computing: faults, hanging forms, lookups, configuration
-//! registers, layers; and the validator that sees them coming.
+//! Behavior of the machine beyond computing: faults, hanging forms, lookups, configuration
+//! registers, layers; and the validator that predicts them.
 
 use npukit_numeric::{NumberFormat, Saturations};
 use npukit_target::sim::Fault;
@@ -74,7 +74,7 @@ fn ranges_count_strides() {
     let kind = fault(&config(), mat_mul(strided(4, 2), at(0), 16)).unwrap();
     assert_eq!(
         kind.to_string(),
-        "16 vectors from 4 on, 4 apart, end beyond the local memory, which has 64 vectors"
+        "16 vectors starting at 4, 4 apart, exceed the local memory, which has 64 vectors"
     );
     let out = |op, expected| match fault(&config(), op) {
         Some(FaultKind::OutOfRange { memory, .. }) => assert_eq!(memory, expected, "{op:?}"),
@@ -149,7 +149,7 @@ fn access_from_outside_is_checked() {
         Err(AccessError::OutOfRange { base: 63, vectors: 2, .. })
     ));
     assert!(matches!(machine.read(Memory::Local, u64::MAX, 2), Err(AccessError::OutOfRange { .. })));
-    // Only the low 16 bits are kept.
+    // Only the low 16 bits are stored.
     machine.write(Memory::Local, 0, &[0x1_8000, -1]).unwrap();
     assert_eq!(machine.read(Memory::Local, 0, 1).unwrap(), [-32768, -1]);
 }
@@ -165,14 +165,14 @@ fn configuration_registers_keep_their_values() {
     machine.run(&program, &mut |_| ()).unwrap();
     // Offsets are in units of 64 KiB.
     assert_eq!((get(&machine, Dram0Offset), get(&machine, ProgramCounter)), (0x1234, 3));
-    // Writing the program counter does not count itself.
+    // A write to the program counter is not counted itself.
     machine.run(&[Op::Configure { register: 0xA, value: 10 }, Op::NoOp], &mut |_| ()).unwrap();
     assert_eq!(get(&machine, ProgramCounter), 11);
 }
 
 #[test]
 fn offsets_move_the_windows_on_the_banks() {
-    // 64 KiB are no whole number of vectors of three.
+    // 64 KiB is not a whole number of vectors of three.
     for (data_type, lanes) in [(DataType::Fp16Bp8, 2), (DataType::Fp18Bp10, 3), (DataType::Fp32Bp16, 4)] {
         let mut machine = Machine::new(&small(data_type, lanes)).unwrap();
         let offset = |register, value| Op::Configure { register, value };
@@ -187,7 +187,7 @@ fn offsets_move_the_windows_on_the_banks() {
         machine.step(&offset(0x4, 0)).unwrap();
         machine.step(&to_local).unwrap();
         assert_eq!(machine.read(Memory::Local, 0, 1).unwrap(), vec![0; lanes]);
-        // Of wider values hardware takes 16 bits.
+        // Hardware takes 16 bits of wider values.
         machine.step(&offset(0x4, 0x5_0001)).unwrap();
         assert_eq!(machine.read(Memory::Dram1, 0, 1).unwrap(), vector);
         assert_eq!(machine.configuration().get(Register::Dram1Offset), 1);
@@ -288,7 +288,7 @@ fn lookup(left: u8, destination: u8) -> Op {
 #[test]
 fn lookup_gives_the_difference_and_the_values() {
     let (config, mut machine) = with_tables();
-    // 2.0 is as close to 1.0 as to 3.0: the first key wins.
+    // 2.0 is equally close to 1.0 and 3.0: the first key wins.
     machine.write(Memory::Accumulators, 0, &[-700, 512]).unwrap();
     let program = [load(0), load(1), load(2), lookup(0, 2)];
     assert_eq!(validate(&config, &program), []);
@@ -302,7 +302,7 @@ fn lookup_gives_the_difference_and_the_values() {
     assert_eq!(register(3), [4 * 256, 256]);
     assert_eq!(register(4), [-8 * 256, 256]);
     assert_eq!(machine.read(Memory::Accumulators, 1, 1).unwrap(), [-700 + 512, 256]);
-    // Destination 0: the difference goes to the output alone, the values to registers 1 and 2.
+    // Destination 0: the difference goes only to the output, the values to registers 1 and 2.
     machine.write(Memory::Accumulators, 0, &[768, 0]).unwrap();
     machine.step(&lookup(0, 0)).unwrap();
     machine.step(&simd_op("W", SimdOp::Move, 2, 2)).unwrap();
@@ -316,7 +316,7 @@ fn lookup_gives_the_difference_and_the_values() {
 fn a_load_replaces_the_whole_table() {
     let (_, mut machine) = with_tables();
     machine.run(&[load(0), load(1), load(2)], &mut |_| ()).unwrap();
-    // One vector of keys in the place of two: only -2.0 and 0.0 are keys now.
+    // One vector of keys instead of two: only -2.0 and 0.0 are keys now.
     let shorter = Op::LoadLut { local: at(0), table: 0, size: 1 };
     machine.write(Memory::Accumulators, 0, &[768, 768]).unwrap();
     machine.run(&[shorter, lookup(0, 1)], &mut |_| ()).unwrap();
@@ -346,7 +346,7 @@ fn lookups_without_tables_fault() {
     );
 }
 
-/// Any instruction, sensible or not.
+/// Any instruction, legal or not.
 fn any_op() -> impl Strategy<Value = Op> {
     let number = || prop_oneof![0..70u64, any::<u64>()];
     let run = move || {
@@ -394,7 +394,7 @@ proptest! {
         validate(&config, &ops);
         for op in &ops {
             let found = npukit_tcu::internals::check::check(&config, op).is_err();
-            // What the check finds, the machine refuses; beyond that only lookups can fault.
+            // The machine refuses what the check finds; beyond that only lookups can fault.
             let failed = machine.step(op).is_err();
             let looks_up = matches!(op, Op::Simd { sub, .. } if sub.op == SimdOp::Lookup);
             prop_assert!(failed == found || (failed && looks_up), "{:?}", op);

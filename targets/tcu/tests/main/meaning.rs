@@ -1,4 +1,5 @@
-//! Programs that hardware computes otherwise, as `npu lint`, `run` and `time` see them; and what lies in memory.
+//! Programs on which hardware deviates, in `npu lint`, `run` and `time`; and the initial content of
+//! memory.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -35,7 +36,7 @@ fn moves(kind: DataMoveKind, local: u64, other: u64, size: u64) -> Op {
     Op::DataMove { kind, local: at(local), other: at(other), size }
 }
 
-/// Adds three vectors; `between` stands between the additions.
+/// Returns a program that adds three vectors, with `between` between the additions.
 fn sum(between: &[Op]) -> Program {
     let add = |local| moves(DataMoveKind::LocalToAccumulatorAccumulate, local, 0, 1);
     let start = [
@@ -135,7 +136,7 @@ datamove.acc acc[0x0] <- local[0x2], 1
         ]
     );
     let findings = instance.lint("p.bin", &assembled.bytes, None).unwrap();
-    // Nothing among these instructions has written what they move.
+    // None of these instructions writes the vectors that they move.
     let moves = (0..3).map(|index| ("unwritten-read", Some(index)));
     let found: Vec<_> = findings.iter().map(|f| (f.code, f.instruction)).collect();
     assert!(
@@ -147,7 +148,7 @@ datamove.acc acc[0x0] <- local[0x2], 1
 
 #[test]
 fn a_program_that_reads_what_it_left_behind_is_found() {
-    // The second run adds what the first has left.
+    // The second run adds to the result of the first.
     let mut program = sum(&[]);
     program.instructions[1] = Op::NoOp;
     program.instructions[3] = Op::NoOp;
@@ -172,7 +173,7 @@ fn an_output_that_nobody_wrote_is_not_read() {
     assert!(matches!(error, RunError::OutputUnset { address: 3, .. }), "{error}");
 }
 
-/// Each kind of instruction faults on poison, and goes on once what it reads is there.
+/// Each kind of instruction faults on poison, and continues once its operands are written.
 #[test]
 fn poison_is_found_wherever_it_is_read() {
     let config = Config { stride0_depth: 8, ..Config::preset("speech_robot").unwrap() };

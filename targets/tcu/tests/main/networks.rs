@@ -1,4 +1,4 @@
-//! Real networks, compiled here and compared with float and with the published programs.
+//! Real networks, compiled by npukit and compared with float and with the published programs.
 
 use npukit_graph::{Graph, evaluate, pass};
 use npukit_import::onnx;
@@ -28,14 +28,14 @@ fn expected(name: &str) -> serde_json::Value {
     serde_json::from_slice(&shared_bytes(&format!("models/{name}"))).unwrap()
 }
 
-/// A program on a board whose memory holds garbage. It reads nothing that nobody has written.
+/// Returns a driver on a board whose memory holds garbage. The program reads no unwritten memory.
 fn driver<'a>(program: &'a Program, input: &[f32]) -> Driver<'a> {
     assert_eq!(validate(&program.config, &program.instructions), []);
     run(program, &mut Driver::new(program, Unset::Poison, &[]).unwrap(), input);
     Driver::new(program, driven::GARBAGE, &[]).unwrap()
 }
 
-/// The raw output of one run.
+/// Returns the raw output of one run.
 fn run(program: &Program, driver: &mut Driver<'_>, input: &[f32]) -> Vec<i32> {
     let (n, format) = (program.config.array_size, program.config.data_type.format());
     let raw: Vec<i32> = input.iter().map(|&x| format.raw_from_f32(x)).collect();
@@ -147,7 +147,7 @@ fn speech_commands_in_both_readings_of_resize() {
     }
 }
 
-/// The networks whose additions hardware lost, on the instances where it did.
+/// Networks whose additions hardware lost, on the affected instances.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn sums_of_several_terms_come_out_whole() {
@@ -170,7 +170,8 @@ fn sums_of_several_terms_come_out_whole() {
     }
 }
 
-/// How far the outputs are from float, under the strategy that takes fewest cycles.
+/// Returns the largest difference of the outputs from float, with the strategy that takes fewest
+/// cycles.
 fn difference(graph: &Graph, config: &Config, order: Order) -> f32 {
     let shape = graph.shape(graph.inputs[0]).to_vec();
     let values = (0..shape.iter().product()).map(|i: usize| (i * 37 % 101) as f32 / 101.0 - 0.5);

@@ -1,5 +1,5 @@
-//! The 900 numeric vectors of `tests/golden/tcu/numerics.json`, through the machine where it has
-//! an instruction for them.
+//! The 900 numeric vectors of `tests/golden/tcu/numerics.json`, through the machine if it has an
+//! instruction for them.
 
 use npukit_numeric::{NumberFormat, Saturations};
 use npukit_tcu::internals::artifact::{raw_from_bytes, raw_to_bytes};
@@ -13,7 +13,7 @@ fn data_type(case: &Value) -> DataType {
     DataType::from_name(text(&case["type"])).unwrap()
 }
 
-/// A small instance of two registers.
+/// Returns a small instance with two registers.
 pub fn small(data_type: DataType, array_size: usize) -> Config {
     Config {
         data_type,
@@ -44,8 +44,8 @@ fn simd(read: bool, write: bool, op: SimdOp, left: u8, right: u8, destination: u
     Op::Simd { read, write, accumulate: false, write_address: 2, read_address: 0, sub }
 }
 
-/// `op(left, right)` with the left value from the accumulators and the right one in a register, and
-/// both in registers.
+/// Computes `op(left, right)` with the left value from the accumulators and the right one in a
+/// register, and with both in registers.
 fn run_simd(data_type: DataType, op: SimdOp, left: i32, right: i32) -> [i32; 2] {
     let mut machine = Machine::new(&small(data_type, 1)).unwrap();
     machine.write(Memory::Accumulators, 0, &[left, right]).unwrap();

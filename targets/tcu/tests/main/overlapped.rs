@@ -1,7 +1,9 @@
-//! Units without the limits of the released one: the clock against cycles measured on the circuit in Verilator.
+//! Units without the limits of the released one: the clock against cycles measured on the circuit
+//! in Verilator.
 //!
-//! `overlapped.json` is what `tests/python/rtl_random.py --overlap --keep` writes: random programs on instances that are
-//! without some or all limits, with when the circuit accepts each instruction, and its total.
+//! `overlapped.json` is written by `tests/python/rtl_random.py --overlap --keep`. It has random
+//! programs on instances without some or all limits, with the cycle in which the circuit accepts
+//! each instruction, and the total.
 
 use npukit_tcu::internals::clock::Clock;
 use npukit_tcu::internals::config::ClockParams;
@@ -19,7 +21,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(digit).collect()
 }
 
-/// Holds the clock against what was measured; gives the instances and their buses.
+/// Compares the clock with the measurements; returns the instances and their buses.
 pub fn measured(text: &str, crosses_by_a_beat: bool) -> Vec<(Config, u32)> {
     let instances: Vec<Value> = serde_json::from_str(text).unwrap();
     let mut configs = Vec::new();

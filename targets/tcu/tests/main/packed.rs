@@ -1,8 +1,9 @@
-//! Vectors that are no whole words of the bus, and programs by the page: the clock against cycles measured on the circuit in
-//! Verilator.
+//! Vectors that are not whole words of the bus, and programs by the instruction set specification:
+//! the clock against cycles measured on the circuit in Verilator.
 //!
-//! `packed.json` is what `tests/python/rtl_random.py --packed --keep` writes, `page.json` the same with `--page`: random programs
-//! on random instances, with when the circuit accepts each instruction, and its total.
+//! `packed.json` is written by `tests/python/rtl_random.py --packed --keep`, and `page.json`
+//! additionally with `--page`. They have random programs on random instances, with the cycle in
+//! which the circuit accepts each instruction, and the total.
 
 use npukit_tcu::Reading;
 

@@ -1,4 +1,5 @@
-//! The public compiled programs: outputs and final states of every input, and the estimator's totals.
+//! The public compiled programs: outputs and final states for every input, and the estimator's
+//! totals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::golden::{hash, raws, text};
 
-/// A published program and what is known about it.
+/// A published program with its expected results.
 struct Published {
     folder: PathBuf,
     manifest: Value,
@@ -36,7 +37,7 @@ impl Published {
         Piece { base: entry["base"].as_u64().unwrap(), size: entry["size"].as_u64().unwrap() }
     }
 
-    /// The lines of a CSV, one vector each, as raw scalars.
+    /// Reads the lines of a CSV, one vector each, as raw scalars.
     fn csv(&self, name: &Path) -> Vec<i32> {
         let text = fs::read_to_string(self.folder.join(name)).unwrap();
         let format = self.config.data_type.format();

@@ -1,4 +1,5 @@
-//! What the page of the instruction set says and the released hardware does otherwise, in both readings.
+//! Differences between the instruction set specification and the released hardware, in both
+//! readings.
 
 use npukit_target::{
     Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeForm, TimeOptions, Unset,
@@ -18,7 +19,7 @@ fn config(name: &str) -> Config {
     Config::from_value(&instance(name).info().config.clone()).unwrap().0
 }
 
-/// A clock with a bus for vectors of four.
+/// Returns a clock with a bus for vectors of four.
 fn clock(config: &Config) -> Clock {
     Clock::new(config, ClockParams { axi_bits: 64, ..ClockParams::with_latency(1) }).unwrap()
 }
@@ -28,7 +29,7 @@ fn ops(config: &Config, text: &str) -> Vec<Op> {
     decode_program(config, &words).unwrap()
 }
 
-/// A program on its machine, after it.
+/// Returns the machine after a program, and the remarks.
 fn ran(name: &str, text: &str, fill: &[(&str, &[i64])]) -> (Box<dyn npukit_target::Machine>, Vec<String>) {
     let program = instance(name).hand_program("p.s", text.as_bytes(), &NoFiles).unwrap();
     let options = HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
@@ -49,7 +50,8 @@ fn held(machine: &dyn npukit_target::Machine, memory: &str, address: u64) -> Vec
     machine.read(place(machine, memory), address, 1).unwrap()
 }
 
-/// Bit 16 is the first of operand 1 on pynqz1, bit 24 that on ultra96v2: words by hand, the low byte first.
+/// Bit 16 is the first of operand 1 on pynqz1, bit 24 on ultra96v2; the words are written out, the
+/// low byte first.
 #[test]
 fn the_value_of_a_configure_is_operand_1_by_the_page() {
     let word = |name: &str, text: &str| {
@@ -62,7 +64,7 @@ fn the_value_of_a_configure_is_operand_1_by_the_page() {
     assert_eq!(word("ultra96v2+seed", timeout), "0800003412000000f0");
     let all = "configure tracepoint, 0xffffffff\n";
     assert_eq!(word("pynqz1+seed", all), "0900ffffffff00f0");
-    // Register and value read back; what is neither is reserved.
+    // Register and value are read back; other bits are reserved.
     for name in ["pynqz1", "pynqz1+seed"] {
         let assembled = instance(name).assemble("p.s", timeout, &NoFiles).unwrap();
         let listing = instance(name).disassemble(&assembled.bytes, "npukit").unwrap();
@@ -76,7 +78,7 @@ fn the_value_of_a_configure_is_operand_1_by_the_page() {
     assert!(decode_program(&config("pynqz1+seed"), &stray).unwrap_err().to_string().contains("reserved"));
 }
 
-/// The forms that hang the released hardware for what they read.
+/// The forms that hang the released hardware because of the value that they read.
 const READS: &str = "simd r1 = move(r1), read acc[0]
 simd out = zero, read acc[0], write acc[1]
 simd out = max(r1, r1), read acc[0], write.acc acc[2]
@@ -92,7 +94,7 @@ fn what_is_read_need_not_be_taken_by_the_page() {
     }
     let run = |config: &Config| clock(config).run(&reads.repeat(30));
     assert!(matches!(run(&released).hang.unwrap().stuck, Some((0, StuckForm::InputUnused))));
-    // As long as with the input as the source.
+    // The cycles are the same as with the input as source.
     let taken = ops(&seed, &READS.replace("(r1", "(in").replace("zero", "move(in)"));
     let timed = run(&seed);
     assert_eq!((timed.hang, timed.total), (None, clock(&released).run(&taken.repeat(30)).total));
@@ -115,7 +117,7 @@ fn right_sources_of_unary_operations_are_ignored_by_the_page() {
     let (machine, _) =
         ran("cmoda7+seed", "simd out = abs(r1, in), write acc[3]\n", &[("r1", &[-256, 512, -3, 0])]);
     assert_eq!(held(&*machine, "acc", 3), [256, 512, 3, 0]);
-    // A left source is none that is ignored.
+    // A left source is never ignored.
     let missing = ops(&seed, "simd out = abs(in, r1), write acc[3]");
     assert!(matches!(Machine::new(&seed).unwrap().step(&missing[0]), Err(FaultKind::InputMissing { .. })));
 }
@@ -127,15 +129,17 @@ simd local[9] = noop, read acc[0]
 simd out = noop, read acc[4], write acc[5]
 ";
 
-/// The array's output is the last row it computed; a read goes to local memory at the first operand's address.
+/// The array's output is the last row it computed; a read goes to local memory at the first
+/// operand's address.
 #[test]
 fn a_noop_triggers_external_reads_and_writes_by_the_page() {
-    // Weights of one for the bias and the first input lane only.
+    // Weights of one, for the bias and the first input lane only.
     let weights: Vec<i64> = [[256; 4], [256; 4], [0; 4], [0; 4], [0; 4]].concat();
     let local = [2 * 256, 0, 0, 0, 3 * 256, 0, 0, 0];
     let (machine, remarks) = ran("cmoda7+seed", MOVES, &[("weights", &weights), ("local", &local)]);
     assert_eq!(remarks, [""; 0]);
-    // 1 + 2 and 1 + 3 are the rows; the last one is written, added, and read out before it is written again.
+    // The rows are 1 + 2 and 1 + 3; the last one is written, added, and read out before it is
+    // written again.
     let of = |memory, address| held(&*machine, memory, address)[0] / 256;
     assert_eq!((of("acc", 0), of("acc", 1), of("acc", 4), of("acc", 5)), (3, 4, 8, 4));
     assert_eq!((of("local", 9), of("local", 5)), (3, 8));
@@ -170,7 +174,10 @@ fn what_a_noop_moves_is_checked() {
     assert!(matches!(fault, Err(FaultKind::OutOfRange { address: 16, depth: 16, .. })), "{fault:?}");
     let (machine, remarks) =
         ran("cmoda7+seed", "simd out = noop, write acc[0]\nsimd out = noop, write acc[1]\n", &[]);
-    assert_eq!(remarks, ["takes the output of the array, which has multiplied nothing yet; it reads as 0"]);
+    assert_eq!(
+        remarks,
+        ["takes the output of the array, which has not computed anything yet; it reads as 0"]
+    );
     assert_eq!(held(&*machine, "acc", 0), [0; 4]);
 }
 
@@ -188,7 +195,8 @@ fn the_forms_of_the_page_print_as_they_are_read() {
     }
 }
 
-/// On the page the third operand of LoadLUT is unused. Zeros there are a size of one vector in our layout, too.
+/// In the specification the third operand of LoadLUT is unused. Zeros there mean a size of one
+/// vector in npukit's layout, too.
 #[test]
 fn the_page_loads_tables_without_a_size() {
     let (own, seed) = (config("cmoda7+lut"), config("cmoda7+lut+seed"));
@@ -198,7 +206,7 @@ fn the_page_loads_tables_without_a_size() {
     assert_eq!(words(&own, page), words(&own, "loadlut local[8], table 1, 1"));
     let deep = Config { lookup_depth: 3, ..seed.clone() };
     assert!(matches!(ops(&deep, page)[..], [Op::LoadLut { size: 3, table: 1, .. }]));
-    // A size is none of the page's: the bits are reserved.
+    // The specification has no size: the bits are reserved.
     let sized = words(&own, "loadlut local[8], table 1, 3");
     assert!(decode_program(&seed, &sized).unwrap_err().to_string().contains("reserved"));
     assert!(npukit_asm::assemble(&isa(&seed), "p.s", "loadlut local[8], table 1, 3").is_err());
@@ -218,7 +226,7 @@ fn only_the_page_wants_a_wait_behind_a_write_of_the_alus() {
     assert_eq!(found("cmoda7+seed", "noop\nnoop\n"), []);
 }
 
-/// The words of samples of three NoOps.
+/// Returns the words of samples of three NoOps.
 fn sampled(name: &str, options: &[(&str, &str)]) -> Result<Vec<Sample>, String> {
     let program = instance(name).hand_program("p.s", b"noop\nnoop\nnoop\n", &NoFiles).unwrap();
     let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -239,7 +247,7 @@ fn an_interval_of_0_gives_invalid_samples_by_the_page() {
     assert_eq!(sampled("cmoda7+seed", &[off, ("sample-block", "4")]), Ok(vec![Sample::INVALID; 4]));
     // All ones in the program counter, zeros in the flags.
     assert_eq!(Sample::INVALID.word(), 0xFFFF_FFFF);
-    // One that is not 0 gives the same in both readings.
+    // A nonzero interval gives the same result in both readings.
     let on = [("sample-interval", "1"), ("sample-block", "4")];
     let samples = sampled("cmoda7", &on).unwrap();
     assert_eq!(samples.len() % 4, 0);
@@ -247,7 +255,7 @@ fn an_interval_of_0_gives_invalid_samples_by_the_page() {
     assert_eq!(sampled("cmoda7+seed", &on), Ok(samples));
 }
 
-/// A block that was begun ends when the program switches sampling off, and TLAST comes.
+/// If the program switches sampling off, a started block is completed, and TLAST comes.
 #[test]
 fn invalid_samples_complete_a_block() {
     let config = config("cmoda7+seed");

@@ -1,11 +1,12 @@
-//! The final states of 60 random programs, as the simulated hardware left them.
+//! The final states of 60 random programs on the simulated hardware.
 
 use npukit_tcu::{Config, Machine, Memory, decode_program, validate};
 use serde_json::Value;
 
 use crate::golden::{golden, hash, hex_bytes, raws, text};
 
-/// Scalar `i` of the initial content of a bank; the generator is described beside the vectors.
+/// Returns scalar `i` of the initial content of a bank; the generator is described next to the
+/// vectors.
 fn scalar(seed: u64, bank: u64, shift: u32, i: u64) -> i32 {
     let mut z = seed
         .wrapping_mul(0x100_0000_01B3)

@@ -1,4 +1,4 @@
-//! What every target passes.
+//! The tests that every target passes.
 
 use npukit_tcu::TCU;
 use npukit_testing::{Suite, Text, suite};

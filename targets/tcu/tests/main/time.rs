@@ -1,5 +1,5 @@
-//! Where the cycles go: that everything adds up, that traces are valid and samples come back, and that
-//! what is damaged or hangs is said so.
+//! Distribution of cycles: everything adds up, traces are valid, samples are read back, and damage
+//! and hangs are reported.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,15 @@ use serde_json::Value;
 use crate::clock::any_op;
 use npukit_testing::{needs, shared};
 
-/// Times of the hardware, whatever it computes: random programs may lose additions.
+/// Returns options for the times of the hardware, independent of results: random programs may lose
+/// additions.
 fn options(given: &[(&str, &str)]) -> TimeOptions {
     let options = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     TimeOptions { options, meaning: Meaning::Hardware, ..TimeOptions::default() }
 }
 
-/// A program as it comes from its files. Layers are given by their numbers of instructions; what they
-/// do not cover is of none.
+/// Returns a program as if read from files. `layers` has the number of instructions of each layer;
+/// the remaining instructions are outside all layers.
 fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Compiled> {
     let mut first = 0;
     let layer = |(i, &count): (usize, &usize)| {
@@ -51,7 +52,7 @@ fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Com
     TCU.load(&manifest, &reader).unwrap()
 }
 
-/// A published program.
+/// Returns a published program.
 fn published(path: &str) -> Box<dyn Compiled> {
     let path = shared("golden/tcu/programs").join(path);
     let reader = |path: &str| std::fs::read(path).map_err(|error| ReadError::of(path, &error));
@@ -65,7 +66,7 @@ fn time(program: &dyn Compiled, given: &[(&str, &str)]) -> TimeReport {
     program.time(&options(given)).unwrap()
 }
 
-/// Layers, kinds and instructions add up to the whole, and the decoder's time does.
+/// Checks that layers, kinds and instructions add up to the total, and the decoder's time does.
 fn check_sums(report: &TimeReport) {
     let total = report.cycles[&report.model];
     assert_eq!(report.kinds.iter().map(|kind| kind.cycles).sum::<u64>(), total);
@@ -112,7 +113,8 @@ proptest! {
         let report = program.time_samples("s", &words, &options(&given)).unwrap();
         check_sums(&report);
         let model = time(&*program, &given);
-        // The driver's Configure takes a cycle more, and what comes after the program is not of it.
+        // The driver's Configure takes one cycle more, and the cycles after the program do not
+        // belong to it.
         let cycles = |report: &TimeReport| report.instructions.iter().map(|i| i.cycles).collect::<Vec<_>>();
         let (from_samples, modelled) = (cycles(&report), cycles(&model));
         let inner = 1..modelled.len().max(2) - 1;
@@ -139,7 +141,7 @@ fn the_published_board_result_comes_out() {
     assert!((milliseconds / measured - 1.0).abs() <= 0.01, "{milliseconds}");
     let said = report.assumptions.join("\n");
     assert!(said.contains("18 cycles") && said.contains("128 bits") && said.contains("ZCU104"), "{said}");
-    // The clock scales the latency: it is a time.
+    // The clock scales the latency, since it is a time.
     let fast = time(&*program, &[("clock-mhz", "200")]);
     assert_eq!(fast.cycles, time(&*program, &[("latency", "36")]).cycles);
     assert!(fast.assumptions.join("\n").contains("36 cycles"), "{:?}", fast.assumptions);
@@ -150,7 +152,7 @@ fn the_published_board_result_comes_out() {
 fn latency_and_bus_are_options() {
     let program = published(RESNET20);
     let cycles = |given: &[(&str, &str)]| time(&*program, given).cycles["model"];
-    // The simulated hardware's, and with responses to writes after a cycle.
+    // The latencies of the simulated hardware, and with responses to writes after one cycle.
     for (latency, expected) in [("1", 652_140), ("10", 676_150), ("20", 769_120), ("28", 843_496)] {
         assert_eq!(cycles(&[("latency", latency)]), expected);
     }
@@ -172,7 +174,7 @@ fn options_that_make_no_sense_are_refused() {
         ("axi-bits", "100", "8 bits times a power of two"),
         ("sample-interval", "65536", "from 0 to 65535"),
         ("sample-block", "0", "from 1"),
-        ("colour", "red", "no such option"),
+        ("colour", "red", "unknown option"),
     ] {
         let error = program.time(&options(&[(key, value)])).unwrap_err();
         assert!(matches!(error, TargetError::Option { .. }), "{error}");
@@ -240,7 +242,7 @@ fn flags_say_when_they_rise() {
     assert_eq!((tracepoint.times, tracepoint.cycles, tracepoint.first_instruction), (1, 1, 4));
 }
 
-/// The slices of each track by its name: start and end in nanoseconds, and the instruction.
+/// Slices of each track by its name: start and end in nanoseconds, and the instruction.
 type Tracks = BTreeMap<String, Vec<(u64, u64, Option<u64>)>>;
 
 fn tracks(trace: &[u8]) -> Tracks {
@@ -268,7 +270,7 @@ fn tracks(trace: &[u8]) -> Tracks {
     tracks
 }
 
-/// Cycles of waits, by unit and what it waits for, and of work by unit.
+/// Returns the cycles of waits, by unit and reason, and of work by unit.
 fn sums(trace: &[u8]) -> (BTreeMap<(String, String), u64>, BTreeMap<String, u64>) {
     let trace: Value = serde_json::from_slice(trace).unwrap();
     let (mut names, mut waits, mut work) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -290,7 +292,8 @@ fn sums(trace: &[u8]) -> (BTreeMap<(String, String), u64>, BTreeMap<String, u64>
     (waits, work)
 }
 
-/// Slices of a track come in order and do not overlap; the decoder has one for each instruction.
+/// Checks that slices of a track are in order and do not overlap; the decoder has one for each
+/// instruction.
 fn check_tracks(tracks: &Tracks, instructions: u64) {
     for (name, slices) in tracks {
         assert!(slices.iter().all(|slice| slice.0 < slice.1), "{name}");
@@ -320,7 +323,7 @@ proptest! {
         });
         prop_assert_eq!(waits, reported.collect::<BTreeMap<_, _>>());
         for unit in units.iter().filter(|unit| unit.unit != "ALUs") {
-            // SIMD that does nothing counts for the ALUs, which do not work.
+            // A SIMD without an operation counts for the ALUs, which do not work.
             prop_assert_eq!(work.get(&unit.unit).copied().unwrap_or(0), unit.busy, "{}", unit.unit);
         }
     }
@@ -354,7 +357,7 @@ fn bytes(samples: &[Sample]) -> Vec<u8> {
     samples.iter().flat_map(|sample| sample.word().to_le_bytes()).collect()
 }
 
-/// A block is samples of the program, not of what comes after it.
+/// A block has samples of the program, not of the time after it.
 #[test]
 fn a_block_is_bounded_by_the_program() {
     let program = program("speech_robot", vec![Op::NoOp; 70_000], &[]);
@@ -366,9 +369,9 @@ fn a_block_is_bounded_by_the_program() {
     assert_eq!(samples("1", "70000").unwrap() % 70_000, 0);
     assert_eq!(samples("1000", "65536").unwrap(), 65_536);
     for (interval, block, told) in [
-        ("1", "100000000", "fills 70003 samples at most; a block has 70003 at most"),
-        ("1000", "65537", "fills 71 samples at most; a block has 65536 at most"),
-        ("1000", "4294967295", "fills 71 samples at most"),
+        ("1", "100000000", "fills at most 70003 samples; a block may have at most 70003"),
+        ("1000", "65537", "fills at most 71 samples; a block may have at most 65536"),
+        ("1000", "4294967295", "fills at most 71 samples"),
     ] {
         let error = samples(interval, block).unwrap_err();
         assert!(matches!(error, TargetError::Option { .. }), "{error}");
@@ -426,9 +429,10 @@ fn the_program_may_set_the_interval() {
         program("speech_robot", ops, &[]).write_time(TimeForm::Samples, &given, &mut words).unwrap();
         words.chunks(8).map(|word| u32::from_le_bytes(word[..4].try_into().unwrap())).collect()
     };
-    // One at the start; the hardware counts on to the thousandth cycle, which does not come.
+    // One at the start; the hardware counts on to the thousandth cycle, which is never reached.
     assert_eq!(counters([interval(3), pause.clone()].concat()), [0]);
-    // Off and on again: the first is in the cycle after, and the program counter counts from 1.
+    // Off and on again: the first sample is in the next cycle, and the program counter counts from
+    // 1.
     assert_eq!(counters([interval(0), interval(3), pause].concat()), [0, 3, 6, 9, 12]);
 }
 

@@ -10,6 +10,7 @@ use npukit_target::{
 };
 
 use super::TARGET;
+use super::diagram::diagram;
 use super::hand::Written;
 use super::program::SkeletonProgram;
 use crate::config::Config;
@@ -35,6 +36,7 @@ impl SkeletonInstance {
     pub fn new(name: &str, config: Config) -> Self {
         let parameters = serde_json::to_value(&config).expect("numbers and text have JSON");
         let info = InstanceInfo {
+            diagram: diagram(&config),
             number_format: Some(NumberFormat::Fixed(FORMAT)),
             stages: &[ASM],
             listings: &[LISTING],

@@ -1,4 +1,4 @@
-//! `npu bench accuracy`
+//! The verb `npu bench accuracy`.
 
 use npukit::verbs::bench::accuracy::{Report, Request, Row, accuracy};
 

@@ -1,4 +1,4 @@
-//! A task of `npu bench compile` in a process of its own, of which the system knows how much memory it took.
+//! A task of `npu bench compile` in a separate process, whose memory the system measures.
 
 use std::process::Command;
 use std::{env, fs};
@@ -9,7 +9,7 @@ use npukit::verbs::bench::{Request, Taken, Task, task};
 use crate::answer::Answer;
 use crate::failure::Failure;
 
-/// Does the task `name` in this process; prints its seconds, and the most bytes that were resident or `-`.
+/// Runs the task `name` in this process; prints its seconds, and the peak of resident bytes or `-`.
 pub fn run(request: &Request, name: &str) -> Result<Answer, Failure> {
     let found = task(&Request { table: None, ..request.clone() }, name)
         .ok_or_else(|| Error::UnknownName { what: "task", name: name.to_owned(), known: Vec::new() })?;
@@ -19,18 +19,19 @@ pub fn run(request: &Request, name: &str) -> Result<Answer, Failure> {
     Ok(Answer::new(format!("{seconds} {peak}\n"), &json))
 }
 
-/// Has `task` done by another process of this command.
+/// Runs `task` in another process of this command.
 ///
 /// # Errors
 ///
-/// Why there is none, or what it says.
+/// The reason why it cannot be started, or its error message.
 pub fn start(request: &Request, task: &Task) -> Result<Taken, String> {
-    let command = env::current_exe().map_err(|error| format!("this command is not found: {error}"))?;
+    let command =
+        env::current_exe().map_err(|error| format!("cannot find the path of this command: {error}"))?;
     let (runs, seed) = (request.runs.to_string(), request.seed.to_string());
     let output = Command::new(command)
         .args(["bench", "compile", "--runs", &runs, "--seed", &seed, "--quiet", "--alone", &task.name()])
         .output()
-        .map_err(|error| format!("no other process of this command starts: {error}"))?;
+        .map_err(|error| format!("cannot start another process of this command: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let mut words = text.split_whitespace();
     match words.next().map(str::parse) {
@@ -41,7 +42,7 @@ pub fn start(request: &Request, task: &Task) -> Result<Taken, String> {
     }
 }
 
-/// Most bytes of this process that were resident at a time, where the system tells: Linux does.
+/// Returns the peak of resident bytes of this process, if the system reports it, as Linux does.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

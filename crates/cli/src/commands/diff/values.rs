@@ -1,4 +1,4 @@
-//! `npu diff` of values: where two sides part, and how the error grows from there.
+//! The verb `npu diff` for values: where two sides diverge, and how the error grows after that.
 
 use npukit::Source;
 use npukit::report::Instructions;
@@ -39,7 +39,7 @@ pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 
-/// The table of tensors.
+/// Columns of the table of tensors.
 const TENSORS: [Column<'_>; 10] = [
     Column::left("tensor"),
     Column::left("layer").minor(4),
@@ -86,7 +86,7 @@ fn row(tensor: &TensorReport) -> Row {
     let number = |value: f64| Cell::figure(format!("{value:.6}"), value);
     let cells = vec![
         tensor.name.as_str().into(),
-        // Default: a tensor in which no layer ends.
+        // Default: a tensor that is not the result of a layer.
         tensor.layer.clone().unwrap_or_default().into(),
         Cell::count(tensor.differing),
         number(tensor.max_abs_error),
@@ -111,17 +111,17 @@ fn explanation(tensor: &TensorReport) -> String {
         Explanation::Rounding => "rounding".to_owned(),
         Explanation::Saturation => format!("saturates: {}", thousands(tensor.saturations)),
         Explanation::BeyondRounding => format!("beyond rounding: {}", thousands(tensor.beyond_rounding)),
-        _ => "no bound known".to_owned(),
+        _ => "unknown bound".to_owned(),
     }
 }
 
-/// Where they part, and whether rounding explains it.
+/// Formats where the sides diverge, and whether rounding explains it.
 fn verdict(report: &Report) -> String {
     let Some(first) = &report.first_difference else {
         let elements = thousands(report.same);
-        return format!("no tensor differs: {elements} elements are the same\n");
+        return format!("no tensor differs: {elements} elements are equal\n");
     };
-    let mut text = line(&format!("they part first at {}", place(first)));
+    let mut text = line(&format!("first difference at {}", place(first)));
     text += &both(first, report);
     let parted = report.parts_at.as_ref().map(|parting| &parting.tensor);
     if let Some(tensor) = report.tensors.iter().find(|tensor| parted == Some(&tensor.name)) {
@@ -130,14 +130,14 @@ fn verdict(report: &Report) -> String {
     let unknown = report.tensors.iter().filter(|tensor| tensor.explanation == Explanation::NoBound);
     let unknown: Vec<String> = unknown.map(|tensor| format!("`{}`", tensor.name)).collect();
     match (parted, unknown.is_empty()) {
-        (None, true) => text += "rounding can explain all differences\n",
-        (_, false) => text += &line(&format!("no bound of rounding is known for {}", unknown.join(", "))),
+        (None, true) => text += "rounding explains all differences\n",
+        (_, false) => text += &line(&format!("the rounding error is not bounded for {}", unknown.join(", "))),
         (Some(_), true) => {}
     }
     text
 }
 
-/// The first tensor that rounding does not explain.
+/// Formats the first tensor that rounding does not explain.
 fn parting(parting: Option<&Parting>, tensor: &TensorReport, report: &Report) -> String {
     let why = match parting.map(|parting| parting.why) {
         Some(Explanation::Saturation) => {
@@ -145,37 +145,35 @@ fn parting(parting: Option<&Parting>, tensor: &TensorReport, report: &Report) ->
             format!("{} {of} do not fit the number format", thousands(tensor.saturations))
         }
         _ if tensor.layer.is_none() => {
-            format!(
-                "{} elements are further apart than rounding takes them",
-                thousands(tensor.beyond_rounding)
-            )
+            format!("{} elements differ by more than rounding explains", thousands(tensor.beyond_rounding))
         }
         _ => format!(
-            "{} elements are further from the layer in float than rounding allows on the operands at hand",
+            "{} elements differ from the layer in float on the same operands by more than rounding explains",
             thousands(tensor.beyond_rounding)
         ),
     };
     let mut text = line(&format!("rounding does not explain `{}`: {why}", tensor.name));
     if let Some(worst) = &tensor.worst {
-        text += &line(&format!("  most at {}", place(worst)));
+        text += &line(&format!("  largest at {}", place(worst)));
         text += &both(worst, report);
     }
     text
 }
 
-/// What both sides have, and who wrote it.
+/// Formats the values of both sides, and the instruction that wrote it.
 fn both(difference: &Difference, report: &Report) -> String {
     let [before, after] = [difference.before, difference.after].map(real);
     line(&format!("  {before} and {after}{}", writer(report, difference)))
 }
 
-/// A value in the digits that tell it from its neighbours in single precision, where it is one of that.
+/// Formats a value with the digits that distinguish it from its neighbors in single precision, if
+/// it is a single-precision number.
 fn real(value: f64) -> String {
     let single = value as f32;
     if f64::from(single) == value { single.to_string() } else { value.to_string() }
 }
 
-/// `/conv2 (layer /conv2+/relu2), sample 3, channel 4, row 0, column 7`
+/// Formats a place, such as `/conv2 (layer /conv2+/relu2), sample 3, channel 4, row 0, column 7`.
 fn place(difference: &Difference) -> String {
     let layer = difference.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer {layer})"));
     let index = match &difference.axes {
@@ -190,7 +188,7 @@ fn place(difference: &Difference) -> String {
     format!("`{}`{layer}, sample {}{index}", difference.tensor, difference.sample)
 }
 
-/// The instruction that wrote it, or those of its layer.
+/// Formats the instruction that wrote the element, or the instructions of its layer.
 fn writer(report: &Report, difference: &Difference) -> String {
     if let (Some(instruction), Some(text)) = (difference.instruction, &difference.instruction_text) {
         return format!("; written by instruction {instruction}: {text}");

@@ -1,4 +1,4 @@
-//! `npu run` of a program in text or words.
+//! The verb `npu run` for assembly and binary programs.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ use crate::text::layers::latency;
 use crate::text::remarks;
 use crate::verbosity::is_quiet;
 
-/// Addresses of a memory that are shown.
+/// Maximum number of addresses that are shown of a memory.
 const SHOWN: usize = 64;
 
-/// What is asked of such a program beyond what is asked of others.
+/// Returns the options that only apply to such programs.
 pub fn hand(args: &RunArgs) -> Result<Hand, Failure> {
     let limits = Limits { instructions: args.hand.max_instructions, cycles: args.hand.max_cycles };
     let dump = |text: &String| DumpRequest::parse(text).ok_or_else(|| Failure::Dump { text: text.clone() });
@@ -57,7 +57,7 @@ fn text(report: &HandReport) -> String {
         text += &memory(held);
     }
     text += &remarks(&report.notes, &[]);
-    // A warning has its line of the program below it.
+    // A warning is followed by its line of the program.
     let warnings = report.warnings.iter().filter(|_| !is_quiet());
     text.extend(
         warnings.flat_map(|warning| format!("warning: {warning}").lines().map(line).collect::<Vec<_>>()),
@@ -67,7 +67,7 @@ fn text(report: &HandReport) -> String {
     text
 }
 
-/// How many held; nothing where nothing is expected.
+/// Formats the number of expectations that are met; `None` without expectations.
 fn expectations(found: &Expectations) -> Option<(&'static str, String)> {
     let all = found.passed + found.failed.len();
     let text = match (all, found.failed.len()) {
@@ -78,7 +78,8 @@ fn expectations(found: &Expectations) -> Option<(&'static str, String)> {
     Some(("expectations", text))
 }
 
-/// What a range of a memory holds, an address a line: its numbers, and beside them their real values.
+/// Formats the contents of a memory range, one address per line: its numbers, and next to them
+/// their real values.
 fn memory(held: &Held) -> String {
     if let Some(file) = &held.file {
         return line(&format!("wrote {file}: {}, {}", held.name, counted(held.count as u64, "number")));

@@ -1,21 +1,21 @@
 //! Rows of the fault suite: every verb that writes, with every file that it can write.
 //!
-//! A verb is a row. The unit test in `src/main.rs` finds the outputs of all verbs on the command line, and fails when one of
-//! them is in no row.
+//! Each verb has a row. The unit test in `src/main.rs` finds the outputs of all verbs on the
+//! command line, and fails if one of them is not in a row.
 
-/// A verb that writes into the folder `out`. Words of commands are separated by spaces.
+/// Verb that writes into the folder `out`. Words of commands are separated by spaces.
 pub struct Row {
-    /// How many files it writes.
+    /// Number of files that it writes.
     pub files: usize,
-    /// Every how many-th of its operations on files is tried.
+    /// Step between the operations on files that are tried.
     pub step: usize,
-    /// Beginning of the command that makes the old files.
+    /// Start of the command that makes the old files.
     pub old: &'static str,
-    /// That of the one that replaces them.
+    /// Start of the command that replaces them.
     pub new: &'static str,
-    /// End of both.
+    /// End of both commands.
     pub both: &'static str,
-    /// A command that reads the files, and ends well whichever set they are.
+    /// Command that reads the files, and succeeds for both sets.
     pub reads: &'static str,
 }
 
@@ -25,19 +25,19 @@ impl Row {
         self.files > 1 && self.reads.contains("out/")
     }
 
-    /// The command that makes the old files.
+    /// Returns the command that makes the old files.
     pub fn makes(&self) -> Vec<&'static str> {
         self.old.split(' ').chain(self.both.split(' ')).collect()
     }
 
-    /// The command that replaces them.
+    /// Returns the command that replaces them.
     pub fn replaces(&self) -> Vec<&'static str> {
         self.new.split(' ').chain(self.both.split(' ')).collect()
     }
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 23] = [
+pub const ROWS: [Row; 24] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
@@ -48,6 +48,8 @@ pub const ROWS: [Row; 23] = [
           reads: "lint out/p.s --target tcu" },
     Row { files: 1, step: 1, old: "format a.asm", new: "format b.asm", both: "--target drra -o out/f.asm",
           reads: "format out/f.asm --target drra --check" },
+    Row { files: 1, step: 1, old: "targets tcu:pynqz1", new: "targets tcu:cmoda7", both: "--svg out/m.svg",
+          reads: "targets" },
     Row { files: 1, step: 1, old: "zoo mlp", new: "zoo mlp --seed 1", both: "-o out/m.onnx",
           reads: "check out/m.onnx --target tcu" },
     Row { files: 1, step: 1, old: "eval d.onnx --input x.npy", new: "eval d.onnx --input y.npy", both: "-o out/e.npz",

@@ -1,29 +1,30 @@
-//! [`Validator`]: whether a value is as a JSON Schema (draft 2020-12) says, of the keywords that ours have.
+//! [`Validator`]: checks a value against a JSON Schema (draft 2020-12), for the keywords that our
+//! schemas use.
 //!
-//! A keyword that is not among them is an error of the schema, not passed over: nothing goes unchecked.
+//! An unknown keyword is an error of the schema, so that nothing is unchecked.
 
 use serde_json::{Map, Value};
 
-/// Keywords that say nothing of values. `format` is one, unless a validator is asked to look at it.
+/// Keywords without effect on values. `format` is one, unless a validator is asked to check it.
 const NOTES: [&str; 6] = ["$schema", "$defs", "title", "description", "format", "default"];
-/// Where a reference finds its schema.
+/// Prefix of references to schemas.
 const PARTS: &str = "#/$defs/";
 
-/// A schema.
+/// Schema to check against.
 pub struct Validator {
     root: Value,
 }
 
-/// Why a value is not as the schema says, and where; or what the schema has that it may not have.
+/// Reason and place of a violation; or an error in the schema.
 type Verdict = Result<(), String>;
 
 impl Validator {
-    /// Of a schema.
+    /// Creates a validator for a schema.
     pub fn new(root: Value) -> Self {
         Self { root }
     }
 
-    /// Whether a value is as the schema says; else where it is not, and what is expected there.
+    /// Checks a value; the error names the place, and what is expected there.
     pub fn check(&self, value: &Value) -> Verdict {
         self.valid(&self.root, value).map_err(|told| format!("value{told}"))
     }
@@ -31,11 +32,11 @@ impl Validator {
     fn valid(&self, schema: &Value, value: &Value) -> Verdict {
         match schema {
             Value::Bool(true) => Ok(()),
-            Value::Bool(false) => Err(format!(": nothing may stand here, and {value} does")),
+            Value::Bool(false) => Err(format!(": no value is allowed here, but {value} was found")),
             Value::Object(schema) => {
                 schema.iter().try_for_each(|(keyword, says)| self.keyword(keyword, says, schema, value))
             }
-            _ => Err(format!(": {schema} is no schema")),
+            _ => Err(format!(": {schema} is not a schema")),
         }
     }
 
@@ -64,7 +65,7 @@ impl Validator {
             "oneOf" => self.some_of(says, value, |fitting| fitting == 1),
             "$ref" => self.valid(self.part(says)?, value),
             _ if NOTES.contains(&keyword) => Ok(()),
-            _ => Err(format!(": the schema has `{keyword}`, which is not known here")),
+            _ => Err(format!(": the schema has the unknown keyword `{keyword}`")),
         }
     }
 
@@ -115,11 +116,11 @@ impl Validator {
             return Ok(());
         }
         let told: Vec<String> = verdicts.into_iter().filter_map(Result::err).collect();
-        Err(format!(": not so many forms fit; of others: {}", told.join("; ")))
+        Err(format!(": the wrong number of forms match; mismatches: {}", told.join("; ")))
     }
 }
 
-/// The items of an array; none of what is none.
+/// Returns the items of an array; empty for other values.
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
@@ -128,7 +129,7 @@ fn length(value: &Value) -> Option<u64> {
     value.as_array().map(|items| items.len() as u64)
 }
 
-/// The names of types: one, or several.
+/// Returns the names of types: one, or several.
 fn types(says: &Value) -> Vec<&str> {
     let several = list(says).iter().filter_map(Value::as_str);
     says.as_str().into_iter().chain(several).collect()
@@ -149,7 +150,8 @@ fn is_of(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Schemas of one keyword or two, values that are as they say, and values that are not: as the package `jsonschema` has it.
+/// Schemas of one or two keywords, values that are valid, and values that are not: as the package
+/// `jsonschema` decides.
 const CASES: &str = r##"[
     [{ "type": "integer" }, [1, -3, 1.0, 18446744073709551615], [1.5, "1", null, [1], {}, true]],
     [{ "type": ["number", "null"] }, [1.5, 0, null], ["", false, [], {}]],

@@ -1,7 +1,8 @@
-//! What makes the statements of `docs/seeds.md` false: their rows must then fail.
+//! Changes that make the statements of `docs/seeds.md` false: their rows must then fail.
 //!
-//! Words of a listing, expectations of a program, arrays to compare with and refusals of a value make mutations of
-//! their own; `docs/seeds/mutations.toml` has those of every other row, and more.
+//! Words of a listing, expectations of a program, arrays to compare with and rejections of a value
+//! yield mutations automatically; `docs/seeds/mutations.toml` has the mutations of every
+//! other row, and more.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,22 +12,22 @@ use serde::Deserialize;
 
 use super::{GAP, Outcome, ROOT, Row, Run, is_in, outcomes, seeds, spaced};
 
-/// What a row's command or a file that it reads has instead.
+/// Replacement in a row's command, or in a file that it reads.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Given {
-    /// Texts and those in their places: each a mutation.
+    /// Pairs of texts and their replacements: each is a mutation.
     Texts(Vec<(String, String)>),
-    /// The bit that is turned over of a word of 64 bits of the file.
+    /// Bit to flip in a 64-bit word of the file.
     Bit { file: String, word: usize, bit: usize },
 }
 
-/// A row's command with something changed, so that what the row says is false.
+/// Row's command with a change that makes the row false.
 #[derive(Debug)]
 struct Mutation {
     what: String,
     run: Run,
-    /// What it prints then.
+    /// Expected output with the change.
     prints: &'static str,
 }
 
@@ -35,7 +36,7 @@ impl Mutation {
         Mutation { what, run, prints: "" }
     }
 
-    /// Why a row does not fail, or not for what was changed.
+    /// Returns why a row does not fail, or fails for another reason than the change.
     fn survives(&self, row: &Row, outcome: &Outcome) -> Option<String> {
         let survives = if row.lacks(outcome).is_none() { "holds also" } else { "fails otherwise" };
         let is_due = survives == "holds also" || !outcome.printed.contains(self.prints);
@@ -48,7 +49,7 @@ fn given() -> BTreeMap<String, Given> {
     toml::from_str(&text).unwrap()
 }
 
-/// The files of the repository that a command names, of one kind.
+/// Returns the files of the repository that a command names, of one kind.
 fn files<'a>(command: &'a str, kind: &'a str) -> impl Iterator<Item = &'a str> {
     let words =
         command.split([' ', ';', ':', '=']).filter(move |word| word.contains('/') && word.ends_with(kind));
@@ -59,18 +60,18 @@ fn read(path: &str) -> Vec<u8> {
     fs::read(Path::new(ROOT).join(path)).unwrap()
 }
 
-/// The lines of a text, with their ends.
+/// Returns the lines of a text, with their line ends.
 fn lines(path: &str) -> Vec<String> {
     String::from_utf8(read(path)).unwrap().lines().map(|line| format!("{line}\n")).collect()
 }
 
-/// A command that reads other bytes in the place of a file.
+/// Returns a command that reads other bytes instead of a file.
 fn with(command: &str, path: &str, bytes: impl Into<Vec<u8>>) -> Run {
     let name = Path::new(path).file_name().unwrap().to_str().unwrap();
     Run { command: command.replace(path, name), files: vec![(name.to_owned(), bytes.into())] }
 }
 
-/// A listing without the lines that the row wants: it must not print them.
+/// Returns a listing without the lines that the row expects: it must not print them.
 fn listed(row: &Row, command: &str) -> Vec<Mutation> {
     let Some(path) = files(command, ".s").next().filter(|_| command.contains("--listing -")) else {
         return Vec::new();
@@ -83,7 +84,7 @@ fn listed(row: &Row, command: &str) -> Vec<Mutation> {
     texts.map(without).collect()
 }
 
-/// A program with another value in one expectation: it must fail.
+/// Returns a program with another value in one expectation: it must fail.
 fn expected(command: &str) -> Vec<Mutation> {
     let of_line = |path, index: usize| {
         let mut changed = lines(path);
@@ -98,7 +99,7 @@ fn expected(command: &str) -> Vec<Mutation> {
     files(command, ".s").flat_map(of_file).collect()
 }
 
-/// An expectation with another first digit in its last value.
+/// Returns an expectation with another first digit in its last value.
 fn other_value(line: &str) -> Option<String> {
     let values = line.strip_prefix(".expect")?.split([';', '#']).next()?.trim_end();
     let value = values.rsplit(',').next()?.trim_start_matches([' ', '-']);
@@ -107,12 +108,12 @@ fn other_value(line: &str) -> Option<String> {
     Some(format!("{}{}{}", &line[..at], other_digit(&digits[..1]), &line[at + 1..]))
 }
 
-/// A digit that is another one, as hexadecimal as it was.
+/// Returns another digit, hexadecimal if it was.
 fn other_digit(digit: &str) -> String {
     format!("{:x}", u8::from_str_radix(digit, 16).unwrap() ^ 1)
 }
 
-/// An array to compare with whose last element is another one: it must differ.
+/// Returns an array to compare with a changed last element: it must differ.
 fn compared(command: &str) -> Vec<Mutation> {
     let arrays = command.split("--compare=").skip(1).filter_map(|behind| files(behind, ".npy").next());
     let other = |path| {
@@ -124,7 +125,8 @@ fn compared(command: &str) -> Vec<Mutation> {
     arrays.map(other).collect()
 }
 
-/// A program with the nearest legal value in the place of one that is refused: it must not be refused.
+/// Returns a program with the nearest legal value instead of a rejected one: it must not be
+/// rejected.
 fn refused(row: &Row, command: &str) -> Vec<Mutation> {
     let Some((before, printf)) = command.split_once("printf") else { return Vec::new() };
     let refusals = row.prints.iter().filter_map(|wanted| wanted.split_once(" does not fit: legal are "));
@@ -139,7 +141,7 @@ fn refused(row: &Row, command: &str) -> Vec<Mutation> {
     refusals.map(legal).collect()
 }
 
-/// A text with a number in the place of another one, which does not stand in a longer one or in a name.
+/// Returns a text with a number replaced, if it is not part of a longer number or a name.
 fn replaced_number(text: &str, from: &str, to: &str) -> String {
     let is_part =
         |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '-');
@@ -154,7 +156,7 @@ fn replaced_number(text: &str, from: &str, to: &str) -> String {
     changed + rest
 }
 
-/// The mutations of a row in `docs/seeds/mutations.toml`.
+/// Returns the mutations of a row in `docs/seeds/mutations.toml`.
 fn from_given(id: &str, command: &str, given: &Given) -> Vec<Mutation> {
     match given {
         Given::Bit { file, word, bit } => {
@@ -166,7 +168,8 @@ fn from_given(id: &str, command: &str, given: &Given) -> Vec<Mutation> {
     }
 }
 
-/// A command with `to` instead of `from`, in itself or else in the first file that has it.
+/// Returns a command with `to` instead of `from`, in itself or otherwise in the first file that
+/// contains it.
 fn replaced(id: &str, command: &str, from: &str, to: &str) -> Mutation {
     let what = format!("with `{to}` for `{from}`");
     if command.contains(from) {
@@ -179,7 +182,7 @@ fn replaced(id: &str, command: &str, from: &str, to: &str) -> Mutation {
     Mutation::new(what, with(command, path, text.replace(from, to)))
 }
 
-/// What makes a row false, by itself and as given.
+/// Returns the automatic and the given mutations of a row.
 fn mutations(row: &Row, given: Option<&Given>) -> Vec<Mutation> {
     let Some(command) = row.command.as_deref() else { return Vec::new() };
     let own = [listed(row, command), expected(command), compared(command), refused(row, command)];
@@ -189,7 +192,7 @@ fn mutations(row: &Row, given: Option<&Given>) -> Vec<Mutation> {
         .collect()
 }
 
-/// Every row whose command shows something fails when that is made false.
+/// Every row with a command fails if its statement is made false.
 #[test]
 fn every_statement_of_the_seeds_can_fail() {
     let (seeds, mut given) = (seeds(), given());
@@ -207,7 +210,7 @@ fn every_statement_of_the_seeds_can_fail() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// No listing has the text that a row wants behind a word of which one digit is another.
+/// No listing contains the text that a row expects after a word with one changed digit.
 #[test]
 fn words_of_the_seeds_are_printed_to_the_digit() {
     let seeds = seeds();

@@ -1,4 +1,4 @@
-//! [`capabilities`]: what the server says that it can do.
+//! [`capabilities`]: features that the server announces.
 
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions,
@@ -10,7 +10,7 @@ use lsp_types::{
 
 use crate::lsp::tokens::legend;
 
-/// What the server can do.
+/// Returns the features of the server.
 pub fn capabilities() -> ServerCapabilities {
     let letters = |letters: &[&str]| Some(letters.iter().map(|letter| (*letter).to_owned()).collect());
     ServerCapabilities {

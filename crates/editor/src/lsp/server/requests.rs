@@ -1,4 +1,4 @@
-//! Requests: what is asked, and who answers.
+//! Dispatch of requests.
 
 use lsp_server::ErrorCode;
 use lsp_types::request::{
@@ -23,10 +23,10 @@ use crate::lsp::signatures::signatures;
 use crate::lsp::symbols::{definition, highlights, references, rename, renamed};
 use crate::lsp::tokens::tokens;
 
-/// An answer, or what is wrong with the question.
+/// Response, or error code and message.
 type Answer = Result<Value, (ErrorCode, String)>;
 
-/// Reads what is asked, has it answered, and writes the answer.
+/// Reads the parameters, calls `answer`, and serializes the response.
 fn ask<R: Request>(params: Value, answer: impl FnOnce(R::Params) -> Result<R::Result, String>) -> Answer {
     let params =
         serde_json::from_value(params).map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
@@ -35,7 +35,7 @@ fn ask<R: Request>(params: Value, answer: impl FnOnce(R::Params) -> Result<R::Re
 }
 
 impl Server<'_> {
-    /// The answer to a request; none for one that nobody answers.
+    /// Returns the response to a request, or `None` if the method is unknown.
     pub(super) fn answer(&mut self, method: &str, params: Value) -> Option<Answer> {
         let shown = self.shown;
         Some(match method {
@@ -118,7 +118,7 @@ impl Server<'_> {
         })
     }
 
-    /// Calls `with` the text that a place is in.
+    /// Calls `with` on the text that contains a position.
     fn at<T>(
         &mut self,
         at: &TextDocumentPositionParams,

@@ -1,4 +1,4 @@
-//! [`stdio`]: a connection over standard input and output, of which it is known what went wrong with it.
+//! [`stdio`]: a connection over standard input and output that records errors of the input.
 
 use std::io;
 use std::thread::{self, JoinHandle};
@@ -9,25 +9,24 @@ use npukit_base::frame;
 
 use super::LspError;
 
-/// The threads that read and write.
+/// Threads that read and write.
 pub struct Streams {
-    /// Why no more is read, where that is not the end of the input.
+    /// Receives the error that ended the input, if any.
     failure: Receiver<LspError>,
     writer: JoinHandle<io::Result<()>>,
 }
 
-/// A connection over standard input and output.
+/// Opens a connection over standard input and output.
 ///
 /// # Errors
-///
-/// What the system says when there is no thread.
+/// The system cannot start a thread.
 pub fn stdio() -> io::Result<(Connection, Streams)> {
     let (read, receiver) = bounded(1);
     let (sender, to_write) = bounded(1);
     let (failed, failure) = bounded(1);
-    // Nobody waits for it: it may hang on an editor that says nothing.
+    // The thread is not joined: it may block on an editor that sends nothing.
     let _ = thread::Builder::new().name("lsp-reader".to_owned()).spawn(move || {
-        // Who is told that no more comes finds the reason there.
+        // When the channel closes, its receiver finds the reason there.
         if let Err(error) = messages(&mut io::stdin().lock(), &read) {
             let _ = failed.send(error);
         }
@@ -39,11 +38,10 @@ pub fn stdio() -> io::Result<(Connection, Streams)> {
     Ok((Connection { sender, receiver }, Streams { failure, writer }))
 }
 
-/// Hands on the messages that are read, until there are no more, the editor says so, or nobody takes them.
+/// Forwards messages until the input ends, the editor exits, or the receiver is gone.
 ///
 /// # Errors
-///
-/// [`LspError::Frame`] and [`LspError::Message`] for bytes that are no messages.
+/// [`LspError::Frame`] and [`LspError::Message`] for bytes that are not messages.
 pub fn messages(input: &mut dyn io::BufRead, read: &Sender<Message>) -> Result<(), LspError> {
     while let Some(bytes) = frame(input)? {
         let message: Message = serde_json::from_slice(&bytes).map_err(LspError::Message)?;
@@ -56,7 +54,8 @@ pub fn messages(input: &mut dyn io::BufRead, read: &Sender<Message>) -> Result<(
 }
 
 impl Streams {
-    /// What came of a session whose connection is gone: what went wrong with the input says more than that it ended.
+    /// Returns the result of a session. An error of the input takes precedence, as it explains why
+    /// the connection ended.
     pub fn end(self, served: Result<(), LspError>) -> Result<(), LspError> {
         let written = self.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match self.failure.try_recv() {
@@ -73,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// Methods that were read, and what went wrong then.
+    /// Reads messages; returns their number and the error, if any.
     fn read(mut input: &[u8]) -> (usize, Option<String>) {
         let (sender, receiver) = unbounded();
         let ended = messages(&mut input, &sender);
@@ -88,9 +87,9 @@ mod tests {
         assert_eq!(read(started.as_bytes()), (1, None));
         for (wrong, told) in [
             ("Content-Length: 18446744073709551615\r\n\r\n{}".to_owned(), "at most 16777216 bytes"),
-            ("{}\r\n\r\n".to_owned(), "no line of a header"),
-            (framed("{\"a\":"), "a message is none of the protocol"),
-            (framed("7"), "a message is none of the protocol"),
+            ("{}\r\n\r\n".to_owned(), "not a header line"),
+            (framed("{\"a\":"), "a message is not valid in the protocol"),
+            (framed("7"), "a message is not valid in the protocol"),
         ] {
             let (count, error) = read(format!("{started}{wrong}").as_bytes());
             assert_eq!(count, 1);

@@ -1,4 +1,4 @@
-//! [`work`]: checks texts while nobody types.
+//! [`work`]: checks texts while the user does not type.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,10 +9,10 @@ use crossbeam_channel::{Receiver, Sender};
 use crate::lsp::checks::{Checked, Job, check};
 use crate::lsp::files::Open;
 
-/// How long nobody types before texts are checked.
+/// Time without changes before texts are checked.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Checks the texts of `queue`, of each the last version alone, and gives what is found.
+/// Checks the last version of each text in `queue`, and sends the results.
 pub fn work(queue: &Receiver<Job>, found: &Sender<(String, Checked)>, files: &Open<'_>) {
     let mut waiting = BTreeMap::new();
     while let Ok(first) = queue.recv() {
@@ -21,12 +21,12 @@ pub fn work(queue: &Receiver<Job>, found: &Sender<(String, Checked)>, files: &Op
             waiting.insert(next.uri.clone(), next);
         }
         while let Some((uri, job)) = waiting.pop_first() {
-            // A defect of ours leaves a text without checks, and the others with theirs.
+            // A panic leaves one text without results and does not affect the others.
             let checked = catch_unwind(AssertUnwindSafe(|| check(&job, files)));
             if checked.is_ok_and(|checked| found.send((uri, checked)).is_err()) {
                 return;
             }
-            // What has changed since is checked as it is now.
+            // If a text changed in the meantime, only its latest version is checked.
             waiting.extend(queue.try_iter().map(|next| (next.uri.clone(), next)));
         }
     }

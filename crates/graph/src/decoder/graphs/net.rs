@@ -11,9 +11,9 @@ use crate::op::{BinaryKind, Gather, LayerNormalization, Reshape, RotaryEmbedding
 pub(super) struct Net<'a> {
     model: &'a DecoderModel,
     pub(super) builder: Builder,
-    /// Tokens computed at once.
+    /// Number of tokens computed at once.
     length: usize,
-    /// Which keys a token may see, `[length, keys]`, and what hidden scores become.
+    /// Which keys each token may see, `[length, keys]`, and the score of hidden keys.
     mask: Option<[ValueId; 2]>,
     /// Cosines and sines `[1, length, head / 2]`.
     pub(super) rotation: Option<[ValueId; 2]>,
@@ -29,7 +29,7 @@ impl<'a> Net<'a> {
         self.model.config()
     }
 
-    /// Hides keys from tokens: `mask` is true where a token sees a key.
+    /// Sets the mask: `mask` is true where a token sees a key.
     pub(super) fn hide(&mut self, mask: ValueId) -> Result<(), DecoderError> {
         let hidden = self.builder.scalar("hidden_score", f32::NEG_INFINITY)?;
         self.mask = Some([mask, hidden]);
@@ -54,7 +54,7 @@ impl<'a> Net<'a> {
         ])
     }
 
-    /// The rows of the tables at a position, with an axis for the batch.
+    /// Adds the lookup of the rotation tables at a position, with an axis for the batch.
     pub(super) fn rotation_at(
         &mut self,
         tables: [ValueId; 2],
@@ -68,7 +68,7 @@ impl<'a> Net<'a> {
         Ok([row("cosine", tables[0])?, row("sine", tables[1])?])
     }
 
-    /// All layers on `x [length, hidden]`, and the logits.
+    /// Adds all layers on `x [length, hidden]` and the logits, and returns the graph.
     pub(super) fn finish(mut self, mut x: ValueId, caches: &[[ValueId; 2]]) -> Result<Graph, DecoderError> {
         let model = self.model;
         let mut held = Vec::new();
@@ -119,8 +119,8 @@ impl<'a> Net<'a> {
         builder.product(&at("feed_forward_out"), active, &layer.down)
     }
 
-    /// What heads see, `[length, heads * head]`, and the keys and values of these tokens,
-    /// `[kv_heads, length, head]`.
+    /// Adds the attention, `[length, heads * head]`, and returns it with the keys and values of
+    /// these tokens, `[kv_heads, length, head]`.
     fn attention(
         &mut self,
         at: &impl Fn(&str) -> String,
@@ -144,7 +144,8 @@ impl<'a> Net<'a> {
         Ok((builder.attend(at, sizes, query, all, mask)?, own))
     }
 
-    /// `x [length, heads * head]` with the heads' features rotated, where the model does that.
+    /// Returns `x [length, heads * head]` with the heads' features rotated, if the model uses
+    /// rotation.
     fn rotated(&mut self, name: &str, x: ValueId, heads: usize) -> Result<ValueId, DecoderError> {
         let (Positions::Rotary { pairs, .. }, Some([cos, sin])) = (self.config().positions, self.rotation)
         else {

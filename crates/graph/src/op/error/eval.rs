@@ -1,60 +1,60 @@
-//! Why a graph cannot be evaluated: [`EvalError`].
+//! Errors of evaluation: [`EvalError`].
 
 use npukit_numeric::ElementType;
 
 use super::OpError;
 
-/// Why a graph cannot be evaluated.
+/// Reason why a graph cannot be evaluated.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum EvalError {
     /// Too few or too many tensors were given.
     #[error("the graph has {expected} inputs ({names}), but {found} tensors were given")]
     InputCount {
-        /// Inputs of the graph.
+        /// Number of graph inputs.
         expected: usize,
-        /// Tensors given.
+        /// Number of tensors.
         found: usize,
-        /// The inputs' names.
+        /// Names of the inputs.
         names: String,
     },
-    /// A tensor's shape is not that of the input.
+    /// A tensor has the wrong shape for its input.
     #[error("input `{name}` has shape {expected:?}, but the tensor given for it has {found:?}")]
     InputShape {
-        /// The input.
+        /// Name of the input.
         name: String,
-        /// Its shape.
+        /// Shape of the input.
         expected: Vec<usize>,
-        /// The shape of the tensor given.
+        /// Shape of the tensor.
         found: Vec<usize>,
     },
-    /// A tensor's element type is not that of the input.
+    /// A tensor has the wrong element type for its input.
     #[error("input `{name}` has elements of {expected:?}, but the tensor given for it has {found:?}")]
     InputElement {
-        /// The input.
+        /// Name of the input.
         name: String,
-        /// Its element type.
+        /// Element type of the input.
         expected: ElementType,
-        /// That of the tensor given.
+        /// Element type of the tensor.
         found: ElementType,
     },
     /// A node failed.
     #[error("node `{node}` ({op}): {error}")]
     Node {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// Its operator.
+        /// Operator of the node.
         op: &'static str,
-        /// What went wrong.
+        /// Error of the operator.
         #[source]
         error: OpError,
     },
-    /// A value is used that nothing before produces, or that is not there at all.
+    /// A value is used that no earlier node produces, or that does not exist.
     #[error("{user} uses value {value}, which nothing before it produces")]
     Missing {
-        /// Who uses it: a node's name or `outputs`.
+        /// Where it is used: a node's name or `outputs`.
         user: String,
-        /// The value's name, or its number when there is no such value.
+        /// Name of the value, or its number if it does not exist.
         value: String,
     },
 }

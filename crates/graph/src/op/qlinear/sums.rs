@@ -1,5 +1,5 @@
-//! Exact sums of products of integers: [`sums`], as the operators between real numbers define them, in 32 bits that
-//! wrap. A scalar loop for each operator; the innermost runs over the last axis of both operands.
+//! Exact sums of integer products, in wrapping 32-bit arithmetic: [`sums`]. There is one scalar
+//! loop nest for each operator; the innermost loop runs over the last axis of both operands.
 
 use npukit_numeric::Tensor;
 
@@ -17,7 +17,7 @@ pub(super) struct Integers<'a> {
 }
 
 impl<'a> Integers<'a> {
-    /// Those of the operands from `first` on.
+    /// Takes the operand at `first` with its scale and zero point, which follow it.
     pub(super) fn new(op: &dyn Operator, inputs: &[&'a Tensor], first: usize) -> Result<Self, OpError> {
         let count =
             || OpError::OperandCount { op: op.name(), least: 3, most: usize::MAX, found: inputs.len() };
@@ -31,38 +31,39 @@ impl<'a> Integers<'a> {
         })
     }
 
-    /// How many scales there are.
+    /// Returns the number of scales.
     pub(super) fn scales(&self) -> usize {
         self.scales.len()
     }
 
-    /// The scale of a place on the last axis.
+    /// Returns the scale at an index of the last axis.
     pub(super) fn scale(&self, column: usize) -> f32 {
         self.scales[column % self.scales.len()]
     }
 
-    /// The zero point of a place on the last axis.
+    /// Returns the zero point at an index of the last axis.
     pub(super) fn zero(&self, column: usize) -> i32 {
         self.zeros[column % self.zeros.len()]
     }
 
-    /// The integers as they are; floats hold all of 8 bits.
+    /// Returns the integers unchanged, as floats, which represent 8 bits exactly.
     pub(super) fn numbers(&self) -> Vec<f32> {
         self.values.iter().map(|&value| value as f32).collect()
     }
 
-    /// The real numbers that the integers stand for.
+    /// Returns the real numbers that the integers represent.
     pub(super) fn reals(&self) -> Vec<f32> {
         self.above_zero().iter().enumerate().map(|(i, &above)| above as f32 * self.scale(i)).collect()
     }
 
-    /// What the integers are above their zero points; there are as many of those as the last axis has places, or one.
+    /// Returns the integers minus their zero points. There is one zero point, or one per element of
+    /// the last axis.
     fn above_zero(&self) -> Vec<i32> {
         self.values.iter().enumerate().map(|(i, value)| value - self.zero(i)).collect()
     }
 }
 
-/// The sums that make the result of `op`, which has `shape`.
+/// Returns the sums of `op`, whose result has `shape`.
 pub(super) fn sums(
     qlinear: &dyn Operator,
     op: &Op,
@@ -93,7 +94,7 @@ fn add_scaled(out: &mut [i32], left: i32, right: &[i32]) {
     }
 }
 
-/// `[n, h, w, c]` to `[n, 1, 1, c]`.
+/// Sums over the pixels: `[n, h, w, c]` to `[n, 1, 1, c]`.
 fn whole_images(x: &Integers<'_>, shape: &[usize], out: &mut [i32]) {
     let channels = shape[3];
     let pixels = x.values.len() / out.len();
@@ -102,7 +103,7 @@ fn whole_images(x: &Integers<'_>, shape: &[usize], out: &mut [i32]) {
     }
 }
 
-/// As [`Conv`] between real numbers; padding is the zero point.
+/// Convolves as [`Conv`] does; padding has the value of the zero point.
 fn convolve(conv: &Conv, x: &Integers<'_>, weights: &Integers<'_>, shape: &[usize], out: &mut [i32]) {
     let (image, kernel) = (x.tensor.shape(), weights.tensor.shape());
     let (x, weights) = (x.above_zero(), weights.above_zero());
@@ -133,7 +134,7 @@ fn convolve(conv: &Conv, x: &Integers<'_>, weights: &Integers<'_>, shape: &[usiz
     }
 }
 
-/// `a' [m, k]` times `b' [k, n]`, transposed as the flags say.
+/// Multiplies `a' [m, k]` by `b' [k, n]`, transposed as the flags request.
 fn gemm_sums(gemm: &Gemm, a: &Integers<'_>, b: &Integers<'_>, out: &mut [i32]) {
     let plain = |x: &Integers<'_>, transposed: bool| {
         let (rows, columns) = (x.tensor.shape()[0], x.tensor.shape()[1]);
@@ -147,7 +148,7 @@ fn gemm_sums(gemm: &Gemm, a: &Integers<'_>, b: &Integers<'_>, out: &mut [i32]) {
     product(&a, &b, k, n, out);
 }
 
-/// As [`MatMul`](super::super::MatMul) between real numbers.
+/// Multiplies as [`MatMul`](super::super::MatMul) does.
 fn matmul(a: &Integers<'_>, b: &Integers<'_>, out: &mut [i32]) {
     let (left, right) = (a.tensor.shape(), b.tensor.shape());
     let (a, b) = (a.above_zero(), b.above_zero());
@@ -160,7 +161,7 @@ fn matmul(a: &Integers<'_>, b: &Integers<'_>, out: &mut [i32]) {
         [batch @ .., _, n] => (*n, batch),
         _ => (1, &[][..]),
     };
-    let batch = broadcast(batch_left, batch_right).expect("inference refuses batches that do not fit");
+    let batch = broadcast(batch_left, batch_right).expect("inference checks that batches broadcast");
     let matrices = |own: &[usize]| {
         let indices: Vec<usize> = (0..own.iter().product()).collect();
         gather_strided(&indices, 0, &batch, &broadcast_strides(own, &batch))
@@ -171,7 +172,7 @@ fn matmul(a: &Integers<'_>, b: &Integers<'_>, out: &mut [i32]) {
     }
 }
 
-/// Row-major `[m, k]` times `[k, n]`.
+/// Multiplies row-major matrices `[m, k]` and `[k, n]`.
 fn product(a: &[i32], b: &[i32], k: usize, n: usize, out: &mut [i32]) {
     if k == 0 || n == 0 {
         return;

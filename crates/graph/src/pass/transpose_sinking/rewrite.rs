@@ -1,4 +1,4 @@
-//! Bringing the values of a region into another order of axes: [`reorder`].
+//! Permutation of the values of a region to another order of axes: [`reorder`].
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::op::{Operator, Reshape, Transpose};
 use crate::pass::PassError;
 use crate::pass::edit::{compose, compute, inverse, make_node};
 
-/// Brings all values of the region into the order of axes `perm`; gives new nodes, each with the index of the node
-/// it comes before.
+/// Permutes all values of the region by `perm`. Returns new nodes, each with the index of the node
+/// to insert it before.
 pub(super) fn reorder(
     graph: &mut Graph,
     survey: &Survey,
@@ -34,17 +34,17 @@ pub(super) fn reorder(
     Ok(rewrite.inserted)
 }
 
-/// A region on its way to the order of axes `perm`.
+/// State of the permutation of a region by `perm`.
 struct Rewrite<'a> {
     perm: &'a [usize],
-    /// The new value for each old one.
+    /// New value for each old one.
     renamed: BTreeMap<ValueId, ValueId>,
-    /// New transpositions, each with the index of the node it comes before.
+    /// New transpositions, each with the index of the node to insert it before.
     inserted: Vec<(usize, Node)>,
 }
 
 impl Rewrite<'_> {
-    /// Makes the new value. Where no node needs the old one, the new one takes its name.
+    /// Adds the new value. It takes the name of the old value if no node needs that any more.
     fn value(&mut self, graph: &mut Graph, survey: &Survey, old: ValueId) -> Result<(), PassError> {
         let base = graph.value(old).name.clone();
         let op = Transpose { perm: self.perm.to_vec() }.into();
@@ -57,7 +57,8 @@ impl Rewrite<'_> {
         Ok(())
     }
 
-    /// Makes the transpositions between a value and its source, or its users outside.
+    /// Adds the transpositions between a value and its source, and those before its users outside
+    /// the region.
     fn border(&mut self, graph: &Graph, survey: &Survey, old: ValueId) {
         let new = self.new_value(old);
         let (from, perm, to) = match survey.source(graph, old) {
@@ -79,10 +80,10 @@ impl Rewrite<'_> {
         self.renamed.get(&old).copied().unwrap_or(old)
     }
 
-    /// Lets the transpositions that use the old value use the new one. One that now changes
-    /// nothing is for the pass over identities.
+    /// Makes the transpositions that use the old value use the new one. The pass identities removes
+    /// the ones without effect.
     fn users(&self, graph: &mut Graph, survey: &Survey, old: ValueId) {
-        // Where the old value stays anyway, only those that give the new value are better off.
+        // If the old value stays anyway, only transpositions that return the new value benefit.
         let stays = matches!(survey.source(graph, old), Source::Fixed);
         let users: Vec<(NodeId, Vec<usize>)> = survey
             .transposes(graph, old)
@@ -95,7 +96,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Rewrites a node of the region over the new values.
+    /// Rewrites a node of the region to use the new values.
     fn node(&self, graph: &mut Graph, id: NodeId) -> Result<(), PassError> {
         let node = graph.node(id).clone();
         let Some(op) = node.op.permuted(self.perm) else { return Ok(()) };
@@ -112,8 +113,8 @@ impl Rewrite<'_> {
         Ok(())
     }
 
-    /// A constant with its axes permuted. One that is broadcast counts as having axes of size 1
-    /// in front, which are left out again afterwards.
+    /// Returns a constant with its axes permuted. A constant that broadcasts gets leading axes of
+    /// size 1, which are removed again afterwards.
     fn constant(
         &self,
         graph: &mut Graph,
@@ -139,14 +140,14 @@ impl Rewrite<'_> {
     }
 }
 
-/// The tensor without axes of size 1 in front; at least one axis stays.
+/// Returns the tensor without leading axes of size 1; at least one axis remains.
 fn without_leading_ones(name: &str, tensor: Tensor) -> Result<Tensor, PassError> {
     let shape = tensor.shape();
     let ones = shape.iter().take_while(|&&size| size == 1).count().min(shape.len().saturating_sub(1));
     compute(&Reshape { shape: shape[ones..].to_vec() }.into(), name, &[&tensor])
 }
 
-/// Whether a value stays beside its successor in the new order of axes.
+/// Whether the old value stays in addition to its permuted copy.
 fn keeps(graph: &Graph, survey: &Survey, value: ValueId) -> bool {
     matches!(survey.source(graph, value), Source::Fixed) || survey.is_needed_as_is(graph, value)
 }

@@ -28,7 +28,7 @@ pub fn single_precision() -> Vec<Example> {
     ]
 }
 
-/// Two functions of one input; gives the second.
+/// Two functions of one input; returns the second.
 fn two_functions(net: &mut Net) -> ValueId {
     let x = net.ones(&[2]);
     net.unary(UnaryKind::Exp, x);
@@ -36,9 +36,9 @@ fn two_functions(net: &mut Net) -> ValueId {
 }
 
 pub fn dead_nodes() -> Vec<Example> {
-    let both = stays("two results that are given out", two_functions);
+    let both = stays("two outputs", two_functions);
     let first = both.net.graph.nodes[0].outputs.clone();
-    vec![works("a result that nobody reads", two_functions), both.giving_also(&first)]
+    vec![works("an unused result", two_functions), both.giving_also(&first)]
 }
 
 pub fn constant_folding() -> Vec<Example> {
@@ -65,10 +65,10 @@ pub fn duplicates() -> Vec<Example> {
             net.binary(Add, left, right)
         }
     };
-    vec![works("the same function of the same value", sum(1, 1)), stays("over another axis", sum(0, 1))]
+    vec![works("the same function of the same value", sum(1, 1)), stays("along another axis", sum(0, 1))]
 }
 
-/// A Softmax of `scores` and a mask, 0 in place of what is no number.
+/// A Softmax of `scores` and a mask, with NaN replaced by 0.
 fn guarded(net: &mut Net, scores: ValueId, mask: &[f32]) -> ValueId {
     let mask = net.constant(f32s(&[2, 2], mask));
     let masked = net.binary(Add, scores, mask);
@@ -87,24 +87,24 @@ pub fn nan_guards() -> Vec<Example> {
         }
     };
     vec![
-        works("a mask that leaves something of every row", products([0.0, HIDDEN, 0.0, 0.0])),
-        works("two of them, one after the other", |net| {
+        works("a mask that hides no complete row", products([0.0, HIDDEN, 0.0, 0.0])),
+        works("two guards, one after the other", |net| {
             let scores = net.ones(&[2, 2]);
             let first = guarded(net, scores, &[0.0, HIDDEN, 0.0, 0.0]);
             guarded(net, first, &[0.0, 0.0, HIDDEN, 0.0])
         }),
-        works("a guard behind one that must stay", |net| {
+        works("a guard after one that must stay", |net| {
             let scores = net.ones(&[2, 2]);
             let first = guarded(net, scores, &[HIDDEN, HIDDEN, 0.0, 0.0]);
             guarded(net, first, &[0.0, 0.0, HIDDEN, 0.0])
         }),
-        stays("a row that is hidden", products([0.0, HIDDEN, HIDDEN, HIDDEN])),
+        stays("a completely hidden row", products([0.0, HIDDEN, HIDDEN, HIDDEN])),
         stays("two masks that together hide a row", |net| {
             let (scores, mask) = (net.ones(&[2, 2]), net.constant(f32s(&[2], &[HIDDEN, 0.0])));
             let scores = net.binary(Add, scores, mask);
             guarded(net, scores, &[0.0, HIDDEN, 0.0, 0.0])
         }),
-        stays("scores that a logarithm gives", |net| {
+        stays("scores computed by a logarithm", |net| {
             let scores = net.ones(&[2, 2]);
             let scores = net.unary(UnaryKind::Log, scores);
             guarded(net, scores, &[0.0, HIDDEN, 0.0, 0.0])
@@ -140,7 +140,7 @@ fn convolution(net: &mut Net) -> ValueId {
     net.node(Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group: 1 }, &[x, weights])
 }
 
-/// A batch normalisation of 2 channels.
+/// A batch normalization of 2 channels.
 fn normalised(net: &mut Net, x: ValueId) -> ValueId {
     let parameters = [[2.0, 4.0], [0.5, 0.25], [1.0, 2.0], [4.0, 1.0]];
     let parameters = parameters.map(|values| net.constant(f32s(&[2], &values)));
@@ -158,7 +158,7 @@ pub fn batch_norm_folding() -> Vec<Example> {
             let x = net.node(MatMul, &[x, weights]);
             normalised(net, x)
         }),
-        stays("after a convolution that another one reads", |net| {
+        stays("after a convolution with another reader", |net| {
             let x = convolution(net);
             let normal = normalised(net, x);
             net.binary(Add, x, normal)

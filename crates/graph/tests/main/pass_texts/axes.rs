@@ -14,7 +14,7 @@ fn pad(net: &mut Net, pads: [[isize; 2]; 4], x: ValueId) -> ValueId {
 
 pub fn identities() -> Vec<Example> {
     vec![
-        works("padding by nothing", |net| {
+        works("padding by no elements", |net| {
             let x = net.ones(&[1, 3, 3, 1]);
             let x = net.node(Relu, &[x]);
             let x = pad(net, [[0; 2]; 4], x);
@@ -25,7 +25,7 @@ pub fn identities() -> Vec<Example> {
             let x = net.reshape(&[6], x);
             net.reshape(&[3, 2], x)
         }),
-        stays("padding that crops one side and grows the other keeps the shape, not the elements", |net| {
+        stays("padding that crops one side and extends the other keeps the shape, not the elements", |net| {
             let x = net.ones(&[1, 3, 3, 1]);
             let x = net.node(Relu, &[x]);
             let x = pad(net, [[0; 2], [1, -1], [0; 2], [0; 2]], x);
@@ -50,7 +50,7 @@ pub fn transpose_fusion() -> Vec<Example> {
     ]
 }
 
-/// A transposition, a reshape and a transposition, none at the border of the graph.
+/// A transposition, a reshape and a transposition, not at the border of the graph.
 fn reshape_between(net: &mut Net, first: &[usize], shape: &[usize], second: &[usize]) -> ValueId {
     let x = net.ones(&[1, 2, 3, 4]);
     let x = net.node(Relu, &[x]);
@@ -95,11 +95,11 @@ pub fn flatten_weights() -> Vec<Example> {
         net.reshape(&[2, 4], x)
     };
     vec![
-        works("rows that meet constant weights", |net| {
+        works("rows times constant weights", |net| {
             let (rows, weights) = (rows(net), net.count(&[4, 1]));
             net.node(MatMul, &[rows, weights])
         }),
-        stays("rows that meet computed weights", |net| {
+        stays("rows times computed weights", |net| {
             let (rows, weights) = (rows(net), net.ones(&[4, 1]));
             net.node(MatMul, &[rows, weights])
         }),
@@ -143,7 +143,7 @@ pub fn reshape_sinking() -> Vec<Example> {
     };
     vec![
         works("an axis of size 1 is added", relu(&[2, 1, 4])),
-        stays("the elements are divided otherwise", relu(&[4, 2])),
+        stays("the elements are regrouped", relu(&[4, 2])),
     ]
 }
 
@@ -170,13 +170,13 @@ pub fn pad_merging() -> Vec<Example> {
             let x = pad(net, pads, x);
             conv(net, x)
         }),
-        works("zeros around what is never negative", move |net| {
+        works("zeros around values that are never negative", move |net| {
             let x = net.ones(&[1, 3, 3, 2]);
             let x = net.node(Relu, &[x]);
             let x = pad(net, pads, x);
             net.node(pool(), &[x])
         }),
-        stays("zeros that may be larger than what they surround", move |net| {
+        stays("zeros that may be larger than the values inside", move |net| {
             let x = net.input(f32s(&[1, 1, 1, 1], &[-1.0]));
             let x = pad(net, pads, x);
             net.node(pool(), &[x])

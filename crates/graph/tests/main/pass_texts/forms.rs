@@ -1,4 +1,4 @@
-//! Passes that recognise an operator in what exporters write as arithmetic.
+//! Passes that recognize an operator which exporters write as arithmetic.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::BinaryKind::{Add, Div, Mul, Sub};
@@ -7,7 +7,7 @@ use npukit_graph::op::{Clip, Concat, MatMul, Pow, ReduceKind, Slice, SliceRange,
 use super::{Example, stays, works};
 use crate::support::{Net, f32s};
 
-/// The rotation of pairs of features, 2 apart, by tables of which the features are `cos` and `sin`.
+/// The rotation of pairs of features at distance 2, with tables whose features are `cos` and `sin`.
 fn rotation(net: &mut Net, tables: [[f32; 4]; 2]) -> ValueId {
     let x = net.ones(&[1, 2, 1, 4]);
     let tables = tables.map(|table| net.constant(f32s(&[1, 1, 1, 4], &table)));
@@ -21,7 +21,7 @@ fn rotation(net: &mut Net, tables: [[f32; 4]; 2]) -> ValueId {
 
 pub fn rotary_forms() -> Vec<Example> {
     vec![
-        works("tables that are alike for both features of a pair", |net| {
+        works("tables that are equal for both features of a pair", |net| {
             rotation(net, [[0.8, 0.6, 0.8, 0.6], [0.6, 0.8, 0.6, 0.8]])
         }),
         stays("tables that differ within a pair", |net| {
@@ -30,7 +30,7 @@ pub fn rotary_forms() -> Vec<Example> {
     ]
 }
 
-/// Products of 4 heads with 2, of which each is repeated: along the third axis of `apart` or the second.
+/// Products of 4 heads with 2 repeated ones: along the third axis of `apart` or the second.
 fn repeated(net: &mut Net, apart: [usize; 5], repeats: [usize; 5]) -> ValueId {
     let (queries, keys) = (net.ones(&[1, 4, 3, 2]), net.ones(&[1, 2, 2, 5]));
     let apart = net.reshape(&apart, keys);
@@ -41,8 +41,8 @@ fn repeated(net: &mut Net, apart: [usize; 5], repeats: [usize; 5]) -> ValueId {
 
 pub fn shared_heads() -> Vec<Example> {
     vec![
-        works("neighbours share a head", |net| repeated(net, [1, 2, 1, 2, 5], [1, 1, 2, 1, 1])),
-        stays("every second shares a head", |net| repeated(net, [1, 1, 2, 2, 5], [1, 2, 1, 1, 1])),
+        works("neighbors share a head", |net| repeated(net, [1, 2, 1, 2, 5], [1, 1, 2, 1, 1])),
+        stays("every second head is shared", |net| repeated(net, [1, 1, 2, 2, 5], [1, 2, 1, 1, 1])),
     ]
 }
 
@@ -75,11 +75,11 @@ pub fn activation_forms() -> Vec<Example> {
             net.binary(Mul, x, gate)
         }),
         works(
-            "half a value times 1 and a hyperbolic tangent, with the number beside a factor of the cube",
+            "half a value times 1 and a hyperbolic tangent, with the number on a factor of the cube",
             |net| gelu(net, 0.044_715),
         ),
         stays("with another number", |net| gelu(net, 0.05)),
-        works("a value, moved and clipped, over 6", |net| hard_sigmoid(net, 6.0)),
+        works("a value, shifted and clipped, divided by 6", |net| hard_sigmoid(net, 6.0)),
         stays("over 7", |net| hard_sigmoid(net, 7.0)),
         stays("a value times the sigmoid of another", |net| {
             let (x, other) = (net.ones(&[2]), net.ones(&[2]));
@@ -101,12 +101,12 @@ fn softmax(net: &mut Net, axis: usize) -> ValueId {
 
 pub fn softmax_forms() -> Vec<Example> {
     vec![
-        works("exponentials over their sum", |net| softmax(net, 1)),
+        works("exponentials divided by their sum", |net| softmax(net, 1)),
         stays("a maximum over another axis than the sum", |net| softmax(net, 0)),
     ]
 }
 
-/// `mean(x^2) - mean(y)^2` of sums over 3 features times `share`.
+/// `mean(x^2) - mean(y)^2`, with means written as sums over 3 features times `share`.
 fn variance(net: &mut Net, share: f32, alike: bool) -> ValueId {
     let x = net.ones(&[2, 3]);
     let y = if alike { x } else { net.ones(&[2, 3]) };
@@ -122,11 +122,11 @@ fn variance(net: &mut Net, share: f32, alike: bool) -> ValueId {
 
 pub fn variance_forms() -> Vec<Example> {
     vec![
-        works("the mean of squares less the square of the mean, with sums", |net| {
+        works("the mean of squares minus the square of the mean, with sums", |net| {
             variance(net, 1.0 / 3.0, true)
         }),
         works("means of two values", |net| variance(net, 1.0 / 3.0, false)),
-        stays("sums times something else", |net| variance(net, 0.25, true)),
+        stays("sums times another number", |net| variance(net, 0.25, true)),
     ]
 }
 
@@ -145,12 +145,14 @@ fn layer_normalisation(net: &mut Net, centred: bool) -> ValueId {
 
 pub fn normalisation_forms() -> Vec<Example> {
     vec![
-        works("a difference from the mean over its deviation", |net| layer_normalisation(net, true)),
+        works("a difference from the mean divided by its deviation", |net| layer_normalisation(net, true)),
         works("a factor for each feature", |net| {
             let x = layer_normalisation(net, true);
             let factors = net.count(&[2]);
             net.binary(Mul, x, factors)
         }),
-        stays("over the root of the mean square of something else", |net| layer_normalisation(net, false)),
+        stays("divided by the root of the mean square of another value", |net| {
+            layer_normalisation(net, false)
+        }),
     ]
 }

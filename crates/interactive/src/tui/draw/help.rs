@@ -1,4 +1,4 @@
-//! The keys, before all else.
+//! Key help, drawn over the screen.
 
 use ratatui_core::layout::{Constraint, Layout};
 use ratatui_core::terminal::Frame;
@@ -7,12 +7,12 @@ use ratatui_core::text::{Line, Span};
 use crate::tui::pane::Pane;
 use crate::tui::{App, KEYS};
 
-/// Columns for the keys.
+/// Columns for the names of keys.
 const KEY: usize = 12;
-/// Columns of it all.
+/// Columns of the whole box.
 const WIDTH: u16 = 78;
 
-/// Draws it in the middle.
+/// Draws the help in the middle of the screen.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>) {
     let look = app.look;
     let mut lines: Vec<Line<'_>> = KEYS
@@ -23,7 +23,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>) {
         .collect();
     let legend = [
         ("changed by the last step", look.changed()),
-        ("written by it as before", look.rewritten()),
+        ("written but unchanged", look.rewritten()),
         ("read by the next", look.read()),
         ("written by the next", look.written()),
     ];
@@ -31,7 +31,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>) {
     lines.extend(legend.map(|(text, style)| {
         Line::from(vec![format!("{:<KEY$}", "numbers").into(), Span::styled(text, style)])
     }));
-    lines.push(Line::raw("`help` on the command line lists the commands. Any key goes back."));
+    lines.push(Line::raw("`help` on the command line lists the commands. Press any key to return."));
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX); // Default: there are few keys.
     let [area] = Layout::vertical([Constraint::Max(height)])
         .flex(ratatui_core::layout::Flex::Center)

@@ -1,4 +1,5 @@
-//! The program: instructions with the next step's, breakpoints, layers and lines of the text.
+//! Listing of the program: instructions with the next step, breakpoints, layers and lines of the
+//! text.
 
 use npukit_debug::PointKind;
 use ratatui_core::layout::Rect;
@@ -9,7 +10,7 @@ use ratatui_core::text::{Line, Span};
 use crate::tui::App;
 use crate::tui::pane::Pane;
 
-/// Draws it around the cursor.
+/// Draws the listing around the cursor.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let debugger = &app.debugger;
     let mut height = usize::from(area.height.saturating_sub(2));
@@ -25,7 +26,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Pane::new(lines).framed(app.look.frame(&title)), area);
 }
 
-/// So many lines around the cursor.
+/// Returns up to `height` lines around the cursor.
 fn around(app: &App, height: usize) -> Vec<Line<'static>> {
     let (debugger, cursor) = (&app.debugger, app.at_cursor());
     let count = match debugger.listing() {
@@ -47,7 +48,7 @@ fn around(app: &App, height: usize) -> Vec<Line<'static>> {
         }
         lines.push(line(app, instruction, issued.contains(&instruction)));
     }
-    // Names of layers take lines: those before the cursor go first.
+    // Names of layers take lines: drop lines before the cursor first.
     let skipped = (cursor_at + 1).saturating_sub(height);
     lines.into_iter().skip(skipped).take(height).collect()
 }
@@ -56,7 +57,7 @@ fn line(app: &App, instruction: usize, is_next: bool) -> Line<'static> {
     let (debugger, look) = (&app.debugger, app.look);
     let kind = PointKind::Instruction(instruction);
     let stops = debugger.points().iter().any(|point| point.kind == kind);
-    // Default: words have no lines.
+    // Default: a program in words has no source lines.
     let source = debugger.line(instruction).map(|source| format!(":{:<4} ", source.line)).unwrap_or_default();
     let line = Line::from(vec![
         Span::styled(if is_next { ">" } else { " " }, look.next()),
@@ -70,7 +71,7 @@ fn line(app: &App, instruction: usize, is_next: bool) -> Line<'static> {
     if app.cursor == Some(instruction) { line.style(look.cursor()) } else { line }
 }
 
-/// The layer that begins with an instruction.
+/// Returns the name of the layer that begins with an instruction.
 fn begun_layer(app: &App, instruction: usize) -> Option<&str> {
     let machine = app.debugger.machine();
     if machine.layers().is_empty() {

@@ -1,4 +1,4 @@
-//! Memories as numbers, with what the last step has changed and what the next will use.
+//! Memories as numbers. Styles mark what the last step changed and what the next one will use.
 
 mod numbers;
 
@@ -12,7 +12,7 @@ use crate::tui::App;
 use crate::tui::pane::Pane;
 use numbers::rows;
 
-/// Draws the memories of the view.
+/// Draws the memories of the current view.
 pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let Some((view, number, count)) = app.panes.view() else {
         return;
@@ -40,7 +40,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Pane::new(lines).framed(border), area);
 }
 
-/// Whether a memory has all of its numbers behind its name.
+/// Whether all numbers of a memory fit in the line of its name.
 fn is_line(app: &App, shown: &Shown) -> bool {
     let memory = memory(app, shown);
     memory.depth == 1 && memory.lanes <= shown.columns.max(shown.lanes.len())
@@ -50,26 +50,27 @@ fn memory<'a>(app: &'a App, shown: &Shown) -> &'a MachineMemory {
     &app.debugger.machine().memories()[shown.memory]
 }
 
-/// The first memory that is drawn, so that there is room for the one that is selected.
+/// Returns the first memory to draw, so that the selected one is visible.
 fn first_part(least: &[usize], selected: usize, height: usize) -> usize {
     let fits = |first: &usize| least[*first..=selected].iter().sum::<usize>() <= height;
-    // Default: there is not even room for that one, so that it begins.
+    // Default: there is not enough room even for the selected one, which then comes first.
     (0..=selected).find(fits).unwrap_or(selected)
 }
 
-/// Lines that a memory would fill, up to `most`.
+/// Returns the number of lines that a memory would fill, at most `most`.
 fn wanted(app: &App, shown: &Shown, most: usize) -> usize {
     if is_line(app, shown) {
         return 1;
     }
     let MachineMemory { depth, lanes, .. } = memory(app, shown);
     let rows = if *lanes == 1 { depth.div_ceil(shown.columns.max(1) as u64) } else { *depth };
-    // Lanes may take several lines each.
+    // The lanes of an address may need several lines.
     let lines = rows.saturating_mul(1 + *lanes as u64 / 8);
-    usize::try_from(lines).unwrap_or(most).saturating_add(1).min(most) // Default: more than there is room for.
+    usize::try_from(lines).unwrap_or(most).saturating_add(1).min(most) // Default: more lines than fit.
 }
 
-/// The lines of each memory: the least first, then line by line, two for the selected one.
+/// Distributes the lines over the memories: the minimum first, then line by line, two for the
+/// selected one.
 fn shares(least: &[usize], wanted: &[usize], selected: usize, height: usize) -> Vec<usize> {
     let mut left = height;
     let mut give = |lines: usize| {
@@ -92,7 +93,7 @@ fn shares(least: &[usize], wanted: &[usize], selected: usize, height: usize) -> 
     }
 }
 
-/// The lines of a memory, and how many addresses they have.
+/// Returns the lines of a memory, and how many addresses they show.
 fn part(
     app: &App,
     shown: &Shown,
@@ -122,7 +123,7 @@ fn part(
     ([head].into_iter().chain(lines).collect(), addresses)
 }
 
-/// What a memory is, and its numbers at an address.
+/// Describes a memory and the lanes of an address.
 fn about(Shown { about, lanes, .. }: &Shown) -> String {
     let about = if about.is_empty() { String::new() } else { format!("  {about}") };
     if lanes.is_empty() { about } else { format!("{about}: {}", lanes.join(", ")) }

@@ -1,4 +1,4 @@
-//! What the next step uses, and what the clock says of it.
+//! Panes for the accesses of the next step and for its timing.
 
 use npukit_target::{Accessed, Moment};
 use ratatui_core::layout::Rect;
@@ -8,7 +8,7 @@ use ratatui_core::text::{Line, Span};
 use crate::tui::App;
 use crate::tui::pane::Pane;
 
-/// Draws what the next step reads and writes, and what the last has told.
+/// Draws the reads and writes of the next step, and the messages of the last one.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let (debugger, machine, look) = (&app.debugger, app.debugger.machine(), app.look);
     let position = debugger.position();
@@ -22,14 +22,14 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         lines.extend(remarks.map(|remark| Line::styled(format!("remark: {remark}"), look.stops())));
     }
     if machine.saturations() > 0 {
-        let told = format!("{} did not fit so far", counted(machine.saturations(), "result"));
+        let told = format!("{} saturated so far", counted(machine.saturations(), "result"));
         lines.push(Line::styled(told, look.stops()));
     }
     let title = if position < debugger.steps() { "next step" } else { "no next step" };
     frame.render_widget(Pane::new(lines).framed(look.frame(title)), area);
 }
 
-/// Draws when the clock has the next step, and which units wait for what.
+/// Draws the cycles of the next step, and the units that wait.
 pub(super) fn draw_clock(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let lines: Vec<Line<'_>> = if app.awaits_clock() { vec![Line::raw("...")] } else { clock(app) };
     frame.render_widget(Pane::new(lines).wrapping().framed(app.look.frame("clock")), area);

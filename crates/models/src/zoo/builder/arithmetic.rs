@@ -1,4 +1,4 @@
-//! Operators that take each value by itself, and sums.
+//! Elementwise operators and sums.
 
 use super::{Builder, Value, float};
 use crate::zoo::spread::Spread;
@@ -9,14 +9,14 @@ impl Builder {
         self.node(name, "Relu", &[&x.name], Vec::new(), (x.shape.clone(), x.spread.rectified(0.0)))
     }
 
-    /// Of slope 0.1 below 0, as in the YOLO networks.
+    /// Adds a LeakyRelu; the YOLO networks use slope 0.1 below 0.
     pub(crate) fn leaky_relu(&mut self, x: &Value, slope: f32) -> Value {
         let name = self.name("LeakyRelu");
         let result = (x.shape.clone(), x.spread.rectified(f64::from(slope)));
         self.node(name, "LeakyRelu", &[&x.name], vec![float("alpha", slope)], result)
     }
 
-    /// From 0 to 6, as in the MobileNets.
+    /// Adds a clip from 0 to 6, as in the MobileNets.
     pub(crate) fn relu6(&mut self, x: &Value) -> Value {
         let name = self.name("Clip");
         let low = self.floats(format!("{name}.min"), &[], &[0.0]);
@@ -25,7 +25,7 @@ impl Builder {
         self.node(name, "Clip", &[&x.name, &low, &high], Vec::new(), result)
     }
 
-    /// The exact form. Its result is spread much as a rectified one.
+    /// Adds the exact Gelu. Its result has about the spread of a rectified value.
     pub(crate) fn gelu(&mut self, x: &Value) -> Value {
         let name = self.name("Gelu");
         self.node(name, "Gelu", &[&x.name], Vec::new(), (x.shape.clone(), x.spread.rectified(0.0)))
@@ -36,7 +36,7 @@ impl Builder {
         self.node(name, "Add", &[&a.name, &b.name], Vec::new(), (a.shape.clone(), a.spread.plus(b.spread)))
     }
 
-    /// `x * factor`.
+    /// Adds `x * factor`.
     pub(super) fn scaled(&mut self, x: &Value, factor: f64) -> Value {
         let name = self.name("Mul");
         let factor_name = self.floats(format!("{name}.factor"), &[], &[factor as f32]);

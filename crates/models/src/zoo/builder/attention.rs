@@ -1,14 +1,14 @@
-//! Attention over earlier positions, in the operators it is made of.
+//! Causal attention, composed of basic operators.
 
 use super::{Builder, Value, integer};
 use crate::zoo::spread::Spread;
 
-/// What is added to the scores of later positions: the exponential of it is 0 in any format, and it
-/// fits 16 bits with 8 fraction bits.
+/// Addend of the scores of later positions. Its exponential is 0 in any format, and it fits 16 bits
+/// with 8 fraction bits.
 const HIDDEN: f32 = -100.0;
 
 impl Builder {
-    /// Self-attention with `heads`: `x` is batch, positions and features.
+    /// Adds self-attention with `heads` heads; the axes of `x` are batch, positions and features.
     pub(crate) fn causal_attention(&mut self, x: &Value, heads: usize) -> Value {
         let (positions, features) = (x.size(1), x.size(2));
         let [q, k, v] = [(); 3].map(|()| self.project(x, features));
@@ -19,20 +19,20 @@ impl Builder {
         let scores = self.hide_later(&scores, positions);
         let shares = self.softmax(&scores);
         let mixed = self.product(&shares, &v);
-        // A mean of values that have little in common: at most as large as they are.
+        // A mean of nearly independent values is at most as large as they are.
         let mixed = Value { spread: Spread { mean: 0.0, variance: 0.5 }, ..mixed };
         let mixed = self.transpose(&mixed, &[0, 2, 1, 3]);
         let mixed = self.reshape(&mixed, &x.shape);
         self.project(&mixed, features)
     }
 
-    /// The features of each head apart, axes in the order of `order`.
+    /// Splits the features by head, with the axes permuted by `order`.
     fn heads(&mut self, x: &Value, heads: usize, order: &[usize]) -> Value {
         let apart = self.reshape(x, &[x.size(0), x.size(1), heads, x.size(2) / heads]);
         self.transpose(&apart, order)
     }
 
-    /// The matrix product of two values of the network, over the last two axes of four.
+    /// Adds the matrix product of two values over the last two of four axes.
     fn product(&mut self, a: &Value, b: &Value) -> Value {
         let name = self.name("MatMul");
         let shape = vec![a.size(0), a.size(1), a.size(2), b.size(3)];

@@ -5,7 +5,7 @@ use super::{Builder, Value, integer};
 use crate::zoo::random::Random;
 use crate::zoo::spread::Spread;
 
-/// Deviation of biases, where values have one of 1.
+/// Standard deviation of biases, relative to that of the values.
 const BIAS: f64 = 0.1;
 
 /// A convolution.
@@ -14,14 +14,14 @@ pub(crate) struct Conv {
     pub(crate) filters: usize,
     pub(crate) window: Window,
     pub(crate) groups: usize,
-    /// Has a bias; one without is followed by a normalisation.
+    /// Whether it has a bias; a convolution without bias is followed by a normalization.
     pub(crate) bias: bool,
-    /// Deviation of what it gives.
+    /// Standard deviation of its results.
     pub(crate) deviation: f64,
 }
 
 impl Conv {
-    /// With a bias.
+    /// Creates a convolution with a bias.
     pub(crate) const fn new(filters: usize, window: Window) -> Self {
         Self { filters, window, groups: 1, bias: true, deviation: 1.0 }
     }
@@ -34,15 +34,16 @@ impl Conv {
         Self { deviation, ..self }
     }
 
-    /// A filter for each of `channels`.
+    /// Creates a convolution with one filter for each of `channels`.
     pub(crate) const fn depthwise(channels: usize, window: Window) -> Self {
         Self { groups: channels, ..Self::new(channels, window) }
     }
 }
 
 impl Builder {
-    /// Values of variance 1, or as asked. With a bias their mean is 0: it takes away what the input's mean
-    /// makes of each filter. Without, a normalisation does.
+    /// Adds a convolution with results of the requested deviation, 1 by default. A bias brings
+    /// their mean to 0: it compensates the contribution of the input's mean to each filter. Without
+    /// a bias, the normalization after it does.
     pub(crate) fn conv(&mut self, x: &Value, conv: Conv) -> Value {
         let Conv { filters, window, groups, bias, deviation } = conv;
         let name = self.name("Conv");
@@ -67,7 +68,7 @@ impl Builder {
         self.node(name, "Conv", &[&x.name, &weights, &bias], attributes, (shape, spread))
     }
 
-    /// A bias that takes away `offsets`, and adds a little of its own. Gives its name.
+    /// Adds a bias that compensates `offsets`, plus a small random part, and returns its name.
     pub(super) fn bias(&mut self, node: &str, offsets: &[f64]) -> String {
         let draw = |random: &mut Random, _| {
             offsets.iter().map(|offset| (BIAS * random.normal() - offset) as f32).collect()
@@ -82,9 +83,9 @@ impl Builder {
     }
 }
 
-/// Filters of `fan_in` weights, one for each of `sums`, scaled so that each gives values of
-/// `gain` times the variance of its inputs (He and others, 2015, with the input's variance followed
-/// rather than assumed). Fills the sums of their weights.
+/// Returns filters of `fan_in` weights, one for each of `sums`, scaled so that the variance of
+/// their results is `gain` times that of their inputs. As in He and others, 2015, but with the
+/// input's variance tracked instead of assumed. Stores the sums of their weights in `sums`.
 pub(super) fn drawn(random: &mut Random, fan_in: usize, gain: f64, sums: &mut [f64]) -> Vec<f32> {
     let mut weights = Vec::with_capacity(fan_in * sums.len());
     for sum in sums {

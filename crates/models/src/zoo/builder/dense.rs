@@ -1,4 +1,4 @@
-//! Layers in which every value meets a weight.
+//! Dense layers.
 
 use super::conv::drawn;
 use super::{Builder, Value, integer};
@@ -6,7 +6,7 @@ use crate::zoo::random::Random;
 use crate::zoo::spread::Spread;
 
 impl Builder {
-    /// `units` values of variance 1 from a row each, with a bias.
+    /// Adds a dense layer from a row to `units` values of variance 1, with a bias.
     pub(crate) fn dense(&mut self, x: &Value, units: usize) -> Value {
         let name = self.name("Gemm");
         let (rows, features) = (x.size(0), x.size(1));
@@ -21,7 +21,7 @@ impl Builder {
         self.node(name, "Gemm", &[&x.name, &weights, &bias], vec![integer("transB", 1)], result)
     }
 
-    /// As [`Self::dense`] along the last axis of three, as a MatMul and an Add.
+    /// Like [`Self::dense`], along the last of three axes, as a MatMul and an Add.
     pub(crate) fn project(&mut self, x: &Value, units: usize) -> Value {
         let (name, sum) = (self.name("MatMul"), self.name("Add"));
         let (rows, features) = (x.size(0) * x.size(1), x.size(2));
@@ -40,7 +40,7 @@ impl Builder {
     }
 }
 
-/// Rows of `columns` values as columns.
+/// Transposes rows of `columns` values.
 fn transposed(values: &[f32], columns: usize) -> Vec<f32> {
     (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns)).copied().collect()
 }

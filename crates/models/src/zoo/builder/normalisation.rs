@@ -1,14 +1,14 @@
-//! Normalisations.
+//! Normalizations.
 
 use super::{Builder, Value, float, integer};
 use crate::zoo::random::Random;
 use crate::zoo::spread::Spread;
 
-/// Deviation of what a normalisation adds.
+/// Standard deviation of the addends of a normalization.
 const SHIFT: f64 = 0.2;
-/// How far from 1 it scales.
+/// Largest deviation of its factors from 1.
 const SCALE: f64 = 0.2;
-/// How far running statistics are from the true ones, as a share.
+/// Relative deviation of running statistics from the true ones.
 const DRIFT: f64 = 0.1;
 
 fn scales(deviation: f64) -> impl Fn(&mut Random, usize) -> Vec<f32> {
@@ -22,12 +22,12 @@ fn shifts(deviation: f64) -> impl Fn(&mut Random, usize) -> Vec<f32> {
 }
 
 impl Builder {
-    /// BatchNormalization whose statistics are those expected of `x`, off by a little.
+    /// Adds a BatchNormalization whose statistics are close to those expected of `x`.
     pub(crate) fn batch_norm(&mut self, x: &Value, epsilon: f32) -> Value {
         self.batch_norm_to(1.0, x, epsilon)
     }
 
-    /// The same, with a result of another deviation than 1.
+    /// Like `batch_norm`, with results of the given deviation instead of 1.
     pub(crate) fn batch_norm_to(&mut self, deviation: f64, x: &Value, epsilon: f32) -> Value {
         let name = self.name("BatchNormalization");
         let channels = [x.size(1)];
@@ -48,13 +48,13 @@ impl Builder {
         ];
         let [scale, bias, mean, var] = &operands;
         let inputs = [&x.name[..], scale, bias, mean, var];
-        // Uniform numbers have a third of the variance of their bound.
+        // The variance of uniform numbers is a third of their bound squared.
         let drawn = 1.0 + SHIFT * SHIFT + SCALE * SCALE / 3.0;
         let result = (x.shape.clone(), Spread { mean: 0.0, variance: deviation * deviation * drawn });
         self.node(name, "BatchNormalization", &inputs, vec![float("epsilon", epsilon)], result)
     }
 
-    /// LayerNormalization over the last axis.
+    /// Adds a LayerNormalization over the last axis.
     pub(crate) fn layer_norm(&mut self, x: &Value) -> Value {
         let name = self.name("LayerNormalization");
         let features = [x.size(x.shape.len().saturating_sub(1))];

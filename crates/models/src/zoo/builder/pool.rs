@@ -9,17 +9,17 @@ use super::{Builder, Value, integers};
 pub(crate) struct Window {
     pub(crate) kernel: [usize; 2],
     pub(crate) stride: [usize; 2],
-    /// Rows above, columns left, rows below, columns right.
+    /// Padding: rows above, columns left, rows below, columns right.
     pub(crate) pads: [usize; 4],
 }
 
 impl Window {
-    /// Square, without padding.
+    /// Creates a square window without padding.
     pub(crate) const fn valid(kernel: usize, stride: usize) -> Self {
         Self { kernel: [kernel; 2], stride: [stride; 2], pads: [0; 4] }
     }
 
-    /// Square, of odd size, padded by half of it on all sides.
+    /// Creates a square window of odd size, padded by half of it on all sides.
     pub(crate) const fn centred(kernel: usize, stride: usize) -> Self {
         Self { pads: [kernel / 2; 4], ..Self::valid(kernel, stride) }
     }
@@ -28,7 +28,8 @@ impl Window {
         Self { pads, ..self }
     }
 
-    /// Rows or columns of the result for `axis` (0 is height) of an image of `size`.
+    /// Returns the number of rows or columns of the result for `axis` (0 is height) of an image of
+    /// `size`.
     fn positions(&self, axis: usize, size: usize) -> usize {
         (size + self.pads[axis] + self.pads[axis + 2] - self.kernel[axis]) / self.stride[axis] + 1
     }
@@ -37,7 +38,7 @@ impl Window {
         vec![x.size(0), channels, self.positions(0, x.size(2)), self.positions(1, x.size(3))]
     }
 
-    /// Taps that fall on the image, over all positions.
+    /// Returns the number of taps on the image, over all positions.
     pub(super) fn taps(&self, x: &Value) -> u64 {
         let on_image = |axis: usize, size: usize| -> u64 {
             let inside = |position: usize, tap: usize| {
@@ -49,7 +50,7 @@ impl Window {
         on_image(0, x.size(2)) * on_image(1, x.size(3))
     }
 
-    /// Taps over all positions.
+    /// Returns the number of taps over all positions.
     pub(super) fn padded_taps(&self, x: &Value) -> u64 {
         let all = |axis: usize, size: usize| (self.positions(axis, size) * self.kernel[axis]) as u64;
         all(0, x.size(2)) * all(1, x.size(3))
@@ -65,7 +66,7 @@ impl Window {
 }
 
 impl Builder {
-    /// The largest value of each window; of rectified values.
+    /// Adds maximum pooling of rectified values.
     pub(crate) fn max_pool(&mut self, x: &Value, window: Window) -> Value {
         let name = self.name("MaxPool");
         let spread = x.spread.largest_of(window.kernel.iter().product());
@@ -73,7 +74,7 @@ impl Builder {
         self.node(name, "MaxPool", &[&x.name], window.attributes(), (shape, spread))
     }
 
-    /// The mean of each channel.
+    /// Adds the mean of each channel.
     pub(crate) fn global_average_pool(&mut self, x: &Value) -> Value {
         let name = self.name("GlobalAveragePool");
         let spread = x.spread.mean_of(x.size(2) * x.size(3));

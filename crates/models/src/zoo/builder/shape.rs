@@ -3,7 +3,7 @@
 use super::{Builder, Value, dims, integer, integers, text};
 
 impl Builder {
-    /// `a` and then `b`, along the channels.
+    /// Concatenates `a` and `b` along the channels.
     pub(crate) fn concat(&mut self, a: &Value, b: &Value) -> Value {
         let name = self.name("Concat");
         let mut shape = a.shape.clone();
@@ -14,7 +14,7 @@ impl Builder {
         self.node(name, "Concat", &[&a.name, &b.name], vec![integer("axis", 1)], (shape, spread))
     }
 
-    /// The second half of the channels.
+    /// Returns the second half of the channels.
     pub(crate) fn second_half(&mut self, x: &Value) -> Value {
         let name = self.name("Slice");
         let channels = x.size(1);
@@ -28,7 +28,7 @@ impl Builder {
         self.node(name, "Slice", &[&x.name, &starts, &ends, &axes], Vec::new(), (shape, x.spread))
     }
 
-    /// Zeroes around height and width, the same number on all sides.
+    /// Pads height and width with zeros, by the same number on all sides.
     pub(crate) fn pad(&mut self, x: &Value, count: usize) -> Value {
         let name = self.name("Pad");
         let ends = [0, 0, count, count, 0, 0, count, count];
@@ -37,7 +37,7 @@ impl Builder {
         self.node(name, "Pad", &[&x.name, &pads], Vec::new(), (shape, x.spread))
     }
 
-    /// Twice the height and width; each value becomes a square of four.
+    /// Doubles height and width; each value becomes a square of four.
     pub(crate) fn upsample(&mut self, x: &Value) -> Value {
         let name = self.name("Resize");
         let scales = self.floats(format!("{name}.scales"), &[4], &[1.0, 1.0, 2.0, 2.0]);
@@ -50,7 +50,7 @@ impl Builder {
         self.node(name, "Resize", &[&x.name, "", &scales], attributes, (shape, x.spread))
     }
 
-    /// All axes but the first become one.
+    /// Merges all axes except the first.
     pub(crate) fn flatten(&mut self, x: &Value) -> Value {
         let name = self.name("Flatten");
         let shape = vec![x.size(0), x.shape.iter().skip(1).product()];

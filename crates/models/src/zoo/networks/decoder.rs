@@ -1,4 +1,4 @@
-//! A small transformer decoder, normalised before each part as GPT-2 is.
+//! A small transformer decoder with a normalization before each part, as in GPT-2.
 
 use crate::zoo::builder::{Builder, Value};
 use crate::zoo::network::Network;
@@ -13,7 +13,7 @@ pub(super) const DECODER: Network = Network {
 
 const LAYERS: usize = 2;
 const HEADS: usize = 4;
-/// Features between the two projections of a layer, as a multiple of those outside.
+/// Ratio of the features between the two projections of a layer to those outside.
 const WIDENING: usize = 4;
 const TOKENS: usize = 256;
 

@@ -1,4 +1,4 @@
-//! LeNet-5 (LeCun and others, 1998) as it is built today: rectified, with the largest of each window.
+//! LeNet-5 (LeCun and others, 1998) in its present-day form: with rectifiers and maximum pooling.
 
 use crate::zoo::builder::{Builder, Conv, Value, Window};
 use crate::zoo::network::Network;

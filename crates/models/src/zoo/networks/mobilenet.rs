@@ -1,14 +1,14 @@
-//! MobileNets in the forms of Keras: V1 (Howard and others, 2017) and V2 (Sandler and others, 2018).
+//! MobileNets as in Keras: V1 (Howard and others, 2017) and V2 (Sandler and others, 2018).
 
 use super::{BEFORE_MEAN, IMAGENET, IMAGENET_CLASSES};
 use crate::zoo::builder::{Builder, Conv, Value, Window};
 use crate::zoo::network::Network;
 
-/// Version 1, not thinned.
+/// Version 1, at full width.
 pub(super) const MOBILENET_V1: Network =
     Network { name: "mobilenet_v1", summary: "MobileNet V1, width 1", input: IMAGENET, build: build_v1 };
 
-/// Version 2, not thinned.
+/// Version 2, at full width.
 pub(super) const MOBILENET_V2: Network =
     Network { name: "mobilenet_v2", summary: "MobileNet V2, width 1", input: IMAGENET, build: build_v2 };
 
@@ -41,7 +41,7 @@ fn build_v1(net: &mut Builder, x: Value) -> Vec<Value> {
     classified(net, &x)
 }
 
-/// Widening, filters, blocks, and the stride of the first block.
+/// Expansion factor, filters, blocks, and the stride of the first block.
 const STAGES: [(usize, usize, usize, usize); 7] = [
     (1, 16, 1, 1),
     (6, 24, 2, 2),
@@ -63,7 +63,7 @@ fn build_v2(net: &mut Builder, x: Value) -> Vec<Value> {
     classified(net, &x)
 }
 
-/// Wide inside, narrow outside, where it is not rectified.
+/// Inverted residual block: wide inside, narrow outside, without a rectifier at the end.
 fn inverted(net: &mut Builder, x: &Value, widening: usize, filters: usize, stride: usize) -> Value {
     let wide = widening * x.size(1);
     let y = if widening == 1 { x.clone() } else { rectified(net, x, pointwise(wide)) };
@@ -72,7 +72,7 @@ fn inverted(net: &mut Builder, x: &Value, widening: usize, filters: usize, strid
     if stride == 1 && filters == x.size(1) { net.add(x, &y) } else { y }
 }
 
-/// Of 3 by 3; those that halve are padded at the end only.
+/// A 3 by 3 window; with stride 2, it is padded only at the end.
 const fn window(stride: usize) -> Window {
     match stride {
         1 => Window::centred(3, 1),
@@ -84,7 +84,7 @@ const fn pointwise(filters: usize) -> Conv {
     Conv::new(filters, Window::valid(1, 1))
 }
 
-/// Has the convolution's deviation when it is normalised.
+/// A convolution followed by a normalization with the convolution's deviation.
 fn normalised(net: &mut Builder, x: &Value, conv: Conv) -> Value {
     let x = net.conv(x, Conv { deviation: 1.0, ..conv.without_bias() });
     net.batch_norm_to(conv.deviation, &x, EPSILON)

@@ -1,4 +1,4 @@
-//! Residual networks with the normalisation last (He and others, "Deep residual learning", 2015).
+//! Residual networks with the normalization last (He and others, "Deep residual learning", 2015).
 
 use super::{BEFORE_MEAN, IMAGENET, IMAGENET_CLASSES};
 use crate::zoo::builder::{Builder, Conv, Value, Window};
@@ -22,10 +22,10 @@ fn build_50(net: &mut Builder, x: Value) -> Vec<Value> {
     residual(net, &x, [3, 4, 6, 3], bottleneck)
 }
 
-/// A block: of values, those of a deviation, with this number of filters and this stride.
+/// Adds a block: its value, the value's deviation, the number of filters and the stride.
 type Block = fn(&mut Builder, &Value, f64, usize, usize) -> Value;
 
-/// A network of four stages, with this number of blocks each.
+/// Builds a network of four stages with the given numbers of blocks.
 fn residual(net: &mut Builder, x: &Value, stages: [usize; 4], block: Block) -> Vec<Value> {
     let x = normalised(net, x, 1.0, 64, Window::centred(7, 2));
     let x = net.relu(&x);
@@ -40,7 +40,7 @@ fn residual(net: &mut Builder, x: &Value, stages: [usize; 4], block: Block) -> V
     vec![net.dense(&x, IMAGENET_CLASSES)]
 }
 
-/// Adds values of a deviation to others of the same.
+/// A basic block on values with the given deviation, which its result keeps.
 fn block(net: &mut Builder, x: &Value, deviation: f64, filters: usize, stride: usize) -> Value {
     let y = normalised(net, x, 1.0, filters, Window::centred(3, stride));
     let y = net.relu(&y);
@@ -48,7 +48,7 @@ fn block(net: &mut Builder, x: &Value, deviation: f64, filters: usize, stride: u
     added(net, x, &y, deviation, stride)
 }
 
-/// The same by way of a quarter of the channels.
+/// A bottleneck block, with a quarter of the channels inside.
 fn bottleneck(net: &mut Builder, x: &Value, deviation: f64, filters: usize, stride: usize) -> Value {
     let y = normalised(net, x, 1.0, filters, Window::valid(1, stride));
     let y = net.relu(&y);
@@ -58,7 +58,7 @@ fn bottleneck(net: &mut Builder, x: &Value, deviation: f64, filters: usize, stri
     added(net, x, &y, deviation, stride)
 }
 
-/// `y` and the shortcut, which projects where the shapes differ.
+/// Adds `y` and the shortcut, which is a convolution if the shapes differ.
 fn added(net: &mut Builder, x: &Value, y: &Value, deviation: f64, stride: usize) -> Value {
     let filters = y.size(1);
     let projects = x.size(1) != filters;

@@ -1,5 +1,5 @@
-//! Residual networks with the normalisation first (He and others, "Identity mappings in deep
-//! residual networks", 2016), in the forms of Keras.
+//! Residual networks with the normalization first (He and others, "Identity mappings in deep
+//! residual networks", 2016), as in Keras.
 
 use super::{BEFORE_MEAN, IMAGENET, IMAGENET_CLASSES};
 use crate::zoo::builder::{Builder, Conv, Value, Window};
@@ -21,7 +21,7 @@ pub(super) const RESNET50V2: Network = Network {
     build: build_50,
 };
 
-/// Added to variances by Keras' example, and by its applications.
+/// Epsilon of the normalizations in Keras' example, and in its applications.
 const EPSILON_20: f32 = 1e-3;
 const EPSILON_50: f32 = 1.001e-5;
 
@@ -31,7 +31,7 @@ fn build_20(net: &mut Builder, x: Value) -> Vec<Value> {
     // The first stage widens four times, the others twice.
     for (stage, (filters, wide)) in [(16, 64), (64, 128), (128, 256)].into_iter().enumerate() {
         let stride = if stage == 0 { 1 } else { 2 };
-        // The network begins normalised.
+        // The network starts with a normalization.
         let before = if stage == 0 { x.clone() } else { normalised(net, &x, EPSILON_20) };
         let y = bottleneck_20(net, &before, filters, wide, stride);
         let shortcut = net.conv(&x, Conv::new(wide, Window::valid(1, stride)));
@@ -67,8 +67,8 @@ fn build_50(net: &mut Builder, x: Value) -> Vec<Value> {
     classified(net, &x, EPSILON_50, IMAGENET_CLASSES)
 }
 
-/// A block; `projects` says whether the shortcut is a convolution. What halves an image is padded by
-/// an operator of its own, so its zeroes count as multiplied: the specification's count has them too.
+/// A block; with `projects`, the shortcut is a convolution. Strided convolutions are padded
+/// by a separate operator, so their zeros count as multiplied, as they do in the specification.
 fn block_50(net: &mut Builder, x: &Value, filters: usize, stride: usize, projects: bool) -> Value {
     let before = normalised(net, x, EPSILON_50);
     let wide = 4 * filters;
@@ -96,7 +96,7 @@ fn normalised(net: &mut Builder, x: &Value, epsilon: f32) -> Value {
     net.relu(&x)
 }
 
-/// Logits of `classes`.
+/// Returns the logits of `classes`.
 fn classified(net: &mut Builder, x: &Value, epsilon: f32, classes: usize) -> Vec<Value> {
     let x = net.batch_norm_to(BEFORE_MEAN, x, epsilon);
     let x = net.relu(&x);

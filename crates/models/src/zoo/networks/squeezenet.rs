@@ -1,4 +1,4 @@
-//! SqueezeNet 1.1 (Iandola and others, 2016; version 1.1 is its authors' later, smaller one).
+//! SqueezeNet 1.1 (Iandola and others, 2016; version 1.1 is the authors' later, smaller one).
 
 use super::{IMAGENET, IMAGENET_CLASSES};
 use crate::zoo::builder::{Builder, Conv, Value, Window};
@@ -8,7 +8,8 @@ use crate::zoo::network::Network;
 pub(super) const SQUEEZENET: Network =
     Network { name: "squeezenet", summary: "SqueezeNet 1.1", input: IMAGENET, build };
 
-/// Filters of the squeezing convolutions, between halvings; each expanding one has four times as many.
+/// Filters of the squeezing convolutions between poolings; each expanding convolution has four
+/// times that number.
 const STAGES: [&[usize]; 3] = [&[16, 16], &[32, 32], &[48, 48, 64, 64]];
 
 fn build(net: &mut Builder, x: Value) -> Vec<Value> {
@@ -18,7 +19,7 @@ fn build(net: &mut Builder, x: Value) -> Vec<Value> {
         x = net.max_pool(&x, Window::valid(3, 2));
         x = stage.iter().fold(x, |x, &filters| fire(net, &x, filters));
     }
-    // What is averaged over 13 by 13 pixels is added up first: the sum is to fit as well.
+    // Values averaged over 13 by 13 pixels are added first: the sum must fit as well.
     let last = Conv::new(IMAGENET_CLASSES, Window::valid(1, 1)).with_deviation(0.1);
     let x = net.conv(&x, last);
     let x = net.relu(&x);
@@ -26,7 +27,7 @@ fn build(net: &mut Builder, x: Value) -> Vec<Value> {
     vec![net.flatten(&x)]
 }
 
-/// Squeezes to `filters`, and expands with windows of 1 and of 3 side by side.
+/// Squeezes to `filters`, and expands with windows of 1 and of 3, concatenated.
 fn fire(net: &mut Builder, x: &Value, filters: usize) -> Value {
     let mut rectified = |x: &Value, conv| {
         let x = net.conv(x, conv);

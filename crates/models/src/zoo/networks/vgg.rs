@@ -8,7 +8,7 @@ use crate::zoo::network::Network;
 pub(super) const VGG16: Network =
     Network { name: "vgg16", summary: "VGG-16, configuration D", input: IMAGENET, build };
 
-/// The same without the dense layers, which hold nine tenths of the weights.
+/// Configuration D without the dense layers, which hold nine tenths of the weights.
 pub(super) const VGG16_FEATURES: Network = Network {
     name: "vgg16_features",
     summary: "VGG-16, its thirteen convolutions",
@@ -16,7 +16,7 @@ pub(super) const VGG16_FEATURES: Network = Network {
     build: |net, x| vec![features(net, x)],
 };
 
-/// Filters and how many convolutions have them, between halvings.
+/// Filters and number of convolutions between poolings.
 const STAGES: [(usize, usize); 5] = [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)];
 
 fn features(net: &mut Builder, x: Value) -> Value {

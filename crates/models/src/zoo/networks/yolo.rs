@@ -1,5 +1,6 @@
 //! YOLO detectors: YOLOv4-tiny (Wang and others, "Scaled-YOLOv4", 2020), and the nine layers of the
-//! older Tiny YOLO that the published compiler of an overlay processor comes with (specification, 8.4).
+//! older Tiny YOLO that are included with the published compiler of an overlay processor
+//! (specification, 8.4).
 
 use crate::zoo::builder::{Builder, Conv, Value, Window};
 use crate::zoo::network::Network;
@@ -12,7 +13,7 @@ pub(super) const YOLOV4_TINY_192: Network = Network {
     build: build_v4,
 };
 
-/// YOLOv4-tiny on images of its own size.
+/// YOLOv4-tiny on images of its usual size.
 pub(super) const YOLOV4_TINY_416: Network = Network {
     name: "yolov4_tiny_416",
     summary: "YOLOv4-tiny, images of 416x416",
@@ -29,7 +30,7 @@ pub(super) const TINY_YOLO: Network = Network {
 };
 
 const EPSILON: f32 = 1e-3;
-/// Three boxes of four edges, a score and 80 classes.
+/// Three boxes with four edges, a score and 80 classes.
 const V4_HEAD: usize = 3 * (4 + 1 + 80);
 const TINY_HEAD: usize = 30;
 
@@ -51,8 +52,8 @@ fn build_v4(net: &mut Builder, x: Value) -> Vec<Value> {
     vec![coarse, fine]
 }
 
-/// A stage that sends half of the channels through two convolutions. Gives its result, halved, and
-/// the last convolution's.
+/// A stage that passes half of the channels through two convolutions. Returns its pooled result,
+/// and the result of the last convolution.
 fn partial(net: &mut Builder, x: &Value, filters: usize) -> (Value, Value) {
     let all = conv_v4(net, x, filters, Window::centred(3, 1));
     let half = net.second_half(&all);
@@ -70,7 +71,7 @@ fn build_tiny(net: &mut Builder, x: Value) -> Vec<Value> {
         x = conv_tiny(net, &x, filters, Window::centred(3, 1));
         x = net.max_pool(&x, Window::valid(2, 2));
     }
-    // The pool that does not halve takes a row and a column more, which this layer computes.
+    // The pooling with stride 1 needs one more row and column, which this layer computes.
     x = conv_tiny(net, &x, 512, Window::valid(3, 1).padded([1, 1, 2, 2]));
     x = net.max_pool(&x, Window::valid(2, 1));
     for _ in 0..2 {
@@ -83,7 +84,7 @@ fn conv_v4(net: &mut Builder, x: &Value, filters: usize, window: Window) -> Valu
     conv(net, x, filters, window, 0.1)
 }
 
-/// The slope is the accelerator's.
+/// The slope is that of the accelerator.
 fn conv_tiny(net: &mut Builder, x: &Value, filters: usize, window: Window) -> Value {
     conv(net, x, filters, window, 0.125)
 }

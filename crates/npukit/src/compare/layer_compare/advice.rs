@@ -1,4 +1,4 @@
-//! What would help for certain: each suggestion was tried on the samples at hand.
+//! Suggestions that certainly help: each was tried on the given samples.
 
 use npukit_target::{Compiled, Instance};
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::numbers::rescale::{self, Mode, Trial};
 use crate::run::batch::{float, machine};
 
-/// An input that does not fit the number format.
+/// Input that does not fit the number format.
 pub(super) struct SaturatedInput {
     pub name: String,
     count: usize,
@@ -16,7 +16,7 @@ pub(super) struct SaturatedInput {
     magnitude: f32,
 }
 
-/// What helps, a sentence each; empty when nothing saturates.
+/// Returns suggestions, one sentence each; empty if nothing saturates.
 pub(super) fn suggestions(run: &Run<'_>) -> Result<Vec<String>, Error> {
     let mut suggestions: Vec<String> =
         saturated_inputs(run).iter().map(|input| scale_input(run, input)).collect();
@@ -27,7 +27,7 @@ pub(super) fn suggestions(run: &Run<'_>) -> Result<Vec<String>, Error> {
     Ok(suggestions)
 }
 
-/// Inputs of the network that saturate.
+/// Returns the inputs of the network that saturate.
 pub(super) fn saturated_inputs(run: &Run<'_>) -> Vec<SaturatedInput> {
     let Some(largest) = run.origin.instance.info().number_format.map(|format| format.largest()) else {
         return Vec::new();
@@ -65,7 +65,7 @@ fn scale_input(run: &Run<'_>, input: &SaturatedInput) -> String {
     )
 }
 
-/// Powers of two between layers, when the samples as calibration make them worth it.
+/// Suggests powers of two between layers, if calibrating with the samples shows an improvement.
 fn rescaling(run: &Run<'_>) -> Result<Option<String>, Error> {
     if run.origin.rescaling.as_ref().is_some_and(|report| report.applied) || run.saturations.results == 0 {
         return Ok(None);
@@ -89,11 +89,11 @@ fn rescaling(run: &Run<'_>) -> Result<Option<String>, Error> {
     )))
 }
 
-/// The narrowest wider format in which nothing saturates.
+/// Suggests the narrowest wider format in which nothing saturates.
 fn wider_format(run: &Run<'_>) -> Result<Option<String>, Error> {
     let origin = run.origin;
     for wider in origin.instance.wider() {
-        // What does not compile there, or does not run, does not help.
+        // Skips formats for which the model does not compile or run.
         let Ok(compiled) = wider.compile(&origin.model.simplified, &origin.options) else { continue };
         if let Some(text) = without_saturation(run, &*wider, &*compiled)? {
             return Ok(Some(text));
@@ -114,7 +114,7 @@ fn without_saturation(
     let mut reference = float(&run.origin.model.graph, run.model_samples)?;
     reference.sort_by_key(|found| stacks.iter().position(|stack| stack.name == found.name));
     Ok(Some(format!(
-        "{} saturates nowhere; RMS difference to float {:.6} instead of {:.6}",
+        "{} does not saturate; RMS error {:.6} instead of {:.6}",
         wider.info().name.clone(),
         compare(&stacks, &reference).rms_error,
         run.comparison.rms_error,

@@ -1,4 +1,5 @@
-//! [`InstrumentedProgram`]: programs that compute a graph and give out the results of its layers too.
+//! [`InstrumentedProgram`]: programs that compute a graph and also return the results of its
+//! layers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,39 +14,39 @@ use crate::inputs::Sample;
 use crate::model::origin::Origin;
 use crate::numbers::rescale::exponent;
 
-/// What the machine holds for a sample, as stored: exponents are not applied.
+/// Values on the machine for one sample, as stored: exponents are not applied.
 #[derive(Debug, Default)]
 pub(crate) struct MachineValues {
-    /// Inputs as it rounds them, results of layers, outputs; by their names in the compiled graph.
+    /// Rounded inputs, results of layers and outputs, by their names in the compiled graph.
     pub values: BTreeMap<String, Tensor>,
-    /// Its integers of results and outputs, where it has any.
+    /// The machine's integers for results and outputs, if it has any.
     pub raw: BTreeMap<String, Vec<i32>>,
 }
 
-/// One program or, when the memories do not hold all results at once, several.
+/// One program, or several if the memories cannot hold all results at once.
 pub(crate) struct InstrumentedProgram {
-    /// The graph they compute.
+    /// Graph that the programs compute.
     pub graph: Graph,
     programs: Vec<Box<dyn Compiled>>,
-    /// Outputs and layers' results that some program gives.
+    /// Names of outputs and results of layers that at least one program returns.
     names: BTreeSet<String>,
     /// Exponents of inputs and outputs.
     scales: Scales,
 }
 
 impl InstrumentedProgram {
-    /// Compiles the graph with its layers' results as outputs. A result that no program can keep
+    /// Compiles the graph with the results of its layers as outputs. A result that does not fit
     /// even alone is left out.
     ///
     /// # Errors
     ///
-    /// Those of [`Origin::prepared`].
+    /// Fails as [`Origin::prepared`] does.
     pub fn new(origin: &Origin, compiled: &dyn Compiled) -> Result<Self, Error> {
         let graph = origin.prepared()?;
         let mut plain = origin.options.clone();
         plain.prepared = true;
         let mut options = plain.clone();
-        // The choices made once need not be made again.
+        // Reuses the choices of the first compilation.
         options.options.extend(compiled.report().choices);
         let outputs = graph.outputs.iter().map(|&id| graph.value(id).name.clone());
         let names = outputs.collect();
@@ -65,7 +66,7 @@ impl InstrumentedProgram {
         Ok(instrumented)
     }
 
-    /// Compiles with `wanted` as further outputs, in halves when that fails.
+    /// Compiles with `wanted` as additional outputs, in halves if that fails.
     fn add(
         &mut self,
         instance: &dyn Instance,
@@ -96,23 +97,23 @@ impl InstrumentedProgram {
         }
     }
 
-    /// Names of the values seen.
+    /// Names of the values that are returned.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// How many programs there are.
+    /// Returns the number of programs.
     pub fn programs(&self) -> usize {
         self.programs.len()
     }
 
-    /// What the machine holds for a sample, `sample` as the program takes it and `model_sample` in the model's shapes, of
-    /// which the program itself gives `plain`.
+    /// Returns the machine's values for a sample. `sample` is in the program's form, `model_sample`
+    /// in the model's shapes, and `plain` holds the results of the original program.
     ///
     /// # Errors
     ///
-    /// [`Error::KeptDiffers`] when an output is not what the plain program gave; [`Error::Target`] when the
-    /// machine faults.
+    /// Returns [`Error::KeptDiffers`] if an output differs from the result of the original program,
+    /// and [`Error::Target`] if the machine faults.
     pub fn run(
         &self,
         format: Option<NumberFormat>,
@@ -136,7 +137,7 @@ impl InstrumentedProgram {
     }
 }
 
-/// An input as the machine holds it: rounded, where its memories have one format.
+/// Returns an input as the machine stores it: rounded, if its memories have a single format.
 pub(crate) fn rounded(name: &str, tensor: &Tensor, format: Option<NumberFormat>, scales: &Scales) -> Tensor {
     let Some(format) = format else { return tensor.clone() };
     let exponent = exponent(scales, name);

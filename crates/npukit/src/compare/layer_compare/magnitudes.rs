@@ -1,11 +1,12 @@
-//! [`Magnitudes`]: how large values are, by powers of two.
+//! [`Magnitudes`]: histogram of magnitudes by powers of two.
 
-/// The first power that is told apart; what is smaller counts there.
+/// Smallest power of two with its own bin; smaller values go to this bin.
 const LEAST: i32 = -64;
-/// Powers that are told apart; what is larger counts with the last one.
+/// Number of bins; larger values go to the last bin.
 const POWERS: usize = 128;
 
-/// Counts of values by size: zeros, and those from each power of two up to twice that. What is no number is in no count.
+/// Histogram of values by magnitude: zeros, and one bin from each power of two up to the next. NaN
+/// and infinities are in no bin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Magnitudes {
     pub zeros: u64,
@@ -21,7 +22,7 @@ impl Magnitudes {
         if value == 0.0 {
             self.zeros += 1;
         } else if value.is_finite() {
-            // Exact for all but numbers below 2^-1022, which count with the first power all the same.
+            // Exact except for numbers below 2^-1022, which go to the first bin anyway.
             let power = ((value.abs().to_bits() >> 52) as i32 - 1023).clamp(LEAST, LEAST + POWERS as i32 - 1);
             self.by_power[(power - LEAST) as usize] += 1;
         }
@@ -32,7 +33,8 @@ impl Magnitudes {
         self.by_power.iter_mut().zip(other.by_power).for_each(|(sum, count)| *sum += count);
     }
 
-    /// The powers that both have counts of: the first one, and the counts of each from there on.
+    /// Returns the range of bins that either histogram uses: its first power, and the counts of
+    /// both starting there.
     pub fn common(&self, other: &Self) -> (i32, Vec<u64>, Vec<u64>) {
         let is_used = |place: &usize| self.by_power[*place] + other.by_power[*place] > 0;
         let (first, last) = ((0..POWERS).find(is_used), (0..POWERS).rev().find(is_used));

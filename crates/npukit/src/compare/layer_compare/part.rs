@@ -1,4 +1,4 @@
-//! [`Part`]: a layer as a graph of its own; [`Sums`]: how samples do in it.
+//! [`Part`], a layer as a graph of its own, and [`Sums`], its errors over samples.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,31 +18,33 @@ use crate::numbers::rescale::exponent;
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Figures {
-    /// Largest difference to the layer in float on the machine's own operands.
+    /// Largest difference from the layer in float on the machine's own operands.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub own_max_abs_error: f64,
-    /// Root of the mean square of that difference.
+    /// Root mean square of the difference from the layer in float.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub own_rms_error: f64,
-    /// Largest difference to the whole network in float.
+    /// Largest difference from the whole network in float.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub chain_max_abs_error: f64,
-    /// Root of the mean square of that difference.
+    /// Root mean square of the difference from the whole network in float.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub chain_rms_error: f64,
-    /// Mean square of the layer in float on the machine's own operands by that of its own error, in decibels; none
-    /// without errors.
+    /// Signal-to-noise ratio of the layer alone in decibels: mean square of its float result
+    /// divided by the mean square of its own error. `None` without errors.
     pub own_signal_to_noise_db: Option<f64>,
-    /// The same of the whole network in float and the chain's error.
+    /// Signal-to-noise ratio of the whole chain in decibels: mean square of the network in float
+    /// divided by the mean square of the chain error.
     pub chain_signal_to_noise_db: Option<f64>,
-    /// The chain's largest error as a share of the range in float; none without a range.
+    /// Largest chain error as a share of the range in float; `None` if the range is empty.
     pub chain_relative_error: Option<f64>,
-    /// Elements that are 0 on the machine, but not in the layer in float on the machine's own operands.
+    /// Number of elements that are 0 on the machine, but not in float on the machine's own
+    /// operands.
     pub underflows: u64,
-    /// The largest own error that rounding explains, over all elements; none when an operator of the
-    /// layer may be an approximation, or the number format does not round by steps.
+    /// Largest own error that rounding explains, over all elements. `None` if an operator of the
+    /// layer may be an approximation, or if the number format has no fixed step.
     pub rounding_bound: Option<f64>,
-    /// Elements whose own error is larger than rounding explains at their place.
+    /// Number of elements whose own error is larger than rounding explains for that element.
     pub beyond_rounding: u64,
     /// Smallest value on the machine.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
@@ -65,10 +67,10 @@ impl Figures {
     }
 }
 
-/// A noise of half the signal's size.
+/// Signal-to-noise ratio at which the noise has half the amplitude of the signal.
 const HARDLY_ANYTHING_DB: f64 = 6.0;
 
-/// What [`Figures`] are made of.
+/// Sums from which [`Figures`] are computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums {
     own: comparison::Sums,
@@ -76,13 +78,13 @@ pub(crate) struct Sums {
     bound: Option<f64>,
     beyond_rounding: u64,
     underflows: u64,
-    /// Of the machine.
+    /// Smallest and largest value on the machine.
     range: [f64; 2],
-    /// On the machine, and of the whole network.
+    /// Histograms for the machine and for the whole network in float.
     magnitudes: [Magnitudes; 2],
 }
 
-/// A layer.
+/// Layer as a graph of its own.
 pub(crate) struct Part {
     graph: Graph,
     /// Names of its inputs and outputs.
@@ -90,15 +92,15 @@ pub(crate) struct Part {
     results: Vec<String>,
     /// Exponent of each result.
     exponents: Vec<i32>,
-    /// That of the layer: of its last result.
+    /// Exponent of the layer: the exponent of its last result.
     pub exponent: i32,
-    /// By which the number format rounds.
+    /// Rounding step of the number format; `None` if it has no fixed step.
     step: Option<f32>,
 }
 
 impl Part {
-    /// The layer between the values `known` and those it ends in, as far as they are `seen`; `None`
-    /// when none is.
+    /// Cuts out the layer between the values `known` and the results in `seen`.
+    /// Returns `None` if no result is seen.
     pub fn new(
         origin: &Origin,
         graph: &Graph,
@@ -108,7 +110,7 @@ impl Part {
     ) -> Option<Self> {
         let ids = layer.results.iter().filter_map(|name| graph.find_value(name));
         let ids: Vec<ValueId> = ids.filter(|id| seen.contains(id)).collect();
-        // Its own results are not operands of it.
+        // The layer's own results are not operands of it.
         let known = known.iter().copied().filter(|id| !ids.contains(id)).collect();
         let part = graph.part(&known, &ids);
         let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>();
@@ -126,17 +128,17 @@ impl Part {
         })
     }
 
-    /// Its operators in order.
+    /// Returns the names of its operators, in order.
     pub fn operators(&self) -> Vec<String> {
         self.graph.nodes.iter().map(|node| node.op.name().to_owned()).collect()
     }
 
-    /// How a sample does: `machine` and `chain` hold values as stored, by name. What the layer alone
-    /// gives in float goes to `own`.
+    /// Measures the errors for a sample. `machine` and `chain` hold values as stored, by name. The
+    /// results of the layer alone in float are added to `own`.
     ///
     /// # Errors
     ///
-    /// [`Error::Eval`] when the layer cannot be evaluated on the machine's operands.
+    /// Returns [`Error::Eval`] if the layer cannot be evaluated on the machine's operands.
     pub fn measure(
         &self,
         machine: &BTreeMap<String, Tensor>,
@@ -155,7 +157,7 @@ impl Part {
         };
         let mut sums = Sums::new();
         for (i, name) in self.results.iter().enumerate() {
-            // A result that a side does not have cannot be compared.
+            // A result that one side lacks cannot be compared.
             let (Some(found), Some(chain)) = (machine.get(name), chain.get(name)) else { continue };
             let bound = bounds[i].as_ref().map(Tensor::reals);
             let values = [found.reals(), alone[i].reals(), chain.reals()];
@@ -176,7 +178,7 @@ impl Sums {
         Self { own, chain, bound: Some(0.0), beyond_rounding: 0, underflows: 0, range, magnitudes }
     }
 
-    /// Adds a tensor: on the machine, of the layer alone, and of the whole network.
+    /// Adds a tensor: its values on the machine, of the layer alone, and of the whole network.
     fn add(&mut self, [machine, alone, chain]: &[Vec<f64>; 3], bound: Option<&[f64]>, scale: f64) {
         if bound.is_none() {
             self.bound = None;
@@ -198,7 +200,7 @@ impl Sums {
         }
     }
 
-    /// Those of two samples.
+    /// Merges the sums of two sets of samples.
     pub fn merge(mut self, other: Self) -> Self {
         self.own = self.own.merged(&other.own);
         self.chain = self.chain.merged(&other.chain);
@@ -210,13 +212,13 @@ impl Sums {
         self
     }
 
-    /// The largest error of its own that rounding explains, and the elements whose error is larger than at their place;
-    /// none where there is no bound.
+    /// Returns the largest own error that rounding explains, and the number of elements with a
+    /// larger error than their bound. `None` without a bound.
     pub fn rounding(&self) -> Option<(f64, u64)> {
         self.bound.map(|bound| (bound, self.beyond_rounding))
     }
 
-    /// Sizes of the values on the machine, and of those of the whole network in float.
+    /// Histograms of the values on the machine and of the whole network in float.
     pub fn magnitudes(&self) -> [Magnitudes; 2] {
         self.magnitudes.clone()
     }
@@ -242,13 +244,14 @@ impl Sums {
     }
 }
 
-/// The tensor times `2^exponent`.
+/// Returns the tensor times `2^exponent`.
 pub(crate) fn times_power(tensor: &Tensor, exponent: i32) -> Tensor {
     let factor = f64::from(exponent).exp2();
     if exponent == 0 { tensor.clone() } else { changed(tensor, |x| (f64::from(x) * factor) as f32) }
 }
 
-/// The tensor with each of its floats changed, which stay floats of the same type; one of integers as it is.
+/// Applies `change` to each float of the tensor and keeps the element type. Returns integer tensors
+/// unchanged.
 pub(crate) fn changed(tensor: &Tensor, change: impl Fn(f32) -> f32) -> Tensor {
     let Some(floats) = tensor.as_f32() else { return tensor.clone() };
     let floats = TensorData::F32(floats.iter().map(|&x| change(x)).collect());

@@ -1,4 +1,5 @@
-//! [`LikeInField`]: an artifact that knows only rows of vectors, over the field with the names and shapes of a model.
+//! [`LikeInField`]: an artifact that only knows rows of vectors, in field arithmetic with the names
+//! and shapes of its model.
 
 use npukit_graph::Graph;
 use npukit_graph::field::{FieldTensor, Images};
@@ -8,18 +9,19 @@ use super::{Lent, Like};
 use crate::error::Error;
 use crate::model::Model;
 
-/// A program whose inputs and outputs are the model's.
+/// Program in field arithmetic whose inputs and outputs are the model's.
 struct LikeInField<'a> {
     like: Like,
     program: Box<dyn FieldProgram + 'a>,
 }
 
-/// The program over the field, as [`Compiled::in_field`]; where it knows only rows of vectors, with the names and shapes of
-/// `model`.
+/// Returns the program in field arithmetic, as [`Compiled::in_field`] does. If it only knows rows
+/// of vectors, it gets the names and shapes of `model`.
 ///
 /// # Errors
 ///
-/// Those of [`Compiled::in_field`]; [`Error::UnfitArtifact`] where numbers or sizes of inputs or outputs are not the same.
+/// Fails as [`Compiled::in_field`] does, and with [`Error::UnfitArtifact`] if the number or the
+/// sizes of inputs or outputs differ.
 pub(crate) fn in_field<'a>(
     compiled: &'a dyn Compiled,
     model: &Model,
@@ -34,7 +36,7 @@ pub(crate) fn in_field<'a>(
 }
 
 impl LikeInField<'_> {
-    /// Inputs of the model as the artifact takes them.
+    /// Converts inputs of the model to the artifact's form.
     fn packed(&self, inputs: &FieldValues) -> Vec<(String, FieldTensor)> {
         let packed = |(name, tensor): &(String, FieldTensor)| match named(&self.like.inputs, name) {
             Some(lent) => (lent.port.name.clone(), lent.packed(tensor)),
@@ -62,7 +64,7 @@ impl Lent {
     }
 }
 
-/// What the model lends under its name `name`.
+/// Returns the entry for the model's name `name`.
 fn named<'a>(all: &'a [Lent], name: &str) -> Option<&'a Lent> {
     all.iter().find(|lent| lent.wanted.port.name == name)
 }

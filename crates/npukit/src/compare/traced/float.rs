@@ -1,4 +1,4 @@
-//! [`Float`]: a graph in the evaluator, every value of it.
+//! [`Float`]: a graph in the float evaluator, with all its values.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,21 +11,22 @@ use crate::error::Error;
 use crate::inputs::{self, Sample, wanted};
 use crate::model::Model;
 
-/// A graph, and samples for it.
+/// Graph, and samples for it.
 pub(crate) struct Float {
     graph: Graph,
     pub(super) samples: Vec<Sample>,
     pub(super) lines: Vec<Line>,
-    /// What values of the graph are called; one that is not here keeps its name.
+    /// Names of the graph's values in the model; a value that is missing here keeps its own name.
     shown: BTreeMap<String, Shown>,
 }
 
 impl Float {
-    /// All values of a model but the constants that are not outputs; also gives how its inputs were understood.
+    /// Collects all values of a model except constants that are not outputs. Also returns notes on
+    /// how its inputs were read.
     ///
     /// # Errors
     ///
-    /// Those of reading samples.
+    /// Fails if the samples cannot be read.
     pub fn of_model(
         model: &Model,
         given: Given<'_>,
@@ -41,7 +42,8 @@ impl Float {
         Ok((Self { graph, samples: found.samples, lines, shown: BTreeMap::new() }, found.notes))
     }
 
-    /// The values `shown` of a graph that a program is compiled from, in float, as the program has them in `lines`.
+    /// Returns the values `shown` of the graph that a program is compiled from, in float, in the
+    /// form that the program has them in `lines`.
     pub fn beside(
         graph: &Graph,
         shown: &BTreeMap<String, Shown>,
@@ -71,7 +73,7 @@ impl Float {
     }
 }
 
-/// The line of a value of a graph.
+/// Describes a value of a graph.
 pub(super) fn line(graph: &Graph, id: ValueId, shown: &Shown) -> Line {
     let kind = match (graph.inputs.contains(&id), graph.outputs.contains(&id)) {
         (true, _) => TensorKind::Input,

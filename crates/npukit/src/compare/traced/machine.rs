@@ -1,4 +1,4 @@
-//! [`Machine`]: a program on the machine, and with its model the results of its layers.
+//! [`Machine`]: a program on the machine, with the results of its layers if its model is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,58 +22,58 @@ use crate::model::{self, Model};
 use crate::run::batch::{in_model_shape, stacks};
 use crate::run::stack::Stack;
 
-/// A program, and samples for it.
+/// Program, and samples for it.
 pub(crate) struct Machine {
     compiled: Box<dyn Compiled>,
-    /// Names and shapes for an artifact.
+    /// Names and shapes of the model, for an artifact.
     like: Option<Like>,
     samples: Vec<Sample>,
-    /// Those in the model's shapes.
+    /// Samples in the model's shapes.
     pub model_samples: Vec<Sample>,
-    /// By which inputs are rounded, where that is one.
+    /// Number format by which inputs are rounded, if there is a single one.
     format: Option<NumberFormat>,
-    /// What is known of its layers: nothing of an artifact alone.
+    /// Layers of the program; `None` for an artifact without its model.
     pub layers: Option<Layers>,
     pub(super) lines: Vec<Line>,
 }
 
-/// The layers of a program, whose results are seen.
+/// Layers of a program whose results can be read.
 pub(crate) struct Layers {
     pub origin: Origin,
-    /// What the model was compiled to here, beside an artifact, and the model's path.
+    /// For an artifact: the model compiled here, and the path of the model.
     beside: Option<(Box<dyn Compiled>, String)>,
     instrumented: InstrumentedProgram,
-    /// What the model calls the values of the compiled graph.
+    /// Name and form in the model of each value of the compiled graph.
     pub shown: BTreeMap<String, Shown>,
 }
 
 impl Layers {
-    /// The graph that is compiled.
+    /// Returns the compiled graph.
     pub fn graph(&self) -> &Graph {
         &self.instrumented.graph
     }
 }
 
-/// The instructions of a layer.
+/// Range of instructions of a layer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Instructions {
-    /// Which program, where there are several.
+    /// Program that contains the layer; empty if there is only one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub program: String,
-    /// The first one, from 0.
+    /// Index of the first instruction, from 0.
     pub first: usize,
-    /// The last one; none for a layer that goes on to the end.
+    /// Index of the last instruction; `None` for a layer that extends to the end.
     pub last: Option<usize>,
 }
 
 impl Machine {
-    /// A program and its samples; of a compiled model with the results of its layers. Also gives how inputs were
-    /// understood.
+    /// Prepares a program and its samples; a compiled model also gets the results of its layers.
+    /// Also returns notes on how inputs were read.
     ///
     /// # Errors
     ///
-    /// Those of reading samples and of compiling the model once more.
+    /// Fails if the samples cannot be read or the model cannot be compiled again.
     pub fn new(
         Program { compiled, origin, .. }: Program,
         given: Given<'_>,
@@ -98,13 +98,13 @@ impl Machine {
         Ok((machine, found.notes))
     }
 
-    /// An artifact with the model that it was compiled from, as `source` reads and lowers it for the artifact's own
-    /// instance.
+    /// Opens an artifact with the model that it was compiled from. The model is read and lowered
+    /// with the options of `source`, for the artifact's own instance.
     ///
     /// # Errors
     ///
-    /// [`Error::NotLike`] for a model that lends no names, or whose outputs are not bit for bit the artifact's; those of
-    /// [`Self::new`].
+    /// Returns [`Error::NotLike`] for a model that does not match the artifact, or whose outputs
+    /// differ from the artifact's in any bit. Also fails as [`Self::new`] does.
     pub fn of_artifact(
         program: Program,
         source: &Source,
@@ -136,29 +136,30 @@ impl Machine {
         self.samples.len()
     }
 
-    /// Its tensors in the order of layers.
+    /// Returns the tensors in the order of layers.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn compiled(&self) -> &dyn Compiled {
         &*self.compiled
     }
 
-    /// The distance of neighbouring numbers of its memories; none where there is no one format, or it has no steps.
+    /// Returns the distance between adjacent numbers of its memories. `None` without a single
+    /// format, or the format has no fixed step.
     pub fn step(&self) -> Option<f64> {
         self.format?.step()
     }
 
-    /// The program whose layers are seen.
+    /// Returns the program whose layers are seen.
     fn layered(&self) -> &dyn Compiled {
         let beside = self.layers.as_ref().and_then(|layers| layers.beside.as_ref());
         beside.map_or(&*self.compiled, |(beside, _)| &**beside)
     }
 
-    /// Each layer as a part of the graph, behind the values that it ends in: between those that the machine holds, or that
-    /// `held` names.
+    /// Returns each layer as a part of the graph, after the names of its results. Parts start at
+    /// the values that the machine holds, or at the values named in `held`.
     pub fn parts(&self, held: Option<&BTreeSet<String>>) -> Vec<(Vec<String>, Option<Part>)> {
         let Some(layers) = &self.layers else { return Vec::new() };
         let (origin, graph) = (&layers.origin, layers.graph());
@@ -170,7 +171,7 @@ impl Machine {
         named.map(|(layer, part)| (layer.results.clone(), part)).collect()
     }
 
-    /// The values that it has for a sample.
+    /// Returns its values for a sample.
     pub(super) fn values(&self, index: usize) -> Result<Values, Error> {
         let (Some(sample), Some(model_sample)) = (self.samples.get(index), self.model_samples.get(index))
         else {
@@ -194,7 +195,7 @@ impl Machine {
             Some(like) => by_model(like, &*self.compiled, result),
             None => result.outputs,
         };
-        // An artifact takes rows, the program beside it the model's shapes.
+        // An artifact takes rows; the program compiled here takes the model's shapes.
         let samples = if self.like.is_some() { [model_sample; 2] } else { [sample, model_sample] };
         let is_passed = |output: &&Output| model_sample.iter().any(|(name, _)| *name == output.name);
         let passed: Vec<Output> = outputs.iter().filter(is_passed).cloned().collect();
@@ -203,32 +204,33 @@ impl Machine {
         let mut shown = BTreeMap::new();
         for (name, tensor) in &values {
             if let Some(as_model) = layers.shown.get(name) {
-                // Default: what the host makes has no integers.
+                // Default: results computed by the host have no integers.
                 let raw = raw.get(name).map(Vec::as_slice).unwrap_or_default();
                 shown.insert(as_model.name.clone(), as_model.show(tensor, raw));
             }
         }
-        // An input that is an output, too, comes out as it went in, however the machine rounds it for its layers.
+        // An input that is also an output is returned unchanged, even if the machine rounds it for
+        // its layers.
         shown.extend(
             passed.into_iter().map(|Output { name, values, raw }| (name, Held { tensor: values, raw })),
         );
         Ok(Values { shown, stored: values, saturations })
     }
 
-    /// The instruction that writes an element of an output last, as far as the program knows.
+    /// Returns the last instruction that writes an element of an output, if the program knows it.
     pub fn writer(&self, name: &str, element: usize) -> Option<Writer> {
         let at = match &self.like {
-            // The artifact's outputs stand as the model's.
+            // The artifact's outputs are named as in the model.
             Some(like) => like.output_of(name)?,
             None => name.to_owned(),
         };
         self.compiled.writer(&at, element)
     }
 
-    /// The instructions of each layer, by its name.
+    /// Returns the instructions of each layer, by name.
     pub fn instructions(&self) -> BTreeMap<String, Instructions> {
         let mut found = BTreeMap::new();
-        // A target without a disassembler tells nothing.
+        // A target without a disassembler reports no instructions.
         let Ok(words) = self.compiled.words() else { return found };
         for ProgramPart { name: program, layers, .. } in words.parts {
             for (place, (first, layer)) in layers.iter().enumerate() {
@@ -240,7 +242,7 @@ impl Machine {
         found
     }
 
-    /// Inputs, results of layers in their order, and the outputs that no layer ends in.
+    /// Lists the inputs, the results of layers in order, and the outputs that no layer computes.
     fn all_lines(&self) -> Vec<Line> {
         let Some(layers) = &self.layers else { return self.port_lines() };
         let graph = layers.graph();
@@ -267,13 +269,13 @@ impl Machine {
         lines
     }
 
-    /// What the ports of an artifact say.
+    /// Describes the inputs and outputs of an artifact.
     fn port_lines(&self) -> Vec<Line> {
         let line =
             |port: Port, kind| Line { name: port.name, shape: port.shape, axes: None, layer: None, kind };
         let inputs = self.compiled.inputs().into_iter().map(|port| line(port, TensorKind::Input));
         let outputs = self.compiled.outputs().into_iter().map(|port| line(port, TensorKind::Output));
-        // An output may be an input.
+        // An output may also be an input.
         let mut lines: Vec<Line> = inputs.collect();
         let others = outputs.filter(|output| lines.iter().all(|input| input.name != output.name));
         let others: Vec<Line> = others.collect();
@@ -292,11 +294,12 @@ impl Layers {
         Ok(Self { origin, beside: None, instrumented, shown })
     }
 
-    /// Beside an artifact, other outputs are those of another model.
+    /// Turns the error of differing outputs into one about the model: with an artifact, it belongs
+    /// to another model.
     fn of_artifact(&self, error: Error) -> Error {
         match (error, &self.beside) {
             (Error::KeptDiffers { output }, Some((_, path))) => {
-                let told = "of the artifact is not, bit for bit, that of the model compiled here";
+                let told = "of the artifact differs from the output of the model compiled here";
                 Error::NotLike { path: path.clone(), reason: format!("output `{output}` {told}") }
             }
             (error, _) => error,
@@ -304,7 +307,7 @@ impl Layers {
     }
 }
 
-/// The number format of a program's memories; none where there is no one format.
+/// Returns the number format of a program's memories, or `None` without a single format.
 fn format(compiled: &dyn Compiled, layers: Option<&Layers>) -> Option<NumberFormat> {
     match layers {
         Some(layers) => layers.origin.instance.info().number_format,
@@ -312,7 +315,7 @@ fn format(compiled: &dyn Compiled, layers: Option<&Layers>) -> Option<NumberForm
     }
 }
 
-/// The model compiled for the instance of an artifact.
+/// Compiles the model for the instance of an artifact.
 fn recompiled(
     source: &Source,
     model: Model,
@@ -323,7 +326,7 @@ fn recompiled(
     source.calibrate(source.quantize(origin, context)?, context)
 }
 
-/// Whether the artifact is what the model is compiled to here.
+/// Describes whether the artifact equals the program that the model compiles to here.
 fn told_of(artifact: &dyn Compiled, beside: &dyn Compiled) -> String {
     let bytes = |compiled: &dyn Compiled| {
         let words = compiled.words().ok()?;
@@ -331,7 +334,7 @@ fn told_of(artifact: &dyn Compiled, beside: &dyn Compiled) -> String {
     };
     match (bytes(artifact), bytes(beside)) {
         (Some(a), Some(b)) if a == b => {
-            "the artifact is what the model is compiled to here, word for word".to_owned()
+            "the artifact equals the program compiled here, word for word".to_owned()
         }
         _ => {
             let instructions = counted(beside.report().instructions as u64, "instruction");
@@ -343,11 +346,11 @@ fn told_of(artifact: &dyn Compiled, beside: &dyn Compiled) -> String {
     }
 }
 
-/// The outputs of an artifact under the model's names and in its shapes.
+/// Returns the outputs of an artifact under the model's names and in its shapes.
 fn by_model(like: &Like, compiled: &dyn Compiled, result: npukit_target::RunResult) -> Vec<Output> {
     let one = |mut stack: Stack| {
         let values: Tensor = stack.samples.pop()?;
-        // Default: what the host makes has no integers.
+        // Default: results computed by the host have no integers.
         Some(Output { name: stack.name, values, raw: stack.raw.pop().unwrap_or_default() })
     };
     like.unpacked(stacks(compiled, vec![result])).into_iter().filter_map(one).collect()

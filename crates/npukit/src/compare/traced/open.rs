@@ -1,4 +1,4 @@
-//! How a side is named, and what becomes of the name.
+//! Parses the name of a side and opens it.
 
 use super::float::Float;
 use super::machine::Machine;
@@ -11,25 +11,25 @@ use crate::model::source::Source;
 use crate::run::eval_limits;
 use crate::targets::{has_extension, is_artifact};
 
-/// What a side is, by its name on the command line.
+/// Kind of a side, as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// A model in float.
+    /// Model in float.
     Model(String),
-    /// A model compiled for a target: `MODEL@TARGET`.
+    /// Model compiled for a target: `MODEL@TARGET`.
     Compiled { model: String, target: String },
-    /// An artifact's manifest.
+    /// Manifest of an artifact.
     Artifact(String),
-    /// Arrays: `.npz`.
+    /// Archive of arrays: `.npz`.
     Archive(String),
-    /// An array of a tensor: `NAME=FILE.npy`.
+    /// Array of one tensor: `NAME=FILE.npy`.
     Array { name: String, path: String },
-    /// A memory of a board: `MEMORY=FILE`.
+    /// Memory image of a board: `MEMORY=FILE`.
     Image { memory: String, path: String },
 }
 
 impl Named {
-    /// What `text` names; none where it is none of these.
+    /// Parses `text`; returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let is_model = |path: &str| model::is_known(path) && !path.is_empty();
         let given = InputFile::parse(text);
@@ -46,7 +46,7 @@ impl Named {
         if is_artifact(text) {
             return Some(Self::Artifact(text.to_owned()));
         }
-        // A target may have the sign too: the first one behind a model's name counts.
+        // A target may contain `@` too: the first one after a model's name splits the text.
         let split = text.match_indices('@').map(|(at, _)| (&text[..at], &text[at + 1..]));
         if let Some((model, target)) =
             split.into_iter().find(|(path, target)| is_model(path) && !target.is_empty())
@@ -59,7 +59,7 @@ impl Named {
         has_extension(text, "npz").then(|| Self::Archive(text.to_owned()))
     }
 
-    /// The model that it is made of, where it says so.
+    /// Returns the path of the model, if the name contains one.
     pub fn model(&self) -> Option<&str> {
         match self {
             Self::Model(model) | Self::Compiled { model, .. } => Some(model),
@@ -67,7 +67,7 @@ impl Named {
         }
     }
 
-    /// What it is, in a word.
+    /// Returns the kind as a word.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Model(_) => "float",
@@ -79,8 +79,8 @@ impl Named {
     }
 }
 
-/// A model in float; more work than fits its size is refused unless it is `unlimited`. Also gives what there is to say of
-/// it.
+/// Opens a model in float. Work that exceeds the limit for its size is refused unless `unlimited`.
+/// Also returns notes.
 pub(crate) fn float(
     source: &Source,
     given: Given<'_>,
@@ -95,7 +95,7 @@ pub(crate) fn float(
     Ok((Side::Float(Box::new(float)), model.remarks.with_notes(notes).notes))
 }
 
-/// A compiled model, or an artifact alone. Also gives what there is to say of it.
+/// Opens a compiled model, or an artifact alone. Also returns notes.
 pub(crate) fn machine(
     source: &Source,
     given: Given<'_>,
@@ -108,7 +108,8 @@ pub(crate) fn machine(
     Ok((Box::new(machine), notes))
 }
 
-/// An artifact with the model that it was made of, read and lowered as `source` says.
+/// Opens an artifact with the model that it was compiled from, read and lowered with the options of
+/// `source`.
 pub(crate) fn artifact(
     path: &str,
     source: &Source,

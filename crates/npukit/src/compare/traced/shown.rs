@@ -1,7 +1,8 @@
-//! [`Shown`]: what the model calls a value of the graph that is compiled, and how its axes lie there.
+//! [`Shown`]: the model's name and axis order for a value of the compiled graph.
 //!
-//! The compiled graph has channels last and names of its own. A value is taken for one of the model's where the names are
-//! related *and* the numbers of a sample are the same; else it keeps the name of the compiled graph.
+//! The compiled graph has channels last and its own names. A value is matched with one of the model
+//! if the names are related *and* the numbers of a sample agree. Otherwise it keeps its name in the
+//! compiled graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,24 +16,25 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::numbers::rescale::exponent;
 
-/// How the model has a value.
+/// Form of a value in the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shown {
-    /// Its name.
+    /// Name in the model.
     pub name: String,
-    /// Axis `i` of the model's is axis `perm[i]` of the compiled graph's; none where they are the same.
+    /// Axis permutation: axis `i` in the model is axis `perm[i]` in the compiled graph. `None` if
+    /// they agree.
     perm: Option<Vec<usize>>,
-    /// It is stored divided by `2^exponent`.
+    /// Exponent of the scale: the value is stored divided by `2^exponent`.
     exponent: i32,
 }
 
 impl Shown {
-    /// A value under its own name.
+    /// Creates a value that keeps its own name.
     pub fn plain(name: &str, exponent: i32) -> Self {
         Self { name: name.to_owned(), perm: None, exponent }
     }
 
-    /// A value of the compiled graph, and the machine's integers of it, as the model has them.
+    /// Converts a value of the compiled graph, and its integers, to the model's form.
     pub fn show(&self, tensor: &Tensor, raw: &[i32]) -> Held {
         let tensor = times_power(tensor, self.exponent);
         let Some(perm) = &self.perm else { return Held { tensor, raw: raw.to_vec() } };
@@ -41,11 +43,11 @@ impl Shown {
             TensorData::I32(raw) => Some(raw.clone()),
             _ => None,
         });
-        // Default: what has no integers has none in another order either.
+        // Default: a value without integers has none in another order either.
         Held { tensor: transposed(&tensor, perm).unwrap_or(tensor), raw: integers.unwrap_or_default() }
     }
 
-    /// The way back: a value as the model has it, as it is stored.
+    /// Converts a value from the model's form back to the stored form. Inverse of `show`.
     pub fn hide(&self, tensor: &Tensor) -> Option<Tensor> {
         let stored = times_power(tensor, -self.exponent);
         let Some(perm) = &self.perm else { return Some(stored) };
@@ -56,13 +58,13 @@ impl Shown {
         transposed(&stored, &back)
     }
 
-    /// Sizes of the axes as the model has them.
+    /// Returns the sizes of the axes in the model's order.
     pub fn shape(&self, shape: &[usize]) -> Vec<usize> {
         let sizes = |perm: &Vec<usize>| perm.iter().filter_map(|&axis| shape.get(axis).copied()).collect();
         self.perm.as_ref().map_or_else(|| shape.to_vec(), sizes)
     }
 
-    /// What the axes are as the model has them.
+    /// Returns the names of the axes in the model's order.
     pub fn axes(&self, axes: Option<Vec<&'static str>>) -> Option<Vec<&'static str>> {
         let Some(perm) = &self.perm else { return axes };
         let axes = axes?;
@@ -74,11 +76,12 @@ fn transposed(tensor: &Tensor, perm: &[usize]) -> Option<Tensor> {
     Transpose { perm: perm.to_vec() }.eval(&[tensor]).ok()?.pop()
 }
 
-/// How the model has each of the values `names` of the compiled graph, whose exponents are given; `sample` tells.
+/// Finds the form in the model of each value `names` of the compiled graph, whose exponents are
+/// given. Candidates are compared on `sample`.
 ///
 /// # Errors
 ///
-/// [`Error::Eval`] when a graph cannot be evaluated.
+/// Returns [`Error::Eval`] if a graph cannot be evaluated.
 pub(super) fn shown_values(
     [model, compiled]: [&Graph; 2],
     names: &BTreeSet<&str>,
@@ -115,10 +118,11 @@ pub(super) fn shown_values(
     Ok(shown)
 }
 
-/// A value of the model, and the order in which it has the axes of one of the compiled graph.
+/// Value of the model, and its axis order relative to the compiled graph.
 type Candidate = (ValueId, Option<Vec<usize>>);
 
-/// Values of the model that a value of the compiled graph may be, the likeliest first, with the order of axes.
+/// Returns values of the model that may equal a value of the compiled graph, the most likely first,
+/// with their axis orders.
 fn candidates(model: &Graph, compiled: &Graph, name: &str) -> Vec<Candidate> {
     let Some(ours) = compiled.find_value(name) else { return Vec::new() };
     let shape = compiled.shape(ours);
@@ -131,7 +135,7 @@ fn candidates(model: &Graph, compiled: &Graph, name: &str) -> Vec<Candidate> {
         };
         model.nodes.iter().filter(is_transpose).filter_map(|node| node.outputs.first().copied())
     };
-    // An output is called what the model calls it, also where another value is the same but for its axes.
+    // An output keeps the model's name, even if another value differs from it only in axis order.
     let is_output = |id: &&ValueId| model.is_output(**id) && model.shape(**id) == shape;
     if let Some(&id) = related.first().filter(|id| compiled.is_output(ours) && is_output(id)) {
         return vec![(id, None)];
@@ -150,7 +154,8 @@ fn candidates(model: &Graph, compiled: &Graph, name: &str) -> Vec<Candidate> {
     candidates
 }
 
-/// The order of axes that puts the last one behind the batch, and the sizes then; none of less than three axes.
+/// Returns the permutation that moves the last axis after the batch, and the resulting sizes.
+/// `None` for fewer than three axes.
 fn channels_first(shape: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
     let last = shape.len().checked_sub(1).filter(|&last| last >= 2)?;
     let perm: Vec<usize> = [0, last].into_iter().chain(1..last).collect();
@@ -158,16 +163,16 @@ fn channels_first(shape: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
     Some((perm, sizes))
 }
 
-/// The name without the number that passes put behind one that is taken: `relu` of `relu_2`.
+/// Strips the number that passes append to make a name unique: `relu` for `relu_2`.
 fn without_number(name: &str) -> Option<&str> {
     let (stem, number) = name.rsplit_once('_')?;
     number.chars().all(|c| c.is_ascii_digit()).then_some(stem)
 }
 
-/// Share of the largest magnitude by which two orders of the same sums may differ.
+/// Tolerance for sums in two different orders, relative to the largest magnitude.
 const CLOSE: f64 = 1e-4;
 
-/// Whether two tensors hold the same numbers, but for the order of sums.
+/// Whether two tensors hold the same numbers, up to the order of sums.
 fn same(ours: &Tensor, theirs: &Tensor) -> bool {
     if ours.shape() != theirs.shape() {
         return false;
@@ -179,11 +184,12 @@ fn same(ours: &Tensor, theirs: &Tensor) -> bool {
         .all(|(a, b)| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= CLOSE * most)
 }
 
-/// Nodes that are followed back to one that tells axes.
+/// Number of nodes to follow back to one that determines axis names.
 const FOLLOWED: usize = 64;
 const CHANNELS_LAST: [&str; 4] = ["batch", "row", "column", "channel"];
 
-/// What the axes of a value are, by the node that makes it; none where that does not tell.
+/// Returns the names of the axes of a value, from the node that computes it; `None` if that does
+/// not determine them.
 pub(crate) fn axes(graph: &Graph, id: ValueId) -> Option<Vec<&'static str>> {
     let producers = graph.producers();
     let (mut id, mut perms) = (id, Vec::new());

@@ -1,4 +1,4 @@
-//! [`Stored`]: arrays by tensor name that somebody has kept: an `.npz`, or what an image of a memory holds.
+//! [`Stored`]: stored arrays by tensor name, from an `.npz` file or a memory image.
 
 use npukit_numeric::npy::{member_names, read_npy, read_npz};
 use npukit_target::{Compiled, Output, Reader};
@@ -12,15 +12,16 @@ pub(crate) struct Stored {
     pub(super) lines: Vec<Line>,
 }
 
-/// What names in an archive of `npu run --dump` begin with that are the machine's.
+/// Prefix of the machine's tensors in an archive of `npu run --dump`.
 const MACHINE: &str = "machine/";
 
 impl Stored {
-    /// The arrays of an `.npz`; of what `npu run --dump` wrote, those of the machine.
+    /// Reads the arrays of an `.npz` file. If `npu run --dump` wrote it, reads only the machine's
+    /// arrays.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] and [`Error::Array`].
+    /// Returns [`Error::Read`] or [`Error::Array`].
     pub fn archive(path: &str, reader: &dyn Reader) -> Result<Self, Error> {
         let mut arrays = read_npz(path, &reader.read(path)?)?;
         if arrays.iter().any(|(name, _)| name.starts_with(MACHINE)) {
@@ -32,21 +33,22 @@ impl Stored {
         Ok(Self::new(arrays.into_iter().map(held).collect()))
     }
 
-    /// The array of the tensor `name` in the `.npy` at `path`.
+    /// Reads the array of the tensor `name` from the `.npy` file at `path`.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] and [`Error::Array`].
+    /// Returns [`Error::Read`] or [`Error::Array`].
     pub fn array(name: &str, path: &str, reader: &dyn Reader) -> Result<Self, Error> {
         let tensor = read_npy(path, &reader.read(path)?)?;
         Ok(Self::new(vec![(name.to_owned(), Held { tensor, raw: Vec::new() })]))
     }
 
-    /// What the image of `memory` in the file at `path` holds of a program's inputs and outputs.
+    /// Reads a program's inputs and outputs from the image of `memory` in the file at `path`.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`]; [`Error::Target`] for a memory or a size that is not the program's.
+    /// Returns [`Error::Read`], or [`Error::Target`] for a memory or a size that is not the
+    /// program's.
     pub fn image(
         memory: &str,
         path: &str,
@@ -70,20 +72,20 @@ impl Stored {
         Self { arrays, lines }
     }
 
-    /// The array of that name.
+    /// Returns the array called `name`.
     pub fn get(&self, name: &str) -> Option<&Held> {
         self.arrays.iter().find(|(other, _)| other == name).map(|(_, held)| held)
     }
 }
 
-/// Which of the names in an archive stands for the tensor `name`: itself, what archives make of it, or what drivers do,
-/// which write `_` for `/`.
+/// Finds the archive's name for the tensor `name`: the name itself, its form in archives, or its
+/// form from drivers, which write `_` for `/`.
 pub(crate) fn named<'a>(name: &str, mut stored: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let member = member_names([name]).pop();
     let by_driver = name.replace('/', "_");
     let forms = [Some(name), member.as_deref(), Some(by_driver.as_str())];
     forms.into_iter().flatten().find_map(|form| stored.clone().find(|other| *other == form)).or_else(|| {
-        // Archives of other programs may have no leading `_` for a leading `/`.
+        // Archives of other programs may omit the leading `_` for a leading `/`.
         let bare = name.trim_start_matches('/');
         stored.find(|other| *other == bare)
     })

@@ -1,14 +1,15 @@
-//! The range of an input by the operators that normalize it: [`range`].
+//! Derives the range of an input from the operators that normalize it: [`range`].
 //!
-//! The first operators of a network are followed as long as they are affine: `y = scale * x + offset`, for each channel.
-//! Networks are trained with `y` near 0 and of a size near 1, so that scale and offset show the size of `x`.
+//! The first operators of a network are followed while they are affine: `y = scale * x + offset`,
+//! for each channel. Networks are trained with `y` near 0 and with magnitude near 1, so scale and
+//! offset show the range of `x`.
 
 use npukit_graph::op::{BatchNormalization, Binary, BinaryKind};
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 
 use super::{Assumed, IMAGE};
 
-/// A graph, and the nodes that read each of its values: looked up once for all inputs.
+/// Graph, and the nodes that read each of its values, indexed once for all inputs.
 pub(super) struct Readers<'a> {
     graph: &'a Graph,
     readers: Vec<Vec<NodeId>>,
@@ -23,7 +24,7 @@ impl<'a> Readers<'a> {
         self.readers[id.0 as usize].iter().map(|&id| self.graph.node(id))
     }
 
-    /// The node that alone reads a value, once or several times.
+    /// Returns the only node that reads a value, once or several times.
     fn only(&self, id: ValueId) -> Option<&'a Node> {
         let ids = &self.readers[id.0 as usize];
         let first = ids.first().filter(|&first| ids.last() == Some(first))?;
@@ -31,7 +32,8 @@ impl<'a> Readers<'a> {
     }
 }
 
-/// The range that the normalization of an input shows; `None` where it has none, or it is not a usual one.
+/// Returns the range that an input's normalization implies; `None` without normalization, or if it
+/// is unusual.
 pub(super) fn range(readers: &Readers<'_>, input: ValueId) -> Option<Assumed> {
     let affine = followed(readers, input)?;
     let (range, reason) = match affine.only_scale() {
@@ -41,7 +43,7 @@ pub(super) fn range(readers: &Readers<'_>, input: ValueId) -> Option<Assumed> {
     Some(Assumed { range, reason })
 }
 
-/// Whether an integer input becomes real numbers at once.
+/// Whether an integer input is converted to real numbers immediately.
 pub(super) fn becomes_real(readers: &Readers<'_>, input: ValueId) -> bool {
     let to_real = |node: &Node| match &node.op {
         Op::Cast(cast) => cast.to.is_float(),
@@ -51,7 +53,7 @@ pub(super) fn becomes_real(readers: &Readers<'_>, input: ValueId) -> bool {
     readers.peek().is_some() && readers.all(to_real)
 }
 
-/// `y = scale * x + offset`, for each channel or for all.
+/// Affine function `y = scale * x + offset`, for each channel or for all.
 struct Affine {
     channels: Vec<[f64; 2]>,
     /// Whether an operator added something.
@@ -59,7 +61,7 @@ struct Affine {
 }
 
 impl Affine {
-    /// The factor where that is all.
+    /// Returns the scale if there is one scale and no offset.
     fn only_scale(&self) -> Option<f64> {
         match self.channels[..] {
             [[scale, _]] if !self.is_shifted => Some(scale),
@@ -67,7 +69,7 @@ impl Affine {
         }
     }
 
-    /// Takes in one more operator, `y = scale * x + offset` with one element for each channel.
+    /// Appends an operator, `y = scale * x + offset` with one element per channel.
     fn then(&mut self, scales: &[f64], offsets: &[f64]) -> Option<()> {
         let count = scales.len().max(offsets.len()).max(self.channels.len());
         let at = |values: &[f64], index: usize| match values {
@@ -87,10 +89,10 @@ impl Affine {
     }
 }
 
-/// Channels of a normalization, at most: a constant with more elements is a tensor of weights.
+/// Maximum number of channels of a normalization: a larger constant is a tensor of weights.
 const CHANNELS: usize = 64;
 
-/// The affine function that an input goes through first; `None` where there is none.
+/// Returns the affine function that an input passes through first; `None` if it is not affine.
 fn followed(readers: &Readers<'_>, input: ValueId) -> Option<Affine> {
     let graph = readers.graph;
     let mut affine = Affine { channels: vec![[1.0, 0.0]], is_shifted: false };
@@ -130,7 +132,8 @@ fn take_binary(graph: &Graph, node: &Node, at: ValueId, kind: BinaryKind, affine
     }
 }
 
-/// BatchNormalization shows the mean and the deviation of what it takes: what it makes of that is no matter.
+/// BatchNormalization contains the mean and the deviation of its operand; its scale and bias do not
+/// matter.
 fn take_normalization(graph: &Graph, node: &Node, epsilon: f32, affine: &mut Affine) -> Option<()> {
     let [_, _, _, mean, variance] = node.inputs[..] else { return None };
     let (means, variances) = (elements(graph, mean)?, elements(graph, variance)?);
@@ -141,28 +144,30 @@ fn take_normalization(graph: &Graph, node: &Node, epsilon: f32, affine: &mut Aff
     affine.then(&scales, &offsets)
 }
 
-/// The elements of a constant with one element, or one for each channel.
+/// Returns the elements of a constant with one element, or one per channel.
 fn elements(graph: &Graph, id: ValueId) -> Option<Vec<f64>> {
     let constant = graph.constant(id).filter(|tensor| tensor.data().len() <= CHANNELS)?;
     let is_channels = constant.shape().iter().filter(|&&size| size > 1).count() <= 1;
     is_channels.then(|| constant.reals())
 }
 
-/// The range of what is multiplied by `scale` alone: a picture, when that takes it to about 1 or 2.
+/// Returns the range of values that are only multiplied by `scale`: an image, if the results reach
+/// about 1 or 2.
 fn scaled(scale: f64) -> Option<[f64; 2]> {
     let largest = IMAGE[1] * scale.abs();
     (0.9..=2.1).contains(&largest).then_some(IMAGE)
 }
 
-/// Deviations on either side of a mean that nearly all elements keep to.
+/// Number of deviations on either side of the mean within which nearly all elements are.
 const DEVIATIONS: f64 = 3.0;
 
-/// The range of what is standardized: the mean and so many deviations, for all channels. Ends of pictures are theirs.
+/// Returns the range of standardized values: the mean plus and minus some deviations, over all
+/// channels. For images, it is the range of pixel values.
 fn standardized(affine: &Affine) -> Option<[f64; 2]> {
     let mut range = [f64::INFINITY, f64::NEG_INFINITY];
     for [scale, offset] in &affine.channels {
         let (mean, deviation) = (-offset / scale, scale.abs().recip());
-        // A symmetric range is taken to -1 to 1, and its mean and deviation are the half of it.
+        // A symmetric range is mapped to -1 to 1; its mean and deviation are half of its length.
         let is_half = (deviation - mean.abs()).abs() <= 0.02 * deviation;
         let reach = if is_half { deviation } else { DEVIATIONS * deviation };
         range = [range[0].min(mean - reach), range[1].max(mean + reach)];
@@ -188,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// A graph of `x` and operators with constants, one after the other.
+    /// Graph of `x`, and operators with constants one after the other.
     fn graph(steps: &[(BinaryKind, &[f32])]) -> (Graph, ValueId) {
         let mut graph = Graph::default();
         let info = ValueInfo { shape: vec![1, 4, 4, 3], element: ElementType::F32 };

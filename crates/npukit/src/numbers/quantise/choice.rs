@@ -1,4 +1,4 @@
-//! [`Search`]: the scales whose outputs are nearest to float on the samples.
+//! [`Search`]: finds the scales whose outputs are closest to float on the samples.
 
 use std::borrow::Cow;
 
@@ -12,34 +12,36 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::run::batch::tensors;
 
-/// The methods that are tried when nobody names one. The first lets nothing saturate on the samples: of equals it
-/// is taken.
+/// Methods that are tried if none is named. With the first one, nothing saturates on the samples,
+/// so it wins ties.
 pub(super) const METHODS: [Method; 4] =
     [Method::MinMax, Method::LeastSquares, Method::Percentile(99.99), Method::Percentile(99.9)];
 
-/// Candidates that are run on the machine, the samples of each, and the operations of all.
+/// Limits of running candidates on the machine: number of candidates, samples of each, and
+/// operations of all.
 const MEASURED: usize = 7;
 const MACHINE_SAMPLES: usize = 32;
 const MACHINE_WORK: u64 = 1 << 33;
 
-/// The outputs of the machine, by sample, for a graph that is held so; none where it has no program for it.
+/// Function that returns the machine's outputs by sample for a quantized graph; `None` if the
+/// machine has no program for it.
 pub(crate) type Machine<'a> =
     dyn Fn(&Graph, &Quantisation, &[Sample]) -> Result<Option<Vec<Vec<Tensor>>>, Error> + 'a;
 
-/// Error of the outputs that is good enough to look no further: 40 dB.
+/// Error of the outputs at which the search stops: 0.01, which is 40 dB.
 const ENOUGH: f64 = 0.01;
 
-/// A graph with what samples tell of its values.
+/// Graph with statistics of its values on the samples.
 pub(super) struct Basis<'a> {
     pub graph: Cow<'a, Graph>,
     pub seen: Distributions,
-    /// What it is called among the candidates, where it is not the job's own.
+    /// Name among the candidates, if the graph differs from the job's.
     pub name: Option<&'static str>,
 }
 
-/// A method and what it gives.
+/// Method and its result.
 pub(super) struct Choice {
-    /// The graph that is quantised, where it is not the job's own.
+    /// Quantized graph, if it differs from the job's.
     pub graph: Option<Graph>,
     pub method: Method,
     pub found: Quantisation,
@@ -48,44 +50,44 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// One with which no other is compared.
+    /// Creates a choice without alternatives.
     pub fn given(method: Method, found: Quantisation) -> Self {
-        let reason = "not compared with others".to_owned();
+        let reason = "not compared with other methods".to_owned();
         Self { graph: None, method, found, reason, candidates: Vec::new() }
     }
 }
 
-/// The candidates so far.
+/// Candidates so far.
 pub(super) struct Search<'a> {
     graph: &'a Graph,
     samples: &'a [Sample],
-    /// The outputs in float, by sample.
+    /// Outputs in float, by sample.
     expected: Vec<Vec<Tensor>>,
-    /// Called after each evaluation of a sample.
+    /// Function called after each evaluation of a sample.
     done: &'a (dyn Fn() + Sync),
     tried: Vec<Tried>,
 }
 
-/// A candidate.
+/// Candidate that was simulated.
 struct Tried {
     method: Method,
-    /// Where the scales come from, as in [`Basis::name`].
+    /// Source of the scales, as in [`Basis::name`].
     basis: Option<&'static str>,
-    /// The graph, where it is not the job's own.
+    /// Graph, if it differs from the job's.
     graph: Option<Graph>,
     found: Quantisation,
-    /// As [`Candidate::output_error`], by simulation.
+    /// Error by simulation, as in [`Candidate::output_error`].
     error: f64,
-    /// The same by the machine, where it was run.
+    /// Error by running it on the machine; `None` if it was not run.
     measured: Option<f64>,
 }
 
 impl<'a> Search<'a> {
-    /// One without candidates.
+    /// Creates a search without candidates.
     ///
     /// # Errors
     ///
-    /// [`Error::Eval`] for samples that the graph cannot be evaluated with.
+    /// Returns [`Error::Eval`] if the graph cannot be evaluated on the samples.
     pub fn new(graph: &'a Graph, samples: &'a [Sample], done: &'a (dyn Fn() + Sync)) -> Result<Self, Error> {
         let float = |sample: &Sample| -> Result<Vec<Tensor>, Error> {
             let outputs = evaluate(graph, &tensors(graph, sample)?)?;
@@ -96,11 +98,11 @@ impl<'a> Search<'a> {
         Ok(Self { graph, samples, expected, done, tried: Vec::new() })
     }
 
-    /// Simulates what `method` gave, unless a candidate has the same scales.
+    /// Simulates the result of `method`, unless a candidate has the same scales.
     ///
     /// # Errors
     ///
-    /// [`Error::Eval`] for samples that the graph cannot be evaluated with.
+    /// Returns [`Error::Eval`] if the graph cannot be evaluated on the samples.
     pub fn attempt(&mut self, basis: &Basis<'_>, method: Method, found: Quantisation) -> Result<(), Error> {
         if self.tried.iter().any(|other| other.basis == basis.name && other.found == found) {
             self.samples.iter().for_each(|_| (self.done)());
@@ -115,17 +117,18 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Whether a candidate is good enough to look no further.
+    /// Whether a candidate is good enough to stop.
     pub fn is_good(&self) -> bool {
         self.tried.iter().any(|tried| tried.error <= ENOUGH)
     }
 
-    /// Runs the most promising candidates on the machine, whose sums may saturate on the way, where that takes no more than
-    /// [`MACHINE_WORK`]. From then on only what was run counts.
+    /// Runs the most promising candidates on the machine, whose sums may saturate in between,
+    /// within the limit of [`MACHINE_WORK`]. Afterwards only candidates that were run are
+    /// considered.
     ///
     /// # Errors
     ///
-    /// Errors of running a program on the machine.
+    /// Returns errors of running a program on the machine.
     pub fn measure(&mut self, machine: &Machine<'_>) -> Result<(), Error> {
         let samples = &self.samples[..self.samples.len().min(MACHINE_SAMPLES)];
         let runs = (samples.len() * MEASURED) as u64;
@@ -143,7 +146,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The first of the candidates with the least error; none without candidates.
+    /// Returns the first candidate with the smallest error; `None` without candidates.
     pub fn best(mut self) -> Option<Choice> {
         let is_measured = self.tried.iter().any(|tried| tried.measured.is_some());
         self.tried.retain(|tried| tried.measured.is_some() || !is_measured);
@@ -160,7 +163,7 @@ impl<'a> Search<'a> {
         Some(Choice { graph, method, found, reason, candidates })
     }
 
-    /// How far the outputs are from float when `graph` is held as `quantisation` says.
+    /// Returns the error of the outputs if `graph` is quantized with `quantisation`.
     fn output_error(&self, graph: &Graph, quantisation: &Quantisation) -> Result<f64, Error> {
         let simulation = Simulation::new(graph, quantisation);
         let one = |sample: &Sample| -> Result<Vec<Tensor>, Error> {
@@ -173,10 +176,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// How far outputs are from those expected, by sample, as [`Candidate::output_error`]. There may be fewer samples of them.
+/// Returns the error of outputs by sample, as defined for [`Candidate::output_error`]. There may be
+/// fewer samples than expected ones.
 fn share(expected: &[Vec<Tensor>], found: &[Vec<Tensor>]) -> f64 {
     let outputs = found.first().map_or(0, Vec::len);
-    // Summed up in the order of the samples: the same on any number of cores.
+    // Added up in the order of the samples, so that the sum does not depend on the number of cores.
     let shares = (0..outputs).map(|output| {
         let of_samples = expected
             .iter()
@@ -195,17 +199,17 @@ impl Tried {
     }
 }
 
-/// Why the candidate at `best` was taken.
+/// Returns the reason why the candidate at `best` was chosen.
 fn reason(candidates: &[Candidate], best: usize) -> String {
     let percent = |candidate: &Candidate| format!("{:.3} %", candidate.output_error * 100.0);
     let others = candidates.iter().enumerate().filter(|&(at, _)| at != best);
     let others: Vec<String> =
         others.map(|(_, other)| format!("with {} by {}", other.method, percent(other))).collect();
     let own = percent(&candidates[best]);
-    format!("outputs are off by {own} on the samples, {}", others.join(", "))
+    format!("the error of the outputs on the samples is {own}, {}", others.join(", "))
 }
 
-/// Sums of squares of an output.
+/// Sums of squares over an output.
 #[derive(Clone, Copy, Debug, Default)]
 struct Squares {
     signal: f64,
@@ -213,7 +217,7 @@ struct Squares {
 }
 
 impl Squares {
-    /// Elements that are not a number in float count for nothing.
+    /// Skips elements that are not finite in float.
     fn of(float: &Tensor, found: &Tensor) -> Self {
         let pairs = float.reals().into_iter().zip(found.reals());
         let finite = pairs.filter(|(float, _)| float.is_finite());
@@ -226,7 +230,7 @@ impl Squares {
         Self { signal: self.signal + other.signal, error: self.error + other.error }
     }
 
-    /// Squared errors by squared elements; what is not a number is as bad as can be.
+    /// Returns squared errors divided by squared elements; infinite if a result is not finite.
     fn share(self) -> f64 {
         match (self.error, self.signal) {
             (0.0, _) => 0.0,
@@ -250,7 +254,7 @@ mod tests {
     use super::super::{Job, Quantised, Typical};
     use super::*;
 
-    /// A rectifier, and a sample of it.
+    /// Graph with a ReLU, and a sample for it.
     fn rectified(values: Vec<f32>) -> (Graph, Sample) {
         let shape = vec![1, values.len()];
         let mut graph = Graph::default();
@@ -259,7 +263,7 @@ mod tests {
         (graph, vec![("x".to_owned(), Tensor::from_f32(shape, values).unwrap())])
     }
 
-    /// What is chosen for a rectifier, and what least squares give.
+    /// Returns the chosen quantization of a ReLU, and the one by least squares.
     fn chosen(values: Vec<f32>) -> (Quantised, Quantised) {
         let (graph, sample) = rectified(values);
         let scheme = Scheme::default();
@@ -272,19 +276,19 @@ mod tests {
         (by(None), by(Some(Method::LeastSquares)))
     }
 
-    /// Values all alike, and `outlier`.
+    /// Equal values, and `outlier`.
     fn values(outlier: f32) -> Vec<f32> {
         (0..4096).map(|i| i as f32 / 4096.0).chain([outlier]).collect()
     }
 
     #[test]
     fn what_saturates_is_taken_only_where_outputs_are_nearer() {
-        // Twice as fine steps for 4,096 values are worth more than a quarter of one value.
+        // Steps half as large for 4,096 values are worth more than a quarter of one value.
         let (Quantised { found, report, .. }, least) = chosen(values(1.02));
         assert_eq!((report.method.as_str(), &found), ("least-squares", &least.found));
         assert!(report.candidates[1].output_error < report.candidates[0].output_error, "{report:?}");
         assert!(report.reason.contains("with min-max by"), "{}", report.reason);
-        // Not where that value is what the outputs are about.
+        // Not if the outputs are dominated by that value.
         assert_eq!(chosen(values(3.0)).0.report.method, "min-max");
         assert_eq!(chosen(vec![0.5, -0.25]).0.report.reason, "all methods give the same scales");
     }

@@ -1,4 +1,4 @@
-//! Scales by the ranges that a model states, without samples: [`as_stated`].
+//! Scales from the ranges in a model, without samples: [`as_stated`].
 
 use npukit_graph::Node;
 use npukit_graph::pass::PassError;
@@ -8,11 +8,12 @@ use npukit_target::{CompileOptions, GraphForm, Instance};
 use crate::error::Error;
 use crate::model::Model;
 
-/// How many times ranges that a model states are to fit: sums go further, on the way to their end and where the model cuts them
-/// off.
+/// Factor by which the ranges in a model must fit: intermediate sums, and values before the model
+/// clips them, are larger.
 const MARGIN: f64 = 2.5;
 
-/// The graph with the scales that the ranges ask for which the model states; none when they ask for none.
+/// Returns the graph with the scales that the ranges in the model require; `None` if they require
+/// none.
 pub(crate) fn as_stated(
     instance: &dyn Instance,
     model: &Model,
@@ -37,7 +38,7 @@ pub(crate) fn as_stated(
         ports: true,
         addends: instance.info().scaling.addends_of_means,
     };
-    // Beside values that fill the format, one whose range is not known would lose what it has.
+    // A value of unknown range would lose precision next to values that fill the format.
     let fill = is_known(&graph, &ranges, &limits, &is_host);
     let limits = Limits { fill, balance: fill, ..limits };
     rescale_beside(&graph, &ranges, &limits, &is_host).map_err(failed)

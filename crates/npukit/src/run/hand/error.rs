@@ -1,75 +1,77 @@
-//! [`HandError`]: why a memory cannot be filled or read.
+//! [`HandError`]: reasons why a memory cannot be filled or read.
 
 use npukit_target::TargetError;
 
-/// Endings of the files that memories are written to.
+/// Extensions of files that memories can be written to.
 pub(crate) const EXTENSIONS: &str = ".npy, .npz, .csv or .hex";
 
-/// Why a memory cannot be filled or read as asked.
+/// Reason why a memory cannot be filled or read as requested.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandError {
     /// No memory has this name.
-    #[error("there is no memory `{name}`: {help}")]
+    #[error("unknown memory `{name}`: {help}")]
     Memory {
-        /// The name given.
+        /// Name given.
         name: String,
-        /// The nearest, or all.
+        /// Closest name, or all names.
         help: String,
     },
-    /// Addresses beyond the end.
+    /// Addresses exceed the size of the memory.
     #[error("`{memory}` has addresses 0 to {}, not {start} to {}", .depth.saturating_sub(1), .end.saturating_sub(1))]
     Addresses {
         /// Name of the memory.
         memory: String,
-        /// Addresses it has.
+        /// Number of addresses of the memory.
         depth: u64,
-        /// First address asked for.
+        /// First address requested.
         start: u64,
-        /// Address behind the last.
+        /// End address requested, exclusive.
         end: u64,
     },
-    /// A number that the memory cannot hold.
-    #[error("{number} is not a number of `{memory}`: {} to {}", .range.0, .range.1)]
+    /// A number does not fit the memory's format.
+    #[error("{number} does not fit `{memory}`: legal are {} to {}", .range.0, .range.1)]
     Number {
         /// Name of the memory.
         memory: String,
-        /// The number.
+        /// Number that does not fit.
         number: String,
-        /// The smallest and the largest.
+        /// Smallest and largest legal number.
         range: (i128, i128),
     },
-    /// Real values for integers.
-    #[error("`{memory}` holds integers: real values have no meaning there")]
+    /// Real numbers were given for a memory of integers.
+    #[error("`{memory}` holds integers, but real numbers were given")]
     NotReal {
         /// Name of the memory.
         memory: String,
     },
-    /// Another number of values than the range has.
-    #[error("{given} values do not fill `{memory}` from {start} to {}: {expected} do, or one for all", .end - 1)]
+    /// The number of values does not match the range.
+    #[error("{given} values do not fill `{memory}` from {start} to {}: give {expected} values, or one for all", .end - 1)]
     Count {
         /// Name of the memory.
         memory: String,
-        /// Values given.
+        /// Number of values given.
         given: usize,
-        /// First address.
+        /// First address of the range.
         start: u64,
-        /// Address behind the last.
+        /// End address of the range, exclusive.
         end: u64,
-        /// Values that the range takes.
+        /// Number of values that the range holds.
         expected: usize,
     },
-    /// More than a run reads or writes at once.
-    #[error("{count} numbers of `{memory}` are more than {limit}: name fewer addresses, as `{memory}[0:16]`")]
+    /// The range exceeds the limit for reading or writing at once.
+    #[error(
+        "{count} numbers of `{memory}` exceed the limit of {limit}: give fewer addresses, such as `{memory}[0:16]`"
+    )]
     TooMany {
         /// Name of the memory.
         memory: String,
-        /// Numbers asked for.
+        /// Number of numbers requested.
         count: u128,
-        /// The most there may be.
+        /// Maximum number of numbers.
         limit: usize,
     },
-    /// What the target says.
+    /// The target refused the access.
     #[error(transparent)]
     Target(#[from] TargetError),
 }

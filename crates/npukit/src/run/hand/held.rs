@@ -1,40 +1,41 @@
-//! [`Held`]: what a range of addresses of a memory holds.
+//! [`Held`]: the contents of an address range of a memory.
 
 use serde::Serialize;
 
-/// What a range of addresses of a memory holds after a run.
+/// Contents of an address range of a memory after a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Held {
-    /// What it is called: the range as it was asked for, or the output's name.
+    /// Label: the range as requested, or the output's name.
     pub name: String,
     /// Name of the memory.
     pub memory: String,
-    /// First address.
+    /// First address of the range.
     pub start: u64,
-    /// Address behind the last.
+    /// End address of the range, exclusive.
     pub end: u64,
-    /// Numbers at each address.
+    /// Number of lanes per address.
     pub lanes: usize,
-    /// Bits of a number.
+    /// Width of a number in bits.
     pub bits: u32,
-    /// Where it was written to, if it was.
+    /// File that the contents were written to, if any.
     pub file: Option<String>,
-    /// The memory's own numbers, address by address: the first 4096, where they were not written to a file.
+    /// The memory's integers, address by address: the first 4096, unless they were written to a
+    /// file.
     pub raw: Vec<i64>,
-    /// The real values that the memory's format gives them; none for a memory of integers.
+    /// Real values of the integers in the memory's format; `None` for a memory of integers.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<Vec<Option<f64>>>"))]
     pub real: Option<Vec<f64>>,
-    /// Numbers in all.
+    /// Total number of numbers in the range.
     pub count: usize,
 }
 
-/// Numbers that a report has of a range.
+/// Maximum number of numbers of a range in a report.
 const REPORTED: usize = 4096;
 
 impl Held {
-    /// What a report has of it.
+    /// Truncates the contents for a report.
     pub(crate) fn reported(mut self) -> Self {
         let most = if self.file.is_some() { 0 } else { REPORTED };
         self.raw.truncate(most);

@@ -1,9 +1,10 @@
-//! [`rows`]: how an array lies in a memory with several numbers at an address.
+//! Layout of an array in a memory with several numbers per address: [`rows`].
 //!
-//! A list is read number by number, an array row by row: each row along the last axis begins at an address of its own and
-//! takes as many as it needs. What a row leaves of its last address is not the array's.
+//! A list is stored number by number, an array row by row. Each row along the last axis starts at a
+//! new address and takes as many addresses as it needs. The unused rest of its last address does
+//! not belong to the array.
 
-/// Numbers of each row, and addresses that a row takes.
+/// Size of the rows of an array in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rows {
     pub count: usize,
@@ -11,27 +12,27 @@ pub(super) struct Rows {
     pub addresses: usize,
 }
 
-/// The rows of an array of `shape` in a memory of `lanes` numbers at an address.
+/// Returns the rows of an array of `shape` in a memory with `lanes` numbers per address.
 pub(super) fn rows(shape: &[usize], lanes: usize) -> Rows {
     let all: usize = shape.iter().product();
     let numbers = match shape {
         [.., _, last] => *last,
         _ => all,
     };
-    // An array whose rows fill whole addresses lies as a list does.
+    // An array whose rows fill whole addresses is stored like a list.
     let numbers = if lanes == 1 || numbers.is_multiple_of(lanes) { all } else { numbers };
-    // Default: nothing has no rows.
+    // Default: an empty array has no rows.
     let count = all.checked_div(numbers).unwrap_or(0);
     Rows { count, numbers, addresses: numbers.div_ceil(lanes) }
 }
 
 impl Rows {
-    /// Addresses that all of them take.
+    /// Returns the number of addresses of all rows.
     pub fn all_addresses(self) -> usize {
         self.count * self.addresses
     }
 
-    /// Where each number lies, counted in numbers from the first address on.
+    /// Returns the position of each number, in numbers from the first address.
     pub fn places(self, lanes: usize) -> impl Iterator<Item = usize> {
         (0..self.count).flat_map(move |row| {
             let start = row * self.addresses * lanes;

@@ -1,4 +1,4 @@
-//! [`Memories`]: those of a machine on which a program runs that a person wrote, by name.
+//! [`Memories`]: access by name to the memories of a machine that runs an assembly program.
 
 use npukit_asm::MemoryRange;
 use npukit_base::help_for;
@@ -9,17 +9,17 @@ use super::held::Held;
 use super::layout::rows;
 use super::values::{Kind, Numbers};
 
-/// Numbers of a range that are read or written at once.
+/// Maximum number of numbers that are read or written at once.
 const MOST: usize = 1 << 26;
 
-/// The memories of a machine, by name: letters of either case.
+/// Memories of a machine, by name (case-insensitive).
 pub struct Memories {
-    /// The machine.
+    /// Machine that has the memories.
     pub machine: Box<dyn Machine>,
     all: Vec<MachineMemory>,
 }
 
-/// Addresses of a memory.
+/// Builds a range of addresses of a memory.
 fn range(name: &str, address: u64, count: u64) -> MemoryRange {
     MemoryRange {
         memory: name.to_owned(),
@@ -29,7 +29,7 @@ fn range(name: &str, address: u64, count: u64) -> MemoryRange {
     }
 }
 
-/// A range of addresses that exists.
+/// Existing range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub memory: usize,
@@ -37,22 +37,23 @@ pub(crate) struct Found {
     pub end: u64,
 }
 
-/// A number and where it lies, counted in numbers from the first address of a range on.
+/// Number and its position, in numbers from the first address of a range.
 pub(crate) type Placed = (usize, i64);
 
 impl Memories {
-    /// Those of a machine.
+    /// Wraps the memories of a machine.
     pub fn new(machine: Box<dyn Machine>) -> Self {
         let all = machine.memories().to_vec();
         Self { machine, all }
     }
 
-    /// Those of an instance after a reset, with a program in text or words before its first instruction. What nobody has
-    /// written is zero, and instructions follow one another as they stand. `name` is the program's, for errors.
+    /// Loads an assembly or binary program on an instance after a reset, before its first
+    /// instruction. Unwritten memory is zero, and instructions execute sequentially. `name` is the
+    /// program's name for errors.
     ///
     /// # Errors
     ///
-    /// Those of [`Instance::hand_program`]; an instance that cannot be simulated.
+    /// Fails as [`Instance::hand_program`] does, and if the instance cannot be simulated.
     pub fn of_program(
         instance: &dyn Instance,
         name: &str,
@@ -63,28 +64,30 @@ impl Memories {
         Ok(Self::new(instance.hand_program(name, program, files)?.machine(&options)?))
     }
 
-    /// All of them, in the machine's order.
+    /// Returns all memories, in the machine's order.
     pub fn all(&self) -> &[MachineMemory] {
         &self.all
     }
 
-    /// The numbers at `count` addresses from `address` on.
+    /// Reads the numbers at `count` addresses starting at `address`.
     ///
     /// # Errors
     ///
-    /// [`HandError::Memory`] for a name that none has, [`HandError::Addresses`] for addresses beyond its end,
-    /// [`HandError::TooMany`] for more than are read at once; memory that cannot be read now.
+    /// Returns [`HandError::Memory`] for an unknown name, [`HandError::Addresses`] for addresses
+    /// out of range, and [`HandError::TooMany`] above the limit. Fails if the memory cannot be read
+    /// now.
     pub fn read(&self, name: &str, address: u64, count: u64) -> Result<Vec<i64>, HandError> {
         let Found { memory, start, end } = self.find(&range(name, address, count), None)?;
         Ok(self.machine.read(memory, start, end - start)?)
     }
 
-    /// Writes numbers from `address` on, whole addresses of them.
+    /// Writes numbers to whole addresses, starting at `address`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::read`]; [`HandError::Count`] for numbers that end inside an address, [`HandError::Number`] for one
-    /// that the memory does not hold; memory that is not written from outside.
+    /// Fails as [`Self::read`] does. Returns [`HandError::Count`] if the numbers do not fill whole
+    /// addresses, and [`HandError::Number`] for a number that does not fit. Fails if the memory
+    /// cannot be written from outside.
     pub fn write(&mut self, name: &str, address: u64, numbers: &[i64]) -> Result<(), HandError> {
         let lanes = self.named(name)?.lanes.max(1);
         let found = self.find(&range(name, address, numbers.len().div_ceil(lanes) as u64), None)?;
@@ -98,11 +101,11 @@ impl Memories {
         Ok(self.machine.write(found.memory, found.start, &numbers)?)
     }
 
-    /// The memory of a name.
+    /// Finds a memory by name.
     ///
     /// # Errors
     ///
-    /// [`HandError::Memory`] for a name that none has.
+    /// Returns [`HandError::Memory`] for an unknown name.
     pub fn named(&self, name: &str) -> Result<&MachineMemory, HandError> {
         Ok(self.memory(self.place(name)?))
     }
@@ -119,7 +122,7 @@ impl Memories {
         })
     }
 
-    /// The addresses of a range, of which `needed` are needed where it has no end.
+    /// Resolves a range. If it has no end, it covers the `needed` addresses.
     pub(crate) fn find(&self, range: &MemoryRange, needed: Option<u64>) -> Result<Found, HandError> {
         let memory = self.place(&range.memory)?;
         let MachineMemory { depth, lanes, name, .. } = self.memory(memory);
@@ -140,7 +143,8 @@ impl Memories {
         Ok(Found { memory, start, end })
     }
 
-    /// Where numbers lie in a range, which they fill from its first address on: a single one fills all of it.
+    /// Returns the positions of numbers that fill a range from its first address. A single number
+    /// fills the whole range.
     pub(crate) fn placed(
         &self,
         range: &MemoryRange,
@@ -169,7 +173,7 @@ impl Memories {
         Ok((found, layout.places(*lanes).zip(converted).collect()))
     }
 
-    /// Numbers as the memory has them.
+    /// Converts numbers to the memory's integers.
     fn converted(&self, memory: usize, kind: &Kind) -> Result<Vec<i64>, HandError> {
         let of = self.memory(memory);
         let range = of.range();
@@ -179,7 +183,7 @@ impl Memories {
                 .iter()
                 .map(|&number| {
                     let fits = (range.0..=range.1).contains(&number);
-                    // An unsigned number of 64 bits keeps its bits.
+                    // An unsigned 64-bit number keeps its bits.
                     if fits { Ok(number as i64) } else { Err(wrong(number.to_string())) }
                 })
                 .collect(),
@@ -197,7 +201,7 @@ impl Memories {
         }
     }
 
-    /// Fills a range; what a row leaves of its last address becomes zero.
+    /// Fills a range; the unused rest of a row's last address becomes zero.
     pub(crate) fn fill(&mut self, range: &MemoryRange, numbers: &Numbers) -> Result<(), HandError> {
         if numbers.starts.is_empty() {
             return self.fill_one(range, numbers);
@@ -225,7 +229,7 @@ impl Memories {
         Ok(self.machine.write(found.memory, found.start, &all)?)
     }
 
-    /// What a range holds.
+    /// Returns the contents of a range.
     pub(crate) fn held(&self, name: &str, range: &MemoryRange) -> Result<Held, HandError> {
         let Found { memory, start, end } = self.find(range, None)?;
         let MachineMemory { name: of, lanes, bits, .. } = self.memory(memory);

@@ -1,20 +1,20 @@
-//! [`MemFile`] and [`DumpRequest`]: `--mem` and `--dump`, as on the command line.
+//! Options `--mem` and `--dump` on the command line: [`MemFile`] and [`DumpRequest`].
 
 use npukit_asm::MemoryRange;
 
-/// What fills a memory before a run: `NAME[@ADDRESS]=FILE`.
+/// File that fills a memory before a run: `NAME[@ADDRESS]=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemFile {
     /// Name of the memory.
     pub memory: String,
-    /// First address that is filled.
+    /// First address to fill.
     pub address: u64,
-    /// The file: `.npy`, `.npz`, `.csv` or `.hex`.
+    /// Path of the file: `.npy`, `.npz`, `.csv` or `.hex`.
     pub path: String,
 }
 
 impl MemFile {
-    /// What `text` means; none when it is not of the form.
+    /// Parses the option; returns `None` for another form.
     pub fn parse(text: &str) -> Option<Self> {
         let (place, path) = text.split_once('=')?;
         let (memory, address) = match place.rsplit_once('@') {
@@ -26,19 +26,19 @@ impl MemFile {
     }
 }
 
-/// What is shown of a memory after a run, or written: `NAME[A:B][=FILE]`.
+/// Memory range to show or write after a run: `NAME[A:B][=FILE]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DumpRequest {
-    /// As it was written, without the file.
+    /// Text as given, without the file.
     pub text: String,
-    /// The addresses.
+    /// Range of addresses.
     pub range: MemoryRange,
-    /// Where it is written to, if it is: `.npy`, `.npz`, `.csv` or `.hex`.
+    /// Path of the file to write, if any: `.npy`, `.npz`, `.csv` or `.hex`.
     pub path: Option<String>,
 }
 
 impl DumpRequest {
-    /// What `text` means; none when it is not of the form.
+    /// Parses the option; returns `None` for another form.
     pub fn parse(text: &str) -> Option<Self> {
         let (range, path) = match text.split_once('=') {
             Some((range, path)) => (range, Some(path.to_owned())),
@@ -49,7 +49,7 @@ impl DumpRequest {
     }
 }
 
-/// `12`, `0xc` or `0b1100`
+/// Parses `12`, `0xc` or `0b1100`.
 fn number(text: &str) -> Option<u64> {
     npukit_isa::token::number(text.trim())
 }

@@ -1,4 +1,4 @@
-//! [`read`]: numbers out of the files that fill memories.
+//! Reads numbers from files that fill memories: [`read`].
 
 use npukit_asm::Values;
 use npukit_numeric::npy::{read_npy, read_npz};
@@ -8,21 +8,22 @@ use npukit_target::Reader;
 use crate::error::Error;
 use crate::targets::has_extension;
 
-/// Numbers for a memory, with the shape of the array that they are.
+/// Numbers for a memory, with the shape of their array.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Numbers {
     pub shape: Vec<usize>,
     pub kind: Kind,
-    /// What array addresses begin at, by the first number of each; of `.hex` files alone.
+    /// Start addresses, each with the index of the first number stored there; only from `.hex`
+    /// files.
     pub starts: Vec<(u64, usize)>,
 }
 
-/// What numbers are.
+/// Representation of the numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// The memory's own integers.
+    /// Integers in the memory's format.
     Raw(Vec<i128>),
-    /// The bits of the memory's numbers.
+    /// Bit patterns in the memory's format.
     Patterns(Vec<u64>),
     /// Real values.
     Real(Vec<f64>),
@@ -33,7 +34,7 @@ impl Numbers {
         Self { shape: vec![kind.len()], kind, starts: Vec::new() }
     }
 
-    /// Real values for `count` places, which a single one is for all of; none of integers.
+    /// Returns real values for `count` positions; a single value is repeated. `None` for integers.
     pub fn reals(&self, count: usize) -> Option<Vec<f64>> {
         match &self.kind {
             Kind::Real(all) if all.len() == 1 => Some(vec![all[0]; count]),
@@ -53,7 +54,8 @@ impl Kind {
     }
 }
 
-/// The numbers of a line of an experiment, or of the file that it names; `memory` chooses among the arrays of an `.npz`.
+/// Reads the numbers of a line of an experiment, or of the file that it names. `memory` selects an
+/// array of an `.npz` file.
 pub(crate) fn of_values(values: &Values, memory: &str, reader: &dyn Reader) -> Result<Numbers, Error> {
     match values {
         Values::Raw(all) => Ok(Numbers::list(Kind::Raw(all.clone()))),
@@ -62,7 +64,7 @@ pub(crate) fn of_values(values: &Values, memory: &str, reader: &dyn Reader) -> R
     }
 }
 
-/// The numbers of the file at `path`; `memory` chooses among the arrays of an `.npz`.
+/// Reads the numbers of the file at `path`. `memory` selects an array of an `.npz` file.
 pub(crate) fn read(path: &str, memory: &str, reader: &dyn Reader) -> Result<Numbers, Error> {
     let unknown = || Error::UnknownInput { path: path.to_owned(), legal: ".npy, .npz, .csv or .hex" };
     if has_extension(path, "npy") {
@@ -108,10 +110,11 @@ fn of_tensor(tensor: &Tensor) -> Numbers {
     Numbers { shape: tensor.shape().to_vec(), kind, starts: Vec::new() }
 }
 
-/// A line of a text, from 1, and what is wrong there.
+/// Result with an error at a line of a text, numbered from 1.
 type AtLine<T> = Result<T, (usize, String)>;
 
-/// Numbers between commas, a row a line; `#` begins a comment. As soon as one has a point or an exponent, all are real.
+/// Parses numbers separated by commas, one row per line; `#` starts a comment. If any number has a
+/// point or an exponent, all are real.
 fn table(text: &str) -> AtLine<Numbers> {
     let mut fields: Vec<(usize, &str)> = Vec::new();
     let (mut rows, mut width) = (0, None);
@@ -125,11 +128,14 @@ fn table(text: &str) -> AtLine<Numbers> {
         let count = fields.len() - before;
         let expected = *width.get_or_insert(count);
         if count != expected {
-            return Err((index + 1, format!("a row of {count} numbers, where the first has {expected}")));
+            return Err((
+                index + 1,
+                format!("the row has {count} numbers, but the first row has {expected}"),
+            ));
         }
         rows += 1;
     }
-    let wrong = |(line, field): (usize, &str)| (line, format!("`{field}` is no number"));
+    let wrong = |(line, field): (usize, &str)| (line, format!("`{field}` is not a number"));
     let integers: Option<Vec<i128>> = fields.iter().map(|(_, field)| field.parse().ok()).collect();
     let kind = match integers {
         Some(all) => Kind::Raw(all),
@@ -138,18 +144,18 @@ fn table(text: &str) -> AtLine<Numbers> {
             Kind::Real(fields.iter().map(real).collect::<Result<_, _>>()?)
         }
     };
-    // Default: no rows have no width.
+    // Default: width 0 without rows.
     Ok(Numbers { shape: vec![rows, width.unwrap_or(0)], kind, starts: Vec::new() })
 }
 
-/// Patterns of bits in hexadecimal between white space, as Verilog's `$readmemh` takes them: `@ADDRESS` goes on from an
-/// address, in hexadecimal too; `//` begins a comment.
+/// Parses hexadecimal bit patterns separated by white space, as for Verilog's `$readmemh`.
+/// `@ADDRESS` (also hexadecimal) sets the next address; `//` starts a comment.
 fn hexadecimal(text: &str) -> AtLine<Numbers> {
     let (mut patterns, mut starts) = (Vec::new(), Vec::new());
     for (index, line) in text.lines().enumerate() {
         let code = line.split_once("//").map_or(line, |(code, _)| code);
         for word in code.split_whitespace() {
-            let wrong = |_| (index + 1, format!("`{word}` is not in hexadecimal, up to 16 digits"));
+            let wrong = |_| (index + 1, format!("`{word}` is not a hexadecimal number of at most 16 digits"));
             match word.strip_prefix('@') {
                 Some(address) => {
                     starts.push((u64::from_str_radix(address, 16).map_err(wrong)?, patterns.len()));
@@ -172,8 +178,8 @@ mod tests {
         let numbers = table("1, 2 # first\n\n-3,4,\n").unwrap();
         assert_eq!((numbers.shape, numbers.kind), (vec![2, 2], Kind::Raw(vec![1, 2, -3, 4])));
         assert_eq!(table("1,2.5").unwrap().kind, Kind::Real(vec![1.0, 2.5]));
-        assert_eq!(table("1,2\n3\n"), Err((2, "a row of 1 numbers, where the first has 2".to_owned())));
-        assert_eq!(table("\n1,x"), Err((2, "`x` is no number".to_owned())));
+        assert_eq!(table("1,2\n3\n"), Err((2, "the row has 1 numbers, but the first row has 2".to_owned())));
+        assert_eq!(table("\n1,x"), Err((2, "`x` is not a number".to_owned())));
         assert_eq!(table("").unwrap().shape, [0, 0]);
     }
 

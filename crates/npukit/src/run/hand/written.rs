@@ -1,4 +1,4 @@
-//! [`written`]: what a range holds, as a file.
+//! Writes the contents of a range to a file: [`written`].
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use super::held::Held;
 use crate::error::Error;
 use crate::targets::has_extension;
 
-/// The file at `path`, by its ending: real values where the memory has them and `raw` does not ask for its integers;
-/// `.hex` always has the bits. An address is a row.
+/// Returns the file at `path` in the format of its extension, one row per address. It has real
+/// values if the memory has them, and integers if `raw`; `.hex` always has the bits.
 pub(crate) fn written(
     held: &Held,
     path: &str,
@@ -23,7 +23,10 @@ pub(crate) fn written(
     let floats: Option<Vec<f32>> = real.map(|real| real.iter().map(|&value| value as f32).collect());
     let data = floats.as_ref().map_or(NpyData::I64(&held.raw), |floats| NpyData::F32(floats));
     let array = NpyArray::new(if lanes == 1 { &shape[..1] } else { &shape }, data);
-    let misfit = || Error::Output { name: held.name.clone(), reason: format!("it has no shape {shape:?}") };
+    let misfit = || Error::Output {
+        name: held.name.clone(),
+        reason: format!("its values do not match the shape {shape:?}"),
+    };
     if has_extension(path, "npy") {
         return Ok(write_npy(array.ok_or_else(misfit)?));
     }
@@ -35,7 +38,7 @@ pub(crate) fn written(
         let mut all = String::new();
         for row in 0..rows {
             let fields: Vec<String> = (row * lanes..(row + 1) * lanes).map(text).collect();
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _written = writeln!(all, "{}", fields.join(between));
         }
         all.into_bytes()

@@ -1,7 +1,7 @@
-//! `npu bench accuracy`: trained networks on machines, compared with the networks as their files define them.
+//! `npu bench accuracy`: compares trained networks on machines with their reference results.
 //!
-//! The networks are the files of MLPerf Tiny's reference implementation. Their inputs here are seeded pictures over the
-//! range that the files declare, and labelled pictures where the folder holds some.
+//! The networks are the files of MLPerf Tiny's reference implementation. Inputs are seeded random
+//! images within the range that the files declare, and labeled images if the folder contains some.
 
 use std::path::Path;
 use std::time::Instant;
@@ -23,20 +23,20 @@ use crate::numbers::rescale::{Calibration, OwnInputs};
 use crate::verbs::eval;
 use crate::verbs::run::{self, run_program};
 
-/// What to measure.
+/// Parameters of an accuracy benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Folder of the networks.
     pub folder: String,
     /// Targets, as for [`Source::model`].
     pub targets: Vec<String>,
-    /// Only files whose names contain one of these; all for an empty list.
+    /// Substrings of file names to select; empty for all files.
     pub only: Vec<String>,
-    /// Seeded inputs of each network.
+    /// Number of seeded inputs of each network.
     pub samples: usize,
 }
 
-/// A network on a machine.
+/// Figures of a network on a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -45,62 +45,65 @@ pub struct Row {
     pub network: String,
     /// Target and instance.
     pub target: String,
-    /// Whether scales were chosen by typical inputs, other ones than those measured.
+    /// Whether scales were chosen from typical inputs (other ones than those measured).
     pub calibrated: bool,
-    /// Share of the labelled pictures with the right class, 0 to 1; `None` without labels.
+    /// Share of labeled images classified correctly, 0 to 1; `None` without labels.
     pub top1: Option<f64>,
-    /// The same of the file's own arithmetic.
+    /// Share of labeled images classified correctly by the file's own arithmetic, 0 to 1.
     pub top1_own: Option<f64>,
-    /// Share of the seeded inputs with the class that the file's own arithmetic gives, 0 to 1; `None` for a network without
-    /// classes.
+    /// Share of seeded inputs with the same class as the file's own arithmetic, 0 to 1; `None` for
+    /// a network without classes.
     pub same_class: Option<f64>,
-    /// The same beside the network's file of floats, for one of integers with such a file next to it.
+    /// Share of seeded inputs with the same class as the network's float file, for an integer file
+    /// with a float file next to it.
     pub same_class_float: Option<f64>,
-    /// Mean relative error of the reconstruction error, by the file's own arithmetic; `None` for a network with classes.
+    /// Mean relative error of the reconstruction error, compared with the file's own arithmetic;
+    /// `None` for a network with classes.
     pub reconstruction: Option<f64>,
-    /// The same beside the network's file of floats, for one of integers with such a file next to it.
+    /// Mean relative error of the reconstruction error, compared with the network's float file, for
+    /// an integer file with a float file next to it.
     pub reconstruction_float: Option<f64>,
-    /// Signal-to-noise ratio of the outputs, in decibels.
+    /// Signal-to-noise ratio of the outputs in decibels.
     pub snr_db: Option<f64>,
-    /// Inputs and results that saturated on the seeded inputs.
+    /// Number of inputs and results that saturated on the seeded inputs.
     pub saturations: u64,
     /// Cycles of one sample.
     pub cycles: Option<u64>,
-    /// Milliseconds of one sample, at the board's clock.
+    /// Time of one sample in milliseconds, at the board's clock.
     pub latency_ms: Option<f64>,
-    /// Samples a second, one after the other.
+    /// Samples per second, one after the other.
     pub frames_per_second: Option<f64>,
-    /// Why there are no figures.
+    /// Reason why the figures are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// All rows.
+/// All rows of an accuracy benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// By network, then by target.
+    /// Rows by network, then by target.
     pub rows: Vec<Row>,
-    /// Seeded inputs of each network.
+    /// Number of seeded inputs of each network.
     pub samples: usize,
-    /// Of everything.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// A network of MLPerf Tiny.
+/// Network of MLPerf Tiny.
 struct Network {
-    /// How names of its files begin.
+    /// Prefix of its file names.
     prefix: &'static str,
-    /// Range of its inputs as floats.
+    /// Range of its inputs in float.
     range: [f64; 2],
     /// Whether its output reconstructs its input.
     reconstructs: bool,
-    /// Labelled pictures and their labels, in the folder or above it.
+    /// Files of labeled images and their labels, in the folder or its parent.
     labelled: Option<[&'static str; 2]>,
 }
 
-/// The networks, with the ranges that their 8-bit files declare.
+/// Networks, with the ranges that their 8-bit files declare.
 const NETWORKS: [Network; 5] = [
     Network {
         prefix: "ic_",
@@ -114,16 +117,16 @@ const NETWORKS: [Network; 5] = [
     Network { prefix: "sww_", range: [0.0, 26.0], reconstructs: false, labelled: None },
 ];
 
-/// Inputs to calibrate by, with seeds of their own.
+/// Number of calibration inputs, which have other seeds.
 const CALIBRATION: usize = 32;
 const CALIBRATION_SEED: u64 = 1 << 32;
 
-/// Measures every network of the folder on every target: files of integers as they are, files of floats without and with a
-/// calibration. A network that a target does not take is a row with an `error`.
+/// Measures every network of the folder on every target: integer files unchanged, float files
+/// without and with calibration. A network that a target does not support is a row with an `error`.
 ///
 /// # Errors
 ///
-/// [`Error::Read`] for a folder that cannot be listed.
+/// Returns [`Error::Read`] for a folder that cannot be listed.
 pub fn accuracy(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let mut files = context.reader.list(&request.folder)?;
@@ -151,7 +154,7 @@ pub fn accuracy(request: &Request, context: Context<'_>) -> Result<Report, Error
     Ok(Report { rows, samples: request.samples, seconds: start.elapsed().as_secs_f64() })
 }
 
-/// The network that a file holds.
+/// Returns the network that a file contains.
 fn network(file: &str) -> Option<&'static Network> {
     let name = Path::new(file).file_name()?.to_str()?;
     NETWORKS.iter().find(|network| name.starts_with(network.prefix))
@@ -161,11 +164,11 @@ fn is_integer(file: &str) -> bool {
     file.contains(INTEGERS)
 }
 
-/// In names of files of integers, and what those of the same networks with floats have there.
+/// Part of the names of integer files, and its replacement in the names of float files.
 const INTEGERS: &str = "int8";
 const FLOATS: &str = "float";
 
-/// A network for a target, with scales chosen one way.
+/// Network for a target, with one way of choosing scales.
 struct Case<'a> {
     request: &'a Request,
     network: &'a Network,
@@ -180,7 +183,7 @@ impl Case<'_> {
     }
 
     fn named(&self) -> Row {
-        // Default: a path without a last part names the file as it is.
+        // Default: a path without a last component is used unchanged.
         let name = Path::new(self.file).file_name().and_then(|name| name.to_str()).unwrap_or(self.file);
         Row {
             network: name.to_owned(),
@@ -247,7 +250,8 @@ impl Case<'_> {
         })
     }
 
-    /// Seeded inputs, one file for each input of the network. Integers span their type, which stands for the same range.
+    /// Generates seeded inputs, one file per input of the network. Integers span their type, which
+    /// represents the same range.
     fn seeded(&self, graph: &Graph, seed: u64, count: usize) -> Vec<InputFile> {
         let input = |&id: &ValueId| {
             let value = graph.value(id);
@@ -267,7 +271,8 @@ impl Case<'_> {
         graph.inputs.iter().filter_map(input).collect()
     }
 
-    /// Shares of labelled pictures with the right class: on the machine, and by the file's own arithmetic.
+    /// Returns the shares of labeled images classified correctly: on the machine, and by the file's
+    /// own arithmetic.
     fn labelled(
         &self,
         program: &Program,
@@ -296,7 +301,7 @@ impl Case<'_> {
         ])
     }
 
-    /// The first output as real numbers, by the arithmetic of a file.
+    /// Evaluates a file and returns the first output as real numbers.
     fn eval(
         &self,
         file: &str,
@@ -309,7 +314,8 @@ impl Case<'_> {
         Ok(outputs.first().map(|(_, output)| port.reals(output)))
     }
 
-    /// What the network's file of floats gives for the same inputs, elements of `port`; `None` where there is no such file.
+    /// Evaluates the network's float file on the same inputs, which are elements of `port`; `None`
+    /// if there is no such file.
     fn float(&self, input: &Tensor, port: &Reals, context: Context<'_>) -> Result<Option<Vec<f64>>, Error> {
         let file = self.file.replace(INTEGERS, FLOATS);
         if context.reader.read(&file).is_err() {
@@ -320,30 +326,30 @@ impl Case<'_> {
     }
 }
 
-/// A network's seeded inputs and what a machine makes of them, as real numbers.
+/// Seeded inputs of a network, and the machine's outputs, as real numbers.
 struct Seeded {
     /// First input of all samples.
     inputs: Vec<f64>,
     /// First output of all samples.
     outputs: Vec<f64>,
-    /// Samples.
+    /// Number of samples.
     count: usize,
 }
 
 impl Seeded {
-    /// The numbers of each sample.
+    /// Splits numbers into samples.
     fn split<'n>(&self, numbers: &'n [f64]) -> std::slice::Chunks<'n, f64> {
         numbers.chunks((numbers.len() / self.count.max(1)).max(1))
     }
 
-    /// Share of the samples whose largest element has the place that it has in `others`.
+    /// Returns the share of samples with the same argmax as in `others`.
     fn same_class(&self, others: &[f64]) -> f64 {
         let samples = self.split(&self.outputs).zip(self.split(others));
         samples.filter(|(y, other)| largest(y) == largest(other)).count() as f64 / self.count as f64
     }
 
-    /// Mean over the samples of how far the mean squared difference between output and input is from that of `others`, as
-    /// a share of it.
+    /// Returns the mean relative error of the reconstruction error (mean squared difference between
+    /// output and input), compared with `others`.
     fn reconstruction(&self, others: &[f64]) -> f64 {
         let error = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
         let samples = self.split(&self.inputs).zip(self.split(&self.outputs)).zip(self.split(others));
@@ -355,12 +361,12 @@ impl Seeded {
     }
 }
 
-/// The place of the largest number, the first of equals.
+/// Returns the index of the largest number, the first of equals.
 fn largest(numbers: &[f64]) -> usize {
     (1..numbers.len()).fold(0, |best, at| if numbers[at] > numbers[best] { at } else { best })
 }
 
-/// Numbers that the elements of an input or output stand for.
+/// Mapping from the elements of an input or output to real numbers.
 struct Reals {
     element: ElementType,
     scale: f64,
@@ -368,7 +374,7 @@ struct Reals {
 }
 
 impl Reals {
-    /// By the integers of a type and the range that they stand for.
+    /// Maps the integers of a type to the range that they represent.
     fn of(element: ElementType, range: Option<[f64; 2]>) -> Self {
         match (element.integer_range(), range) {
             (Some((first, last)), Some([low, high])) => {
@@ -388,7 +394,7 @@ impl Reals {
         element * self.scale + self.offset
     }
 
-    /// The elements that stand for these numbers.
+    /// Returns the elements that represent these numbers.
     fn elements(&self, reals: &Tensor) -> Result<Tensor, Error> {
         let is_whole = !self.element.is_float();
         let element = |x: f64| {
@@ -400,19 +406,19 @@ impl Reals {
     }
 }
 
-/// Pictures that are not what a network takes.
+/// Error for images that a network cannot take.
 fn unwritten(reason: String) -> Error {
     Error::Output { name: "pictures".to_owned(), reason }
 }
 
-/// Tensor of the same shape, each element what `of` makes of it.
+/// Returns a tensor of the same shape with `of` applied to each element.
 fn floats(tensor: &Tensor, of: impl Fn(f64) -> f64) -> Result<Tensor, Error> {
     let elements = tensor.reals().into_iter().map(|x| of(x) as f32).collect();
     let floats = Tensor::from_f32(tensor.shape().to_vec(), elements);
     floats.map_err(|elements| unwritten(format!("{} elements do not have that shape", elements.len())))
 }
 
-/// The first input and output of a network as real numbers.
+/// Returns the mappings of the first input and output of a network.
 fn ports_as_reals(graph: &Graph) -> [Reals; 2] {
     let near = |id: ValueId, node: &Node| node.inputs.first() == Some(&id) || node.outputs.contains(&id);
     let port = |id: Option<&ValueId>| {
@@ -424,7 +430,7 @@ fn ports_as_reals(graph: &Graph) -> [Reals; 2] {
     [port(graph.inputs.first()), port(graph.outputs.first())]
 }
 
-/// Samples along the first axis.
+/// Joins samples along the first axis.
 fn stacked(samples: &[Tensor]) -> Option<Tensor> {
     let first = samples.first()?;
     let mut shape = first.shape().to_vec();

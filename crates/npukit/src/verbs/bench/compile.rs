@@ -1,7 +1,8 @@
-//! How long this host takes to compile, to check and to evaluate, and how much memory: [`Task`].
+//! Host time and memory for compiling, checking and evaluating: [`Task`].
 //!
-//! Tasks do what the commands of that name do, files left out. The most memory that was resident is known of a process as
-//! a whole, and never falls: whoever wants it of a task gives that a process of its own, as the command does.
+//! A task does the work of the verb of the same name, without files. Peak resident memory is a
+//! figure of a whole process and never falls. To measure a single task, run it in a process of its
+//! own, as the command does.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use crate::verbs::check::check;
 use crate::verbs::compile::compile;
 use crate::verbs::zoo::network;
 
-/// A network, and what is done to it.
+/// Network, and the work to do with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     network: &'static str,
@@ -29,26 +30,26 @@ pub struct Task {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// For an instance.
+    /// Compiles or checks it for an instance.
     Instance { target: &'static str, benchmark: &'static Benchmark, figure: &'static Figure },
-    /// In float, by nobody's machine.
+    /// Evaluates it in float, without a machine.
     Evaluate,
 }
 
-/// What a task took.
+/// Cost of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taken {
-    /// The median of all runs.
+    /// Median time of all runs in seconds.
     pub seconds: f64,
-    /// Most bytes that were resident at a time; none where nobody knows.
+    /// Peak resident memory in bytes; `None` if unknown.
     pub peak_bytes: Option<u64>,
 }
 
-/// The network that is evaluated in float, and the seconds it may take: three times what ONNX Runtime takes for it on two
-/// cores.
+/// Network that is evaluated in float, and its time limit in seconds: three times the time of ONNX
+/// Runtime on two cores.
 const EVALUATED: (&str, f64) = ("resnet50", 3.0 * 0.046);
 
-/// The tasks asked for, those of the targets first.
+/// Returns the requested tasks, the targets' tasks first.
 pub(super) fn tasks(request: &Request) -> Vec<Task> {
     if request.table.is_some_and(|table| table != Table::Compile) {
         return Vec::new();
@@ -69,7 +70,7 @@ pub(super) fn tasks(request: &Request) -> Vec<Task> {
 }
 
 impl Task {
-    /// By which it is found again.
+    /// Returns the unique name of the task.
     pub fn name(&self) -> String {
         let instance = match &self.kind {
             Kind::Instance { target, benchmark, .. } => format!("{target}:{}", benchmark.preset),
@@ -85,11 +86,11 @@ impl Task {
         }
     }
 
-    /// Does it in this process, `runs` times after one that does not count.
+    /// Does the task in this process, `runs` times after a warm-up run.
     ///
     /// # Errors
     ///
-    /// Those of the command whose work it is.
+    /// Fails as the corresponding verb does.
     pub fn run(&self, runs: usize, seed: u64) -> Result<Taken, Error> {
         let network = network(self.network)?;
         let file = format!("{}.onnx", network.name);
@@ -104,7 +105,7 @@ impl Task {
                 }?
             }
             Kind::Evaluate => {
-                // Default: a file that is not there is a model without bytes, which is refused below.
+                // Default: a missing file is treated as an empty model, which is refused below.
                 let bytes = files.get(&file).map(Vec::as_slice).unwrap_or_default();
                 let model = model::parse(&file, bytes, &ModelOptions::default(), &files)?;
                 let sample =
@@ -119,7 +120,7 @@ impl Task {
         Ok(Taken { seconds, peak_bytes: None })
     }
 
-    /// Its row.
+    /// Returns the row of the task.
     pub(super) fn row(&self, Taken { seconds, peak_bytes }: Taken) -> Row {
         let instance = match &self.kind {
             Kind::Instance { target, benchmark, .. } => {
@@ -154,7 +155,8 @@ impl Task {
     }
 }
 
-/// The name of a benchmark's instance; one that differs from its preset becomes a file.
+/// Returns the name of a benchmark's instance. An instance that differs from its preset becomes a
+/// file.
 fn named(
     target: &str,
     benchmark: &Benchmark,
@@ -168,7 +170,7 @@ fn named(
     if let (Some(parameters), Some(system)) = (config.as_object_mut(), instance.info().system.clone()) {
         parameters.insert("system".to_owned(), system);
     }
-    // A path with folders is a file's, whatever files of the target are called.
+    // A path with a folder is always recognized as a file.
     let file = format!("./{}", benchmark.network);
     files.insert(file.clone(), config.to_string().into_bytes());
     Ok(format!("{target}:{file}"))

@@ -1,4 +1,4 @@
-//! A network compiled for an instance, and its figures.
+//! Compiles a network for an instance, and measures its figures.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -24,7 +24,7 @@ use crate::run::speed::frames_per_second;
 use crate::targets;
 use crate::verbs::zoo::network;
 
-/// The rows of a benchmark that are asked for.
+/// Returns the requested rows of a benchmark.
 pub(super) fn figures(
     target: &str,
     benchmark: &Benchmark,
@@ -48,7 +48,7 @@ pub(super) fn figures(
     wanted.map(row).collect()
 }
 
-/// The program of a network of the zoo, and the seconds of compiling.
+/// Compiles a network of the zoo; also returns the compilation time in seconds.
 fn of_the_zoo(
     instance: Box<dyn Instance>,
     benchmark: &Benchmark,
@@ -61,13 +61,13 @@ fn of_the_zoo(
     let model = model::parse(&file, &bytes, &ModelOptions::default(), context.reader)?;
     let start = Instant::now();
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
-    // Values play no part in what is measured: no method is tried.
+    // Values do not affect these measurements, so only one method is tried.
     origin.quantise(Some(Method::LeastSquares), &Typical::default())?;
     let compiled = origin.compile()?;
     Ok((compiled, start.elapsed().as_secs_f64()))
 }
 
-/// The program of a token of a language model, and the seconds of compiling.
+/// Compiles one token of a language model; also returns the compilation time in seconds.
 fn decoder(instance: &dyn Instance, name: &str, graph: &Graph) -> Result<(Box<dyn Compiled>, f64), Error> {
     let start = Instant::now();
     let options = CompileOptions { model_name: name.to_owned(), ..CompileOptions::default() };
@@ -75,7 +75,7 @@ fn decoder(instance: &dyn Instance, name: &str, graph: &Graph) -> Result<(Box<dy
     Ok((compiled, start.elapsed().as_secs_f64()))
 }
 
-/// The benchmark's instance: the preset, or one that differs from it.
+/// Returns the benchmark's instance: a built-in one, or one that differs from it.
 pub(super) fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn Instance>, Error> {
     let target = targets::target(target)?;
     let preset = target.instance(Config::Preset(benchmark.preset))?;
@@ -97,23 +97,23 @@ pub(super) fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn In
     Ok(target.instance(Config::File { name: &name, bytes: bytes.as_bytes() })?)
 }
 
-/// A program, and the network it is of.
+/// Program, and its network.
 struct Program<'a> {
     compiled: &'a dyn Compiled,
-    /// None of a language model.
+    /// Network; `None` for a language model.
     network: Option<&'a Network>,
-    /// What samples follow from.
+    /// Random seed of the samples.
     seed: u64,
     compile_seconds: f64,
 }
 
-/// What a figure was found to be.
+/// Measured value of a figure.
 #[derive(Default)]
 struct Found {
     value: f64,
-    /// At the clock, of a program.
+    /// Time in milliseconds at the board's clock, for a program.
     latency_ms: Option<f64>,
-    /// The roofline: how far above it, and which side of it.
+    /// Cycles as a multiple of the roofline, and the side of the roofline.
     above_bound: Option<(f64, &'static str)>,
     layers: Vec<LayerRow>,
 }
@@ -130,7 +130,7 @@ impl Program<'_> {
             Measure::HostMilliseconds => {
                 Ok(of_host(host_milliseconds(self.compiled, &self.samples(1), runs)?))
             }
-            // Those are tasks of their own.
+            // Other compilation figures are measured as tasks.
             Measure::CompileSeconds | Measure::CheckSeconds => Ok(of_host(self.compile_seconds)),
             Measure::Speedup(cores) => {
                 Ok(of_host(speedup(self.compiled, &|count| self.samples(count), cores, runs)?))
@@ -138,7 +138,7 @@ impl Program<'_> {
         }
     }
 
-    /// A figure of the time that the program takes; `value` has it from the report and its cycles.
+    /// Measures a figure of the program's time; `value` computes it from the report and its cycles.
     fn timed(
         &self,
         figure: &Figure,
@@ -147,23 +147,24 @@ impl Program<'_> {
     ) -> Result<Found, TargetError> {
         let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let time = self.compiled.time(&TimeOptions { options, ..TimeOptions::default() })?;
-        let none = || TargetError::failed(format!("no cycles are given by `{}`", time.model));
+        let none = || TargetError::failed(format!("the cost model `{}` gives no cycles", time.model));
         let cycles = *time.cycles.get(&time.model).ok_or_else(none)? as f64;
         let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
         let (value, layers) = (value(&time, cycles)?, layers(&time, figure.layers)?);
         Ok(Found { value, latency_ms: time.milliseconds, above_bound, layers })
     }
 
-    /// In percent. Of the layers' work, reports leave padding out.
+    /// Returns the efficiency in percent. Padding is not counted as work of the layers.
     fn efficiency(&self, time: &TimeReport) -> Result<f64, TargetError> {
-        let unknown = || TargetError::failed("no share of the multipliers' time is known of this program");
+        let unknown =
+            || TargetError::failed("the utilization of the multipliers is unknown for this program");
         let macs = self.compiled.report().macs.filter(|&macs| macs > 0).ok_or_else(unknown)?;
         let utilisation = time.utilisation.ok_or_else(unknown)?;
         let padded = self.network.map_or(macs, |network| network.counts().padded_macs);
         Ok(100.0 * utilisation * padded as f64 / macs as f64)
     }
 
-    /// Noise, each sample another.
+    /// Generates random samples, all different.
     fn samples(&self, count: usize) -> Vec<Sample> {
         let sample = |index| {
             let sample = self.network?.sample(self.seed.wrapping_add(index))?;
@@ -196,11 +197,11 @@ impl Program<'_> {
     }
 }
 
-/// Our layers beside those published. Those of ours that do not multiply belong to the one before them.
+/// Pairs our layers with the published ones. Layers without MACs are added to the previous layer.
 ///
 /// # Errors
 ///
-/// When there are not as many of one as of the other.
+/// Fails if the numbers of layers differ.
 fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetError> {
     let mut rows: Vec<LayerRow> = Vec::new();
     let mut before = 0.0;
@@ -208,7 +209,7 @@ fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetE
         let cycles = layer.cycles as f64;
         match rows.last_mut() {
             _ if layer.macs > 0 => {
-                // Default: more rows than are published are refused below.
+                // Default: more rows than published are refused below.
                 let published = published.get(rows.len()).copied().unwrap_or_default();
                 rows.push(LayerRow { name: layer.name.clone(), published, found: before + cycles });
                 before = 0.0;
@@ -222,13 +223,13 @@ fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetE
     }
     let (ours, theirs) = (rows.len(), published.len());
     Err(TargetError::failed(format!(
-        "{ours} layers of the program multiply, {theirs} of the published one do"
+        "the program has {ours} layers with MACs, the published one has {theirs}"
     )))
 }
 
 fn no_clock(compiled: &dyn Compiled) -> TargetError {
     TargetError::failed(format!(
-        "no clock is known of {}, so cycles do not give a time",
+        "the clock of {} is unknown, so cycles cannot be converted to time",
         compiled.report().target
     ))
 }

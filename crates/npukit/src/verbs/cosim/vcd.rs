@@ -1,6 +1,8 @@
-//! Waveforms of a simulator (VCD, which it writes without further libraries) as FST: a tenth of the size, with an index.
+//! Converts waveforms of a simulator from VCD, which it writes without further libraries, to FST: a
+//! tenth of the size, with an index.
 //!
-//! Source: IEEE 1800-2023, 21.7.2, of which simulators write: scopes, variables of bits, times and changes.
+//! Source: IEEE 1800-2023, 21.7.2. Simulators write a subset: scopes, variables of bits, times and
+//! changes.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -12,16 +14,17 @@ use fst_writer::{
 
 use super::simulator::SimulatorError;
 
-/// Bytes of changes that are written together.
+/// Size in bytes of changes that are written together.
 const BLOCK: usize = 1 << 24;
-/// A time of the simulator is half a cycle; viewers show nanoseconds.
+/// Exponent of the time unit: a time step of the simulator is half a cycle; viewers show
+/// nanoseconds.
 const NANOSECONDS: i8 = -9;
 
-/// The waveforms in `vcd`.
+/// Converts the waveforms in `vcd`.
 ///
 /// # Errors
 ///
-/// [`SimulatorError::Output`] with the line, where it is no such file.
+/// Returns [`SimulatorError::Output`] with the line if the file is invalid.
 pub(super) fn to_fst(file: &str, vcd: &[u8]) -> Result<Vec<u8>, SimulatorError> {
     let wrong = |reason: String| SimulatorError::Output { file: file.to_owned(), reason };
     let text = std::str::from_utf8(vcd).map_err(|error| wrong(error.to_string()))?;
@@ -36,7 +39,7 @@ pub(super) fn to_fst(file: &str, vcd: &[u8]) -> Result<Vec<u8>, SimulatorError> 
 }
 
 type Body = FstBodyWriter<Cursor<Vec<u8>>>;
-/// By their codes in the file, signals and their bits.
+/// Signals and their widths in bits, by their codes in the file.
 type Signals<'t> = HashMap<&'t str, (FstSignalId, u32)>;
 
 /// Reads the declarations.
@@ -66,15 +69,15 @@ fn declared<'t>(lines: &mut impl Iterator<Item = (usize, &'t str)>) -> Result<(B
                     signals.entry(code).or_insert((id, bits));
                 })
             }
-            // Constants, comments, dates.
+            // Skips constants, comments and dates.
             _ => Ok(()),
         };
         result.map_err(|error| format!("line {}: {error}", index + 1))?;
     }
-    Err("it ends among its declarations".to_owned())
+    Err("it ends within its declarations".to_owned())
 }
 
-/// Reads a time or a change.
+/// Parses a time or a change.
 fn changed(body: &mut Body, signals: &Signals<'_>, line: &str) -> Result<(), String> {
     let unread = || format!("`{line}` is neither a time nor a change");
     let Some(first) = line.chars().next() else { return Ok(()) };
@@ -82,7 +85,7 @@ fn changed(body: &mut Body, signals: &Signals<'_>, line: &str) -> Result<(), Str
         '$' => return Ok(()),
         '#' => {
             let time = line[1..].parse().map_err(|_| unread())?;
-            // A block may only end where the next time begins.
+            // A block must end before the next time.
             if body.size() > BLOCK {
                 body.flush().map_err(|error| error.to_string())?;
             }
@@ -92,15 +95,15 @@ fn changed(body: &mut Body, signals: &Signals<'_>, line: &str) -> Result<(), Str
         '0' | '1' | 'x' | 'X' | 'z' | 'Z' => line.split_at(1),
         _ => return Err(unread()),
     };
-    // What is not declared as bits has no place in the file.
+    // Skips signals that are not bits.
     let Some((id, bits)) = signals.get(code.trim()) else { return Ok(()) };
     let bits = *bits as usize;
-    // Short values are extended on the left: unknown bits by themselves, others by zeros.
+    // Short values are extended on the left: by their first digit if unknown, otherwise by zeros.
     let fill = value.chars().next().filter(|digit| !matches!(digit, '0' | '1')).unwrap_or('0'); // Default: zeros.
     let missing = bits.saturating_sub(value.len());
     let mut digits = String::with_capacity(bits);
     digits.extend(std::iter::repeat_n(fill, missing));
-    digits.push_str(value.get(value.len().saturating_sub(bits)..).unwrap_or(value)); // Default: all of it.
+    digits.push_str(value.get(value.len().saturating_sub(bits)..).unwrap_or(value)); // Default: the whole value.
     body.signal_change(*id, digits.to_ascii_lowercase().as_bytes()).map_err(|error| error.to_string())
 }
 
@@ -144,7 +147,7 @@ bx $
             hierarchy[var.unwrap()].signal_ref()
         };
         assert_eq!(of("TOP.clock"), of("TOP.unit.clock"), "one signal by two names");
-        assert_eq!(waves.time_table(), [0, 10, 11, 12], "FST begins at 0, where nothing is known");
+        assert_eq!(waves.time_table(), [0, 10, 11, 12], "FST begins at 0, where all values are unknown");
         let signal = waves.get_signal(of("TOP.unit.count")).unwrap();
         let seen: Vec<String> =
             signal.iter_changes().map(|(_, value)| value.to_bit_string().unwrap()).collect();
@@ -154,7 +157,7 @@ bx $
     #[test]
     fn what_is_no_such_file_is_told() {
         let told = |text: &str| to_fst("w.vcd", text.as_bytes()).unwrap_err().to_string();
-        assert!(told("").contains("it ends among its declarations"));
+        assert!(told("").contains("it ends within its declarations"));
         assert!(told("$enddefinitions $end\n#x\n").contains("line 2: `#x` is neither"));
         assert!(told("$var wire many # a $end\n$enddefinitions $end\n").contains("line 1: `many` bits"));
     }

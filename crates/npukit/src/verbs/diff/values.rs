@@ -1,16 +1,17 @@
-//! `npu diff` of values: two sides of one network tensor by tensor, in the order of layers.
+//! `npu diff` for values: compares two sides of one network tensor by tensor, in the order of
+//! layers.
 //!
-//! The first side is what the second is held against. A tensor is *explained* by rounding where every side that rounds
-//! has, on its own operands, no element further from the layer in float than `npukit_graph::rounding_bounds` allows; where
-//! there is no bound nothing is claimed.
+//! The second side is compared with the first. Rounding *explains* a tensor if every side that
+//! rounds stays within `npukit_graph::rounding_bounds` of the layer in float, on its own operands.
+//! Without such a bound, nothing is claimed.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
-//! | `sides` | both sides, of which one may take names and shapes from the other |
-//! | `opened` | the tensors that both have |
-//! | `report` | what is said of them |
-//! | `sums` | what is counted of a tensor |
-//! | `judge` | whether rounding explains what a side has |
+//! | `sides` | both sides, one of which may take names and shapes from the other |
+//! | `opened` | tensors that both sides have |
+//! | `report` | report of the comparison |
+//! | `sums` | statistics of a tensor |
+//! | `judge` | whether rounding explains a side's values |
 
 mod judge;
 mod opened;
@@ -35,41 +36,43 @@ use opened::{Opened, Pair};
 pub use report::{Difference, Explanation, Parting, Report, SideReport, TensorReport};
 use sums::{Place, TensorSums};
 
-/// What to compare, on what.
+/// Parameters of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// A model, `MODEL@TARGET`, an artifact, an `.npz`, `NAME=FILE.npy` or `MEMORY=FILE`.
+    /// First side: a model, `MODEL@TARGET`, an artifact, an `.npz` file, `NAME=FILE.npy` or
+    /// `MEMORY=FILE`.
     pub before: String,
-    /// The same.
+    /// Second side, in the same forms.
     pub after: String,
-    /// How models are read and lowered; its path and target do not count.
+    /// Options for reading and lowering models; its path and target are ignored.
     pub source: Source,
-    /// The model that an artifact was compiled from, where no side is it.
+    /// Model that an artifact was compiled from, unless the other side is that model.
     pub model: Option<String>,
-    /// The program whose memory an image is, where the other side is none: an artifact, or `MODEL@TARGET`.
+    /// Program to which a memory image belongs, unless the other side is it: an artifact, or
+    /// `MODEL@TARGET`.
     pub program: Option<String>,
-    /// Inputs of the sides that compute.
+    /// Inputs of the sides that are computed.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the inputs.
     pub preprocess: Preprocess,
-    /// The largest error of a tensor that passes, in percent of its range; without it what rounding does not explain
-    /// fails, and any difference from what was kept.
+    /// Largest accepted error of a tensor, in percent of its range. `None`: errors fail unless
+    /// rounding explains them, and any difference from stored values fails.
     pub threshold: Option<f64>,
 }
 
 impl Request {
-    /// Whether two names are of sides that have values: else they are reports.
+    /// Whether two names are sides with values; otherwise they are reports.
     pub fn is_of_values(before: &str, after: &str) -> bool {
         let is_side = |text: &str| crate::compare::traced::open::Named::parse(text).is_some();
         is_side(before) || is_side(after)
     }
 }
 
-/// What one sample gave, and after it several.
+/// Statistics of one sample, or merged over several samples.
 #[derive(Default)]
 struct Counted {
     tensors: Vec<TensorSums>,
-    /// By side and layer.
+    /// Statistics by side and layer.
     own: [Vec<Option<OwnSums>>; 2],
     saturations: [Saturations; 2],
 }
@@ -78,8 +81,10 @@ struct Counted {
 ///
 /// # Errors
 ///
-/// [`Error::NotComparable`] for names of no side; [`Error::OtherTensors`] where no tensor is common or one is of another
-/// size; [`Error::NotLike`] for a model from which an artifact does not come; those of [`run`](crate::verbs::run::run).
+/// - [`Error::NotComparable`] for names that are not sides,
+/// - [`Error::OtherTensors`] if no tensor is common or one has another size,
+/// - [`Error::NotLike`] if an artifact was not compiled from the model,
+/// - all errors of [`run`](crate::verbs::run::run).
 pub fn diff_values(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let opened = Opened::new(request, context)?;
@@ -114,15 +119,16 @@ pub fn diff_values(request: &Request, context: Context<'_>) -> Result<Report, Er
     })
 }
 
-/// Why a tensor fails: by more than a share of its range.
+/// Returns the reason why a tensor fails: its error exceeds a percentage of its range.
 fn beyond_threshold(tensor: &TensorReport, percent: f64) -> Option<String> {
     let share = tensor.relative_error.unwrap_or(if tensor.differing > 0 { f64::INFINITY } else { 0.0 });
-    // A share that is no number is beyond every limit.
+    // NaN is above every limit.
     let passes = share * 100.0 <= percent;
     (!passes).then(|| format!("`{}` differs by {:.3} % of its range", tensor.name, share * 100.0))
 }
 
-/// Why a tensor fails: it differs and is not to, or rounding does not explain it.
+/// Returns the reason why a tensor fails: it must be equal and is not, or rounding does not explain
+/// the difference.
 fn unexplained(tensor: &TensorReport, is_exact: bool) -> Option<String> {
     let TensorReport { name, differing, elements, explanation, .. } = tensor;
     let differs = || format!("`{name}` differs in {differing} of {elements} elements");
@@ -137,7 +143,7 @@ fn unexplained(tensor: &TensorReport, is_exact: bool) -> Option<String> {
     }
 }
 
-/// Goes through all samples.
+/// Collects statistics over all samples.
 fn counted(opened: &Opened, judges: &Judges) -> Result<Counted, Error> {
     let phase = Phase::counting("compare", opened.samples);
     let one = |index: usize| {
@@ -154,7 +160,7 @@ fn counted(opened: &Opened, judges: &Judges) -> Result<Counted, Error> {
             });
         }
     }
-    // Default: without samples nothing is counted.
+    // Default: empty statistics without samples.
     Ok(all.unwrap_or_else(|| Counted {
         tensors: vec![TensorSums::default(); opened.pairs.len()],
         ..Counted::default()
@@ -178,7 +184,7 @@ fn sample(opened: &Opened, judges: &Judges, index: usize) -> Result<Counted, Err
 }
 
 impl Counted {
-    /// These and those of later samples.
+    /// Merges the statistics of later samples.
     fn merged(mut self, other: Self) -> Self {
         let tensors = self.tensors.into_iter().zip(other.tensors);
         self.tensors = tensors.map(|(all, more)| all.merged(more)).collect();
@@ -196,7 +202,7 @@ impl Counted {
     }
 }
 
-/// The report of a pair.
+/// Creates the report of a pair.
 fn tensor(opened: &Opened, judges: &Judges, counted: &Counted, place: usize) -> TensorReport {
     let pair = &opened.pairs[place];
     let sums = &counted.tensors[place];
@@ -227,7 +233,7 @@ fn tensor(opened: &Opened, judges: &Judges, counted: &Counted, place: usize) -> 
     }
 }
 
-/// An element that differs, with its place by axis and the instruction that wrote it.
+/// Describes an element that differs, with its index by axis and the instruction that wrote it.
 fn difference(opened: &Opened, pair: &Pair, place: &Place) -> Difference {
     let line = &pair.line;
     let writer = opened.writer(pair, place.element);

@@ -1,4 +1,4 @@
-//! [`Language`]: a model with its text, and generators of it.
+//! [`Language`]: a language model with its tokenizer, and generators for it.
 
 use npukit_graph::decoder::{DecoderModel, Session};
 use npukit_import::decoder::{self, Decoder, DecoderFileError, Text};
@@ -8,16 +8,16 @@ use super::Request;
 use crate::error::Error;
 use crate::targets::resolve;
 
-/// The embedded model, and texts that its training never saw; `assets/README.md` tells their origin.
+/// Embedded model, with held-out texts; `assets/README.md` describes their origin.
 const ADDER: &[u8] = include_bytes!("../../../assets/adder.toml");
 const WEIGHTS: &[u8] = include_bytes!("../../../assets/adder.safetensors");
 const HELD_OUT: &[u8] = include_bytes!("../../../assets/adder_held_out.txt");
 const ADDER_PATH: &str = "adder.toml";
 
-/// Most tokens where the request does not say: room for them is made at once.
+/// Default limit of tokens, because memory for them is allocated at once.
 const USUAL_TOKENS: usize = 256;
 
-/// A language model that is known by text.
+/// Language model with its tokenizer.
 pub(super) struct Language {
     pub(super) model: DecoderModel,
     pub(super) text: Text,
@@ -26,7 +26,7 @@ pub(super) struct Language {
 }
 
 impl Language {
-    /// The model described at `path`, or the embedded one.
+    /// Loads the model described at `path`, or the embedded one.
     pub(super) fn load(path: Option<&str>, reader: &dyn Reader) -> Result<Self, Error> {
         let read = match path {
             None => decoder::read(ADDER, &|_| Ok(WEIGHTS.to_vec())),
@@ -44,25 +44,26 @@ impl Language {
         Ok(Self { model, text, path, is_embedded })
     }
 
-    /// The bytes of the description at `path`, or of the embedded one.
+    /// Returns the bytes of the description at `path`, or of the embedded one.
     pub(super) fn description(path: Option<&str>, reader: &dyn Reader) -> Result<Vec<u8>, Error> {
         path.map_or_else(|| Ok(ADDER.to_vec()), |path| Ok(reader.read(path)?))
     }
 
-    /// The prompt's tokens.
+    /// Encodes the prompt as tokens.
     pub(super) fn encode(&self, prompt: &str) -> Result<Vec<usize>, Error> {
         self.text
             .encode(prompt)
             .map_err(|error| Error::Prompt { model: self.path.clone(), source: Box::new(error) })
     }
 
-    /// How many tokens may follow a prompt of `length`. The last of them takes no place: nothing follows it.
+    /// Returns the maximum number of tokens after a prompt of `length` tokens. The last one needs
+    /// no space: nothing follows it.
     pub(super) fn most(&self, request: &Request, length: usize) -> usize {
         let room = (self.model.config().context + 1).saturating_sub(length);
         request.tokens.unwrap_or(USUAL_TOKENS).min(room)
     }
 
-    /// What generates, with room for a prompt of `length` and what follows.
+    /// Creates a generator with space for a prompt of `length` tokens and the generated ones.
     pub(super) fn generator(
         &self,
         request: &Request,
@@ -78,7 +79,7 @@ impl Language {
         Ok(resolve(target, reader)?.generator(&self.model, &options)?)
     }
 
-    /// What the author of the request's instance should know of.
+    /// Returns the warnings for the author of the request's instance.
     pub(super) fn warnings(request: &Request, reader: &dyn Reader) -> Result<Vec<String>, Error> {
         request
             .target
@@ -86,7 +87,7 @@ impl Language {
             .map_or(Ok(Vec::new()), |target| Ok(resolve(target, reader)?.info().warnings.clone()))
     }
 
-    /// Held-out prompts and their answers: of the file at `path`, or those of the embedded model.
+    /// Reads held-out prompts and their answers, from the file at `path` or of the embedded model.
     pub(super) fn held_out(&self, path: Option<&str>, reader: &dyn Reader) -> Result<HeldOut, Error> {
         let (path, bytes) = match path {
             Some(path) => (path, reader.read(path)?),
@@ -108,7 +109,7 @@ impl Language {
     }
 }
 
-/// Texts that are held out, a line each.
+/// Held-out texts, one per line.
 pub(super) struct HeldOut {
     path: String,
     /// Prompts and their answers.
@@ -116,7 +117,7 @@ pub(super) struct HeldOut {
 }
 
 impl HeldOut {
-    /// What went wrong with the text at `index`.
+    /// Returns the error for the text at `index`.
     pub(super) fn no_answer(&self, index: usize, error: Error) -> Error {
         no_answer(&self.path, index, error)
     }
@@ -130,7 +131,7 @@ fn wrong(path: &str, error: DecoderFileError) -> Error {
     Error::Description { path: path.to_owned(), source: Box::new(error) }
 }
 
-/// The float evaluator as a machine without a clock.
+/// Wraps the float evaluator as a generator without a clock.
 fn in_float(mut session: Session) -> Generator {
     let take = move |tokens: &[usize], begins: bool| {
         if begins {

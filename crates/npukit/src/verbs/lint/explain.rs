@@ -1,4 +1,4 @@
-//! [`explain()`]: what a kind of finding means, for `npu lint --explain CODE`.
+//! Explains the kinds of findings, for `npu lint --explain CODE`: [`explain()`].
 
 use npukit_base::closest;
 use npukit_target::{LINTS_OF_TEXTS, Lint};
@@ -7,37 +7,37 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::targets::{target, targets};
 
-/// A kind of finding, explained.
+/// Explanation of a kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Explained {
-    /// The target whose finding it is; none of those that texts of all targets have.
+    /// Target that the finding belongs to; `None` for findings in the text of any target.
     pub target: Option<&'static str>,
-    /// What it is.
+    /// Kind of finding.
     #[serde(flatten)]
     pub lint: Lint,
 }
 
-/// Kinds of findings, explained.
+/// Explanations of kinds of findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Explanations {
-    /// In the order of `npu targets`, those of all texts last.
+    /// Explanations in the order of `npu targets`; those for texts of all targets are last.
     pub lints: Vec<Explained>,
 }
 
-/// Most codes that are proposed.
+/// Maximum number of codes that are suggested.
 const MOST_NEAR: usize = 3;
 
-/// Every kind of finding with the target it belongs to; those of one when `only` names it.
+/// Lists every kind of finding with its target, or only the kinds of the target `only`.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownTarget`] when it names nothing.
+/// Returns [`Error::UnknownTarget`] for an unknown target.
 pub fn lints(only: Option<&str>) -> Result<Vec<Explained>, Error> {
-    // Default: the instance of a target plays no part.
+    // Default: the instance of a target is ignored.
     let only = only.map(|spec| target(spec.split(':').next().unwrap_or(spec))).transpose()?;
     let is_meant = |name: &str| only.is_none_or(|only| only.name == name);
     let own = targets().iter().filter(|target| is_meant(target.name));
@@ -46,11 +46,12 @@ pub fn lints(only: Option<&str>) -> Result<Vec<Explained>, Error> {
     Ok(all.map(|(target, lint)| Explained { target, lint: *lint }).collect())
 }
 
-/// What `code` means for the target that `only` names, or for every target that has it.
+/// Explains `code` for the target `only`, or for every target that has it.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownName`] for a code that no finding has, with the nearest ones; [`Error::UnknownTarget`].
+/// Returns [`Error::UnknownFinding`] for an unknown code, with the closest ones, and
+/// [`Error::UnknownTarget`].
 pub fn explain(code: &str, only: Option<&str>) -> Result<Explanations, Error> {
     let (all, wanted) = (lints(only)?, code.trim().to_lowercase());
     let lints: Vec<Explained> =
@@ -85,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// The tables of targets and of their instances are the same; each is sorted, and says all there is to say.
+    /// Tables of targets and of their instances are equal, sorted and complete.
     #[test]
     fn the_tables_are_in_order() {
         for target in targets() {
@@ -109,7 +110,7 @@ mod tests {
         }
     }
 
-    /// `docs/lint.md`: every kind of finding. `NPUKIT_BLESS=1` writes it.
+    /// Checks `docs/lint.md`, which contains every kind of finding. `NPUKIT_BLESS=1` writes it.
     #[test]
     fn every_kind_is_documented() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lint.md");

@@ -1,4 +1,4 @@
-//! [`network`]: the network as it was compiled, with the layer of each node.
+//! The network as it was compiled, with the layer of each node: [`network`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,7 +9,8 @@ use npukit_target::{Compiled, TimeReport};
 use crate::error::Error;
 use crate::model::origin::Origin;
 
-/// The nodes of the graph that `compiled` was lowered from, who uses whose results, and in which layer of `time` each is.
+/// Returns the nodes of the graph that `compiled` was lowered from, the edges between them, and the
+/// layer in `time` of each.
 pub(super) fn network(origin: &Origin, compiled: &dyn Compiled, time: &TimeReport) -> Result<Network, Error> {
     let graph = origin.prepared()?;
     let layers = layer_of_each(&graph, compiled, time);
@@ -35,7 +36,7 @@ pub(super) fn network(origin: &Origin, compiled: &dyn Compiled, time: &TimeRepor
     Ok(Network { nodes, edges: edges(&graph) })
 }
 
-/// Who makes something and who uses it, each pair once.
+/// Returns pairs of a node and one that uses its result, each pair once.
 fn edges(graph: &Graph) -> Vec<[usize; 2]> {
     let producers = graph.producers();
     let producer = |id: &ValueId| Some(producers.get(id.0 as usize).copied().flatten()?.0 as usize);
@@ -49,7 +50,8 @@ fn edges(graph: &Graph) -> Vec<[usize; 2]> {
     edges
 }
 
-/// The layer of nodes, by their places: the one that is named after them, or else the first whose results need them.
+/// Returns the layer of each node, by index: the layer named after it, otherwise the first one
+/// whose results need it.
 fn layer_of_each(graph: &Graph, compiled: &dyn Compiled, time: &TimeReport) -> BTreeMap<usize, usize> {
     let places: HashMap<&str, usize> = time.layers.iter().map(|layer| layer.name.as_str()).zip(0..).collect();
     let node_places: HashMap<&str, usize> =
@@ -70,7 +72,8 @@ fn layer_of_each(graph: &Graph, compiled: &dyn Compiled, time: &TimeReport) -> B
     found
 }
 
-/// The nodes that layers are named after: names of nodes with `+` between them. A node's own name may have one, too.
+/// Returns the nodes that layers are named after: the names of a layer's nodes are joined by `+`,
+/// which may also occur in a name.
 fn named<'a>(graph: &'a Graph, time: &'a TimeReport) -> impl Iterator<Item = (usize, usize)> + 'a {
     let layers: Vec<String> = time.layers.iter().map(|layer| format!("+{}+", layer.name)).collect();
     graph.nodes.iter().enumerate().filter_map(move |(node, one)| {

@@ -1,5 +1,5 @@
-//! `npu run` of a program that a person wrote, in text or words: its memories filled, run, shown, and held against what
-//! the text expects.
+//! `npu run` for an assembly or binary program: fills its memories, runs it, shows memories, and
+//! checks the expectations in the text.
 
 mod expectations;
 
@@ -25,70 +25,70 @@ use expectations::Expected;
 
 pub use expectations::{Expectations, FailedExpectation};
 
-/// What only programs have that a person wrote.
+/// Options that only apply to assembly programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hand {
-    /// What fills memories before the run, after what the text says.
+    /// Files that fill memories before the run, after the files of the text.
     pub mem: Vec<MemFile>,
-    /// What is shown or written after it.
+    /// Memory ranges to show or write after the run.
     pub dumps: Vec<DumpRequest>,
-    /// How long the run may be.
+    /// Limits of instructions and cycles.
     pub limits: Limits,
 }
 
-/// What a program did that a person wrote.
+/// Report of a run of an assembly program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HandReport {
-    /// File name of the program, without folder and ending.
+    /// File name of the program, without folder and extension.
     pub name: String,
     /// Target and instance.
     pub target: String,
-    /// Instructions executed.
+    /// Number of instructions executed.
     pub instructions: u64,
-    /// Cycles, where the machine or its clock counts them.
+    /// Number of cycles, if the machine or its clock counts them.
     pub cycles: Option<u64>,
-    /// Of the run, at the board's clock.
+    /// Time of the run at the board's clock.
     #[serde(flatten)]
     pub speed: Speed,
-    /// What `.output` names of the memories after the run.
+    /// Memory ranges of `.output` after the run.
     pub outputs: Vec<Held>,
-    /// What was asked for of the memories after the run.
+    /// Requested memory ranges after the run.
     pub dumps: Vec<Held>,
-    /// What came of the text's expectations.
+    /// Results of the expectations in the text.
     pub expectations: Expectations,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// What its author should know of: reads of memory that nobody has written, and what hardware would do otherwise.
+    /// Warnings for the program's author: reads of unwritten memory, and hazards.
     pub warnings: Vec<String>,
-    /// Of everything.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// Files of such a run.
+/// Files of a run of an assembly program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HandFiles {
-    /// `.npz` of what `.output` names.
+    /// Contents of the `.npz` file of the ranges of `.output`.
     pub outputs: Vec<u8>,
-    /// Those of the dumps, by path.
+    /// Files of the dumps: path and contents.
     pub dumps: Vec<(String, Vec<u8>)>,
-    /// Waveforms, when asked for.
+    /// Waveforms, if requested.
     pub waves: Option<Waves>,
 }
 
 impl Request {
-    /// Whether the file is a program that a person wrote, in text or words, rather than a model or an artifact.
+    /// Whether the file is an assembly or binary program, rather than a model or an artifact.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] for a file without an ending that cannot be read.
+    /// Returns [`Error::Read`] for a file without extension that cannot be read.
     pub fn is_by_hand(&self, context: Context<'_>) -> Result<bool, Error> {
         Ok(matches!(self.source.input(context)?, Input::Assembly(_)))
     }
 
-    /// Refuses what is for models and artifacts.
+    /// Refuses options that only apply to models and artifacts.
     fn check_by_hand(&self) -> Result<(), Error> {
         let source = &self.source;
         let unused = [
@@ -114,13 +114,17 @@ impl Request {
     }
 }
 
-/// Runs a program that a person wrote; also gives the files.
+/// Runs an assembly program; also returns the files.
 ///
 /// # Errors
 ///
-/// [`Error::NotByHand`] for options that are for models; [`Error::Read`] and [`Error::Target`] for the program;
-/// [`Error::Hand`] for memories, [`Error::Array`] and [`Error::Numbers`] for files that fill them; [`Error::Target`] when
-/// the machine stops before the end.
+/// Returns:
+///
+/// - [`Error::NotByHand`] for options that only apply to models,
+/// - [`Error::Read`] and [`Error::Target`] for the program,
+/// - [`Error::Hand`] for memories,
+/// - [`Error::Array`] and [`Error::Numbers`] for files that fill them,
+/// - [`Error::Target`] if the machine stops before the end.
 pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandReport, HandFiles), Error> {
     let start = Instant::now();
     let written = Written::read(request, context)?;
@@ -151,21 +155,21 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
     Ok((report, files))
 }
 
-/// A machine whose memories are filled, the text of its program, and what was taken for granted.
+/// Machine with filled memories, source text of its program, and notes.
 type Filled = (Box<dyn Machine>, ProgramText, Vec<String>);
 
-/// A program that a person wrote on its machine, whose memories are filled, before its first instruction.
+/// Loads an assembly program on its machine and fills the memories, before the first instruction.
 ///
 /// # Errors
 ///
-/// Those of [`run_by_hand`], but for the run.
+/// Fails as [`run_by_hand`] does, except for errors of the run.
 pub(crate) fn filled_by_hand(request: &Request, context: Context<'_>) -> Result<Filled, Error> {
     let written = Written::read(request, context)?;
     let Running { memories, notes, .. } = written.filled(request, context)?;
     Ok((memories.machine, written.text().clone(), notes))
 }
 
-/// A program that a person wrote, on its instance, and the source map beside it.
+/// Assembly program on its instance, and the source map next to it.
 struct Written {
     instance: Box<dyn Instance>,
     program: Box<dyn HandProgram>,
@@ -184,11 +188,11 @@ impl Written {
     }
 
     fn text(&self) -> &ProgramText {
-        // Default: without a map the program's own text is all there is.
+        // Default: without a map, the program's own text.
         self.beside.text.as_ref().unwrap_or(self.program.text())
     }
 
-    /// Its machine, whose memories are filled.
+    /// Creates the machine with filled memories.
     fn filled<'a>(&'a self, request: &'a Request, context: Context<'a>) -> Result<Running<'a>, Error> {
         let mut experiment = Running::new(request, &*self.program, self.text(), context)?;
         experiment.notes.extend(self.beside.note.clone());
@@ -197,16 +201,17 @@ impl Written {
     }
 }
 
-/// The source map beside a program that is words.
+/// Reads the source map next to a binary program.
 fn beside(program: &dyn HandProgram, path: &str, bytes: &[u8], context: Context<'_>) -> Beside {
     let is_text = program.text().sources.texts().next().is_some();
     if is_text { Beside::default() } else { Beside::of(path, bytes, context.reader) }
 }
 
-/// Cycles of the run: those that the machine counted, else those of the target's clock; and what they are in time.
+/// Returns the cycles of the run, counted by the machine or otherwise by the target's clock, and
+/// the corresponding time.
 fn cycles_of(compiled: &dyn Compiled, counted: Option<u64>, request: &Request) -> (Option<u64>, Speed) {
     let options = TimeOptions { meaning: request.meaning, ..TimeOptions::default() };
-    // A program that the clock cannot run, or a target without one, has no time; `npu time` says why.
+    // The time is unknown if the clock cannot run the program; `npu time` reports the reason.
     let Ok(mut time) = timed(compiled, &options) else { return (counted, Speed::default()) };
     let of_clock = time.cycles.get(&time.model).copied();
     if let (Some(counted), Some(mhz)) = (counted, time.clock_mhz) {
@@ -215,7 +220,7 @@ fn cycles_of(compiled: &dyn Compiled, counted: Option<u64>, request: &Request) -
     (counted.or(of_clock), Speed::of(&time, Some(1)))
 }
 
-/// A program on its machine.
+/// Program on its machine.
 struct Running<'a> {
     request: &'a Request,
     text: &'a ProgramText,
@@ -224,7 +229,7 @@ struct Running<'a> {
     notes: Vec<String>,
 }
 
-/// A range, and the name it is shown by.
+/// Range, and its name in the report.
 type Named<'a> = (&'a str, &'a MemoryRange);
 
 impl<'a> Running<'a> {
@@ -243,7 +248,7 @@ impl<'a> Running<'a> {
         &self.text.experiment
     }
 
-    /// Fills memories: as the text says, with the inputs that are given, and with what the command names.
+    /// Fills memories: from the text, then with the given inputs, then from the command line.
     fn fill(&mut self) -> Result<(), Error> {
         self.check_inputs()?;
         let mut faults = Vec::new();
@@ -288,7 +293,7 @@ impl<'a> Running<'a> {
             let name = file.name.as_deref();
             let is_known = name.map_or(names.len() == 1, |name| names.contains(&name));
             if !is_known {
-                // Default: a file without a name is told by its path.
+                // Default: a file without a name is identified by its path.
                 let name = name.unwrap_or(&file.path).to_owned();
                 return Err(npukit_target::PortError::Unknown { name, known: known() }.into());
             }
@@ -304,7 +309,7 @@ impl<'a> Running<'a> {
         self.experiment().statements.iter().filter_map(name).collect()
     }
 
-    /// Fills a range with what is given for the input of that name, else with `values`.
+    /// Fills a range with the data given for the input of that name, otherwise with `values`.
     fn fill_with(
         &mut self,
         range: &MemoryRange,
@@ -335,7 +340,7 @@ impl<'a> Running<'a> {
         self.text.fault(place, npukit_base::Coded::code(error), error.to_string()).with_help(help)
     }
 
-    /// What outputs and dumps hold, and what came of the expectations.
+    /// Returns the contents of outputs and dumps, and the results of the expectations.
     fn results(&self) -> Result<(Vec<Held>, Vec<Held>, Expectations), Error> {
         let outputs = self.experiment().statements.iter().filter_map(|statement| match &statement.kind {
             StatementKind::Output { name, range } => Some((name.as_str(), range)),
@@ -385,7 +390,8 @@ impl<'a> Running<'a> {
     }
 }
 
-/// An `.npz` of what `.output` names: real values where the memory has them and `raw` does not ask for its integers.
+/// Returns an `.npz` file of the ranges of `.output`: real values if the memory has them, integers
+/// if `raw`.
 fn npz(outputs: &[Held], raw: bool) -> Result<Vec<u8>, Error> {
     let names = member_names(outputs.iter().map(|held| held.name.as_str()));
     let shapes: Vec<[usize; 2]> =
@@ -397,14 +403,16 @@ fn npz(outputs: &[Held], raw: bool) -> Result<Vec<u8>, Error> {
     let mut arrays = Vec::new();
     for (((held, shape), floats), name) in outputs.iter().zip(&shapes).zip(&floats).zip(&names) {
         let data = floats.as_ref().map_or(NpyData::I64(&held.raw), |floats| NpyData::F32(floats));
-        let misfit =
-            || Error::Output { name: held.name.clone(), reason: format!("it has no shape {shape:?}") };
+        let misfit = || Error::Output {
+            name: held.name.clone(),
+            reason: format!("its values do not match the shape {shape:?}"),
+        };
         arrays.push((name.as_str(), NpyArray::new(shape, data).ok_or_else(misfit)?));
     }
     Ok(write_npz(&arrays)?)
 }
 
-/// Faults of the lines of an experiment; never empty.
+/// Errors in lines of an experiment; never empty.
 #[derive(Debug, thiserror::Error)]
 #[error("{} in {path}", npukit_base::counted(.faults.len() as u64, "error"))]
 struct Faults {

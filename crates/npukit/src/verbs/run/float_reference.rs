@@ -1,4 +1,4 @@
-//! [`FloatReference`]: what float says beside a run.
+//! [`FloatReference`]: comparison of a run with the float reference.
 
 use npukit_base::counted;
 use npukit_graph::{Graph, Observations, evaluate_with};
@@ -20,14 +20,14 @@ use crate::report::comparison::Comparison;
 use crate::run::batch::{float, float_stacks, tensors};
 use crate::run::stack::Stack;
 
-/// What float says beside a run.
+/// Comparison of a run with the float reference.
 #[derive(Default)]
 pub(super) struct FloatReference {
     pub comparison: Option<Comparison>,
-    /// Its outputs; none without a model.
+    /// Outputs in float; empty without a model.
     pub outputs: Vec<Stack>,
     pub non_finite: NonFinite,
-    /// Constants of the model that are not numbers.
+    /// Constants of the model with NaN or infinity.
     bad_constants: Vec<String>,
     pub underflow: Option<underflow::Report>,
     pub layer_compare: Option<layer_compare::Report>,
@@ -35,16 +35,16 @@ pub(super) struct FloatReference {
 }
 
 impl FloatReference {
-    /// What is seen without a model.
+    /// Collects the information that needs no model.
     pub fn of(samples: &[Sample], stacks: &[Stack]) -> Self {
         Self { non_finite: NonFinite::of(samples, stacks), ..Self::default() }
     }
 
-    /// Evaluates the model and looks at it beside the machine's outputs.
+    /// Evaluates the model, and compares it with the machine's outputs.
     ///
     /// # Errors
     ///
-    /// [`Error::Eval`] when the evaluator refuses the model or a sample.
+    /// Returns [`Error::Eval`] if the evaluator refuses the model or a sample.
     pub fn compare(
         &mut self,
         origin: &Origin,
@@ -67,11 +67,11 @@ impl FloatReference {
         Ok(found)
     }
 
-    /// Why the run is not a success.
+    /// Returns the reasons why the run failed.
     pub fn failures(&self, max_error: Option<MaxError>) -> Vec<String> {
         let Some(found) = &self.comparison else { return Vec::new() };
         let no_numbers = if self.non_finite.is_compared() {
-            vec!["numbers that are NaN or infinite were compared".to_owned()]
+            vec!["values that are NaN or infinite were compared".to_owned()]
         } else {
             Vec::new()
         };
@@ -96,26 +96,26 @@ impl FloatReference {
         warnings
     }
 
-    /// Whether the warnings name a calibration as the remedy.
+    /// Whether the warnings suggest a calibration.
     pub fn suggests_calibration(&self, origin: &Origin, saturations: &Saturations) -> bool {
         let vanishes = || self.underflow.as_ref().is_some_and(|report| report.warning().is_some());
         uncalibrated(origin) && (saturations.results > 0 || vanishes())
     }
 }
 
-/// Whether a calibration might help that nobody asked for.
+/// Whether a calibration was not requested but might help.
 fn uncalibrated(origin: &Origin) -> bool {
     let has_steps = origin.instance.info().number_format.is_some_and(|format| format.step().is_some());
     has_steps && origin.rescaling.is_none() && origin.quantisation.is_none()
 }
 
-/// The line to type.
+/// Returns the suggested command line.
 fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String {
     let why = if results > 0 {
         let verb = if results == 1 { "does" } else { "do" };
         format!("{} {verb} not fit the number format", counted(results, "result"))
     } else {
-        "the number format is larger than the network's values".to_owned()
+        "the network's values use only a small part of the number format".to_owned()
     };
     let Source { path, target, .. } = &request.source;
     let target = target.clone().unwrap_or_else(|| origin.instance.info().name.clone());
@@ -128,7 +128,7 @@ fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String 
     )
 }
 
-/// All samples through the float evaluator, over the host's cores, and what is seen of the watched values.
+/// Evaluates all samples in float on all cores, and observes the watched values.
 fn watched(
     graph: &Graph,
     samples: &[Sample],

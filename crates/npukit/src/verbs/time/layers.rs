@@ -1,25 +1,26 @@
-//! Layers by what a person calls them: [`chosen`].
+//! Selects layers by name: [`chosen`].
 
 use std::collections::BTreeSet;
 
 use crate::error::Error;
 
-/// Between the first layer and the last one.
+/// Separator between the first and the last layer of a range.
 const TO: &str = "..";
-/// Between the names of nodes that are one layer.
+/// Separator between the names of nodes that form one layer.
 const FUSED: char = '+';
 
-/// By layer of `names`, whether `range` means it: a name, a pattern with `*`, or `A..B` from the first layer that `A`
-/// means to the last one that `B` means, of which one may be left out. A layer of several nodes has the name of each.
+/// Returns for each layer of `names` whether `range` selects it. The range is a name, a pattern
+/// with `*`, or `A..B`: from the first layer that matches `A` to the last one that matches `B`;
+/// either may be omitted. A layer of several nodes matches the name of each.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownName`] for a name that no layer has; [`Error::TraceRange`] for a program without layers, a pattern
-/// of none, and a range that ends before it begins.
+/// Returns [`Error::UnknownName`] for an unknown name. Returns [`Error::TraceRange`] for a program
+/// without layers, a pattern without matches, and a range that ends before it begins.
 pub(super) fn chosen(range: &str, names: &[String]) -> Result<Vec<bool>, Error> {
     let wrong = |reason: String| Error::TraceRange { range: range.to_owned(), reason };
     if names.is_empty() {
-        return Err(wrong("the program does not say which layers it has".to_owned()));
+        return Err(wrong("the program does not contain the names of its layers".to_owned()));
     }
     let meant = matching(range, names);
     let meant = match range.split_once(TO) {
@@ -37,7 +38,7 @@ pub(super) fn chosen(range: &str, names: &[String]) -> Result<Vec<bool>, Error> 
     Ok((0..names.len()).map(|place| meant.contains(&place)).collect())
 }
 
-/// The places of the first and the last layer of a range.
+/// Returns the indices of the first and the last layer of a range.
 fn between((from, to): (&str, &str), names: &[String]) -> Result<(usize, usize), Error> {
     let first = match from {
         "" => Some(0),
@@ -51,32 +52,32 @@ fn between((from, to): (&str, &str), names: &[String]) -> Result<(usize, usize),
     Ok((first, last.ok_or_else(|| unknown(to, names))?))
 }
 
-/// The places of the layers that have a name, or a name like a pattern.
+/// Returns the indices of the layers whose name matches a pattern.
 fn matching(pattern: &str, names: &[String]) -> BTreeSet<usize> {
     let means = |name: &str| like(pattern, name) || name.split(FUSED).any(|node| like(pattern, node));
     names.iter().enumerate().filter(|(_, name)| means(name)).map(|(place, _)| place).collect()
 }
 
-/// Whether a name is as a pattern says, in which `*` stands for any text.
+/// Whether a name matches a pattern, in which `*` stands for any text.
 fn like(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(head) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
-    // Default: what is split has at least one part.
+    // Default: unreachable, since a split has at least one part.
     let tail = parts.pop().unwrap_or_default();
     for part in parts {
         let Some(at) = name.find(part) else { return false };
-        name = name.get(at + part.len()..).unwrap_or_default(); // Default: what was found ends within the name.
+        name = name.get(at + part.len()..).unwrap_or_default(); // Default: unreachable, the match ends within the name.
     }
     name.ends_with(tail)
 }
 
-/// No layer is called that.
+/// Returns the error for a name that no layer has.
 fn unknown(name: &str, names: &[String]) -> Error {
     if name.contains('*') {
         return Error::TraceRange {
             range: name.to_owned(),
-            reason: "no layer has a name like that".to_owned(),
+            reason: "no layer matches this pattern".to_owned(),
         };
     }
     let nodes = names.iter().filter(|name| name.contains(FUSED)).flat_map(|name| name.split(FUSED));
@@ -137,10 +138,10 @@ mod tests {
     fn what_means_nothing_is_refused() {
         let names = NAMES.map(str::to_owned);
         let told = |range: &str, names: &[String]| chosen(range, names).unwrap_err().to_string();
-        assert!(told("/logit", &names).contains("there is no layer `/logit`"));
+        assert!(told("/logit", &names).contains("unknown layer `/logit`"));
         assert!(told("/logit..", &names).contains("`/logit`"));
         assert!(told("/logits../conv1", &names).contains("`/conv1+/relu1` comes before `/logits`"));
-        assert!(told("/x*", &names).contains("no layer has a name like that"));
-        assert!(told("a", &[]).contains("does not say which layers"));
+        assert!(told("/x*", &names).contains("no layer matches this pattern"));
+        assert!(told("a", &[]).contains("does not contain the names of its layers"));
     }
 }

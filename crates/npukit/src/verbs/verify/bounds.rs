@@ -1,4 +1,5 @@
-//! `npu verify --bounds`: errors and saturation for all inputs of their ranges, beside what is observed.
+//! `npu verify --bounds`: bounds of errors and saturation for all inputs within ranges, compared
+//! with observed errors.
 
 use npukit_graph::Graph;
 use npukit_numeric::{RoundingModel, SplitMix64, Tensor};
@@ -15,35 +16,35 @@ pub use crate::report::bounds::{OutputReport, Report, SaturationReport};
 use crate::run::batch::{float, machine};
 use crate::run::stack::Stack;
 
-/// What is asked of errors.
+/// Parameters of bounds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// Samples: inputs are in a box about each.
+    /// Samples; each is the center of a box of inputs.
     pub inputs: Vec<InputFile>,
-    /// What is done to their values.
+    /// Preprocessing of the samples.
     pub preprocess: Preprocess,
-    /// The least and the largest number of every input, where no samples say it.
+    /// Smallest and largest number of every input, without samples.
     pub range: Option<(f64, f64)>,
-    /// How far inputs may be from a sample.
+    /// Distance of inputs from a sample.
     pub radius: Radius,
-    /// Inputs are in the least box that holds those about all samples.
+    /// Whether to use the smallest box that contains the boxes of all samples.
     pub hull: bool,
-    /// Bounds errors also for results that are rounded whichever way.
+    /// Whether to bound errors also for any direction of rounding.
     pub any_rounding: bool,
-    /// Inputs to draw from the ranges and to run, besides the samples.
+    /// Number of random inputs to run, in addition to the samples.
     pub random: usize,
 }
 
-/// How far inputs may be from a sample.
+/// Largest distance of inputs from a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Radius {
-    /// At most so far, each number.
+    /// Absolute distance of each number.
     Of(f64),
-    /// As far as the machine does not tell them from it: half a step of its numbers.
+    /// Half a step of the machine's numbers: inputs that the machine rounds to the sample.
     Half,
 }
 
-/// The sample alone.
+/// Distance 0: the sample alone.
 impl Default for Radius {
     fn default() -> Self {
         Self::Of(0.0)
@@ -70,7 +71,7 @@ pub(super) fn bounds(
         true => Vec::new(),
         false => inputs::samples(files, &wanted, &request.preprocess, context.reader, None)?.samples,
     };
-    // Between NaN or an infinity and another number there is nothing to bound.
+    // A box between NaN or an infinity and another number has no bounds.
     finite::check(&samples)?;
     let boxes = boxes(request, &samples, &compiled.inputs(), &*program);
     let known = Known {
@@ -89,21 +90,21 @@ pub(super) fn bounds(
     Ok(report(request, &known, program.has_constants_of_model(), observed.as_deref(), runs.len()))
 }
 
-/// Whether bounds are on the distance of a program's outputs to the model's: what the host does after the program is in no
-/// bound.
+/// Whether bounds can be compared with the model's outputs. They do not cover host steps after the
+/// program.
 pub(super) fn is_comparable(compiled: &dyn Compiled, program: &dyn BoundedProgram) -> bool {
     compiled.report().host_steps.is_empty() && program.has_constants_of_model()
 }
 
-/// What runs on ranges say.
+/// Results of runs on ranges.
 struct Known {
-    /// As the machine rounds.
+    /// Bounds with the machine's rounding.
     machine: Bounding,
-    /// Whichever way it rounds, where that was asked for.
+    /// Bounds for any direction of rounding, if requested.
     any: Option<Bounding>,
 }
 
-/// What inputs may be.
+/// Returns the boxes of inputs.
 fn boxes(
     request: &Request,
     samples: &[Sample],
@@ -134,10 +135,10 @@ fn boxes(
     if request.hull { all.reduce(hull).into_iter().collect() } else { all.collect() }
 }
 
-/// Where neither samples nor a range are given.
+/// Default range without samples.
 const RANGE: (f64, f64) = (-1.0, 1.0);
 
-/// The least box that holds both.
+/// Returns the smallest box that contains both.
 fn hull(mut left: RangeBox, right: RangeBox) -> RangeBox {
     for ((_, left), (_, right)) in left.iter_mut().zip(&right) {
         for (left, right) in left.ranges.iter_mut().zip(&right.ranges) {
@@ -162,7 +163,8 @@ fn bounding(
     merged.expect("there is a box, if only that of no sample")
 }
 
-/// Inputs that look random, from the boxes in turn: none where these have one number each, or a range without an `f32`.
+/// Draws random inputs from the boxes in turn. Empty if each box is a single input, or if a
+/// range contains no `f32`.
 fn drawn(boxes: &[RangeBox], count: usize) -> impl Iterator<Item = Sample> {
     let mut random = SplitMix64::new(1);
     let ranges = || boxes.iter().flatten().flat_map(|(_, tensor)| &tensor.ranges);
@@ -188,13 +190,14 @@ fn is_one_input(inputs: &RangeBox) -> bool {
     inputs.iter().flat_map(|(_, tensor)| &tensor.ranges).all(|(low, high)| low == high)
 }
 
-/// The `f32` nearest to `number` in a range, which another one may round to.
+/// Returns the `f32` closest to `number` within a range, if there is one.
 fn inside(number: f32, low: f64, high: f64) -> Option<f32> {
     let is_in = |number: &f32| (low..=high).contains(&f64::from(*number));
     [number, number.next_down(), number.next_up()].into_iter().find(is_in)
 }
 
-/// The inputs to which bounds point: none in boxes of one input, or with a range without an `f32`.
+/// Returns the inputs at which bounds are reached. Empty for boxes of one input, or if a
+/// range contains no `f32`.
 fn worst(boxes: &[RangeBox], corners: &[Vec<Corner>]) -> Vec<Sample> {
     let sample = |inputs: &RangeBox, corner: &Corner| -> Option<Sample> {
         let tensor = |((name, tensor), (_, ends)): (&(String, RangeTensor), &(String, Vec<bool>))| {
@@ -210,7 +213,7 @@ fn worst(boxes: &[RangeBox], corners: &[Vec<Corner>]) -> Vec<Sample> {
     open.flat_map(|(inputs, corners)| corners.iter().filter_map(|corner| sample(inputs, corner))).collect()
 }
 
-/// For each output of the program its largest error.
+/// Returns the largest observed error of each output.
 fn observed(graph: &Graph, compiled: &dyn Compiled, runs: &[Sample]) -> Result<Vec<f64>, Error> {
     let (machine, _) = machine(compiled, runs)?;
     let float = float(graph, runs)?;
@@ -225,7 +228,7 @@ fn observed(graph: &Graph, compiled: &dyn Compiled, runs: &[Sample]) -> Result<V
     Ok(machine.iter().map(largest).collect())
 }
 
-/// What floats of 24 bits may be from real arithmetic, as a share of an output's largest number.
+/// Tolerance for float rounding of the reference, as a share of the output's largest number.
 const FLOATS: f64 = 1e-5;
 
 fn report(
@@ -275,13 +278,13 @@ fn told(request: &Request) -> String {
     }
     let about = match request.radius {
         Radius::Of(0.0) if request.hull => {
-            return "each number in the range that it has in the samples".to_owned();
+            return "each number in its range over the samples".to_owned();
         }
         Radius::Of(0.0) => return "the samples".to_owned(),
-        Radius::Of(radius) => format!("all numbers at most {radius} from those of a sample"),
-        Radius::Half => "all numbers that the machine has as those of a sample".to_owned(),
+        Radius::Of(radius) => format!("all numbers within {radius} of a sample"),
+        Radius::Half => "all numbers that the machine rounds to a sample's numbers".to_owned(),
     };
-    if request.hull { about + ", and all between" } else { about }
+    if request.hull { about + ", and all numbers in between" } else { about }
 }
 
 fn saturation(saturation: &PossibleSaturation) -> SaturationReport {

@@ -1,4 +1,4 @@
-//! Certificates of proofs: [`certify`] makes one, [`check`] proves it again.
+//! Certificates of proofs: [`certify`] creates one, [`check`] repeats the proof.
 
 use std::time::Instant;
 
@@ -13,14 +13,14 @@ use crate::model::ModelOptions;
 use crate::model::origin::Origin;
 use crate::report::verify::{CertificateReport, CertificateStatus};
 
-/// As [`verify`](super::verify), with the certificate of a program that is proved; of one that is not there is none. A
-/// certificate that the request names is not looked at.
+/// Like [`verify`](super::verify), and returns a certificate if the program is proved. A
+/// certificate in the request is ignored.
 ///
-/// The program of a model is what its files hold, as `npu compile` writes them.
+/// The program of a model is read back from its files, in the form that `npu compile` writes.
 ///
 /// # Errors
 ///
-/// Those of [`verify`](super::verify).
+/// Fails as [`verify`](super::verify) does.
 pub fn certify(request: &Request, context: Context<'_>) -> Result<(Report, Option<Certificate>), Error> {
     let start = Instant::now();
     let (pair, subject) = Pair::identified(request, None, context)?;
@@ -48,7 +48,7 @@ pub(super) fn check(request: &Request, path: &str, context: Context<'_>) -> Resu
     Ok(report)
 }
 
-/// A program that was just compiled to `files`, and from which model.
+/// Program that was just compiled to `files`, with its model.
 pub(crate) struct Certified<'a> {
     pub origin: Origin,
     pub program: ProgramReport,
@@ -57,11 +57,11 @@ pub(crate) struct Certified<'a> {
     pub reading: &'a ModelOptions,
 }
 
-/// The proof of a program just compiled, with its certificate; gives the model back.
+/// Proves a program that was just compiled, and creates its certificate; returns the model as well.
 ///
 /// # Errors
 ///
-/// [`Error::NotProved`], and those of [`certify`].
+/// Returns [`Error::NotProved`], and fails as [`certify`] does.
 pub(crate) fn certified(of: Certified<'_>) -> Result<(Origin, Report, Certificate), Error> {
     let start = Instant::now();
     let (pair, artifact) = Pair::encoded(of.origin, of.program, of.files)?;
@@ -74,7 +74,7 @@ pub(crate) fn certified(of: Certified<'_>) -> Result<(Origin, Report, Certificat
     }
 }
 
-/// The certificate of a proof, if it is one.
+/// Creates the certificate of a proof; returns `None` if the proof failed.
 fn made(report: &mut Report, subject: Subject) -> Option<Certificate> {
     if !report.proved {
         return None;
@@ -94,7 +94,7 @@ fn told(certificate: &Certificate, status: CertificateStatus) -> CertificateRepo
     }
 }
 
-/// What a report of a proof shows.
+/// Returns the claim that a report of a proof supports.
 fn claim(report: &Report) -> Claim {
     let outputs = report
         .outputs

@@ -1,4 +1,4 @@
-//! [`Pair`]: a program and the model that it is compared with.
+//! [`Pair`]: a program, and the model that it is compared with.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use crate::model::source::Source;
 use crate::model::{self, ModelOptions};
 use crate::targets::{Artifact, load};
 
-/// A program and the model that it is compared with.
+/// Program, and the model that it is compared with.
 pub(super) struct Pair {
     origin: Origin,
-    /// What runs in the field.
+    /// Program that runs in field arithmetic.
     compiled: Box<dyn Compiled>,
-    /// What is known of it: more of a program just made than of its files.
+    /// Description of the program; more detailed for a program just compiled than for its files.
     program: ProgramReport,
 }
 
 impl Pair {
-    /// The model of a request, and the artifact, or else what it is compiled to.
+    /// Reads the model of a request, and reads the artifact or compiles the model.
     pub fn of(request: &Request, context: Context<'_>) -> Result<Self, Error> {
         match &request.artifact {
             Some(path) => Self::beside(&request.source, path, context.reader, context),
             None => {
-                // Default: without bounds there are no samples.
+                // Default: no samples without bounds.
                 let inputs = request.bounds.as_ref().map(|asked| asked.inputs.as_slice()).unwrap_or_default();
                 let CompiledModel { origin, program } = request.source.compile(inputs, context)?;
                 Ok(Self { origin, program: program.report(), compiled: program })
@@ -37,9 +37,11 @@ impl Pair {
         }
     }
 
-    /// As [`Self::of`], with what exactly it is: of a model that is compiled the program is read back from its files.
+    /// Like [`Self::of`], and also identifies both. The program of a compiled model is read back
+    /// from its files.
     ///
-    /// `files` are those that a certificate names, which belong to the artifact whether they are needed or not.
+    /// The argument `files` lists the files in a certificate, which belong to the artifact even if
+    /// they are not needed.
     pub fn identified(
         request: &Request,
         files: Option<&Files>,
@@ -54,7 +56,7 @@ impl Pair {
                 let pair = Self::beside(source, path, &parts, with_hashes)?;
                 let named = files.into_iter().flat_map(|files| files.sha256.keys());
                 named.into_iter().try_for_each(|name| {
-                    // One that is not there differs from what the certificate says.
+                    // A missing file is reported later as a difference from the certificate.
                     ReadError::optional(parts.read(&sibling(path, name)?)).map(|_| ())
                 })?;
                 (pair, parts.files()?)
@@ -68,13 +70,13 @@ impl Pair {
         Ok((pair, subject))
     }
 
-    /// The program that is in `files`, and the files.
+    /// Reads the program from `files`; also returns the files.
     pub fn encoded(
         origin: Origin,
         program: ProgramReport,
         files: &[ArtifactFile],
     ) -> Result<(Self, Files), Error> {
-        // Default: without a file there is nothing of that name to be read.
+        // Default: without files, reading the manifest fails.
         let manifest = files.first().map(|file| file.name.clone()).unwrap_or_default();
         let hashes = files.iter().map(|file| (file.name.clone(), sha256(&file.bytes))).collect();
         let bytes: BTreeMap<String, Vec<u8>> =
@@ -83,14 +85,15 @@ impl Pair {
         Ok((Self { origin, compiled, program }, Files { file: manifest, sha256: hashes }))
     }
 
-    /// The model of `source`, and the artifact at `path`, whose files `parts` gives.
+    /// Reads the model of `source`, and the artifact at `path`, whose files come from `parts`.
     fn beside(source: &Source, path: &str, parts: &dyn Reader, context: Context<'_>) -> Result<Self, Error> {
         let compiled = read(path, parts)?;
         let samples = &source.calibration.inputs;
         let model = model::load(&source.path, &source.model, samples, context.reader)?;
         let mut origin = source.beside(&*compiled, model, context)?;
         if !source.calibration.is_default() {
-            // The artifact is of the model as samples scale it, which only a compilation tells.
+            // The artifact was compiled from the calibrated model, which only a compilation can
+            // reproduce.
             origin = source.calibrate(source.quantize(origin, context)?, context)?.origin;
         } else {
             source.scale_as_stated(&mut origin)?;
@@ -98,7 +101,7 @@ impl Pair {
         Ok(Self { origin, program: compiled.report(), compiled })
     }
 
-    /// What it is, made of these files.
+    /// Identifies the pair by these files.
     pub fn subject(&self, model: Files, reading: &ModelOptions, artifact: Files) -> Result<Subject, Error> {
         let instance = self.compiled.words()?.instance;
         let mut reading = reading.told();
@@ -113,13 +116,13 @@ impl Pair {
         })
     }
 
-    /// What the comparison shows.
+    /// Returns the result of the comparison.
     pub fn proved(&self, seeds: &[u64]) -> Result<Report, Error> {
         proved(&self.origin, &*self.compiled, self.program.clone(), seeds)
     }
 
-    /// What the comparison with these seeds shows, and the bounds that are asked for. Only of a program that is proved is
-    /// known what its exact numbers stand for.
+    /// Returns the result of the comparison with these seeds, and the requested bounds. Bounds are
+    /// only computed for proved programs.
     pub fn judged(&self, seeds: &[u64], request: &Request, context: Context<'_>) -> Result<Report, Error> {
         let report = self.proved(seeds)?;
         let asked = request.bounds.as_ref().filter(|_| report.proved);
@@ -127,7 +130,7 @@ impl Pair {
         Ok(Report { bounds: bounds.transpose()?, ..report })
     }
 
-    /// The model again.
+    /// Returns the model.
     pub fn into_origin(self) -> Origin {
         self.origin
     }

@@ -1,7 +1,8 @@
-//! [`find`]: an input on which the machine and the model differ by more than roundings explain.
+//! Finds an input for which the machine and the model differ by more than rounding explains:
+//! [`find`].
 //!
-//! Where the field has another polynomial, the numbers may still be right: a compiler may use a law that the field does not
-//! have. So a program is only refuted by an input that was run.
+//! If the polynomials in the field differ, the numbers may still be right: a compiler may use a law
+//! that the field does not have. So a program is only refuted by an input that was run.
 
 use npukit_graph::{Graph, ValueId, evaluate, rounding_bounds};
 use npukit_numeric::{RoundingModel, Tensor};
@@ -16,25 +17,25 @@ use crate::model::origin::Origin;
 use crate::report::verify::{ElementReport, Witness};
 use crate::run::stack::Stack;
 
-/// Grids of floats as inputs: by how much numbers from -1 to 1 are multiplied before they are whole sixteenths, which machines
-/// with at least four fraction bits have exactly.
+/// Scales of the random inputs. Numbers from -1 to 1 are multiplied by the scale and rounded to
+/// sixteenths, which machines with at least four fraction bits represent exactly.
 const SCALES: [f32; 4] = [1.0, 0.25, 4.0, 0.0];
-/// Inputs of each scale.
+/// Random seeds for each scale.
 const SEEDS: [u64; 2] = [1, 2];
-/// Fraction bits of the inputs.
+/// Number of steps per unit, for inputs with four fraction bits.
 const SIXTEENTHS: f32 = 16.0;
-/// How often a bound has to be exceeded: it is of the model's order of sums, and of the float evaluator as if that did not
-/// round.
+/// Factor by which a bound must be exceeded. The bound assumes the model's order of sums, and a
+/// float evaluator that does not round.
 const MARGIN: f64 = 2.0;
-/// What floats of 24 bits may be off, as a share of the largest number of an output.
+/// Tolerance for float rounding, as a share of an output's largest number.
 const FLOATS: f64 = 1e-3;
 
-/// A witness, if one of the inputs is one.
+/// Returns a witness, if one of the inputs is one.
 ///
-/// Where roundings have no bound, as with scaled models, formats without a step and functions that a machine approximates,
-/// there is none. Neither are runs in which something saturates.
+/// Returns `None` if rounding has no bound: for scaled models, formats without a fixed step, and
+/// functions that a machine approximates. Runs with saturation are ignored.
 pub(super) fn find(origin: &Origin, unrounded: &Graph, compiled: &dyn Compiled) -> Option<Witness> {
-    // Bounds know nothing of constants that do not fit.
+    // Bounds do not cover constants that saturate.
     if compiled.report().saturated_constants.is_some_and(|count| count > 0) {
         return None;
     }
@@ -43,21 +44,21 @@ pub(super) fn find(origin: &Origin, unrounded: &Graph, compiled: &dyn Compiled) 
     all.find_map(|(scale, seed)| {
         let inputs: Vec<Tensor> =
             samples(unrounded, seed).iter().map(|tensor| on_grid(tensor, scale)).collect();
-        let told = format!("numbers of seed {seed} up to {scale}, in sixteenths");
+        let told = format!("random numbers from -{scale} to {scale} in sixteenths, seed {seed}");
         beside.judged(&inputs, told)
     })
 }
 
-/// Where it is known from how far roundings take an output.
+/// Source of the rounding bounds of an output.
 enum Bounds<'a> {
-    /// All numbers of the machine are multiples of it.
+    /// Step of all numbers of the machine.
     Step(f32),
     /// Each value has its own step: the program is run on ranges of one number each.
     Program(Box<dyn BoundedProgram + 'a>),
 }
 
 impl<'a> Bounds<'a> {
-    /// Those of a program; none where there are none.
+    /// Returns the bounds of a program, or `None` if rounding has no bound.
     fn of(origin: &Origin, compiled: &'a dyn Compiled) -> Option<Self> {
         if origin.exponents.values().any(|&exponent| exponent != 0) {
             return None;
@@ -69,7 +70,7 @@ impl<'a> Bounds<'a> {
         is_comparable(compiled, &*program).then_some(Self::Program(program))
     }
 
-    /// By output of `graph` how far each element may be from the model's.
+    /// Returns for each output of `graph` the largest difference of each element from the model.
     fn at(&self, graph: &Graph, inputs: &[Tensor]) -> Option<Vec<Option<Tensor>>> {
         let program = match self {
             Self::Step(step) => return rounding_bounds(graph, inputs, *step).ok(),
@@ -93,12 +94,12 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Floats as whole sixteenths; other elements as they are.
+/// Rounds floats to sixteenths; leaves other elements unchanged.
 fn on_grid(tensor: &Tensor, scale: f32) -> Tensor {
     changed(tensor, |x| (x * scale * SIXTEENTHS).round() / SIXTEENTHS)
 }
 
-/// A program and its model.
+/// Program and its model.
 struct Beside<'a> {
     origin: &'a Origin,
     unrounded: &'a Graph,
@@ -107,7 +108,8 @@ struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// The element furthest beyond its bound; none where all are within, or nothing is known.
+    /// Returns the element that exceeds its bound the most; `None` if all are within bounds or
+    /// unknown.
     fn judged(&self, inputs: &[Tensor], told: String) -> Option<Witness> {
         let Self { origin, unrounded, .. } = self;
         let names = unrounded.inputs.iter().map(|&id| unrounded.value(id).name.clone());
@@ -125,7 +127,8 @@ impl Beside<'_> {
         Some(Witness { inputs: told, ..found })
     }
 
-    /// What the machine makes of a sample, by the model's names; none where it cannot run it, or something saturates.
+    /// Returns the machine's outputs for a sample, by the model's names; `None` if it cannot run,
+    /// or if something saturates.
     fn ran(&self, sample: Sample) -> Option<Vec<Stack>> {
         let Self { origin, compiled, .. } = self;
         let mut ports = compiled.inputs().into_iter().chain(compiled.outputs());
@@ -152,7 +155,7 @@ impl Beside<'_> {
     }
 }
 
-/// The element furthest beyond its bound.
+/// Returns the element of an output that exceeds its bound the most.
 fn furthest(name: &str, tensors: [&Tensor; 3]) -> Option<Witness> {
     let [machine, model, bounds] = tensors.map(numbers);
     if machine.len() != model.len() || model.len() != bounds.len() {
@@ -165,13 +168,13 @@ fn furthest(name: &str, tensors: [&Tensor; 3]) -> Option<Witness> {
         let bound = MARGIN * bound + FLOATS * largest;
         Witness { inputs: String::new(), element, machine, model, bound }
     });
-    // What is no number proves nothing.
+    // NaN and infinity prove nothing.
     let beyond = all.filter(|found| found.excess() > 0.0 && found.excess().is_finite());
     beyond.max_by(|left, right| left.excess().total_cmp(&right.excess()))
 }
 
 impl Witness {
-    /// How far it is beyond the bound.
+    /// Returns the excess over the bound.
     fn excess(&self) -> f64 {
         (self.machine - self.model).abs() - self.bound
     }
@@ -187,8 +190,8 @@ mod tests {
     use super::*;
     use crate::{Context, Program, Source};
 
-    /// The program computes the model; it is refuted where the model is another one, of which its compiler is not told, on
-    /// a machine of one step and on one of integers at least.
+    /// The program computes the model. It is refuted if it is compared with another model, on a
+    /// machine with a single step and on one with integers.
     #[test]
     fn a_program_of_something_else_is_refuted() {
         let model = include_bytes!("../../../../../tests/filetests/models/perceptron.onnx").to_vec();

@@ -1,5 +1,6 @@
-//! Random small networks with what hardly any network has: outputs that are constants, inputs or named twice, inputs that
-//! nobody reads, infinities and NaN, scalars, axes of 1, several images, types that are not floats, no nodes at all.
+//! Random small networks with unusual features: outputs that are constants, inputs, or named twice;
+//! unused inputs; infinity and NaN; scalars; axes of size 1; several images; types other than
+//! floats; no nodes at all.
 
 use npukit_import::onnx::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
@@ -11,28 +12,28 @@ use prost::Message;
 
 use super::nodes;
 
-/// Whether values may be other than floats of 32 bits: inputs of integers, truth values and half precision, and nodes that
-/// make or take them.
+/// Whether to use types other than 32-bit floats: integer, boolean and half-precision inputs, and
+/// nodes that compute or take them.
 const ALL_TYPES: bool = true;
 
-/// A network, and inputs for it.
+/// Network, and inputs for it.
 pub struct Network {
-    /// As ONNX.
+    /// ONNX file.
     pub model: Vec<u8>,
-    /// An `.npz`; none for a network without inputs.
+    /// Contents of an `.npz` file; `None` for a network without inputs.
     pub inputs: Option<Vec<u8>>,
-    /// A line for each node, input and output.
+    /// Description with one line per node, input and output.
     pub text: String,
-    /// Whether all constants are numbers that machines may have, which saturate others.
+    /// Whether all constants are finite; machines saturate other numbers.
     pub is_finite: bool,
 }
 
-/// A value of a network in the making.
+/// Value of a network under construction.
 #[derive(Clone, Debug)]
 pub struct Value {
     pub name: String,
     pub shape: Vec<usize>,
-    /// A number of `data_type`.
+    /// Code of the element type (`data_type`).
     pub element: i32,
     pub is_input: bool,
 }
@@ -47,7 +48,7 @@ impl Value {
     }
 }
 
-/// A network in the making.
+/// Network under construction.
 pub struct Builder {
     pub random: SplitMix64,
     graph: GraphProto,
@@ -57,7 +58,7 @@ pub struct Builder {
     is_finite: bool,
 }
 
-/// The network of a seed.
+/// Returns the network of a seed.
 pub fn network(seed: u64) -> Network {
     let random = SplitMix64::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(7));
     let graph = GraphProto { name: format!("edges{seed}"), ..GraphProto::default() };
@@ -79,12 +80,12 @@ pub fn network(seed: u64) -> Network {
 }
 
 impl Builder {
-    /// A number below `end`.
+    /// Returns a random number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.random.bits() % end.max(1) as u64) as usize
     }
 
-    /// True once in `of` times.
+    /// Returns true with probability 1/`of`.
     pub fn once_in(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
@@ -93,7 +94,7 @@ impl Builder {
         of[self.below(of.len())].clone()
     }
 
-    /// One of the values that satisfy a condition, the later the likelier.
+    /// Returns a random value that meets a condition; later values are more likely.
     pub fn value(&mut self, condition: impl Fn(&Value) -> bool) -> Option<Value> {
         let fitting: Vec<Value> = self.values.iter().filter(|value| condition(value)).cloned().collect();
         let last = fitting.last()?.clone();
@@ -151,7 +152,8 @@ impl Builder {
         Tensor::new(shape.to_vec(), data).unwrap().with_element(element).unwrap()
     }
 
-    /// A float from -1 to 1, a multiple of 1/64; with `special` ones now and then what is no number.
+    /// Returns a random multiple of 1/64 from -1 to 1; with `special`, occasionally NaN or
+    /// infinity.
     fn number(&mut self, special: bool) -> f32 {
         if special && self.once_in(3) {
             return self.pick(&[f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 0.0, 1e30]);
@@ -159,7 +161,7 @@ impl Builder {
         self.below(129) as f32 / 64.0 - 1.0
     }
 
-    /// A constant of floats, which is a value as any other.
+    /// Adds a constant of floats, as a value like any other.
     pub fn floats(&mut self, shape: &[usize]) -> Value {
         let has_special = self.once_in(12);
         let count: usize = shape.iter().product();
@@ -167,12 +169,12 @@ impl Builder {
         self.constant(shape, data_type::FLOAT, floats.iter().flat_map(|x| x.to_le_bytes()).collect())
     }
 
-    /// A constant that is one float.
+    /// Adds a constant with one float.
     pub fn float(&mut self, value: f32) -> Value {
         self.constant(&[], data_type::FLOAT, value.to_le_bytes().to_vec())
     }
 
-    /// A constant of integers, of one axis.
+    /// Adds a one-dimensional constant of integers.
     pub fn integers(&mut self, values: &[i64]) -> Value {
         let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.constant(&[values.len()], data_type::INT64, bytes)
@@ -196,7 +198,7 @@ impl Builder {
         value
     }
 
-    /// A node, and its result among the values.
+    /// Adds a node; its result becomes a value.
     pub fn node(
         &mut self,
         op: &str,

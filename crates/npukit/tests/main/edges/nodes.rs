@@ -4,13 +4,13 @@ use npukit_import::onnx::proto::data_type::{BOOL, FLOAT, INT64};
 
 use super::graphs::{Builder, Value, int, ints, real};
 
-/// Most elements of a result.
+/// Maximum number of elements of a result.
 pub const MOST: usize = 600;
 
-/// Adds a node to a network; none where no value fits.
+/// Function that adds a node to a network; returns `None` if no value fits.
 type Kind = fn(&mut Builder) -> Option<()>;
 
-/// Nodes of floats; those that come more often are here more often.
+/// Nodes of floats; more frequent ones are listed several times.
 const OF_FLOATS: &[Kind] = &[
     product,
     product,
@@ -41,16 +41,16 @@ const OF_FLOATS: &[Kind] = &[
     clip,
 ];
 
-/// Nodes that make or take other types.
+/// Nodes that compute or take other types.
 const OF_OTHERS: &[Kind] = &[compared, chosen, chosen, cast, largest, gather, gather];
 
-/// Adds a node, if a value fits the kind that is thrown; with `all_types` one of other types than floats, too.
+/// Adds a random node, if a value fits. With `all_types`, it may use types other than floats.
 pub fn add(builder: &mut Builder, all_types: bool) {
     let kinds = if all_types && builder.once_in(4) { OF_OTHERS } else { OF_FLOATS };
     let kind = builder.pick(kinds);
     let before = builder.values.len();
     kind(builder);
-    // Later nodes work on small values too.
+    // Keeps results small enough for later nodes.
     if builder.values[before..].iter().any(|value| value.len() > MOST) {
         builder.values.retain(|value| value.len() <= MOST);
     }
@@ -284,7 +284,7 @@ fn softmax(b: &mut Builder) -> Option<()> {
     Some(())
 }
 
-/// Rows of a table, by an input that is of integers from 0 to 2.
+/// Rows of a table, selected by an input of integers from 0 to 2.
 fn gather(b: &mut Builder) -> Option<()> {
     let x = b.value(|value| value.element == INT64 && value.is_input && value.shape.len() < 4)?;
     let columns = b.pick(&[1, 4, 8]);

@@ -5,45 +5,48 @@ use std::collections::BTreeMap;
 use crate::contract::program::Compiled;
 use crate::error::TargetError;
 
-/// What a generator is asked for beyond the model.
+/// Options of a generator beyond the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GeneratorOptions {
-    /// Most tokens of a text, prompt and answer; at most the model's context.
+    /// Maximum number of tokens of prompt and answer together; at most the model's context.
     pub capacity: usize,
-    /// The target's own options, by name.
+    /// Target-specific options, by name.
     pub options: BTreeMap<String, String>,
 }
 
-/// What taking tokens gave.
+/// Result of processing tokens.
 pub struct Step {
-    /// How likely each token of the vocabulary is to follow, as logits.
+    /// Logits of the next token, one per token of the vocabulary.
     pub logits: Vec<f32>,
-    /// What it took, where the machine has a clock.
+    /// Cycles that it took, if the machine has a clock.
     pub cycles: Option<u64>,
-    /// Makes the program that took the tokens, where the machine ran one.
+    /// Creates the program that processed the tokens, if the machine ran one.
     pub program: Option<MakeProgram>,
 }
 
-/// Makes a program.
+/// Creates the program that processed some tokens.
 pub type MakeProgram = Box<dyn Fn() -> Box<dyn Compiled> + Send>;
-/// Takes tokens: at the beginning of a text, if it is told so, or following those taken before.
+/// Processes tokens. If the flag is true they begin a new text, otherwise they follow the earlier
+/// tokens.
 type Take = dyn FnMut(&[usize], bool) -> Result<Step, TargetError> + Send;
 
 /// A language model on a machine, in the middle of a text.
 ///
-/// The same tokens give the same logits, whether taken at once or one by one, up to the machine's rounding.
+/// The same tokens give the same logits, processed at once or one by one, up to the machine's
+/// rounding.
 pub struct Generator {
     /// Target and instance, as `TARGET:INSTANCE`.
     pub name: String,
-    /// The machine's clock in MHz, of which [`Step::cycles`] are. `None` without a clock.
+    /// The machine's clock in MHz, to which [`Step::cycles`] refers. `None` without a clock.
     pub clock_mhz: Option<f64>,
     take: Box<Take>,
-    /// Whether no tokens were taken since the last [`Self::reset`].
+    /// Whether no tokens were processed since the last [`Self::reset`].
     begins: bool,
 }
 
 impl Generator {
-    /// A model at the beginning of a text. `take` takes tokens, and forgets those before if its second argument is true.
+    /// Creates a generator at the beginning of a text. `take` processes tokens and first discards
+    /// the earlier ones if its second argument is true.
     pub fn new(
         name: String,
         clock_mhz: Option<f64>,
@@ -52,16 +55,17 @@ impl Generator {
         Self { name, clock_mhz, take: Box::new(take), begins: true }
     }
 
-    /// Forgets all tokens.
+    /// Discards all tokens, to begin a new text.
     pub fn reset(&mut self) {
         self.begins = true;
     }
 
-    /// Takes tokens that follow those taken before: a prompt, or one that was generated.
+    /// Processes tokens that follow the earlier ones: a prompt or a generated token.
     ///
     /// # Errors
     ///
-    /// No tokens, tokens that are not of the vocabulary, more than the capacity; the machine's own.
+    /// No tokens; tokens outside the vocabulary; more tokens than the capacity; errors of the
+    /// machine.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError> {
         (self.take)(tokens, std::mem::take(&mut self.begins))
     }

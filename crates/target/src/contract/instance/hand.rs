@@ -1,5 +1,5 @@
-//! [`HandProgram`]: a program that a person wrote, in text or words. The memories of its [`Machine`] are filled before a run
-//! and read afterwards.
+//! [`HandProgram`]: an assembly program, as text or words. The memories of its [`Machine`] are
+//! filled before a run and read afterwards.
 
 mod text;
 
@@ -10,21 +10,22 @@ use crate::error::TargetError;
 
 pub use text::{ProgramText, program_text};
 
-/// A program that a person wrote.
+/// An assembly program, as text or words.
 pub trait HandProgram: Send + Sync {
-    /// Where its instructions stand, and what its text says of the memories around a run.
+    /// Returns the source positions of the instructions, and what the text declares about memories
+    /// before and after a run.
     fn text(&self) -> &ProgramText;
 
-    /// The machine after a reset, at the first instruction.
+    /// Returns the machine after a reset, at the first instruction.
     ///
     /// # Errors
     ///
-    /// An instance that cannot be simulated; [`TargetError::Differs`] when hardware would compute something else and the
-    /// options do not choose.
+    /// An instance that cannot be simulated; [`TargetError::Differs`] if hardware would deviate and
+    /// the options do not choose.
     fn machine(&self, options: &HandOptions) -> Result<Box<dyn Machine>, TargetError>;
 
-    /// The program as those of the compiler are: for its report, its time, its trace and its lint. It has no inputs and
-    /// no outputs.
+    /// Returns the program as a compiled one, for its report, time, trace and lint. It has no
+    /// inputs and no outputs.
     ///
     /// # Errors
     ///
@@ -32,12 +33,13 @@ pub trait HandProgram: Send + Sync {
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError>;
 }
 
-/// How a machine is to be on which a program runs that a person wrote.
+/// Options of the machine that runs an assembly program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandOptions {
-    /// What counts where hardware and sequence differ.
+    /// Meaning to use where hardware and sequential execution differ.
     pub meaning: Meaning,
-    /// What lies in memory that nobody has written. A read of it is remarked upon ([`Ran::remarks`](crate::Ran::remarks)) when it is
-    /// [`Unset::Zero`] or garbage, and stops the machine when it is [`Unset::Poison`].
+    /// Content of unwritten memory. Reading it causes a remark
+    /// ([`Ran::remarks`](crate::Ran::remarks)) for [`Unset::Zero`] and garbage, and stops the
+    /// machine for [`Unset::Poison`].
     pub unset: Unset,
 }

@@ -1,5 +1,5 @@
-//! [`HostSide`]: what software on the host writes and reads beside a program's instructions: registers, commands, words of
-//! status. [`crate::Instance::host`] gives it, where an accelerator has one.
+//! [`HostSide`]: the interface of host software apart from instructions: registers, commands and
+//! status words. [`crate::Instance::host`] returns it if an accelerator has one.
 
 use serde::Serialize;
 
@@ -7,71 +7,77 @@ use crate::contract::instance::generator::Generator;
 use crate::error::TargetError;
 use crate::files::read::Reader;
 
-/// Reads a stream of commands, text or words, by the name of its file; texts may include others.
+/// Reads a stream of commands, text or words; the arguments are file name, content and a reader of
+/// included files.
 type ReadCommands = fn(&str, &[u8], &dyn Reader) -> Result<HostStream, TargetError>;
-/// Reads a stream of words, by the name of its file.
+/// Reads a stream of words; the arguments are file name and content.
 type ReadWords = fn(&str, &[u8]) -> Result<HostStream, TargetError>;
-/// Turns a program, by the name of its file, into accesses with host memory from an address on.
+/// Converts a program to register accesses; the arguments are file name, content, the first address
+/// of host memory, and a reader of included files.
 type ReadAccesses<'i> = dyn Fn(&str, &[u8], u64, &dyn Reader) -> Result<HostRun, TargetError> + 'i;
-/// Answers a stream of commands with a model, which a description describes.
+/// Answers a stream of commands with a language model; the first two arguments are the stream and a
+/// description of the model.
 type Answer = fn(&[u8], &[u8], &mut Generator) -> Result<Vec<HostAnswer>, TargetError>;
 
-/// The host's side of an instance. Where it reads files, it fails for their faults: [`TargetError::Text`] with every fault
-/// of a text; bytes that are not whole words. Words without meaning are problems of a stream.
+/// The host's side of an instance. Reading a file fails with [`TargetError::Text`] and every fault
+/// of a text, or for bytes that are not whole words. Invalid words are problems of the stream, not
+/// errors.
 pub struct HostSide<'i> {
-    /// Where the host finds what, and what the bits of its words mean.
+    /// Registers, and the meaning of the bits of host words.
     pub map: HostMap,
-    /// Reads a stream of commands, text or words, whichever its bytes are.
+    /// Reads a stream of commands, as text or words.
     pub commands: ReadCommands,
-    /// Reads a stream of words of status.
+    /// Reads a stream of status words.
     pub statuses: ReadWords,
-    /// What a driver writes and reads to run a program that a person wrote, with its host memory from an address on. Fails as
-    /// [`crate::Instance::hand_program`] does, and for a program that breaks an order, or does not fit host memory.
+    /// Returns what a driver writes and reads to run an assembly program, with host memory starting
+    /// at an address. Fails like [`crate::Instance::hand_program`], and for a program that violates
+    /// an order or exceeds host memory.
     pub accesses: Box<ReadAccesses<'i>>,
-    /// What the device answers to the words of a stream, one after the other, with a language model. What a command gets
-    /// wrong is in its answer.
+    /// Returns the device's answers to the words of a stream, in order, computed with a language
+    /// model. An invalid command is reported in its answer.
     pub answers: Answer,
-    /// Tokens that a stream gives and asks for: room that a model needs.
+    /// Returns the number of tokens that a stream sends and requests, which is the capacity that a
+    /// model needs.
     pub tokens: fn(&[u8]) -> usize,
 }
 
-/// Registers, and the bits of words.
+/// Register map, and the bits of host words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostMap {
     /// First address of the accelerator's registers.
     pub base: u64,
-    /// Registers, by address.
+    /// Registers, ordered by address.
     pub registers: Vec<HostRegister>,
-    /// Parts of the words that go through them.
+    /// Bit fields of the words that pass through the registers.
     pub words: Vec<HostBits>,
 }
 
-/// A register.
+/// A register of the accelerator, as the host sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostRegister {
-    /// Its page, a part of the accelerator.
+    /// Page of the register; each page belongs to one part of the accelerator.
     pub page: String,
-    /// Its address, from [`HostMap::base`] on.
+    /// Offset from [`HostMap::base`], in bytes.
     pub offset: u64,
-    /// Its name.
+    /// Name of the register.
     pub name: String,
-    /// `R`, `W`, `RW` or `RW1C`.
+    /// Access: `R`, `W`, `RW` or `RW1C`.
     pub access: String,
-    /// What it is.
+    /// Description of the register.
     pub meaning: String,
 }
 
-/// Bits of a word.
+/// A bit field of a word.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostBits {
-    /// The word.
+    /// Name of the word.
     pub word: String,
-    /// The bits, as `63:56`.
+    /// Bit range, for example `63:56`.
     pub bits: String,
-    /// What they are.
+    /// Meaning of the bits.
     pub meaning: String,
 }
 
@@ -80,105 +86,105 @@ pub struct HostBits {
 pub struct HostStream {
     /// The words in file order.
     pub bytes: Vec<u8>,
-    /// The same as text that gives them again; empty for words that have no text.
+    /// Text that assembles to the words; empty for words without a text form.
     pub text: String,
-    /// Each word.
+    /// The decoded words, in file order.
     pub words: Vec<HostWord>,
-    /// Words without meaning, each with its place.
+    /// Invalid words, each with its position.
     pub problems: Vec<String>,
 }
 
-/// A word.
+/// A word of a stream, with its meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostWord {
-    /// In hexadecimal.
+    /// The word in hexadecimal.
     pub word: String,
-    /// What it says.
+    /// Meaning of the word.
     pub text: String,
 }
 
-/// What a driver does to run a program.
+/// Actions of a driver that runs a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostRun {
-    /// Host memory that it allocates.
+    /// Host memory that the driver allocates.
     pub places: Vec<HostPlace>,
-    /// What it writes and reads, in order.
+    /// Register accesses, in order.
     pub accesses: Vec<HostAccess>,
-    /// When each instruction is complete, and how the host knows.
+    /// Completion of each instruction, and the signal of it.
     pub completions: Vec<HostCompletion>,
-    /// Clock cycles of the whole, where the target counts them.
+    /// Total clock cycles, if the target counts them.
     pub cycles: Option<u64>,
 }
 
-/// A part of host memory.
+/// An allocated range of host memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostPlace {
-    /// What is there.
+    /// Content of the range.
     pub name: String,
-    /// First byte, as the bus has it.
+    /// First byte address, as on the bus.
     pub address: u64,
-    /// Size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// A write to a register, or a read of one.
+/// A write to or a read from a register.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostAccess {
-    /// The instruction it is for, from 0.
+    /// Index of the instruction that it belongs to, starting at 0.
     pub instruction: Option<usize>,
-    /// Whether it is a write. A read is repeated until the bits of `mask` are those of `value`.
+    /// Whether it is a write. A read is repeated until the bits in `mask` have the value `value`.
     pub is_write: bool,
-    /// Its address, as the bus has it.
+    /// Address, as on the bus.
     pub address: u64,
-    /// Bits of the access.
+    /// Width of the access in bits.
     pub bits: u32,
-    /// What is written or waited for, in hexadecimal.
+    /// Written or expected value, in hexadecimal.
     pub value: String,
-    /// The bits that are waited for, in hexadecimal; none of a write.
+    /// Mask of the compared bits, in hexadecimal; `None` for a write.
     pub mask: Option<String>,
-    /// What it does.
+    /// Effect of the access.
     pub meaning: String,
 }
 
-/// When an instruction is complete.
+/// Completion of an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostCompletion {
-    /// Its number, from 0.
+    /// Index of the instruction, starting at 0.
     pub instruction: usize,
-    /// Its name.
+    /// Name of the instruction.
     pub name: String,
-    /// Whether the next one need not wait for it.
+    /// Whether the next instruction can start before it completes.
     pub is_async: bool,
-    /// First cycle.
+    /// First cycle of the instruction.
     pub start: u64,
-    /// One past the last.
+    /// One past the last cycle.
     pub end: u64,
-    /// The access by which the host knows that it is complete, by its place in [`HostRun::accesses`]; none for one that
-    /// nothing tells of.
+    /// Index in [`HostRun::accesses`] of the access that shows completion to the host; `None` if no
+    /// access shows it.
     pub access: Option<usize>,
-    /// What tells of it.
+    /// Signal of the completion.
     pub signal: String,
 }
 
-/// What the device answers to a command.
+/// The device's answer to a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostAnswer {
-    /// The command.
+    /// Text of the command.
     pub command: String,
-    /// The word of status, in hexadecimal.
+    /// Status word, in hexadecimal.
     pub status: String,
-    /// What it says.
+    /// Meaning of the status word.
     pub text: String,
-    /// A token, where there is one.
+    /// Generated token, if any.
     pub token: Option<u32>,
-    /// What the command gets wrong.
+    /// Fault of the command, if any.
     pub error: Option<String>,
-    /// Cycles that it took, where the machine counts them.
+    /// Cycles that it took, if the machine counts them.
     pub cycles: Option<u64>,
 }

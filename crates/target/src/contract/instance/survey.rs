@@ -1,31 +1,32 @@
-//! [`Survey`]: what an instance would do of a model.
+//! [`Survey`]: estimate of how an instance would compile a model.
 
 use std::collections::BTreeMap;
 
 use crate::contract::program::Compiled;
 use crate::report::{HostStepReport, MemoryReport};
 
-/// What an instance would do of a model that it takes, as far as it can tell without a program.
+/// Estimate of how an instance would compile a model that it accepts, as far as it is known without
+/// a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Multiply-accumulates of the model; none where nobody knows.
+    /// Multiply-accumulates of the model; `None` if unknown.
     pub macs: Option<u64>,
-    /// Those of them that the host does.
+    /// Multiply-accumulates that the host computes.
     pub host_macs: u64,
-    /// Whether the machine does nothing of it.
+    /// Whether the machine computes nothing of the model.
     pub is_idle: bool,
-    /// Programs that the machine runs one after the other, with steps of the host between them.
+    /// Number of programs that the machine runs in sequence, with host steps in between.
     pub segments: usize,
-    /// Steps left to the host, in order.
+    /// Steps that the host computes, in order.
     pub host_steps: Vec<HostStepReport>,
-    /// Use of those memories of which it is known before there is a program.
+    /// Use of the memories for which it is known without a program.
     pub memory: BTreeMap<String, MemoryReport>,
-    /// What the model's user should know of.
+    /// Warnings for the user of the model.
     pub warnings: Vec<String>,
 }
 
 impl Survey {
-    /// What a program does of its model.
+    /// Returns the survey of a compiled program.
     pub fn of(compiled: &dyn Compiled) -> Self {
         let info = compiled.info();
         let program = info.report.clone();
@@ -33,7 +34,7 @@ impl Survey {
             macs: program.macs,
             host_macs: info.host_macs,
             is_idle: program.instructions == 0,
-            segments: info.segments.unwrap_or(1), // Default: one program.
+            segments: info.segments.unwrap_or(1), // Default: a program that is not segmented is one program.
             host_steps: program.host_steps,
             memory: program.memory,
             warnings: program.warnings,

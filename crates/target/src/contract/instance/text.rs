@@ -1,4 +1,4 @@
-//! [`Assembled`] and [`Disassembled`]: words from text, and text from words.
+//! [`Assembled`] and [`Disassembled`]: results of assembling and disassembling.
 
 use npukit_asm::analysis::LanguageError;
 use npukit_asm::{Assembly, Disassembly, ListingLine};
@@ -6,21 +6,22 @@ use npukit_asm::{Assembly, Disassembly, ListingLine};
 use crate::error::TargetError;
 use crate::lint::{Finding, Lint, Linted};
 
-/// A program made from text.
+/// Result of assembling a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembled {
     /// The words in file order.
     pub bytes: Vec<u8>,
-    /// How many instructions there are.
+    /// Number of instructions.
     pub instructions: usize,
-    /// What hardware would not do as written, with the place of each.
+    /// Warnings about deviations of the hardware from the text, each with its place.
     pub warnings: Vec<String>,
-    /// The text, and everything that is wrong with it.
+    /// The text and all its findings.
     pub linted: Linted,
 }
 
 impl Assembled {
-    /// A text's words, with the findings of its words that it does not allow. `lints` are those of its target.
+    /// Creates the result from an assembly and the findings of its words; findings that the text
+    /// allows are removed. `lints` are the target's.
     pub fn new(mut assembly: Assembly, findings: Vec<Finding>, lints: &[&Lint]) -> Self {
         let bytes = std::mem::take(&mut assembly.bytes);
         let linted = Linted::new(assembly.into(), findings, lints);
@@ -29,29 +30,29 @@ impl Assembled {
     }
 }
 
-/// A program as text.
+/// Result of disassembling words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disassembled {
-    /// The listing.
+    /// Text of the listing.
     pub text: String,
-    /// How many instructions there are.
+    /// Number of instructions.
     pub instructions: usize,
-    /// Words without meaning and the like, each with its place.
+    /// Problems such as invalid words, each with its place.
     pub problems: Vec<String>,
-    /// The lines of the listing, a line of each instruction in the order of the program; empty for a form that takes no
-    /// comments behind them.
+    /// Lines of the listing, one per instruction in program order. Empty for a form that does not
+    /// allow comments at the end of a line.
     pub lines: Vec<ListingLine>,
 }
 
 impl Disassembled {
-    /// The same program in a form that takes no comments.
+    /// Returns the program as `text` in a form that allows no comments.
     #[must_use]
     pub fn in_form(self, text: String) -> Self {
         Self { text, lines: Vec::new(), ..self }
     }
 }
 
-/// The listing that assembles again.
+/// The listing that can be assembled again.
 impl From<&Disassembly> for Disassembled {
     fn from(own: &Disassembly) -> Self {
         let problems = own.problems.iter().map(ToString::to_string).collect();
@@ -59,7 +60,7 @@ impl From<&Disassembly> for Disassembled {
     }
 }
 
-/// The error of a language about a text.
+/// Converts a language's error about a text.
 pub(super) fn text_error(error: LanguageError) -> TargetError {
     match error {
         LanguageError::Text(error) => TargetError::Text(error),

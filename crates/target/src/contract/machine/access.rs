@@ -1,25 +1,25 @@
-//! What steps read and write: [`AddressRun`], [`Accessed`], [`Scalar`] and [`Operand`].
+//! Memory accesses of steps: [`AddressRun`], [`Accessed`], [`Scalar`] and [`Operand`].
 
-/// Addresses of a memory: `count` of them, `stride` apart.
+/// `count` addresses of a memory, `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AddressRun {
-    /// Place of the memory in [`Outline::memories`](crate::Outline::memories).
+    /// Index of the memory in [`Outline::memories`](crate::Outline::memories).
     pub memory: usize,
-    /// The first address.
+    /// First address of the run.
     pub first: u64,
-    /// How many.
+    /// Number of addresses.
     pub count: u64,
-    /// From one to the next.
+    /// Distance between consecutive addresses.
     pub stride: u64,
 }
 
 impl AddressRun {
-    /// Addresses one after the other.
+    /// Creates a run of consecutive addresses.
     pub const fn dense(memory: usize, first: u64, count: u64) -> Self {
         Self { memory, first, count, stride: 1 }
     }
 
-    /// Which of its addresses `address` of its own memory is.
+    /// Returns the index of `address` within the run; `None` if it is not part of the run.
     pub fn place(&self, address: u64) -> Option<u64> {
         let ahead = address.checked_sub(self.first)?;
         let place = match self.stride {
@@ -29,12 +29,12 @@ impl AddressRun {
         (place < self.count).then_some(place)
     }
 
-    /// Its address number `place`.
+    /// Returns the address with index `place`.
     pub const fn at(&self, place: u64) -> u64 {
         self.first.wrapping_add(place.wrapping_mul(self.stride))
     }
 
-    /// Whether one of its addresses is among `start .. end` of a memory.
+    /// Returns whether one of the addresses is in `start .. end` of a memory.
     pub fn meets(&self, memory: usize, start: u64, end: u64) -> bool {
         if self.memory != memory || self.count == 0 || start >= end {
             return false;
@@ -48,57 +48,57 @@ impl AddressRun {
 /// Addresses that a step reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accessed {
-    /// Which.
+    /// Addresses of the access.
     pub run: AddressRun,
     /// Whether they are written.
     pub is_write: bool,
 }
 
 impl Accessed {
-    /// Addresses that are read.
+    /// Creates a read access.
     pub const fn read(run: AddressRun) -> Self {
         Self { run, is_write: false }
     }
 
-    /// Addresses that are written.
+    /// Creates a write access.
     pub const fn write(run: AddressRun) -> Self {
         Self { run, is_write: true }
     }
 }
 
-/// A number in a memory.
+/// Location of one number in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scalar {
-    /// Place of the memory in [`Outline::memories`](crate::Outline::memories).
+    /// Index of the memory in [`Outline::memories`](crate::Outline::memories).
     pub memory: usize,
-    /// Its address.
+    /// Address of the number.
     pub address: u64,
-    /// Which of the numbers there.
+    /// Index of the number at the address.
     pub lane: usize,
 }
 
-/// What a number was computed from.
+/// An operand from which a number was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// What it is to the instruction, in a word or two.
+    /// Role of the operand in the instruction, in a word or two.
     pub role: &'static str,
-    /// Where it lies.
+    /// Addresses of the operand.
     pub run: AddressRun,
-    /// Which of the numbers of each address; none for all of them.
+    /// Index of the number at each address; `None` for all numbers.
     pub lane: Option<usize>,
-    /// Steps that were done when it became what the step uses, where the step uses what it was earlier; none for what it is
-    /// before the step.
+    /// Number of completed steps at which the operand got the value that the step uses, if the step
+    /// uses an earlier value. `None` for the value directly before the step.
     pub since: Option<usize>,
 }
 
 impl Operand {
-    /// What addresses hold before the step.
+    /// Creates an operand whose value is the one directly before the step.
     pub const fn new(role: &'static str, run: AddressRun, lane: Option<usize>) -> Self {
         Self { role, run, lane, since: None }
     }
 }
 
-/// What a step reads, as operands.
+/// Returns everything that a step reads as operands.
 pub fn read_operands(accesses: Vec<Accessed>) -> Vec<Operand> {
     let reads = accesses.into_iter().filter(|accessed| !accessed.is_write);
     reads.map(|accessed| Operand::new("read", accessed.run, None)).collect()
@@ -108,7 +108,7 @@ pub fn read_operands(accesses: Vec<Accessed>) -> Vec<Operand> {
 mod tests {
     use super::*;
 
-    /// Judged by going through all addresses.
+    /// Compares with a loop over all addresses.
     #[test]
     fn runs_know_their_addresses() {
         for (first, count, stride) in [(7, 3, 4), (0, 1, 1), (5, 0, 1), (3, 4, 1), (9, 1, 0), (2, 5, 8)] {

@@ -1,30 +1,30 @@
-//! [`MachineMemory`]: a memory of a machine, and its numbers.
+//! [`MachineMemory`]: a memory of a machine, and its number format.
 
 use npukit_numeric::NumberFormat;
 
 /// A memory of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineMemory {
-    /// Its name, as documents and assembly text have it.
+    /// Name, as in documents and assembly text.
     pub name: String,
-    /// Addresses it has.
+    /// Number of addresses.
     pub depth: u64,
     /// Numbers at each address.
     pub lanes: usize,
-    /// Bits of a number, at most 64.
+    /// Bits per number, at most 64.
     pub bits: u32,
-    /// Whether the first of them is a sign.
+    /// Whether the numbers are signed.
     pub is_signed: bool,
 }
 
 impl MachineMemory {
-    /// The smallest and the largest number it holds.
+    /// Returns the smallest and the largest number that the memory can hold.
     pub fn range(&self) -> (i128, i128) {
         let values = 1_i128 << self.bits.clamp(1, 64);
         if self.is_signed { (-values / 2, values / 2 - 1) } else { (0, values - 1) }
     }
 
-    /// The number that a pattern of bits stands for; none for one that has more bits.
+    /// Converts a bit pattern to a number; `None` if it has more than `bits` bits.
     pub fn of_pattern(&self, pattern: u64) -> Option<i64> {
         let (_, largest) = self.range();
         let values = 1_i128 << self.bits.clamp(1, 64);
@@ -32,20 +32,20 @@ impl MachineMemory {
         (pattern < values).then_some((if pattern > largest { pattern - values } else { pattern }) as i64)
     }
 
-    /// The bits of a number.
+    /// Returns the bit pattern of a number.
     pub fn pattern(&self, number: i64) -> u64 {
         if self.bits >= 64 { number as u64 } else { number as u64 & ((1 << self.bits) - 1) }
     }
 }
 
-/// What a real value becomes in a memory of `format`.
+/// Converts a real value to a number of `format`.
 pub fn number_of(format: NumberFormat, real: f64) -> i64 {
     format.raw_from_f32(real as f32).into()
 }
 
-/// The real value of a number in a memory of `format`.
+/// Returns the real value of a number of `format`.
 pub fn real_of(format: NumberFormat, number: i64) -> f64 {
-    // A number of a format has 32 bits at most.
+    // Cannot truncate: a number has at most 32 bits.
     format.raw_to_f32(number as i32).into()
 }
 

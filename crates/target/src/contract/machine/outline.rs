@@ -1,21 +1,21 @@
-//! [`Outline`]: what is the same of a program at all its steps.
+//! [`Outline`]: properties of a program that are the same at all steps.
 
 use super::access::AddressRun;
 use super::memory::MachineMemory;
 
-/// What a tensor is to a program.
+/// Role of a tensor in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacedKind {
-    /// It was written before the program began.
+    /// Input: written before the program begins.
     Input,
-    /// It belongs to the program.
+    /// Constant: part of the program.
     Constant,
-    /// It is read when the program has ended.
+    /// Output: read after the program has ended.
     Output,
 }
 
 impl PlacedKind {
-    /// In a word.
+    /// Returns the role as a word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -25,65 +25,67 @@ impl PlacedKind {
     }
 }
 
-/// Where a tensor lies.
+/// Location of a tensor in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Its name.
+    /// Name of the tensor.
     pub name: String,
-    /// What it is.
+    /// Role of the tensor.
     pub kind: PlacedKind,
-    /// Its addresses.
+    /// Addresses of the tensor.
     pub run: AddressRun,
 }
 
-/// The layers of a program, and which of them its steps belong to.
+/// Layers of a program, and the layer of each of its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepLayers {
-    /// Their names, in order.
+    /// Names of the layers, in order.
     pub names: Vec<String>,
-    /// By step, the place of its layer; the number of layers, or more, for a step of none.
+    /// Layer index of each step; an index past the end of `names` means no layer.
     pub of: Vec<usize>,
 }
 
 impl StepLayers {
-    /// The layer of a step, by its place; none for a step of no layer, and behind the last.
+    /// Returns the layer index of a step; `None` for a step outside all layers and past the last
+    /// step.
     pub fn at(&self, step: usize) -> Option<usize> {
         self.of.get(step).copied().filter(|&place| place < self.names.len())
     }
 }
 
-/// What is the same of a program at all its steps.
+/// Properties of a program that are the same at all steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// The program's name.
+    /// Name of the program.
     pub name: String,
-    /// Target and instance.
+    /// Target and instance, as `TARGET:INSTANCE`.
     pub target: String,
-    /// What a step is, in a word.
+    /// Meaning of a step, as a word, for example `instruction`.
     pub step_name: &'static str,
-    /// The memories, in an order that stays.
+    /// Memories; their order never changes.
     pub memories: Vec<MachineMemory>,
-    /// The layers.
+    /// Layers of the program.
     pub layers: StepLayers,
-    /// Where tensors lie.
+    /// Locations of the tensors.
     pub placed: Vec<Placed>,
 }
 
 impl Outline {
-    /// Of a program without layers and tensors whose steps are instructions, by its name and its target's.
+    /// Creates the outline of a program without layers and tensors whose steps are instructions;
+    /// the first argument has its name and its target.
     pub fn new((name, target): (String, String), memories: Vec<MachineMemory>) -> Self {
         let (step_name, layers, placed) = ("instruction", StepLayers::default(), Vec::new());
         Self { name, target, step_name, memories, layers, placed }
     }
 }
 
-/// When the clock has a step, in cycles.
+/// Cycles of a step by the clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
-    /// The first cycle.
+    /// First cycle of the step.
     pub start: u64,
-    /// The cycle after the last.
+    /// One past the last cycle.
     pub end: u64,
-    /// What units waited for, in the step's own words: unit, on what, and how many cycles.
+    /// Waits of units for this step: unit, reason, and number of cycles.
     pub waits: Vec<(String, String, u64)>,
 }

@@ -1,102 +1,105 @@
-//! Runs: how long they may be, what they were, and one step by step ([`run_steps`]).
+//! Runs of a machine: limits, results, and the run step by step ([`run_steps`]).
 
 use std::fmt::Display;
 
 use super::Machine;
 use crate::error::TargetError;
 
-/// How long a run may be; none for as long as it takes.
+/// Limits of a run; `None` means unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions executed.
+    /// Maximum number of executed instructions.
     pub instructions: Option<u64>,
-    /// Cycles, for a machine that counts them.
+    /// Maximum number of cycles, for a machine that counts them.
     pub cycles: Option<u64>,
 }
 
-/// What a run was.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
-    /// Instructions executed.
+    /// Number of executed instructions.
     pub instructions: u64,
-    /// Cycles, when the machine counts them as it runs.
+    /// Number of cycles, if the machine counts them while it runs.
     pub cycles: Option<u64>,
-    /// What its author should know of, first of all reads of memory that nobody has written.
+    /// Remarks for the program's author, above all reads of unwritten memory.
     pub remarks: Vec<Remark>,
 }
 
-/// What there is to say of an instruction that was executed.
+/// A remark about an executed instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Index of the instruction in the program, from 0; none for what is of no instruction.
+    /// Index of the instruction in the program, starting at 0; `None` if the remark concerns no
+    /// single instruction.
     pub instruction: Option<usize>,
-    /// What there is to say.
+    /// Text of the remark.
     pub message: String,
 }
 
 /// Why a machine did not reach the end of its program.
 #[derive(Debug)]
 pub struct Stopped {
-    /// Index of the instruction that it stopped at, from 0, where it is one.
+    /// Index of the instruction at which it stopped, starting at 0, if known.
     pub instruction: Option<usize>,
-    /// Why.
+    /// Cause of the stop.
     pub error: TargetError,
 }
 
 impl Stopped {
-    /// The error of a run that is longer than its limit.
+    /// Creates the error of a run that reaches its limit.
     pub fn limit(instruction: usize, limit: u64, what: &str) -> Self {
         let error = TargetError::failed(format!("the limit of {limit} {what} is reached"));
         Self { instruction: Some(instruction), error }
     }
 
-    /// The error of a limit of cycles that nothing counts, for a reason.
+    /// Creates the error of a cycle limit on a machine that does not count cycles.
     pub fn uncounted(reason: impl Display) -> Self {
-        let told = format!("cycles cannot be limited, as nothing counts them: {reason}");
+        let told = format!("cycles cannot be limited, since they are not counted: {reason}");
         Self { instruction: None, error: TargetError::failed(told) }
     }
 }
 
-/// Results that did not fit in a run.
+/// Saturated results of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturated {
-    /// Index of the first instruction that had some, from 0; none for a step of no instruction.
+    /// Index of the first instruction with saturated results, starting at 0; `None` for a step
+    /// without an instruction.
     pub instruction: Option<usize>,
-    /// How many it had.
+    /// Number of saturated results of that instruction.
     pub count: u64,
-    /// How many there were in the whole run.
+    /// Number of saturated results in the whole run.
     pub total: u64,
 }
 
 impl Saturated {
-    /// A remark on them, at the instruction that had the first.
+    /// Creates a remark at the first instruction with saturated results.
     pub const fn remark(self, message: String) -> Remark {
         Remark { instruction: self.instruction, message }
     }
 }
 
-/// Why an instruction is not done.
+/// Why an instruction did not complete.
 #[derive(Debug)]
 pub enum Halt {
-    /// It reads memory that nobody has written. Whoever says so has marked the memory as written, so that the instruction
-    /// can be executed again.
+    /// It reads unwritten memory. The code that reports this has marked the memory as written, so
+    /// that the instruction can be executed again.
     Unwritten(String),
-    /// It is done, and the program ends with it.
+    /// It completed, and the program ends with it.
     End,
     /// It cannot be executed.
     Fault(TargetError),
 }
 
-/// An instruction that was executed.
+/// Result of executing an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Executed {
-    /// What nobody had written and it read, where it did: the first of these.
+    /// Message about the first unwritten memory that it read, if any.
     pub remark: Option<String>,
     /// Whether the program ends with it.
     pub ends: bool,
 }
 
-/// Executes an instruction: `step` again after each [`Halt::Unwritten`], where it changes nothing but what that says.
+/// Executes an instruction, and repeats `step` after each [`Halt::Unwritten`]; `step` must not have
+/// changed anything further by then.
 ///
 /// # Errors
 ///
@@ -116,15 +119,15 @@ pub fn execute(mut step: impl FnMut() -> Result<(), Halt>) -> Result<Executed, T
     Ok(executed)
 }
 
-/// Reads of memory that nobody has written that are told one by one.
+/// Maximum number of reads of unwritten memory that are reported individually.
 const TOLD: usize = 100;
 
-/// Takes all steps of a machine that are left; `begins` is called before each that has an instruction. Also gives the results
-/// that did not fit.
+/// Executes all remaining steps of a machine. Calls `begins` before each step that has an
+/// instruction. Also returns the saturated results.
 ///
 /// # Errors
 ///
-/// What the machine stops at; the limit of instructions; an error of `begins`.
+/// A fault of the machine; the instruction limit; an error of `begins`.
 pub fn run_steps<M: Machine + ?Sized>(
     machine: &mut M,
     limits: Limits,
@@ -157,7 +160,7 @@ pub fn run_steps<M: Machine + ?Sized>(
     }
     let rest = (more > 0).then(|| Remark {
         instruction: None,
-        message: format!("and {more} other instructions read memory that nobody has written"),
+        message: format!("and {more} other instructions read unwritten memory"),
     });
     ran.remarks.extend(rest);
     let total = machine.saturations() - before;

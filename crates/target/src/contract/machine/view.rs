@@ -1,52 +1,52 @@
-//! [`View`]: memories of a machine that a person looks at together. A target says which with one list,
+//! [`View`]: memories of a machine that are displayed together. A target defines them in one list,
 //! [`Machine::views`](crate::Machine::views).
 
 use crate::contract::machine::MachineMemory;
 
-/// Addresses in a row of a memory with one number at each, when its target does not say.
+/// Default number of addresses per row, for a memory with one number at each address.
 const COLUMNS: usize = 8;
 
-/// Memories that are looked at together.
+/// Memories that are displayed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
-    /// Its name.
+    /// Name of the view.
     pub name: String,
-    /// Its memories, in the order in which they are shown.
+    /// Memories, in display order.
     pub shown: Vec<Shown>,
 }
 
-/// How a memory is shown.
+/// How a memory is displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Its place in [`Outline::memories`](crate::Outline::memories).
+    /// Index of the memory in [`Outline::memories`](crate::Outline::memories).
     pub memory: usize,
-    /// What it is, and what goes on in it, in a few words; empty where its name says all.
+    /// Short description of the memory and its current use; empty if the name is sufficient.
     pub about: String,
-    /// Names of the numbers at an address; none where they have only numbers.
+    /// Names of the numbers at an address; empty if they are only numbered.
     pub lanes: &'static [&'static str],
-    /// Addresses in a row, where each has one number.
+    /// Addresses per row, for a memory with one number at each address.
     pub columns: usize,
 }
 
 impl Shown {
-    /// The memory of a place, of which there is no more to say than `about`.
+    /// Creates the display of a memory with the description `about`.
     pub fn new(memory: usize, about: impl Into<String>) -> Self {
         Self { memory, about: about.into(), lanes: &[], columns: COLUMNS }
     }
 
-    /// The same with names for the numbers at an address.
+    /// Sets names for the numbers at an address.
     pub fn with_lanes(self, lanes: &'static [&'static str]) -> Self {
         Self { lanes, ..self }
     }
 
-    /// The same with so many addresses in a row.
+    /// Sets the number of addresses per row.
     pub fn with_columns(self, columns: usize) -> Self {
         Self { columns, ..self }
     }
 }
 
 impl View {
-    /// Memories in the views that have been named for them, views in the order in which they are first named.
+    /// Groups memories by the view named for each; views are ordered by first occurrence.
     pub fn grouped(named: impl IntoIterator<Item = (String, Shown)>) -> Vec<Self> {
         let mut views: Vec<Self> = Vec::new();
         for (name, shown) in named {
@@ -58,7 +58,8 @@ impl View {
         views
     }
 
-    /// A view for each memory of several addresses, and one for those of one address.
+    /// Creates one view for each memory with several addresses, and a common view for memories with
+    /// a single address.
     pub fn of_each(memories: &[MachineMemory]) -> Vec<Self> {
         let named = memories.iter().enumerate().map(|(place, memory)| {
             let name = if memory.depth == 1 { "registers" } else { &memory.name };

@@ -1,4 +1,4 @@
-//! The part of a cache that outlives its process: a file for each entry.
+//! The part of a cache that outlives its process: one file per entry.
 
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Write};
@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use super::{CacheKey, digest};
 
-/// Entries that a folder holds at most, and their bytes.
+/// Maximum number of entries of a folder, and their total bytes.
 const MOST: Size = Size { entries: 4096, bytes: 64 << 20 };
-/// What the names of entries end with.
+/// Extension of entry files.
 const ENDING: &str = ".found";
 
 /// A folder of entries.
@@ -23,16 +23,16 @@ struct Size {
 }
 
 impl Folder {
-    /// This folder, which need not exist.
+    /// Returns this folder, which need not exist.
     pub fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// The entry of `key`, if it is there and as it was written. It counts as new from now on.
+    /// Returns the entry of `key` if it exists undamaged, and marks it as recently used.
     pub fn find(&self, key: CacheKey) -> Option<Vec<u8>> {
         let path = self.path(key);
         let facts = fs::metadata(&path).ok()?;
-        // A pipe would never end, and nobody keeps more than the folder holds.
+        // Reading a pipe would never end, and no entry is larger than the folder's limit.
         if !facts.is_file() || facts.len() > MOST.bytes {
             return None;
         }
@@ -41,12 +41,12 @@ impl Folder {
         if u64::from_le_bytes(*sum) != digest(&content) {
             return None;
         }
-        // Where that cannot be noted, the entry goes sooner.
+        // If the time cannot be set, the entry is only removed earlier.
         let _ = File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(content.to_vec())
     }
 
-    /// Writes an entry, whole or not at all, and lets go of the oldest ones where there are too many.
+    /// Writes an entry atomically, and removes the oldest entries if there are too many.
     ///
     /// # Errors
     ///
@@ -65,11 +65,12 @@ impl Folder {
     }
 }
 
-/// Removes the oldest entries, those too that a process left half-written when it was ended, until a tenth of `most` is free.
+/// Removes the oldest entries until a tenth of `most` is free, including temporary files of
+/// processes that were killed.
 fn bound(folder: &Path, most: Size) -> io::Result<()> {
     let is_entry = |entry: &DirEntry| entry.file_name().to_string_lossy().ends_with(ENDING);
     let facts = |entry: DirEntry| {
-        // What another process has just removed is no entry any more.
+        // Another process may just have removed the entry.
         let facts = entry.metadata().ok()?;
         Some((facts.modified().ok()?, facts.len(), entry.path()))
     };
@@ -85,7 +86,7 @@ fn bound(folder: &Path, most: Size) -> io::Result<()> {
         if size.fits(room) {
             break;
         }
-        // Another process may have been quicker.
+        // Another process may have removed it first.
         let _ = fs::remove_file(path);
         size = Size { entries: size.entries - 1, bytes: size.bytes - bytes };
     }
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(folder.find(CacheKey(2)), None, "more than a folder holds");
     }
 
-    /// What was asked for last stays, and what is not ours.
+    /// Recently used entries and foreign files stay.
     #[test]
     fn the_oldest_go_first() {
         let place = tempfile::tempdir().expect("a folder");

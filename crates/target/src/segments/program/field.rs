@@ -1,8 +1,10 @@
-//! [`SegmentedField`]: a program in segments over a prime field, what `npu verify` compares with the model.
+//! [`SegmentedField`]: a segmented program over a prime field, which `npu verify` compares with the
+//! model.
 //!
-//! Every part runs as what it is, segments on their machine and steps of the host by the evaluator, and hands its results on
-//! by their names, as in a run. What comes out at the end is compared with one graph of the whole model, whose nodes have
-//! the constants of who computes them ([`composed`]): so whatever the cut did is under the proof, too.
+//! Every part runs as it would in a run: segments on their machine, host steps by the evaluator.
+//! Results are passed on by name. The outputs are compared with one graph of the whole model whose
+//! nodes use the constants of the part that computes them ([`composed`]). The proof therefore
+//! covers the cut, too.
 
 mod composed;
 mod culprit;
@@ -21,42 +23,42 @@ use crate::contract::proof::{Culprit, Expected, FieldProgram, FieldValues, Refer
 use crate::error::TargetError;
 use crate::segments::SegmentError;
 
-/// A program in segments over the field.
+/// A segmented program over the field.
 pub(super) struct SegmentedField<'a> {
     parts: Vec<FieldPart<'a>>,
     inputs: &'a [End],
     outputs: &'a [End],
 }
 
-/// A part of it.
+/// A part of the program.
 struct FieldPart<'a> {
     work: Work<'a>,
     /// Names of the values that it reads.
     inputs: Vec<String>,
-    /// Names of those that it makes.
+    /// Names of the values that it produces.
     outputs: Vec<String>,
 }
 
 enum Work<'a> {
-    /// The segment of this number.
+    /// Segment with this index.
     Chip(usize, Box<dyn FieldProgram + 'a>),
     Host(&'a Graph),
 }
 
-/// Values by their names.
+/// Values of a run over the field, by name.
 type Tensors = HashMap<String, FieldTensor>;
 
 impl<'a> SegmentedField<'a> {
     /// # Errors
     ///
-    /// Parts that read what nobody makes, or make what somebody has made; a segment that has no proof.
+    /// Parts that read a missing value or produce an existing one; a segment without a proof.
     pub fn new(program: &'a SegmentedProgram) -> Result<Self, TargetError> {
         ends::check(program).map_err(TargetError::failed)?;
         let mut segments = 0..;
         let part = |part: &'a Part| {
             Ok(match part {
                 Part::Chip(compiled) => FieldPart {
-                    // Default: there is no end of numbers.
+                    // Default: never used, the segment numbers do not end.
                     work: Work::Chip(segments.next().unwrap_or_default(), compiled.in_field()?),
                     inputs: compiled.inputs().into_iter().map(|port| port.name).collect(),
                     outputs: compiled.outputs().into_iter().map(|port| port.name).collect(),
@@ -72,7 +74,7 @@ impl<'a> SegmentedField<'a> {
         Ok(Self { parts, inputs: &program.inputs, outputs: &program.outputs })
     }
 
-    /// Everything that goes from one part to another, and in and out of the program.
+    /// Returns all values between parts, and the program's inputs and outputs.
     fn values(&self, inputs: &FieldValues, seed: u64) -> Result<Tensors, TargetError> {
         let mut values: Tensors = inputs.iter().cloned().collect();
         self.inputs.iter().try_for_each(|end| fits(end, &values)).map_err(TargetError::failed)?;
@@ -84,7 +86,7 @@ impl<'a> SegmentedField<'a> {
     }
 }
 
-/// Whether the model has an input of the program.
+/// Checks that the program's input matches the model.
 fn fits(end: &End, values: &Tensors) -> Result<(), SegmentError> {
     let (reader, value) = (ends::BEGINNING.to_owned(), end.name.clone());
     match values.get(&end.name) {
@@ -101,13 +103,13 @@ fn names(graph: &Graph, ids: &[npukit_graph::ValueId]) -> Vec<String> {
     ids.iter().map(|&id| graph.value(id).name.clone()).collect()
 }
 
-/// What the memories of a part hold before it is no other part's.
+/// Returns the seed of a part's memories, different for each part.
 fn seed_of(seed: u64, part: usize) -> u64 {
     Element::hashed(seed, [Element::from_integer(part as i64)]).bits()
 }
 
 impl FieldPart<'_> {
-    /// What an error calls it.
+    /// Returns the name of the part in errors.
     fn name(&self) -> String {
         match &self.work {
             Work::Chip(segment, _) => format!("segment {segment}"),
@@ -132,7 +134,8 @@ impl FieldPart<'_> {
     }
 }
 
-/// What the host makes of `inputs`, which are those of the graph in their order; `see` is shown every value's name.
+/// Computes the host's results from `inputs`, in the order of the graph's inputs; `see` is called
+/// with every value's name.
 fn hosted(
     graph: &Graph,
     inputs: &FieldValues,
@@ -155,7 +158,7 @@ fn hosted(
     names(graph, &graph.outputs).into_iter().zip(walked.outputs).map(output).collect()
 }
 
-/// An output of the host: a constant is what it is.
+/// Returns an output of the host; a constant is returned as such.
 fn known(value: Value) -> Option<FieldTensor> {
     match value {
         Value::Known(Operand::Field(tensor)) => Some(FieldTensor::clone(&tensor)),
@@ -178,7 +181,7 @@ impl FieldProgram for SegmentedField<'_> {
     fn references<'b>(&'b self, graph: &'b Graph) -> References<'b> {
         let mut has_failed = false;
         Box::new((0..).map_while(move |order| {
-            // What is wrong with a cut is so in every order.
+            // An invalid cut is invalid in every order.
             let reference = (!has_failed).then(|| composed::reference(self, graph, order)).flatten();
             has_failed = matches!(reference, Some(Err(_)));
             reference

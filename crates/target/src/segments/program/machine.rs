@@ -1,5 +1,5 @@
-//! [`SegmentedMachine`]: a program in segments under a debugger. Segments follow one another, each on a machine of its own as
-//! a run has them, and what the host computes between two is a step.
+//! [`SegmentedMachine`]: a segmented program under a debugger. Segments follow one another, each on
+//! its own machine as in a run. Each group of host steps in between is one step.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,45 +14,46 @@ use crate::contract::machine::{
 use crate::contract::output::Inputs;
 use crate::error::TargetError;
 
-/// A part of a program, from one of its steps on.
+/// A part of a program, starting at one of its steps.
 struct Piece {
-    /// The first step.
+    /// Index of its first step.
     first: usize,
-    /// Place of its first memory.
+    /// Index of its first memory.
     memory: usize,
-    /// Which of the machines; none where the host computes.
+    /// Index of the machine; `None` for host steps.
     machine: Option<usize>,
-    /// What the host computes.
+    /// Description of the host steps.
     told: String,
 }
 
-/// What does not change.
+/// The immutable part of the state.
 struct Program {
     outline: Outline,
-    /// In order; there is one at least.
+    /// Pieces in order; at least one.
     pieces: Vec<Piece>,
     steps: usize,
-    /// Machines before their first step, for what is the same at all times.
+    /// Machines before their first step, for properties that never change.
     begins: Vec<Arc<dyn Machine>>,
-    /// By machine, the instructions of those before; made when somebody asks.
+    /// By machine, the number of instructions of the earlier machines; computed on demand.
     instructions: OnceLock<Result<Vec<usize>, String>>,
 }
 
-/// A program in segments between two steps.
+/// A segmented program between two steps.
 #[derive(Clone)]
 pub(super) struct SegmentedMachine {
     program: Arc<Program>,
-    /// Where each machine stands.
+    /// Current state of each machine.
     machines: Vec<Arc<dyn Machine>>,
     position: usize,
 }
 
 impl SegmentedMachine {
-    /// A program before its first step. It runs once: segments begin with what those before them give.
+    /// Creates a program before its first step. It can run only once, since segments start with the
+    /// results of earlier ones.
     ///
     /// # Errors
     ///
-    /// Those of a run; a target without a debugger.
+    /// The errors of a run; a target without a debugger.
     pub fn new(
         owner: &SegmentedProgram,
         inputs: &Inputs,
@@ -60,7 +61,7 @@ impl SegmentedMachine {
     ) -> Result<Self, TargetError> {
         let mut values = values_of(owner, inputs)?;
         let run = RunOptions { meaning: options.meaning, ..RunOptions::default() };
-        // The graph is the whole model's, and no segment's.
+        // The graph covers the whole model, not one segment.
         let options = MachineOptions { graph: None, ..*options };
         let (mut begins, mut pieces, mut steps) = (Vec::<Arc<dyn Machine>>::new(), Vec::new(), 0);
         let (mut memories, mut layers, mut placed) = (Vec::new(), StepLayers::default(), Vec::new());
@@ -107,7 +108,7 @@ impl SegmentedMachine {
 }
 
 impl SegmentedMachine {
-    /// Changes a machine, of which others may have copies: they stay as they are.
+    /// Modifies a machine; other copies of it are not affected.
     fn change<T>(
         &mut self,
         machine: usize,
@@ -125,14 +126,14 @@ impl SegmentedMachine {
 }
 
 impl Program {
-    /// The piece that a step belongs to, and the step in it.
+    /// Returns the piece that contains a step, and the step's index in it.
     fn piece(&self, step: usize) -> Option<(&Piece, usize)> {
         let place = self.pieces.partition_point(|piece| piece.first <= step).checked_sub(1)?;
         let piece = self.pieces.get(place).filter(|_| step < self.steps)?;
         Some((piece, step - piece.first))
     }
 
-    /// The piece of a machine whose memory it is, and the memory's place there.
+    /// Returns the piece that contains a memory, its machine, and the memory's index there.
     fn memory(&self, memory: usize) -> Option<(&Piece, usize, usize)> {
         let own = self
             .pieces
@@ -155,7 +156,7 @@ impl Program {
     }
 }
 
-/// A run of a machine's memories among those of all.
+/// Converts addresses of one machine's memories to addresses of the whole program.
 const fn among(run: AddressRun, piece: &Piece) -> AddressRun {
     AddressRun { memory: run.memory + piece.memory, ..run }
 }
@@ -258,7 +259,7 @@ impl Machine for SegmentedMachine {
         self.machines.iter().map(|machine| machine.saturations()).sum()
     }
 
-    /// Segments one after the other; the host takes no time.
+    /// Returns the moments of the segments in sequence; the host takes no time.
     fn moments(&self) -> Result<Vec<Moment>, TargetError> {
         let (mut all, mut now) = (Vec::new(), 0);
         for piece in &self.program.pieces {
@@ -267,7 +268,7 @@ impl Machine for SegmentedMachine {
                 continue;
             };
             let own = self.program.begins[machine].moments()?;
-            let end = own.iter().map(|moment| moment.end).max().unwrap_or(0); // Default: a segment without steps.
+            let end = own.iter().map(|moment| moment.end).max().unwrap_or(0); // Default: a segment without steps takes no time.
             all.extend(own.into_iter().map(|moment| Moment {
                 start: moment.start + now,
                 end: moment.end + now,

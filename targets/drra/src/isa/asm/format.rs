@@ -1,4 +1,5 @@
-//! [`format()`]: assembly laid out. Statements have a line each; directives and calls of macros stay lines of their own.
+//! [`format()`]: formats assembly, with one line per statement. Directives and macro calls stay
+//! lines of their own.
 
 use npukit_asm::{Statements, Style};
 
@@ -6,15 +7,15 @@ use super::COMMENTS;
 use crate::isa::layout::{Language, layout};
 use crate::isa::token::{Token, TokenKind, tokens};
 
-/// The text of a file, laid out.
+/// Formats the text of a file.
 pub fn format(text: &str) -> String {
     let lay_out = |run: &str| layout(run, Language::Assembly);
     let statements = Some(Statements { lay_out: &lay_out, opens: &opens });
     npukit_asm::format(text, &Style { comments: COMMENTS, instruction: 0, block: 2, statements })
 }
 
-/// The parentheses that are open after a line, of which `open` were before it. None for one that is not of statements
-/// as the table of instructions has them: which calls a macro, has parameters of one or expressions.
+/// Returns the number of parentheses open after a line, given the number before it. `None` if the
+/// line is not made of plain statements: it calls a macro, or has macro parameters or expressions.
 fn opens(open: usize, line: &str) -> Option<usize> {
     let (mut tokens, faults) = tokens(line);
     tokens.retain(|token| token.kind != TokenKind::Comment);
@@ -23,7 +24,7 @@ fn opens(open: usize, line: &str) -> Option<usize> {
         "(" if open > 0 || index > 0 => Some(open + 1),
         ")" => open.checked_sub(1),
         _ if open > 0 => Some(open),
-        // Outside of parentheses stand names of instructions only.
+        // Outside parentheses, only instruction names are allowed.
         _ => (token.kind == TokenKind::Identifier && next(index)).then_some(0),
     };
     tokens.iter().enumerate().try_fold(open, step).filter(|_| faults.is_empty())

@@ -1,4 +1,4 @@
-//! [`assemble`]: text to words.
+//! [`assemble`]: assembly text to words.
 
 use std::collections::BTreeMap;
 
@@ -15,35 +15,36 @@ use crate::isa::program::{At, Program};
 use crate::isa::token::{NoToken, Token, TokenKind, tokens};
 use crate::isa::{Instruction, Isa, bits_of, range as legal_range};
 
-/// A program and where its instructions come from.
+/// Assembled program with the source of its instructions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
-    /// The words.
+    /// Words of the program.
     pub program: Program,
-    /// The text of each instruction.
+    /// Position in the text of each instruction.
     pub places: BTreeMap<At, SourcePlace>,
-    /// What the text says of the memories around a run.
+    /// Memory contents and checks that the text specifies around a run.
     pub experiment: Experiment,
-    /// The file and those that it includes.
+    /// The file and its included files.
     pub sources: Sources,
-    /// Those that are `repx` and leave `step` to its default of 1, which adds 128 to the step.
+    /// `repx` instructions that leave `step` to its default of 1, which adds 128 to the step.
     pub default_steps: Vec<At>,
 }
 
-/// Assembles a `text` that includes no files, for a fabric; `name` is the file's, for messages.
+/// Assembles a `text` without includes for a fabric; `name` is the file's, for messages.
 ///
 /// # Errors
 ///
-/// Every fault of the file, the first 100 of them with their places.
+/// Every error of the file, at most 100.
 pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmErrors> {
-    assemble_with(fabric, name, text, &|_| Err("files are not read here".to_owned()))
+    assemble_with(fabric, name, text, &|_| Err("include files are not supported here".to_owned()))
 }
 
-/// Assembles `text` for a fabric; `name` is the file's, for messages, and `files` gives those that it includes.
+/// Assembles `text` for a fabric; `name` is the file's, for messages, and `files` reads included
+/// files.
 ///
 /// # Errors
 ///
-/// Every fault of the files, the first 100 of them with their places.
+/// Every error of the files, at most 100.
 pub fn assemble_with(
     fabric: &Fabric,
     name: &str,
@@ -55,11 +56,11 @@ pub fn assemble_with(
     Ok(parsed.source(expansion))
 }
 
-/// As [`assemble_with`], and what each line became, as text.
+/// Assembles like [`assemble_with`] and returns a listing of each line and its words.
 ///
 /// # Errors
 ///
-/// Those of [`assemble_with`].
+/// The errors of [`assemble_with`].
 pub fn list(fabric: &Fabric, name: &str, text: &str, files: &Files<'_>) -> Result<String, AsmErrors> {
     let expansion = expand(name, text, COMMENTS, files);
     let parsed = expansion.checked(name, text, parse(fabric, &expansion.text))?;
@@ -73,7 +74,7 @@ pub fn list(fabric: &Fabric, name: &str, text: &str, files: &Files<'_>) -> Resul
     Ok(expansion.list(&words))
 }
 
-/// A program and the bytes of the text that its instructions come from.
+/// Program, with the span in the text of each instruction.
 #[derive(Default)]
 struct Parsed {
     program: Program,
@@ -95,19 +96,19 @@ impl Parsed {
     }
 }
 
-/// A statement as it was heard, for editors; spans are of the text without directives.
+/// Parsed statement, for editors. Spans refer to the text without directives.
 pub(crate) struct Heard {
     pub name: String,
     pub name_span: Span,
     pub span: Span,
-    /// Whose instruction it is.
+    /// Component that executes the instruction.
     pub component: Option<Component>,
-    /// None where it is none, or wrong.
+    /// Instruction, or `None` if the statement is not one or is invalid.
     pub instruction: Option<Instruction>,
-    /// Where its word lies.
+    /// Position of its word in the program.
     pub at: Option<At>,
     pub word: Option<u32>,
-    /// Key, its place, value as written, its number, its place.
+    /// Key, span of the key, value as written, numeric value, span of the value.
     pub arguments: Vec<(String, Span, String, Option<i64>, Span)>,
 }
 
@@ -133,11 +134,11 @@ impl Heard {
     }
 }
 
-/// All statements of a text without directives, and what is wrong with it.
+/// Parses all statements of a text without directives, and returns the errors too.
 pub(crate) fn heard(fabric: &Fabric, text: &str) -> (Vec<Heard>, Vec<AsmError>) {
     let mut all = Some(Vec::new());
-    let errors = parse_heard(fabric, text, &mut all).err().unwrap_or_default(); // Default: nothing is wrong.
-    (all.unwrap_or_default(), errors) // Default: it was put there.
+    let errors = parse_heard(fabric, text, &mut all).err().unwrap_or_default(); // Default: no errors.
+    (all.unwrap_or_default(), errors) // Default: it was set above.
 }
 
 /// Assembles a text without directives.
@@ -179,11 +180,11 @@ fn parse_heard(fabric: &Fabric, text: &str, all: &mut Option<Vec<Heard>>) -> Res
     if errors.is_empty() { Ok(source) } else { Err(errors) }
 }
 
-/// One instruction in text, at a component that is already known: `rep(slot=1, iter=32)`.
+/// Parses one instruction of a known component: `rep(slot=1, iter=32)`.
 ///
 /// # Errors
 ///
-/// The first fault, with its place in `text`.
+/// The first error, with its span in `text`.
 pub fn instruction(component: Component, text: &str) -> Result<Instruction, AsmError> {
     let (tokens, errors) = read(text);
     errors.into_iter().next().map_or(Ok(()), Err)?;
@@ -195,7 +196,7 @@ pub fn instruction(component: Component, text: &str) -> Result<Instruction, AsmE
     }
 }
 
-/// The tokens of a text without its comments, and what is not a token.
+/// Returns the tokens of a text without comments, and the errors.
 fn read(text: &str) -> (Vec<Token<'_>>, Vec<AsmError>) {
     let (mut tokens, errors) = tokens(text);
     tokens.retain(|token| token.kind != TokenKind::Comment);
@@ -218,7 +219,7 @@ impl<'a> Call<'a> {
         self.arguments.iter().find(|(name, _, _)| *name == key)
     }
 
-    /// A number that must be there.
+    /// Returns a required numeric argument.
     fn number(&self, key: &str) -> Result<i64, AsmError> {
         match self.argument(key) {
             Some((_, _, Token { kind: TokenKind::Integer(value), .. })) => Ok(*value),
@@ -251,7 +252,7 @@ impl<'a> Parser<'a> {
             expected,
             text,
             span,
-            "instructions look like `rep(slot=1, port=word_read, iter=32)`".to_owned(),
+            "write instructions like `rep(slot=1, port=word_read, iter=32)`".to_owned(),
         ))
     }
 
@@ -294,7 +295,7 @@ impl<'a> Parser<'a> {
         Ok(Call { name, name_span, arguments, span: name_span.to(self.last) })
     }
 
-    /// Goes on in the line after the one where a faulty statement began.
+    /// Skips to the line after the one on which the invalid statement began.
     fn recover(&mut self, text: &str, first: Token<'_>) {
         let after = text.get(first.span.end..).and_then(|rest| rest.find('\n'));
         let end = after.map_or(text.len(), |size| first.span.end + size);
@@ -303,7 +304,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Refuses a `rep` that repeats nothing, nor does the instruction after it add to it (specification 4.5).
+/// Refuses a `rep` with `iter=0`, unless the next instruction adds to it (specification 4.5).
 fn no_times(
     fabric: &Fabric,
     rep: Option<&(Instruction, Span)>,
@@ -311,14 +312,15 @@ fn no_times(
 ) -> Result<(), AsmError> {
     match rep {
         Some((rep, span)) if rep.repeats_nothing(fabric, next.map(|(next, _)| next)) => {
-            let help = "field `iter` of rep: how often; `repx` behind it adds multiples of 256".to_owned();
+            let help = "field `iter` of rep: number of repetitions; a following `repx` adds multiples of 256"
+                .to_owned();
             Err(range("iter=0", "1 to 255".to_owned(), *span, help))
         }
         _ => Ok(()),
     }
 }
 
-/// Takes in a header or an instruction, which it gives.
+/// Adds a cell header or an instruction, and returns the instruction.
 fn statement<'a>(
     fabric: &'a Fabric,
     call: &Call<'_>,
@@ -330,7 +332,7 @@ fn statement<'a>(
         return Ok(None);
     }
     let Some((place, cell)) = *current else {
-        let help = "programs begin with `cell (row=0, col=0)`".to_owned();
+        let help = "begin the program with `cell (row=0, col=0)`".to_owned();
         return Err(syntax("a cell", format!("`{}`", call.name), call.name_span, help));
     };
     let (word, found, default_step) = match call.name {
@@ -349,14 +351,14 @@ fn statement<'a>(
     Ok(found)
 }
 
-/// `word(bits=0x70000000)`: a word that is not an instruction.
+/// Parses `word(bits=0x70000000)`: a word that is not an instruction.
 fn word(call: &Call<'_>) -> Result<u32, AsmError> {
     let bits = call.number("bits")?;
     let legal = || range(&bits.to_string(), "0 to 0xffffffff".to_owned(), call.span, "32 bits".to_owned());
     u32::try_from(bits).map_err(|_| legal())
 }
 
-/// `cell (row=R, col=C)`
+/// Parses `cell (row=R, col=C)`.
 fn header<'a>(
     fabric: &'a Fabric,
     call: &Call<'_>,
@@ -382,7 +384,7 @@ fn header<'a>(
     Ok((place, fabric.cell(place).ok_or_else(missing)?))
 }
 
-/// Whose instruction it is.
+/// Returns the component that executes an instruction.
 fn component(cell: &Cell, call: &Call<'_>) -> Result<Component, AsmError> {
     let isa = Isa::get();
     let is_of = |component| isa.rows(component).iter().any(|row| row.name == call.name);
@@ -408,11 +410,11 @@ fn component(cell: &Cell, call: &Call<'_>) -> Result<Component, AsmError> {
         parts.collect::<Vec<_>>().join(", ")
     };
     found.ok_or_else(|| {
-        range(&slot.to_string(), full(), span, format!("`slot`: cell `{}` has nothing there", cell.name))
+        range(&slot.to_string(), full(), span, format!("`slot`: this slot of cell `{}` is empty", cell.name))
     })
 }
 
-/// The instruction, and whether it is a `repx` without `step`.
+/// Returns the instruction, and whether it is a `repx` without `step`.
 fn resolve(
     isa: &'static Isa,
     component: Component,
@@ -428,7 +430,7 @@ fn resolve(
         }
         match field(row, key) {
             Some(index) => instruction.values[index] = bits(row, &row.fields[index], value)?,
-            // Upstream writes the port of the operation beside instructions that have none.
+            // Upstream writes the operation's port in instructions that have no port.
             None if *key == "port" && component != Component::Sequencer => drop(port(value)?),
             None => return Err(no_field(component, row, key, *span)),
         }
@@ -436,12 +438,12 @@ fn resolve(
     Ok((instruction, row.name == "repx" && call.argument("step").is_none()))
 }
 
-/// A field by its name, or by the name other releases have for it.
+/// Finds a field by its name, or by its name in other releases.
 fn field(row: &InstructionSpec, key: &str) -> Option<usize> {
     row.field(if row.name == "dpu" && key == "option" { "config" } else { key })
 }
 
-/// A port that the instruction does not have.
+/// Parses a port that the instruction does not have.
 fn port(value: &Token<'_>) -> Result<u8, AsmError> {
     let number = match value.kind {
         TokenKind::Integer(number) => u8::try_from(number).ok().filter(|port| *port < 16),
@@ -478,7 +480,7 @@ fn bits(row: &InstructionSpec, field: &Field, value: &Token<'_>) -> Result<u32, 
 fn no_field(component: Component, row: &InstructionSpec, key: &str, span: Span) -> AsmError {
     let mut known: Vec<&str> = row.fields.iter().map(|field| field.name.as_str()).collect();
     if component != Component::Sequencer {
-        // The slot, which all have, after what only some have.
+        // Puts the slot, which all instructions have, after the specific fields.
         known.rotate_left(1);
     }
     let help = match closest(key, known.iter().copied()) {
@@ -492,7 +494,7 @@ fn no_field(component: Component, row: &InstructionSpec, key: &str, span: Span) 
 fn mnemonic(call: &Call<'_>, known: &[&str]) -> AsmError {
     let help = match closest(call.name, known.iter().copied()) {
         Some(near) if near != call.name => format!("did you mean `{near}`?"),
-        _ => format!("there are {}", known.join(", ")),
+        _ => format!("known: {}", known.join(", ")),
     };
     AsmError::Mnemonic { found: call.name.to_owned(), span: source_span(call.name_span), help }
 }
@@ -505,7 +507,7 @@ fn range(value: &str, legal: String, span: Span, help: String) -> AsmError {
     AsmError::Range { value: value.to_owned(), legal, span: source_span(span), help, nearest: None }
 }
 
-/// The same with the legal number that is nearest.
+/// Adds the nearest legal number to the message.
 fn with_nearest(error: AsmError, number: Option<i64>) -> AsmError {
     match error {
         AsmError::Range { value, legal, span, help, .. } => AsmError::Range {

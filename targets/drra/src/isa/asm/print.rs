@@ -8,33 +8,34 @@ use crate::config::fabric::{Cell, Fabric};
 use crate::isa::program::{At, Program};
 use crate::isa::{Instruction, Isa, value_of};
 
-/// How instructions are written.
+/// Style of instructions in text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listing {
-    /// Names for numbers, fields in the order of the table, defaults left out.
+    /// Names instead of numbers, fields in table order, defaults omitted.
     #[default]
     Named,
-    /// As upstream: numbers, all fields in the order of the alphabet, `port` in every resource instruction.
+    /// Upstream's style: numbers, all fields in alphabetical order, `port` in every resource
+    /// instruction.
     Upstream,
 }
 
-/// A program as text.
+/// Program as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The lines of the text.
+    /// Lines of the text.
     pub lines: Vec<ListingLine>,
-    /// Words that are not instructions; they stand in the text as `word(bits=...)`.
+    /// Words that are not instructions. They appear in the text as `word(bits=...)`.
     pub problems: Vec<String>,
 }
 
 impl Listed {
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{}\n", line.text)).collect()
     }
 }
 
-/// Writes a program for a fabric.
+/// Disassembles a program for a fabric.
 pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> Listed {
     let (mut lines, mut problems) = (Vec::new(), Vec::new());
     for (&place, words) in &program.cells {
@@ -42,7 +43,7 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
         let cell = fabric.cell(place);
         if cell.is_none() {
             problems.push(format!(
-                "cell {place} is beyond the fabric's {} rows and {} columns",
+                "cell {place} is outside the fabric, which has {} rows and {} columns",
                 fabric.rows, fabric.cols
             ));
         }
@@ -52,7 +53,7 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
         for (pc, &word) in words.iter().enumerate() {
             let next = words.get(pc + 1).and_then(|next| decode(next).ok());
             let text = match decode(&word) {
-                // The assembler refuses it.
+                // The assembler refuses this instruction.
                 Ok(instruction) if instruction.repeats_nothing(fabric, next.as_ref()) => {
                     format!("word(bits={word:#010x}) # {}", instruction.text(isa, listing))
                 }
@@ -70,8 +71,8 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
 }
 
 impl Instruction {
-    /// Whether it is a `rep` of no times, to which the instruction after it adds none. The seed has 0 for the default
-    /// of `iter`, so by its letter there is no such thing.
+    /// Whether it is a `rep` with `iter=0` to which the next instruction adds nothing. The ISA
+    /// document has 0 as the default of `iter`, so fabrics that follow it have no such case.
     pub(super) fn repeats_nothing(&self, fabric: &Fabric, next: Option<&Self>) -> bool {
         let adds = |next: &Self| {
             next.get("slot") == self.get("slot") && next.times("repx").is_some_and(|iter| iter > 0)
@@ -79,12 +80,12 @@ impl Instruction {
         !fabric.options.revision.is_seed() && self.times("rep") == Some(0) && !next.is_some_and(adds)
     }
 
-    /// The field `iter` of an instruction of that name.
+    /// Field `iter` of an instruction with this name.
     fn times(&self, name: &str) -> Option<u32> {
         if self.spec().name == name { self.get("iter") } else { None }
     }
 
-    /// The instruction as text by a table.
+    /// Returns the instruction as text, with the names of a table.
     pub fn text(&self, isa: &'static Isa, listing: Listing) -> String {
         let fields = || isa.rows(self.component)[self.row].fields.iter().zip(self.values.iter().copied());
         let mut written: Vec<(&str, String)> = match listing {
@@ -110,7 +111,7 @@ impl Instruction {
     }
 }
 
-/// Whether a listing says a field: where the instruction goes, and what has not its default.
+/// Whether a listing prints a field: the slot, and fields that differ from their default.
 fn is_said(field: &Field, bits: u32) -> bool {
     matches!(field.name.as_str(), "slot" | "port") || field.value(bits.into()) != field.default_value()
 }

@@ -1,4 +1,4 @@
-//! [`AssemblyLanguage`]: assembly as editors need it.
+//! [`AssemblyLanguage`]: editor support for assembly.
 
 use npukit_asm::analysis::{
     AnalysedWord, Analysis, Beginning, Block, Language, LanguageError, MarkKind, Proposals, Recorder,
@@ -13,19 +13,19 @@ use crate::config::fabric::Fabric;
 use crate::isa::Isa;
 use crate::isa::asm::{self, COMMENTS, Heard, heard};
 
-/// Assembly for a fabric.
+/// Assembly language of a fabric.
 pub struct AssemblyLanguage {
     fabric: Fabric,
     spec: IsaSpec,
 }
 
 const WORDS: [(&str, &str); 2] =
-    [("cell", "the cell that the instructions below are for"), ("word", "a word that is no instruction")];
+    [("cell", "cell of the following instructions"), ("word", "a word that is not an instruction")];
 const KEYS: [(&str, &str); 2] = [("row", "row of the fabric"), ("col", "column of the fabric")];
 const BITS: [(&str, &str); 1] = [("bits", "all 32")];
 
 impl AssemblyLanguage {
-    /// That of programs for `fabric`, the instance of this name.
+    /// Creates the language of programs for `fabric`; `name` is the instance's.
     pub fn new(fabric: Fabric, name: &str) -> Self {
         let spec = Isa::of_fabric(fabric.options, name);
         Self { fabric, spec }
@@ -46,7 +46,7 @@ impl AssemblyLanguage {
                 }
                 None => (Vec::new(), None),
             };
-            // As files have it, whose encoding may be another one.
+            // The word as in files, which may have another encoding.
             let word = instruction.as_ref().map_or(*word, |instruction| isa.encode(instruction));
             let bytes = word.to_be_bytes().to_vec();
             let address = format!("{},{} {:04x}", at.place.row, at.place.col, at.pc);
@@ -63,7 +63,7 @@ impl AssemblyLanguage {
         }
     }
 
-    /// Notes the cells, each with its instructions.
+    /// Records the cells, each with its instructions.
     fn cells(recorder: &mut Recorder, expansion: &Expansion, all: &[Heard]) {
         let mut open: Option<Block> = None;
         for heard in all {
@@ -75,7 +75,7 @@ impl AssemblyLanguage {
                 open.take().into_iter().for_each(|block| recorder.block(block));
                 let side = |key: &str| {
                     let found = heard.arguments.iter().find(|argument| argument.0 == key);
-                    // Default: a header without it, which is wrong.
+                    // Default: the header lacks the argument, which is reported elsewhere.
                     found.map(|argument| argument.2.clone()).unwrap_or_default()
                 };
                 let name = Some(format!("cell {},{}", side("row"), side("col")));

@@ -1,4 +1,5 @@
-//! [`Open`]: what is open at a byte of a text of calls `name(key=value, ...)`, and what may follow there.
+//! [`Open`]: open brackets at a byte of a text of calls `name(key=value, ...)`, and completions
+//! there.
 
 use npukit_asm::analysis::{
     Analysis, Parameter, Proposal, ProposalKind, Proposals, Signature, Signatures, before_word,
@@ -8,32 +9,32 @@ use npukit_isa::{InstructionSpec, IsaSpec};
 
 use crate::isa::token::{Token, TokenKind, tokens};
 
-/// What is open at a byte.
+/// Open brackets and quotes at a byte.
 #[derive(Clone, Debug, Default)]
 pub struct Open<'a> {
-    /// Names before braces that are not closed.
+    /// Names before unclosed braces.
     pub braces: Vec<&'a str>,
-    /// The call whose parentheses are not closed.
+    /// Call with unclosed parentheses.
     pub call: Option<OpenCall<'a>>,
     /// Whether the byte is between quotation marks.
     pub is_quoted: bool,
-    /// Where the word begins that ends at the byte.
+    /// Start of the word that ends at the byte.
     pub word: usize,
 }
 
-/// A call whose parentheses are not closed.
+/// Call with unclosed parentheses.
 #[derive(Clone, Debug, Default)]
 pub struct OpenCall<'a> {
-    /// Its name.
+    /// Name of the call.
     pub name: &'a str,
-    /// What it says so far.
+    /// Keys written so far.
     pub keys: Vec<&'a str>,
-    /// The key whose value comes next.
+    /// Key whose value comes next.
     pub key: Option<&'a str>,
 }
 
 impl<'a> Open<'a> {
-    /// What is open at byte `at`; none in a comment.
+    /// Returns the open brackets at byte `at`, or `None` in a comment.
     pub fn at(text: &'a str, at: usize) -> Option<Self> {
         let word = before_word(text, at);
         let before = text.get(..word)?;
@@ -42,7 +43,7 @@ impl<'a> Open<'a> {
             return None;
         }
         let mut open = Self { is_quoted: line.matches('"').count() % 2 == 1, word, ..Self::default() };
-        // The name before parentheses or braces, which may have another in angle brackets behind it.
+        // The name before parentheses or braces may be followed by another in angle brackets.
         let (mut name, mut angle, mut last) = ("", 0_usize, "");
         for Token { kind, text, .. } in tokens(before).0 {
             match (kind, text) {
@@ -75,14 +76,14 @@ impl<'a> Open<'a> {
         Some(open)
     }
 
-    /// What may stand there, where it replaces the word.
+    /// Returns completions, which replace the word.
     pub fn proposals(&self, at: usize, all: Vec<Proposal>) -> Proposals {
         Proposals { span: Span::new(self.word, at), all }
     }
 }
 
 impl OpenCall<'_> {
-    /// Keys or values of an instruction, of whichever component.
+    /// Returns completions of keys or values of an instruction, for any component.
     pub fn proposals(&self, spec: &IsaSpec, known: &Analysis) -> Vec<Proposal> {
         let rows = || spec.instructions.iter().filter(|row| row.name == self.name);
         let mut all: Vec<Proposal> = Vec::new();
@@ -111,7 +112,7 @@ impl OpenCall<'_> {
         all
     }
 
-    /// Keys of something that is no instruction.
+    /// Returns completions of keys of a call that is not an instruction.
     pub fn keys(&self, keys: &[(&str, &str)]) -> Vec<Proposal> {
         if self.key.is_some() {
             return Vec::new();
@@ -125,14 +126,14 @@ impl OpenCall<'_> {
         keys.iter().filter(is_new).map(proposal).collect()
     }
 
-    /// The ways to write the instruction.
+    /// Returns the signatures of the instruction.
     pub fn signatures(&self, spec: &IsaSpec) -> Option<Signatures> {
         let rows = spec.instructions.iter().filter(|row| row.name == self.name);
         let all: Vec<Signature> = rows.map(|row| self.signature(row)).collect();
         let says = |signature: &Signature| {
             self.keys.iter().filter(|key| signature.label.contains(&format!("{key}="))).count()
         };
-        // Default: the first of those that have all that is said.
+        // Default: the first signature that has all keys written so far.
         let active = (0..all.len()).rev().max_by_key(|index| all.get(*index).map(says)).unwrap_or(0);
         (!all.is_empty()).then_some(Signatures { all, active })
     }
@@ -154,12 +155,12 @@ impl OpenCall<'_> {
         }
         signature.label += ")";
         let of = row.context.as_ref().map(|of| format!(" ({of})"));
-        signature.meaning = format!("{}{}", row.meaning, of.unwrap_or_default()); // Default: every component's.
+        signature.meaning = format!("{}{}", row.meaning, of.unwrap_or_default()); // Default: the signature applies to every component.
         signature
     }
 }
 
-/// The names of all instructions.
+/// Returns completions of all mnemonics.
 pub fn mnemonics(spec: &IsaSpec) -> Vec<Proposal> {
     let mut all: Vec<Proposal> = Vec::new();
     for row in &spec.instructions {
@@ -171,7 +172,7 @@ pub fn mnemonics(spec: &IsaSpec) -> Vec<Proposal> {
     all
 }
 
-/// Words of the language.
+/// Returns completions of keywords.
 pub fn keywords(words: &[(&str, &str)]) -> Vec<Proposal> {
     let proposal = |(word, detail): &(&str, &str)| Proposal {
         text: (*word).to_owned(),

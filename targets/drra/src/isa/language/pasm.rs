@@ -1,4 +1,4 @@
-//! [`PasmLanguage`]: PASM as editors need it.
+//! [`PasmLanguage`]: editor support for PASM.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::isa::pasm::constraint::{Condition, Sum, Term};
 use crate::isa::pasm::{self, parse_all, without_directives};
 use crate::isa::token::{TokenKind, tokens};
 
-/// PASM for a fabric.
+/// PASM language of a fabric.
 pub struct PasmLanguage {
     fabric: Fabric,
     spec: IsaSpec,
@@ -29,26 +29,26 @@ pub struct PasmLanguage {
 
 const REGIONS: [(&str, &str); 3] = [
     ("epoch", "operations that are scheduled together"),
-    ("for", "regions that are done several times"),
-    ("if", "regions that are done when a register is not 0"),
+    ("for", "regions that are repeated"),
+    ("if", "regions that run if a register is not 0"),
 ];
 const OPERATIONS: [(&str, &str); 4] = [
     ("rop", "an operation on a port of a resource"),
     ("cop", "an operation on the cell's sequencer"),
-    ("raw", "instructions that are emitted as they stand"),
-    ("cstr", "what holds between the starts of operations"),
+    ("raw", "instructions that are emitted unchanged"),
+    ("cstr", "condition on the starts of operations"),
 ];
-/// All directives that there are here.
+/// All directives of PASM.
 const OF_EXPERIMENTS: [&str; 5] = ["data", "input", "output", "expect", "wait"];
 const OF_ROP: [(&str, &str); 4] = [
     ("row", "row of the fabric"),
     ("col", "column of the fabric"),
-    ("slot", "of the cell"),
-    ("port", "of the slot"),
+    ("slot", "slot of the cell"),
+    ("port", "port of the slot"),
 ];
 
 impl PasmLanguage {
-    /// That of programs for `fabric`.
+    /// Creates the language of programs for `fabric`.
     pub fn new(fabric: Fabric) -> Self {
         let spec = Isa::of_fabric(fabric.options, "");
         Self { fabric, spec }
@@ -68,11 +68,11 @@ impl PasmLanguage {
     }
 }
 
-/// Notes the parts of a text.
+/// Records the parts of a text.
 struct Walk<'a> {
     language: &'a PasmLanguage,
     recorder: Recorder,
-    /// Bytes behind the last one that stands in a region: where blocks end.
+    /// Byte ranges of closing braces that end regions.
     ends: Vec<(usize, usize)>,
     known: BTreeSet<Name>,
 }
@@ -98,7 +98,7 @@ impl Walk<'_> {
     fn epoch(&mut self, epoch: &Epoch) {
         let part = self.recorder.new_part();
         let named = epoch.name.as_ref().map(|name| name.span.start);
-        // One without a name begins at the brace around its first operation.
+        // An epoch without a name begins at the brace before its first operation.
         let first = epoch.operations.first().map(|operation| operation.span.start);
         let around = |first: usize| {
             let braces = self.ends.iter().rev().filter(|(open, end)| *open < first && first < *end);
@@ -126,7 +126,7 @@ impl Walk<'_> {
     fn instruction(&mut self, instruction: &Instruction, component: Option<Component>, part: usize) {
         let spec = &self.language.spec;
         let isa = Isa::in_files(self.language.fabric.options);
-        // Instructions that stand as they are may be of the sequencer, or name their slot themselves.
+        // Raw instructions may be the sequencer's, or name their slot themselves.
         let Some(row) = row_of(spec, isa, component, &instruction.mnemonic.text) else { return };
         self.recorder.mark(Place::new(instruction.mnemonic.span), MarkKind::Mnemonic { row, word: None });
         for parameter in &instruction.parameters {
@@ -146,7 +146,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A value that the scheduler is to find.
+    /// Records a value that the scheduler finds.
     fn variable(&mut self, parameter: &Parameter, part: usize) {
         if let Value::Name(text) = &parameter.value {
             let name = ast::Name { text: text.clone(), span: parameter.span };
@@ -154,7 +154,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a name stands for is said where it is used first.
+    /// The first use of a name is its definition.
     fn use_or_define(&mut self, name: &ast::Name, part: usize) {
         let found = Name::in_part(&name.text, part);
         if self.known.contains(&found) {
@@ -191,7 +191,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes a block that begins before or at `first` and ends with its brace.
+    /// Records a block that begins at or before `first` and ends with its brace.
     fn block(&mut self, what: &'static str, name: Option<&ast::Name>, first: usize) {
         let end = self.ends.iter().find(|(open, _)| *open >= first).map(|(_, end)| *end);
         let Some(end) = end.filter(|end| *end > first) else { return };
@@ -201,7 +201,7 @@ impl Walk<'_> {
         self.recorder.block(Block { span, name, name_span, what });
     }
 
-    /// Notes the words of the language, and where braces end.
+    /// Records the keywords, and the ends of braces.
     fn tokens(&mut self, text: &str) {
         let (all, _) = tokens(text);
         let mut open = Vec::new();
@@ -224,10 +224,10 @@ impl Walk<'_> {
     }
 }
 
-/// The text with spaces for lines of directives, of which each name is noted.
+/// Replaces directive lines by spaces, and records each directive's name.
 fn blanked(text: &str, recorder: &mut Recorder) -> String {
     without_directives(text, &mut |span| {
-        let name = text.get(span.start + 1..span.end).unwrap_or_default(); // Default: it is part of the text.
+        let name = text.get(span.start + 1..span.end).unwrap_or_default(); // Default: the span is within the text.
         if directive_named(name).is_some() {
             recorder.mark(Place::new(span), MarkKind::Directive(name.to_ascii_lowercase()));
         }
@@ -282,7 +282,7 @@ impl Language for PasmLanguage {
             (Some(call), _) if call.name == "cstr" => of_parts(),
             _ if open.is_quoted => Vec::new(),
             (Some(call), _) if matches!(call.name, "rop" | "cop" | "raw") => call.keys(&OF_ROP),
-            (Some(call), _) if call.name == "for" => call.keys(&[("iter", "how often")]),
+            (Some(call), _) if call.name == "for" => call.keys(&[("iter", "number of repetitions")]),
             (Some(call), _) if call.name == "if" => call.keys(&[("reg", "a register")]),
             (Some(call), _) => call.proposals(&self.spec, known),
             (None, Some("rop" | "cop" | "raw")) => mnemonics(&self.spec),
@@ -308,5 +308,5 @@ impl Language for PasmLanguage {
     }
 }
 
-/// Faults that are told one by one.
+/// Maximum number of errors that are reported one by one.
 const MAX_FAULTS: usize = 100;

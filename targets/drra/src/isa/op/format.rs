@@ -1,15 +1,15 @@
-//! [`Format`]: where everything stands in the words of a component, in an encoding.
+//! [`Format`]: bit positions of the fields in a component's words, in an encoding.
 
 use npukit_base::BitRange;
 
 use crate::config::component::Component;
 use crate::config::encoding::Encoding;
 
-/// What distinguishes instructions of one opcode, in the later encoding.
+/// Bit that distinguishes instructions of one opcode in the later encoding.
 const VARIANT: BitRange = BitRange::new(23, 1);
-/// One past the operands of control instructions.
+/// Bit above the operands of control instructions.
 pub(super) const CONTROL: u32 = 28;
-/// One past the operands of resource instructions.
+/// Bit above the operands of resource instructions.
 pub(super) const RESOURCE: u32 = 24;
 
 const DPU_PORTS: &[(u64, &str)] = &[(0, "dpu"), (1, "rst")];
@@ -18,16 +18,16 @@ const RF_PORTS: &[(u64, &str)] = &[(0, "word_write"), (1, "word_read"), (2, "bul
 const IOSRAM_PORTS: &[(u64, &str)] =
     &[(0, "input_buffer"), (1, "output_buffer"), (2, "sram_write"), (3, "sram_read")];
 
-/// The words of a component in an encoding.
+/// Word layout of a component in an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Whose they are.
+    /// Component that executes the words.
     pub component: Component,
-    /// How they are written.
+    /// Encoding of the words.
     pub encoding: Encoding,
 }
 
-/// Fields that follow each other from bit `top` down.
+/// Returns adjacent fields from bit `top` downwards.
 pub(super) const fn below<const N: usize>(mut top: u32, widths: [u32; N]) -> [BitRange; N] {
     let (mut fields, mut index) = ([BitRange::new(0, 0); N], 0);
     while index < N {
@@ -39,7 +39,7 @@ pub(super) const fn below<const N: usize>(mut top: u32, widths: [u32; N]) -> [Bi
 }
 
 impl Format {
-    /// The words of a component as released.
+    /// Word layout of a component in the released encoding.
     pub const fn released(component: Component) -> Self {
         Self { component, encoding: Encoding::Released }
     }
@@ -53,37 +53,38 @@ impl Format {
         matches!(self.component, Component::Rf) || self.component.is_iosram()
     }
 
-    /// An opcode in either encoding.
+    /// Returns the opcode in this encoding.
     pub(super) const fn code(self, released: u64, later: u64) -> u64 {
         if self.is_later() { later } else { released }
     }
 
-    /// An opcode in either encoding, where released components count theirs from `rep` on.
+    /// Returns the opcode in this encoding; released components number theirs starting at `rep`.
     pub(super) const fn timing(self, released: u64, later: u64) -> u64 {
         self.code(if self.has_addresses() { released } else { released + 1 }, later)
     }
 
-    /// Where the variant stands: nowhere in the released encoding, which has an opcode for each.
+    /// Bits of the variant: none in the released encoding, which has an opcode for each
+    /// instruction.
     pub(super) const fn variant(self) -> BitRange {
         if self.is_later() { VARIANT } else { BitRange::new(VARIANT.lo, 0) }
     }
 
-    /// The variant of the second of two instructions.
+    /// Variant of the second of two instructions.
     pub(super) const fn second(self) -> u64 {
         self.code(0, 1)
     }
 
-    /// The operands of an instruction with a variant.
+    /// Returns the operand fields of an instruction with a variant.
     const fn operands<const N: usize>(self, widths: [u32; N]) -> [BitRange; N] {
         below(RESOURCE - self.variant().width, widths)
     }
 
-    /// `option`, `channel`, `source` and `target` of `swb`.
+    /// Fields `option`, `channel`, `source` and `target` of `swb`.
     pub(super) const fn swb(self) -> [BitRange; 4] {
         self.operands([2, 4, 4, 4])
     }
 
-    /// `option`, `sr`, `source` and `target` of `route`.
+    /// Fields `option`, `sr`, `source` and `target` of `route`.
     pub(super) const fn route(self) -> [BitRange; 4] {
         self.operands([2, 1, 4, 16])
     }
@@ -92,17 +93,17 @@ impl Format {
         if self.has_addresses() { 2 } else { 1 }
     }
 
-    /// `port` of `evt` and `trans`.
+    /// Field `port` of `evt` and `trans`.
     pub(super) const fn port(self) -> BitRange {
         below(RESOURCE, [self.port_bits()])[0]
     }
 
-    /// `delay` of `trans`.
+    /// Field `delay` of `trans`.
     pub(super) const fn transition(self) -> BitRange {
         BitRange::new(0, RESOURCE - self.port_bits())
     }
 
-    /// `port`, `iter`, `step` and `delay` of `rep` and `repx`.
+    /// Fields `port`, `iter`, `step` and `delay` of `rep` and `repx`.
     pub(super) const fn rep(self) -> [BitRange; 4] {
         let (iter, step, delay) = match (self.encoding, self.component) {
             (Encoding::Released, _) if self.has_addresses() => (8, 7, 7),
@@ -113,7 +114,7 @@ impl Format {
         self.operands([self.port_bits(), iter, step, delay])
     }
 
-    /// The names of the component's ports.
+    /// Names of the component's ports.
     pub(super) const fn ports(self) -> &'static [(u64, &'static str)] {
         match self.component {
             Component::Sequencer => &[],

@@ -1,31 +1,32 @@
-//! Codes of fields: [`ActMode`], [`CalcMode`], [`DpuMode`] and [`Transfer`], each with its names in text.
+//! Codes of fields with their names in text: [`ActMode`], [`CalcMode`], [`DpuMode`] and
+//! [`Transfer`].
 
 use npukit_isa::coding::Operand;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An enumeration whose variants have the codes and the names of the table.
+/// Defines an enumeration with codes and names from the table.
 macro_rules! modes {
     ($(#[$doc:meta])* $Type:ident { $($variant:ident = $code:literal $name:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        #[allow(missing_docs, reason = "the names are the instruction set's own; `exec` says what each does")]
+        #[allow(missing_docs, reason = "the names are the instruction set's own; `exec` defines them")]
         pub enum $Type { $($variant = $code),* }
 
         impl $Type {
-            /// Every one, by code.
+            /// All variants, by code.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Codes and names, by code.
             pub const NAMES: &'static [(u64, &'static str)] = &[$(($code, $name)),*];
 
-            /// Its code.
+            /// Code of the mode.
             pub const fn code(self) -> u8 {
                 self as u8
             }
 
-            /// Its name in text.
+            /// Name in text.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),*
@@ -54,12 +55,12 @@ modes! {
 }
 
 modes! {
-    /// What a `route` is for: the slots that send bulk rows, or those that receive them.
+    /// Direction of a `route`: the slots that send bulk rows, or the slots that receive them.
     Transfer { Send = 0 "send", Receive = 1 "receive" }
 }
 
 modes! {
-    /// What `calc` computes.
+    /// Operation of `calc`.
     CalcMode {
         Idle = 0 "idle", Add = 1 "add", Sub = 2 "sub", Lls = 3 "lls", Lrs = 4 "lrs", Mul = 5 "mul",
         Div = 6 "div", Mod = 7 "mod", BitAnd = 8 "bitand", BitOr = 9 "bitor", BitInv = 10 "bitinv",
@@ -69,7 +70,7 @@ modes! {
 }
 
 modes! {
-    /// What a dpu computes.
+    /// Operation of a dpu.
     DpuMode {
         Idle = 0 "idle", Add = 1 "add", SumAcc = 2 "sum_acc", AddConst = 3 "add_const", Subt = 4 "subt",
         SubtAbs = 5 "subt_abs", Mode6 = 6 "mode_6", Mult = 7 "mult", MultAdd = 8 "mult_add",
@@ -83,30 +84,31 @@ modes! {
 }
 
 impl CalcMode {
-    /// Whether it compares or combines what is true or false: by the seed its result is a flag.
+    /// Whether it is a comparison or a logic operation. Its result is a flag according to the ISA
+    /// document.
     pub const fn gives_flag(self) -> bool {
         matches!(self, Self::Eq | Self::Ne | Self::Gt | Self::Ge | Self::Lt | Self::Le) || self.is_logic()
     }
 
-    /// Whether it combines what is true or false.
+    /// Whether it is a logic operation.
     pub const fn is_logic(self) -> bool {
         matches!(self, Self::And | Self::Or | Self::Not)
     }
 }
 
 impl DpuMode {
-    /// Whether sources agree on what it does.
+    /// Whether all sources agree on its meaning.
     pub const fn is_defined(self) -> bool {
         matches!(self, Self::Idle | Self::Add | Self::Mult | Self::Mac)
     }
 
-    /// Whether it is only a number, with or without extensions.
+    /// Whether it is only a number, even with extensions.
     pub const fn is_reserved(self) -> bool {
         matches!(self, Self::Mode6 | Self::Mode15 | Self::Mode31)
     }
 }
 
-/// Written by its name.
+/// Serialized by name.
 impl Serialize for DpuMode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -117,6 +119,6 @@ impl<'de> Deserialize<'de> for DpuMode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let mode = Self::ALL.iter().find(|mode| mode.name() == name);
-        mode.copied().ok_or_else(|| D::Error::custom(format!("there is no mode `{name}` of dpus")))
+        mode.copied().ok_or_else(|| D::Error::custom(format!("unknown dpu mode `{name}`")))
     }
 }

@@ -1,4 +1,4 @@
-//! The syntax tree: [`Program`], its regions, operations and instructions.
+//! Syntax tree: [`Program`] with its regions, operations and instructions.
 
 use std::fmt;
 
@@ -7,142 +7,142 @@ use npukit_base::Span;
 use super::constraint::Condition;
 use super::layout_of;
 
-/// A file.
+/// PASM file.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// In file order.
+    /// Regions in file order.
     pub regions: Vec<Region>,
 }
 
-/// A part of a program: the parts run one after the other.
+/// Region of a program. Regions run one after the other.
 #[derive(Clone, Debug)]
 pub enum Region {
     /// Operations that are scheduled together.
     Epoch(Epoch),
-    /// Regions done several times.
+    /// Regions that are repeated.
     For(For),
-    /// Regions done when a register is not 0, others when it is.
+    /// Regions that run if a register is not 0, and others that run if it is 0.
     If(If),
 }
 
 /// Operations that are scheduled together.
 #[derive(Clone, Debug, Default)]
 pub struct Epoch {
-    /// Its name.
+    /// Name of the epoch.
     pub name: Option<Name>,
-    /// In file order.
+    /// Operations in file order.
     pub operations: Vec<Operation>,
-    /// In file order.
+    /// Constraints in file order.
     pub constraints: Vec<Constraint>,
 }
 
 /// `for (iter=N) { ... }`
 #[derive(Clone, Debug)]
 pub struct For {
-    /// Its name.
+    /// Name of the loop.
     pub name: Option<Name>,
-    /// As written.
+    /// Parameters as written.
     pub parameters: Vec<Parameter>,
-    /// What is repeated.
+    /// Repeated regions.
     pub body: Vec<Region>,
-    /// The keyword.
+    /// Span of the keyword.
     pub span: Span,
 }
 
 /// `if (reg=R) { ... } else { ... }`
 #[derive(Clone, Debug)]
 pub struct If {
-    /// Its name.
+    /// Name of the branch.
     pub name: Option<Name>,
-    /// As written.
+    /// Parameters as written.
     pub parameters: Vec<Parameter>,
-    /// Done when the condition holds.
+    /// Regions that run if the condition holds.
     pub then: Vec<Region>,
-    /// Done when it does not.
+    /// Regions that run if the condition does not hold.
     pub otherwise: Vec<Region>,
-    /// The keyword.
+    /// Span of the keyword.
     pub span: Span,
 }
 
-/// What kind of operation one is.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
-    /// On a port of a resource.
+    /// Operation on a port of a resource.
     Rop,
-    /// On the cell's sequencer.
+    /// Operation on the cell's sequencer.
     Cop,
-    /// Instructions emitted as they stand.
+    /// Instructions that are emitted unchanged.
     Raw,
 }
 
-/// An operation of an epoch.
+/// Operation of an epoch.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// Of which kind.
+    /// Kind of the operation.
     pub kind: OperationKind,
-    /// Its name, by which constraints mean its start.
+    /// Name, by which constraints refer to its start.
     pub name: Option<Name>,
-    /// `row`, `col` and, of a rop, `slot` and `port`.
+    /// `row`, `col` and, for a rop, `slot` and `port`.
     pub parameters: Vec<Parameter>,
-    /// In the order they are issued in.
+    /// Instructions in issue order.
     pub instructions: Vec<Instruction>,
-    /// From the keyword to the end of the parameters.
+    /// Span from the keyword to the end of the parameters.
     pub span: Span,
 }
 
-/// An instruction of an operation.
+/// Instruction of an operation.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// The mnemonic.
+    /// Mnemonic with its span.
     pub mnemonic: Name,
-    /// Its name, which nothing refers to.
+    /// Name, which nothing refers to.
     pub name: Option<Name>,
-    /// As written.
+    /// Parameters as written.
     pub parameters: Vec<Parameter>,
 }
 
 /// `name=value`
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// Left of the sign.
+    /// Name of the parameter.
     pub name: Name,
-    /// Right of it.
+    /// Value of the parameter.
     pub value: Value,
-    /// Place of the value.
+    /// Span of the value.
     pub span: Span,
 }
 
-/// A value of a parameter.
+/// Value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A number.
     Integer(i64),
-    /// A free variable, or the name of a value of an enumeration.
+    /// A free variable, or the name of an enumeration value.
     Name(String),
 }
 
-/// A word and its place.
+/// Word with its span.
 #[derive(Clone, Debug)]
 pub struct Name {
-    /// The word.
+    /// Text of the word.
     pub text: String,
-    /// The place.
+    /// Span of the word.
     pub span: Span,
 }
 
 /// `cstr("...")`
 #[derive(Clone, Debug)]
 pub struct Constraint {
-    /// The text between the quotes.
+    /// Text between the quotes.
     pub text: String,
-    /// What it says.
+    /// Parsed condition.
     pub condition: Condition,
-    /// Place of the text.
+    /// Span of the text.
     pub span: Span,
 }
 
 impl OperationKind {
-    /// Its keyword.
+    /// Keyword of the kind.
     pub const fn keyword(self) -> &'static str {
         match self {
             Self::Rop => "rop",
@@ -153,20 +153,20 @@ impl OperationKind {
 }
 
 impl Operation {
-    /// The parameter `name`.
+    /// Returns the parameter `name`.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         find(&self.parameters, name)
     }
 }
 
 impl Instruction {
-    /// The parameter `name`.
+    /// Returns the parameter `name`.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         find(&self.parameters, name)
     }
 }
 
-/// The parameter `name` of a list.
+/// Returns the parameter `name` of a list.
 pub fn find<'a>(parameters: &'a [Parameter], name: &str) -> Option<&'a Parameter> {
     parameters.iter().find(|parameter| parameter.name.text == name)
 }
@@ -190,13 +190,13 @@ impl From<&str> for Value {
 }
 
 impl Parameter {
-    /// A parameter that stands in no file.
+    /// Creates a parameter that is not from a file.
     pub fn new(name: &str, value: impl Into<Value>) -> Self {
         Self { name: name.into(), value: value.into(), span: Span::default() }
     }
 }
 
-/// The program as text that parses to the same program.
+/// Prints the program as text that parses to the same program.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();

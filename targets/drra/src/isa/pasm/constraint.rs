@@ -1,25 +1,25 @@
-//! [`parse`]: the expressions of `cstr`, comparisons of sums joined by `/\` and `\/`.
+//! [`parse`]: expressions of `cstr`, which are comparisons of sums joined by `/\` and `\/`.
 
 use npukit_asm::source_span;
 use npukit_base::Span;
 
 use super::error::PasmError;
 
-/// Parentheses within each other that are read.
+/// Maximum nesting depth of parentheses.
 const MAX_NESTED: usize = 64;
 
-/// What a constraint says.
+/// Condition of a constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// All of them hold.
+    /// All conditions hold.
     All(Vec<Self>),
-    /// One of them holds.
+    /// At least one condition holds.
     Any(Vec<Self>),
-    /// Two sums compare so.
+    /// A comparison of two sums.
     Compare(Sum, Relation, Sum),
 }
 
-/// How sums compare.
+/// Comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `=` or `==`
@@ -40,31 +40,31 @@ pub enum Relation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sum(pub Vec<(i64, Term)>);
 
-/// What a factor counts.
+/// Term of a sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// One.
+    /// The constant 1.
     One,
     /// The start of an operation, one of its events, or a variable.
     Name(Reference),
 }
 
-/// A name in a constraint.
+/// Name in a constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The operation or variable.
+    /// Name of the operation or variable.
     pub name: String,
-    /// `.eLANE[INDEX]...`, the outermost index first.
+    /// `.eLANE[INDEX]...`, outermost index first.
     pub event: Option<(usize, Vec<i64>)>,
-    /// Place in the file.
+    /// Span in the file.
     pub span: Span,
 }
 
-/// Reads a constraint; `start` is the place of its first byte in the file.
+/// Parses a constraint; `start` is the offset of its first byte in the file.
 ///
 /// # Errors
 ///
-/// The first fault.
+/// The first error.
 pub fn parse(text: &str, start: usize) -> Result<Condition, PasmError> {
     let mut reader = Reader { text, start, at: 0, depth: 0 };
     let condition = reader.any()?;
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     fn expected(&self, expected: &str) -> PasmError {
         let found = self.rest().chars().next();
         let size = found.map_or(0, char::len_utf8);
-        // At the end the caret stands under the last character.
+        // At the end, the caret points to the last character.
         let back = usize::from(found.is_none() && !self.text.is_empty());
         let begin = self.start + self.at - back;
         PasmError::Syntax {
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         Ok(one_or(list, Condition::All))
     }
 
-    /// A comparison, or a condition in parentheses: what follows the parentheses decides which.
+    /// Reads a comparison or a condition in parentheses. The token after the parentheses decides.
     fn comparison(&mut self) -> Read<Condition> {
         let before = self.at;
         if self.take("(") {
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Factors, all but one of which are numbers.
+    /// Reads factors. At most one of them may be a name; the others are numbers.
     fn product(&mut self) -> Read<Sum> {
         let mut product = self.factor()?;
         while self.take("*") {
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
     fn word(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-        // Default: up to the end of the text.
+        // Default: the word extends to the end of the text.
         let (word, _) = rest.split_at(end.unwrap_or(rest.len()));
         self.at += word.len();
         word
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
         if !self.take("e") {
             return Err(self.expected("an event, as `.e0`"));
         }
-        // Default: a lane beyond all, which the operation does not have.
+        // Default: a lane number that no operation has.
         let lane = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let mut indices = Vec::new();
         while self.take("[") {
@@ -260,7 +260,7 @@ fn one_or(mut list: Vec<Condition>, many: fn(Vec<Condition>) -> Condition) -> Co
     }
 }
 
-/// The value of a sum without names.
+/// Value of a sum without names.
 fn number(Sum(terms): &Sum) -> Option<i64> {
     terms.iter().try_fold(0_i64, |sum, (factor, term)| match term {
         Term::One => Some(sum.saturating_add(*factor)),

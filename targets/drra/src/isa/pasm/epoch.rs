@@ -1,7 +1,7 @@
-//! An epoch of PASM on a fabric: its operations resolved, scheduled, and made instructions.
+//! PASM epochs on a fabric: resolves operations, schedules them and makes instructions.
 //!
-//! [`resolve`] finds what each operation means, with every fault of the file; [`Epoch::schedule`] gives every
-//! instruction its cycle.
+//! [`resolve`] resolves each operation and collects every error of the file; [`Epoch::schedule`]
+//! assigns a cycle to every instruction.
 
 mod conflict;
 mod constraint;
@@ -31,15 +31,15 @@ pub use problem::Ports;
 pub use rep::Rep;
 pub use rop::RopText;
 
-/// Times an epoch is scheduled again because a delay turned out to need one more instruction.
+/// Maximum number of reschedules because a delay needs one more instruction.
 const MAX_ROUNDS: usize = 8;
 
-/// The text of a program, for messages.
+/// Text of a program, for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
-    /// The file's name.
+    /// File name.
     pub name: &'a str,
-    /// Its content.
+    /// File content.
     pub text: &'a str,
 }
 
@@ -48,60 +48,59 @@ pub struct Text<'a> {
 pub struct Epoch {
     operations: Vec<Operation>,
     constraints: Vec<ast::Constraint>,
-    /// Free variables, in order of their first use.
+    /// Free variables, in order of first use.
     variables: Vec<String>,
-    /// Of the fabric.
+    /// Revision of the fabric.
     revision: Revision,
 }
 
-/// The instructions of a cell: cycle, instruction and index of its operation, in order of cycles.
+/// Instructions of a cell in order of cycles: cycle, instruction, index of the operation.
 pub type Issued = Vec<(i64, Op, Option<usize>)>;
 
-/// The instructions of an epoch.
+/// Scheduled instructions of an epoch.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// By cell.
+    /// Instructions by cell.
     pub cells: BTreeMap<Place, Issued>,
-    /// The first cycle after all instructions and addresses.
+    /// First cycle after all instructions and addresses.
     pub cycles: i64,
-    /// When ports are idle again.
+    /// Cycles in which ports become idle.
     pub ports: Ports,
-    /// Starts, variables, and how good it is.
+    /// Starts, variables and quality of the schedule.
     pub report: EpochReport,
 }
 
-/// What the scheduler found for an epoch.
+/// Result of scheduling an epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpochReport {
-    /// Its name.
+    /// Name of the epoch.
     pub name: String,
-    /// Cycles it takes.
+    /// Length in cycles.
     pub cycles: i64,
-    /// No schedule takes fewer.
+    /// Lower bound of the length in cycles.
     pub bound: i64,
-    /// Steps of the search.
+    /// Number of search steps.
     pub nodes: usize,
-    /// Start of each operation, in file order: the cycle of its activation.
+    /// Start of each operation in file order: the cycle of its activation.
     pub starts: Vec<(String, i64)>,
     /// Values of free variables.
     pub variables: Vec<(String, i64)>,
 }
 
 impl EpochReport {
-    /// How far from the best the schedule may be; none when it is the best.
+    /// Describes how far the schedule may be from the optimum; `None` if it is optimal.
     pub fn gap(&self) -> Option<String> {
         let Self { name, cycles, bound, .. } = self;
-        (bound < cycles).then(|| {
-            format!("{name}: the schedule takes {cycles} cycles; the shortest takes {bound} or more")
-        })
+        (bound < cycles)
+            .then(|| format!("{name}: the schedule takes {cycles} cycles; the lower bound is {bound}"))
     }
 }
 
-/// Finds what the operations of an epoch mean on a fabric, and everything that is wrong with them.
+/// Resolves the operations of an epoch on a fabric.
 ///
 /// # Errors
 ///
-/// Everything wrong with the operations.
+/// All errors of the operations.
 pub fn resolve(fabric: &Fabric, epoch: &ast::Epoch) -> Result<Epoch, Vec<PasmError>> {
     let mut errors = Vec::new();
     let (operations, variables, revision) = (Vec::new(), Vec::new(), fabric.options.revision);
@@ -117,23 +116,24 @@ pub fn resolve(fabric: &Fabric, epoch: &ast::Epoch) -> Result<Epoch, Vec<PasmErr
 }
 
 impl Epoch {
-    /// Cells it has operations in.
+    /// Cells that the epoch has operations in.
     pub fn places(&self) -> BTreeSet<Place> {
         self.operations.iter().map(|operation| operation.place).collect()
     }
 
-    /// What the texts of its rops say, in their order.
+    /// Checked texts of its rops, in order.
     pub fn texts(&self) -> Vec<RopText> {
         self.operations.iter().filter_map(|operation| operation.text.clone()).collect()
     }
 
-    /// Gives every instruction its cycle, after an epoch that left the ports as `ports` say.
+    /// Assigns a cycle to every instruction, given the state of the `ports` after the previous
+    /// epoch.
     ///
-    /// `nodes` bounds the search.
+    /// `nodes` limits the search.
     ///
     /// # Errors
     ///
-    /// Constraints that contradict each other, by a smallest such set.
+    /// Contradictory constraints, reduced to a smallest set.
     pub fn schedule(
         &self,
         name: &str,
@@ -155,7 +155,7 @@ impl Epoch {
                 configurations = needed.into_iter().zip(configurations).map(|(a, b)| a.max(b)).collect();
                 continue;
             }
-            // What the search says is never believed alone.
+            // Every schedule is checked independently of the search.
             if let Some(violation) = check(&problem, &found).first() {
                 return Err(fail(conflict::defect(violation)));
             }
@@ -177,7 +177,7 @@ impl Epoch {
             let place = self.operations.iter().find(|operation| operation.cell == cell).map(|one| one.place);
             let acts =
                 groups.iter().enumerate().flat_map(|(turn, group)| activations(turn, group, self.revision));
-            let place = place.expect("what is activated is an operation of the epoch");
+            let place = place.expect("only operations of the epoch are activated");
             cells.entry(place).or_default().extend(acts);
         }
         cells.values_mut().for_each(|cell| cell.sort_by_key(|(cycle, _, _)| *cycle));
@@ -207,13 +207,13 @@ impl Epoch {
         }
     }
 
-    /// Name and place in the text of an operation.
+    /// Returns the name of an operation and its span in the text.
     fn label(&self, index: usize) -> (String, Span) {
         self.operations.get(index).map_or_else(Default::default, |one| (one.name.clone(), one.span))
     }
 }
 
-/// `act` of a group, and what fills its registers before.
+/// Returns the `act` of a group, and the instructions that fill its registers.
 fn activations(turn: usize, group: &Group, revision: Revision) -> Issued {
     let (loads, act) = instruction::activation(group.activation, turn, revision);
     let loads = group.loads.iter().copied().zip(loads).map(|(cycle, op)| (cycle, op, None));

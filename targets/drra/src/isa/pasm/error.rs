@@ -1,4 +1,4 @@
-//! [`PasmErrors`]: everything wrong with a PASM file, each fault with its place.
+//! [`PasmErrors`]: all errors of a PASM file, each with its span.
 
 use miette::{Diagnostic, LabeledSpan, SourceSpan};
 use npukit_asm::{Faults, source_span};
@@ -7,63 +7,63 @@ use thiserror::Error;
 
 use crate::isa::token::NoToken;
 
-/// A fault of a PASM file.
+/// Error in a PASM file.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
 pub enum PasmError {
-    /// Characters that make no token.
-    #[error("`{found}` is no token: {fault}")]
+    /// Characters that do not form a token.
+    #[error("`{found}` is not a token: {fault}")]
     #[diagnostic(code(pasm::token))]
     Token {
         /// The characters.
         found: String,
-        /// What is wrong with them.
+        /// Reason.
         fault: &'static str,
-        /// Where.
+        /// Span of the characters.
         #[label("here")]
         span: SourceSpan,
     },
-    /// The grammar goes on otherwise.
+    /// Unexpected token.
     #[error("expected {expected}, found {found}")]
     #[diagnostic(code(pasm::syntax))]
     Syntax {
-        /// What would do.
+        /// Expected syntax.
         expected: String,
-        /// The token, or the end of the file.
+        /// Token found, or the end of the file.
         found: String,
-        /// Where.
+        /// Span of the token.
         #[label("here")]
         span: SourceSpan,
-        /// What to do.
+        /// Suggested fix.
         #[help]
         help: Option<String>,
     },
-    /// Something is named that is not there.
-    #[error("there is no {what} `{found}`")]
+    /// An unknown name.
+    #[error("unknown {what} `{found}`")]
     #[diagnostic(code(pasm::name))]
     Unknown {
-        /// What kind of thing.
+        /// Kind of the name.
         what: &'static str,
-        /// Its name.
+        /// The unknown name.
         found: String,
-        /// Where.
+        /// Span of the name.
         #[label("not known here")]
         span: SourceSpan,
-        /// The nearest, or all.
+        /// Nearest known name, or all known names.
         #[help]
         help: String,
     },
-    /// Two things of one name.
-    #[error("there are two {what} `{name}`")]
+    /// Two things have the same name.
+    #[error("two {what} are named `{name}`")]
     #[diagnostic(code(pasm::twice))]
     Twice {
-        /// What kind of thing.
+        /// Kind of the name, in plural.
         what: &'static str,
         /// The name.
         name: String,
-        /// The first.
+        /// Span of the first definition.
         #[label("first here")]
         first: SourceSpan,
-        /// The second.
+        /// Span of the second definition.
         #[label("and here")]
         second: SourceSpan,
     },
@@ -71,78 +71,78 @@ pub enum PasmError {
     #[error("{what} needs `{parameter}`")]
     #[diagnostic(code(pasm::missing))]
     Missing {
-        /// Of what.
+        /// Kind of statement that needs it.
         what: String,
-        /// Which.
+        /// Missing parameter.
         parameter: &'static str,
-        /// Where.
+        /// Span of the statement.
         #[label("add `{parameter}=...` here")]
         span: SourceSpan,
     },
-    /// A value that is not allowed.
+    /// An invalid value.
     #[error("{what} is {found}: {legal}")]
     #[diagnostic(code(pasm::value))]
     Value {
-        /// Of what.
+        /// Name of the value.
         what: String,
-        /// The value.
+        /// Value found.
         found: String,
-        /// What is allowed.
+        /// Legal values.
         legal: String,
-        /// Where.
+        /// Span of the value.
         #[label("{legal}")]
         span: SourceSpan,
     },
-    /// Operations without a schedule.
+    /// The operations cannot be scheduled.
     #[error("{reason}")]
     #[diagnostic(code(pasm::schedule))]
     Schedule {
-        /// The sentence.
+        /// Message.
         reason: String,
-        /// Constraints that contradict each other.
+        /// Spans of the contradictory constraints.
         #[label(collection, "this")]
         labels: Vec<LabeledSpan>,
-        /// What else they meet.
+        /// Hardware rules that are involved.
         #[help]
         help: String,
     },
-    /// Anything else, said in a sentence.
+    /// Any other error.
     #[error("{reason}")]
     #[diagnostic(code(pasm::rule))]
     Rule {
-        /// The sentence.
+        /// Message.
         reason: String,
-        /// Where.
+        /// Span in the text.
         #[label("here")]
         span: SourceSpan,
-        /// What to do.
+        /// Suggested fix.
         #[help]
         help: String,
     },
 }
 
-/// Every fault of a PASM file.
+/// All errors of a PASM file.
 pub type PasmErrors = Faults<PasmError>;
 
-/// The faults of a file, in order of place.
+/// Sorts the errors of a file by position.
 pub(crate) fn faults(name: &str, text: &str, mut errors: Vec<PasmError>) -> PasmErrors {
     errors.sort_by_key(|error| error.span().offset());
     Faults::new(name, text, errors)
 }
 
 codes!(PasmError {
-    Token = "pasm::token": "characters make no token";
-    Syntax = "pasm::syntax": "the grammar goes on otherwise";
-    Unknown = "pasm::name": "something is named that is not there";
+    Token = "pasm::token": "characters do not form a token";
+    Syntax = "pasm::syntax": "unexpected token";
+    Unknown = "pasm::name": "unknown name";
     Twice = "pasm::twice": "two things have one name";
     Missing = "pasm::missing": "a parameter is missing";
-    Value = "pasm::value": "a value is not allowed";
-    Schedule = "pasm::schedule": "operations have no schedule";
+    Value = "pasm::value": "invalid value";
+    Schedule = "pasm::schedule": "operations cannot be scheduled";
     Rule = "pasm::rule": "a rule of the language is broken";
 });
 
 impl PasmError {
-    /// Where it is.
+    /// Span of the error.
     pub fn span(&self) -> SourceSpan {
         match self {
             Self::Token { span, .. }

@@ -1,7 +1,8 @@
-//! [`compile`]: a PASM program to the words of each cell.
+//! [`compile`]: compiles a PASM program to the words of each cell.
 //!
-//! Epochs follow each other in lockstep: each lasts equally long in all cells. `for` is a loop of the sequencers
-//! with a counter in a scalar register, `if` a branch whose ways last equally long.
+//! Epochs run one after the other, and each takes the same number of cycles in all cells. `for` is
+//! a loop of the sequencers with a counter in a scalar register, `if` a branch whose sides take the
+//! same number of cycles.
 
 mod block;
 mod raw;
@@ -24,30 +25,31 @@ use crate::isa::program::Program;
 pub use block::Block;
 use resolve::{Step, resolve};
 
-/// Registers that count loops, the outermost's first.
+/// Registers of loop counters, outermost loop first.
 const COUNTERS: [u8; 4] = [15, 14, 13, 12];
-/// Words before the end of a loop that `brn` reaches, and over which it jumps.
+/// Largest distance of a `brn`, in words.
 const REACH: usize = 254;
 
-/// A compiled PASM program.
+/// Compiled PASM program.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// The words.
+    /// Words of the program.
     pub program: Program,
-    /// What the scheduler found, epoch by epoch in file order.
+    /// Scheduling results of the epochs, in file order.
     pub epochs: Vec<EpochReport>,
-    /// What the texts of its rops say, in their order.
+    /// Checked texts of its rops, in order.
     pub texts: Vec<RopText>,
-    /// Cycles of a run; none when raw instructions hide them.
+    /// Cycles of a run; `None` if raw instructions make them unknown.
     pub cycles: Option<i64>,
 }
 
-/// Compiles the text of a PASM file; `nodes` bounds the search in each epoch, 0 for the default.
+/// Compiles the text of a PASM file; `nodes` limits the search in each epoch, 0 selects the
+/// default.
 ///
 /// # Errors
 ///
-/// Every fault of the text; then the first epoch without a schedule, with the constraints that contradict
-/// each other; then what does not fit into a sequencer.
+/// All errors of the text; otherwise the first epoch without a schedule, with its contradictory
+/// constraints; otherwise instructions that do not fit a sequencer.
 pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<Kernel, PasmErrors> {
     let source = parse(name, text)?;
     let fail = |errors| faults(name, text, errors);
@@ -59,9 +61,9 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
     let text_of = Text { name, text };
     let mut compiler = Compiler { places, nodes, text: text_of, revision, ports, epochs: Vec::new() };
     let mut block = compiler.steps(&steps, 0)?;
-    // Default: a program without cells is called nowhere.
+    // Default: a program without cells has no columns to call.
     let skew = compiler.places.iter().map(|place| place.col as i64).max().unwrap_or(0);
-    // The call takes as long to arrive as the return takes to come back.
+    // The call and the return take equally long.
     let cycles = block.cycles.map(|cycles| cycles + 1 + 2 * skew * i64::from(fabric.options.call_skew));
     block.halt();
     let program = words(fabric, &block).map_err(|error| fail(vec![error]))?;
@@ -70,12 +72,12 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
 
 /// Makes instructions of steps.
 struct Compiler<'a> {
-    /// All cells with instructions: they stay in lockstep.
+    /// All cells with instructions. They run in lockstep.
     places: BTreeSet<Place>,
     nodes: usize,
     text: Text<'a>,
     revision: Revision,
-    /// When ports are idle, where the next epoch begins.
+    /// Cycles in which ports become idle, relative to the start of the next epoch.
     ports: epoch::Ports,
     epochs: Vec<EpochReport>,
 }
@@ -85,13 +87,13 @@ impl Compiler<'_> {
         faults(self.text.name, self.text.text, vec![rule(reason, span, help)])
     }
 
-    /// Steps one after the other, `depth` loops around them.
+    /// Compiles steps one after the other, inside `depth` loops.
     fn steps(&mut self, steps: &[Step], depth: usize) -> Result<Block, PasmErrors> {
         let mut all = Block::empty(&self.places);
         for step in steps {
             if all.cycles.is_none() {
-                let reason = "raw instructions before this end in no known cycle";
-                return Err(self.fail(reason, step.span(), "leave out their branches and halts"));
+                let reason = "the raw instructions before this have no known end";
+                return Err(self.fail(reason, step.span(), "remove their branches and halts"));
             }
             all.append(match step {
                 Step::Epoch(name, epoch) => self.epoch(name, epoch)?,
@@ -112,28 +114,28 @@ impl Compiler<'_> {
         Ok(Block::timed(&self.places, &timed.cells, timed.cycles))
     }
 
-    /// Emitted as it stands; what comes after waits for the longest cell.
+    /// Emits raw instructions unchanged; the following step waits for the slowest cell.
     fn raw(&mut self, block: &Block) -> Block {
         self.ports = epoch::Ports::unknown();
         let mut block = block.clone();
         let listed: BTreeSet<Place> = block.cells.keys().copied().collect();
         for place in self.places.difference(&listed) {
             let ops = block.cells.entry(*place).or_default();
-            // Default: what ends in no known cycle is the last of all; nothing is there to wait for.
+            // Default: a block without a known end is the last one, and nothing waits for it.
             block::wait(ops, block.cycles.unwrap_or(0));
         }
         block
     }
 
     fn repeat(&mut self, count: u16, body: &[Step], span: Span, depth: usize) -> Result<Block, PasmErrors> {
-        // The last iteration's ports may be in use when the first ones of the next begin.
+        // Ports of the last iteration may still be active when the next iteration starts.
         self.ports = epoch::Ports::unknown();
         let body = self.steps(body, depth + 1)?;
         self.ports = epoch::Ports::unknown();
         let counter = COUNTERS[depth];
-        let reason = format!("the loop does not fit: `brn` reaches over {REACH} instructions");
+        let reason = format!("the loop is too long: `brn` reaches at most {REACH} instructions");
         body.repeated(count, counter, REACH, self.revision)
-            .ok_or_else(|| self.fail(&reason, span, "repeat less in it"))
+            .ok_or_else(|| self.fail(&reason, span, "shorten its body"))
     }
 
     fn branch(
@@ -150,20 +152,20 @@ impl Compiler<'_> {
         self.ports = before.clone();
         let otherwise = self.steps(otherwise, depth)?;
         self.ports = before;
-        let reason = format!("the branch does not fit: `brn` reaches over {REACH} instructions");
+        let reason = format!("the branch is too long: `brn` reaches at most {REACH} instructions");
         Block::branch(register, then, otherwise, REACH, self.revision)
-            .ok_or_else(|| self.fail(&reason, span, "do less in it"))
+            .ok_or_else(|| self.fail(&reason, span, "shorten it"))
     }
 }
 
-/// The words of a block. Errors: a cell whose instructions do not fit its memory.
+/// Encodes the words of a block. Errors: the instructions of a cell exceed its memory.
 fn words(fabric: &Fabric, block: &Block) -> Result<Program, PasmError> {
     let mut program = Program::default();
     for (&place, ops) in &block.cells {
         let Some(cell) = fabric.cell(place) else { continue };
         if ops.len() > cell.iram_words {
             let reason = format!(
-                "cell {place} needs {} instructions, its memory takes {} (IRAM_DEPTH, 2^INSTR_ADDR_WIDTH)",
+                "cell {place} needs {} instructions, and its memory holds {} (IRAM_DEPTH, 2^INSTR_ADDR_WIDTH)",
                 ops.len(),
                 cell.iram_words
             );

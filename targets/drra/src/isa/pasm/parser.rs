@@ -11,22 +11,22 @@ use super::constraint;
 use super::error::{PasmError, PasmErrors, faults};
 use crate::isa::token::{Token, TokenKind, tokens};
 
-/// Nested regions that are read; a text of nothing but braces must not exhaust the stack.
+/// Maximum nesting depth of regions, so that a text of braces does not exhaust the stack.
 const MAX_NESTED: usize = 64;
 const REGIONS: [&str; 3] = ["epoch", "for", "if"];
 const OPERATIONS: [&str; 4] = ["rop", "cop", "raw", "cstr"];
 
-/// Reads a program; `name` is the file's, for messages.
+/// Parses a program; `name` is the file's, for messages.
 ///
 /// # Errors
 ///
-/// Every fault of the file, the first 100 of them with their places.
+/// Every error of the file, at most 100.
 pub fn parse(name: &str, text: &str) -> Result<Program, PasmErrors> {
     let (program, errors) = parse_all(text);
     if errors.is_empty() { Ok(program) } else { Err(faults(name, text, errors)) }
 }
 
-/// What of a program can be read, and every fault of it.
+/// Parses as much of a program as possible, and returns all errors.
 pub(crate) fn parse_all(text: &str) -> (Program, Vec<PasmError>) {
     let (mut tokens, errors) = tokens(text);
     let errors = errors.into_iter().map(PasmError::from).collect();
@@ -45,7 +45,8 @@ struct Parser<'a> {
     errors: Vec<PasmError>,
 }
 
-/// What is missing was reported or is in the error; the reader goes on at the next keyword.
+/// Result of a parser. After an error, which was reported or is returned, parsing continues at the
+/// next keyword.
 type Parsed<T> = Result<T, PasmError>;
 
 impl<'a> Parser<'a> {
@@ -82,7 +83,7 @@ impl<'a> Parser<'a> {
         PasmError::Syntax { expected: expected.to_owned(), found, span: source_span(self.span()), help }
     }
 
-    /// One of `keywords` should stand here.
+    /// Returns an error that expects one of `keywords`.
     fn expected_keyword(&self, keywords: &[&str]) -> PasmError {
         let near = closest(self.text(), keywords.iter().copied());
         let help = near.map(|near| format!("did you mean `{near}`?"));
@@ -90,7 +91,7 @@ impl<'a> Parser<'a> {
         self.expected(&list.join(", "), help)
     }
 
-    /// Reports, and goes on at the next of `keywords` or `closing`.
+    /// Records the error, and continues at the next of `keywords` or `closing`.
     fn recover(&mut self, error: PasmError, keywords: &[&str]) {
         self.errors.push(error);
         let mut depth = 0_usize;
@@ -114,7 +115,7 @@ impl<'a> Parser<'a> {
                 Ok(region) => regions.push(region),
                 Err(error) => {
                     self.recover(error, &REGIONS);
-                    // A closing brace too many, at the file's level.
+                    // Surplus closing brace at the top level.
                     if self.at == before || (self.depth == 0 && self.text() == "}") {
                         self.at += 1;
                     }
@@ -188,7 +189,7 @@ impl<'a> Parser<'a> {
             }
         }
         if let Err(error) = self.expect("}") {
-            // What is there counts all the same.
+            // The operations read so far are kept.
             self.errors.push(error);
         }
         Ok(epoch)
@@ -231,7 +232,7 @@ impl<'a> Parser<'a> {
         Ok(Instruction { mnemonic, name, parameters })
     }
 
-    /// A `cstr`; none when what it says was reported.
+    /// Parses a `cstr`; `None` if its text has an error that was recorded.
     fn constraint(&mut self) -> Parsed<Option<Constraint>> {
         self.at += 1;
         self.expect("(")?;
@@ -252,7 +253,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `<name>`, when there is one.
+    /// Parses an optional `<name>`.
     fn name(&mut self) -> Parsed<Option<Name>> {
         if !self.take("<") {
             return Ok(None);

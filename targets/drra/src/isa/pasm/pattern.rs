@@ -1,40 +1,40 @@
-//! [`Pattern`]: when the events of an operation happen, counted from its first.
+//! [`Pattern`]: timing of an operation's events, relative to the first.
 
 use crate::isa::pasm::schedule::linear::Linear;
 
-/// Longest operation, in cycles, and largest factor in it.
+/// Longest operation in cycles, and largest factor in it.
 pub const MAX_CYCLES: u64 = 1_000_000_000;
 
-/// When events happen.
+/// Timing of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// One event, the `lane`-th of the operation.
+    /// A single event of a lane.
     Event {
-        /// 0 for the first.
+        /// Lane number, 0 for the first.
         lane: usize,
     },
     /// `R<count, delay>(of)`
     Repeat {
-        /// How often.
+        /// Number of repetitions.
         count: i64,
-        /// Idle cycles between.
+        /// Idle cycles between repetitions.
         delay: Linear,
-        /// What.
+        /// Repeated pattern.
         of: Box<Self>,
     },
     /// `T<delay>(first, second)`
     Then {
-        /// What comes first.
+        /// First pattern.
         first: Box<Self>,
-        /// Idle cycles between.
+        /// Idle cycles between the patterns.
         delay: Linear,
-        /// What comes after.
+        /// Second pattern.
         second: Box<Self>,
     },
 }
 
 impl Pattern {
-    /// Cycles from the first event to the last, both counted.
+    /// Cycles from the first event to the last, both included.
     pub fn span(&self) -> Linear {
         match self {
             Self::Event { .. } => Linear::constant(1),
@@ -43,9 +43,11 @@ impl Pattern {
         }
     }
 
-    /// Cycle of an event; `indices` of the repetitions around it, the outermost first, 0 where they end.
+    /// Returns the cycle of an event; `indices` select repetitions, outermost first, and missing
+    /// ones are 0.
     ///
-    /// None when there is no such event; the levels say how often each repetition around `lane` repeats.
+    /// `None` if the event does not exist. [`Self::levels`] returns the number of repetitions
+    /// around `lane`.
     pub fn event(&self, lane: usize, indices: &[i64]) -> Option<Linear> {
         match self {
             Self::Event { lane: mine } => (*mine == lane && indices.is_empty()).then(Linear::default),
@@ -65,7 +67,8 @@ impl Pattern {
         }
     }
 
-    /// How often each repetition around an event repeats, the outermost first; none without the event.
+    /// Returns the number of repetitions of each level around an event, outermost first; `None`
+    /// without the event.
     pub fn levels(&self, lane: usize) -> Option<Vec<i64>> {
         match self {
             Self::Event { lane: mine } => (*mine == lane).then(Vec::new),
@@ -88,7 +91,8 @@ mod tests {
         Box::new(Pattern::Repeat { count, delay: Linear::constant(delay), of })
     }
 
-    /// The timing model's own tests: a repetition of a transition starts again after both and the delay.
+    /// Test of the timing model: a repetition of a transition restarts after both parts and the
+    /// delay.
     #[test]
     fn repetitions_and_transitions_nest() {
         let pair = Pattern::Then { first: event(0), delay: Linear::constant(4), second: event(1) };

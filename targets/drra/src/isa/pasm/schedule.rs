@@ -1,42 +1,48 @@
-//! The scheduler: starts of operations, and the cycle of every instruction, in the fewest cycles.
+//! The scheduler: finds starts of operations and the cycle of every instruction, minimizing the
+//! total number of cycles.
 //!
-//! A [`Problem`] is plain numbers. [`schedule`] searches, [`check`] judges what it found without sharing a line
-//! with it, and [`explain`] names a smallest set of constraints that cannot hold together.
+//! A [`Problem`] has plain numbers. [`schedule`] searches, [`check`] verifies its result with
+//! independent code, and [`explain`] finds a smallest set of contradictory constraints.
 //!
-//! # What is solved
+//! # Problem
 //!
-//! Variables are integers: the starts of operations, and delays that the author left open. Constraints are *sums*, linear
-//! expressions that are at most 0 ([`Linear`]); `b` at least 3 cycles after `a` is `a - b + 3 <= 0`. Three things are
-//! choices between lists of sums: an `or` of the author, which of two operations has a port first, and which of two
-//! instruction sequences a cell issues first ([`Rule`]). Besides, a cell issues one instruction a cycle, which no sum
-//! says. The objective is the cycle after everything, a variable of its own called the total.
+//! Variables are integers: the starts of operations, and delays that the author left open.
+//! Constraints are *sums*: linear expressions that are at most 0 ([`Linear`]). For example, `b` at
+//! least 3 cycles after `a` is `a - b + 3 <= 0`. Three things are choices between lists of sums: an
+//! `or` of the author, which of two operations uses a port first, and which of two instruction
+//! sequences a cell issues first ([`Rule`]). In addition, a cell issues one instruction per cycle,
+//! which no sum expresses. The objective is the cycle after everything, a variable called the
+//! total.
 //!
-//! # How
+//! # Method
 //!
-//! **Bounds.** Each variable has a lower and an upper bound. From a sum follows a bound for each of its variables when the
-//! others are at the bounds that leave it the most room; this is repeated until nothing changes (module `bounds`). A
-//! cycle of differences that contradict each other (`b` after `a` after `b`) would raise bounds by one cycle at a
-//! time up to the horizon; when narrowing takes long, the longest paths are computed once, as Bellman and Ford do, which
-//! finds such a cycle at once.
+//! **Bounds.** Each variable has a lower and an upper bound. A sum implies a bound for each of its
+//! variables, with the other variables at the bounds that leave it the most room. This is repeated
+//! until nothing changes (module `bounds`). Contradictory differences in a cycle (`b` after `a`
+//! after `b`) would raise bounds one cycle at a time up to the horizon. If narrowing takes long,
+//! the longest paths are computed once by the Bellman-Ford algorithm, which finds such a cycle at
+//! once.
 //!
-//! **Why lower bounds are a candidate.** Sums of two variables with factors 1 and -1 are all satisfied when every variable
-//! is at its lower bound: the smallest solution of a system of differences is where narrowing ends. Most sums are
-//! differences, so that the node's candidate is usually right, and as no start is earlier in any solution, its total is the
-//! least there is below this node.
+//! **Why lower bounds are a candidate.** Sums of two variables with factors 1 and -1 are all
+//! satisfied if every variable is at its lower bound: narrowing ends at the smallest solution of a
+//! system of differences. Most sums are differences, so the node's candidate is usually right. No
+//! start is earlier in any solution, so its total is a lower bound for all nodes below.
 //!
-//! **Branches.** What the candidate violates is branched on, in this order: a sum of other form (one of its variables stays
-//! at its bound, or rises), a choice (one branch for each alternative), and a cell that cannot issue its instructions in
-//! time (module `issue`: issuing what is due first succeeds if anything does, and where it fails, one of the operations
-//! that fill the cycles before must start later). The search goes depth first, the branch with the smallest total first,
-//! and leaves out what another branch includes.
+//! **Branches.** The search branches on what the candidate violates, in this order: a sum of
+//! another form (one of its variables stays at its bound, or rises), a choice (one branch per
+//! alternative), and a cell that cannot issue its instructions in time. In the last case (module
+//! `issue`), issuing the most urgent instruction first succeeds if any order does. If it fails, one
+//! of the operations that fill the cycles before must start later. The search is depth-first, takes
+//! the branch with the smallest total first, and skips branches that another one includes.
 //!
-//! **The bound of a schedule.** At the root the total is raised to what every schedule takes: the issue of all that must
-//! come before an operation in its cell, and of each cell's instructions without gaps (module `root`). The search
-//! ends when a schedule meets this bound, when no branch is left, which proves the best one optimal, or after a number of
-//! nodes, and then the best is returned with the bound.
+//! **Bound of a schedule.** At the root, the total is raised to a lower bound of every schedule:
+//! the issue of everything that must precede an operation in its cell, and of each cell's
+//! instructions without gaps (module `root`). The search ends if a schedule meets this bound, if no
+//! branch is left, which proves the best schedule optimal, or after a number of nodes. In the last
+//! case it returns the best schedule with the bound.
 //!
-//! **Contradictions.** A set that cannot be satisfied is reduced by leaving out halves, quarters and at last single
-//! constraints, as long as the rest is still contradictory (`explain`).
+//! **Contradictions.** An unsatisfiable set is reduced by removing halves, quarters and finally
+//! single constraints, as long as the rest is still contradictory (`explain`).
 
 mod activation;
 mod bounds;

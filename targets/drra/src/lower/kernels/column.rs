@@ -1,4 +1,5 @@
-//! What all kernels have in a column: routes, links, the dpu's configuration, and the way out.
+//! Operations that all kernels have in a column: routes, links, the dpu's configuration, and output
+//! of results.
 
 use crate::config::column::Column;
 use crate::config::component::Component;
@@ -8,10 +9,11 @@ use crate::lower::kernels::writer;
 use crate::lower::kernels::writer::{Writer, addresses, events};
 use crate::program::kernels::{Bases, Work};
 
-/// Levels that resets and counts may take.
+/// Levels that resets and counts may use.
 const MAX_LEVELS: u32 = 3;
 
-/// The operations that configure a column once: `route_in`, `route_mid`, `route_out`, `links`, `compute`.
+/// Writes the operations that configure a column once: `route_in`, `route_mid`, `route_out`,
+/// `links`, `compute`.
 pub(super) fn configure(writer: &mut Writer, column: &Column, work: Work, operands: usize) {
     let south = 1 << Direction::South.code();
     let north = Direction::North.code();
@@ -34,9 +36,10 @@ pub(super) fn configure(writer: &mut Writer, column: &Column, work: Work, operan
     writer.constraint("@compute <= @read_a");
 }
 
-/// The way out of `results`, one every `period` cycles after `read_a` begins, of which the last `spare` do not count:
-/// `keep` them as words, `read` them as rows, `store` those in the memory below, and out through `output_r` and
-/// `output_w`.
+/// Writes the operations that output `results`, one every `period` cycles after `read_a` starts.
+/// The last `spare` cycles of a period do not belong to the result. `keep` stores words, `read`
+/// reads rows, `store` writes them to the memory below, and `output_r` and `output_w` send them
+/// out.
 pub(super) fn results(
     writer: &mut Writer,
     column: &Column,
@@ -56,8 +59,8 @@ pub(super) fn results(
     writer.rop("output_r", column.bottom, column.output, 3, &addresses(0, &row.levels(&[(rows, 0)])));
     let output = addresses(bases.output, &row.levels(&[(rows, 1)]));
     writer.rop("output_w", column.bottom, column.output, 1, &output);
-    // The sum of a cycle is there in the next. A row is complete after 16 words, and read before the next word
-    // takes the place of its first: in that very cycle at the latest.
+    // The sum of a cycle is available in the next. A row is complete after 16 words. It is read
+    // before the next word replaces its first, at the latest in that very cycle.
     writer.constraint(&format!("@keep + {} == @read_a + {}", words.lead, period - spare));
     writer.constraint(&format!("@read + {} == @read_a + {}", row.lead, first * period - spare + 1));
     writer.constraint("@store == @read");
@@ -65,14 +68,14 @@ pub(super) fn results(
     writer.constraint("@output_w == @output_r");
 }
 
-/// Addresses that come at a distance of `period` cycles, where the delay of a level may be too short for that: then each comes
-/// several times, and what it does last is what stays.
+/// Addresses at a distance of `period` cycles. If the delay of a level is too short for that, each
+/// address is repeated, and its last repetition takes effect.
 struct Spaced {
-    /// How often each comes in place, and the delay between.
+    /// Number of repetitions of each address, and the delay between them.
     repeats: (usize, usize),
-    /// The delay from the last time to the next address.
+    /// Delay from the last repetition to the next address.
     delay: usize,
-    /// Cycles from the first time to the last.
+    /// Cycles from the first repetition to the last.
     lead: usize,
 }
 
@@ -87,23 +90,24 @@ impl Spaced {
         Self { repeats: (more + 1, stride.saturating_sub(1)), delay: between - lead, lead }
     }
 
-    /// The levels of such addresses.
+    /// Returns the levels of such addresses.
     fn levels(&self, levels: &[(usize, i64)]) -> Vec<writer::Rep> {
         let own = levels.iter().map(|&(iter, step)| (iter, step, self.delay));
         std::iter::once((self.repeats.0, 0, self.repeats.1)).chain(own).collect()
     }
 }
 
-/// The longest delay that a level of a component has.
+/// Longest delay of a level of a component.
 fn longest_delay(column: &Column, component: Component) -> usize {
     let [.., (_, _, longest)] = Rep::limits(column.revision, component);
     usize::try_from(longest).expect("a delay is not negative")
 }
 
-/// Resets and counts, where the mode asks for them. What comes after the last result does no harm.
+/// Writes resets and counts if the mode needs them. Events after the last result have no effect.
 pub(super) fn accumulation(writer: &mut Writer, column: &Column, work: Work, results: usize, period: usize) {
     if work.accumulates() && results > 1 && period > longest_delay(column, Component::Dpu) + 1 {
-        // No level reaches from a result to the next. The activation resets, too, in a cycle that does not count.
+        // No level is long enough to reach the next result. The activation also resets, in a cycle
+        // that does not matter.
         for number in 0..results {
             writer.rop(&format!("reset{number}"), column.mid, column.dpu, 1, "evt");
             writer.constraint(&format!("@reset{number} == @read_a + {}", number * period));

@@ -1,4 +1,4 @@
-//! [`Nest`]: operands that fit into the register files, read in nested loops.
+//! [`Nest`]: operands that fit the register files, read in nested loops.
 
 use crate::config::column::Column;
 use crate::lower::kernels::column::{accumulation, configure, results};
@@ -6,7 +6,8 @@ use crate::lower::kernels::writer::{Rep, Writer, addresses};
 use crate::program::kernels::{Bases, Level, Nest};
 
 impl Nest {
-    /// Writes the operations of a column. The second operand's rows follow the first's in the input buffer.
+    /// Writes the operations of a column. In the input buffer, the second operand's rows follow the
+    /// first's.
     pub(super) fn write(&self, writer: &mut Writer, column: &Column, bases: Bases) {
         let ([a, b, _], rows) = (column.files, [self.rows(0), self.rows(1)]);
         let all = rows[0] + rows[1];

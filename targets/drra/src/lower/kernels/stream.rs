@@ -1,9 +1,9 @@
-//! [`Stream`]: a dpu works in every cycle on words whose rows arrive while it works on those before.
+//! [`Stream`]: a dpu that works in every cycle, while the rows of the next words arrive.
 //!
-//! A row is 16 words and takes the dpu 16 cycles. It comes from the input buffer through one row of the memory above
-//! and one link, and arrives in the cycle in which the last word of the row before is read: what
-//! is read in a cycle is what was there before it. Where two operands stream, the first arrives a cycle earlier, so that it needs
-//! two rows in turn.
+//! A row has 16 words and occupies the dpu for 16 cycles. It passes from the input buffer through
+//! one row of the memory above and one link. It arrives in the cycle in which the last word of the
+//! previous row is read, as a read returns the content from before the cycle. If two operands
+//! stream, the first arrives a cycle earlier and therefore alternates between two rows.
 
 use crate::config::column::Column;
 use crate::config::component::Component;
@@ -25,7 +25,8 @@ impl Stream {
         results(writer, column, bases, self.results(), self.period, self.spare);
     }
 
-    /// The rows that stay, before the others: `input_ra`, `input_wa`, `feed_a`, `write_a`.
+    /// Writes the operations of the stationary rows, which come first: `input_ra`, `input_wa`,
+    /// `feed_a`, `write_a`.
     fn stay(&self, writer: &mut Writer, column: &Column, bases: Bases) {
         if self.operands != Operands::Stationary {
             return;
@@ -42,7 +43,8 @@ impl Stream {
         writer.constraint("@input_ra < @input_r");
     }
 
-    /// The rows that stream: `input_r`, `input_w`, `feed`, `write_a`, `write_b`.
+    /// Writes the operations of the streamed rows: `input_r`, `input_w`, `feed`, `write_a`,
+    /// `write_b`.
     fn arrive(&self, writer: &mut Writer, column: &Column, bases: Bases) {
         let ([a, b, _], rows) = (column.files, self.rows(column.revision));
         let every = |step: i64| match self.operands {
@@ -77,7 +79,7 @@ impl Stream {
         }
     }
 
-    /// Words to the dpu: `read_a`, `read_b`.
+    /// Writes the reads of words by the dpu: `read_a`, `read_b`.
     fn read(&self, writer: &mut Writer, column: &Column) {
         let ([a, b, _], rows) = (column.files, self.rows(column.revision));
         let single = addresses(0, &[(ROW_WORDS, 1, 0), (rows, 0, 0)]);

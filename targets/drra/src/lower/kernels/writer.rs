@@ -1,11 +1,11 @@
-//! [`Writer`]: PASM text, operation by operation.
+//! [`Writer`]: writes PASM text, operation by operation.
 
 use crate::config::fabric::Place;
 
-/// A level: how often, step of the address, idle cycles between.
+/// Level: number of repetitions, step of the address, idle cycles in between.
 pub(super) type Rep = (usize, i64, usize);
 
-/// Writes an epoch.
+/// Writer of an epoch.
 pub(super) struct Writer {
     operations: String,
     constraints: String,
@@ -17,19 +17,19 @@ impl Writer {
         Self { operations: format!("epoch<{name}> {{\n"), constraints: String::new(), column: 0 }
     }
 
-    /// The operations that follow are those of this column.
+    /// Sets the column of the following operations.
     pub fn column(&mut self, number: usize) {
         self.column = number;
     }
 
-    /// An operation whose body is instructions as text.
+    /// Writes an operation whose body is instructions as text.
     pub fn rop(&mut self, name: &str, place: Place, slot: u8, port: u8, body: &str) {
         let (Place { row, col }, column) = (place, self.column);
         self.operations +=
             &format!("rop<{name}_{column}> (row={row}, col={col}, slot={slot}, port={port}) {{ {body} }}\n");
     }
 
-    /// A constraint in which `@` stands before the names of operations.
+    /// Writes a constraint in which `@` precedes the names of operations.
     pub fn constraint(&mut self, text: &str) {
         let mut renamed = String::new();
         let mut is_name = false;
@@ -51,18 +51,18 @@ impl Writer {
     }
 }
 
-/// `dsu` at an address, and levels.
+/// Returns a `dsu` at an address, with levels.
 pub(super) fn addresses(base: usize, levels: &[Rep]) -> String {
     format!("dsu (init_addr={base}) {}", reps(levels))
 }
 
-/// `evt` and levels of which only the timing counts.
+/// Returns an `evt` with levels, which have no address steps.
 pub(super) fn events(levels: &[(usize, usize)]) -> String {
     let levels: Vec<Rep> = levels.iter().map(|&(iter, delay)| (iter, 0, delay)).collect();
     format!("evt {}", reps(&levels))
 }
 
-/// Levels, those that repeat once left out unless all do.
+/// Returns levels. Levels that do not repeat are left out, unless all are.
 fn reps(levels: &[Rep]) -> String {
     let mut kept: Vec<Rep> = levels.iter().filter(|level| level.0 > 1).copied().collect();
     if kept.is_empty() {

@@ -1,4 +1,4 @@
-//! Matrix products: dot products of rows and columns.
+//! Matrix products, as dot products of rows and columns.
 
 use npukit_graph::op::Gemm;
 use npukit_graph::{Node, ValueId};
@@ -12,29 +12,29 @@ use crate::program::gather::{Gather, Source, Tail, broadcast, offsets};
 use crate::program::kernels::{Nest, Work};
 use crate::program::plan::{Place, Task};
 
-/// Words of a register file.
+/// Words per register file.
 pub(super) const FILE_WORDS: usize = 64;
 /// Longest sum: the delay between results has 14 bits.
 const MAX_TERMS: usize = 16_000;
 
-/// `x [.., m, k]` times `w [.., k, n]`; outer axes are broadcast.
+/// Lowers `x [.., m, k]` times `w [.., k, n]`; outer axes are broadcast.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn matmul(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     product(lowering, node, None)
 }
 
-/// The same with a bias of each column.
+/// Lowers a matrix product with a bias per column.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn gemm(lowering: &mut Lowering<'_>, node: &Node, gemm: &Gemm) -> Result<(), Reject> {
     if *gemm != Gemm::PLAIN {
         return Err(Reject::new(
-            "factors and transposed operands are not lowered",
+            "factors and transposed operands are unsupported",
             "multiply them into the weights",
         ));
     }
@@ -54,7 +54,7 @@ fn product(lowering: &mut Lowering<'_>, node: &Node, bias: Option<ValueId>) -> R
     }
     let outer = lowering.graph.shape(y).to_vec();
     let outer = outer.split_last_chunk::<2>().map_or(&[][..], |(outer, _)| outer);
-    // Rows of all matrices go on in one.
+    // Rows of all matrices are lowered as one matrix.
     let is_one = outer_w.iter().all(|&size| size == 1);
     let (outer, m) = if is_one { (&[][..], m * outer.iter().product::<usize>()) } else { (outer, m) };
     let products = lowering.products([x, w], y, bias)?;
@@ -81,14 +81,16 @@ fn product(lowering: &mut Lowering<'_>, node: &Node, bias: Option<ValueId>) -> R
     Ok(())
 }
 
-/// Where the matrices of an operand begin, which are repeated along the outer axes of the result as NumPy does.
+/// Start of each matrix of an operand, repeated along the outer axes of the result with NumPy
+/// broadcasting.
 fn starts(outer: &[usize], own: &[usize], size: usize) -> Vec<usize> {
     let axes: Vec<(usize, usize)> =
         broadcast(outer, own).into_iter().map(|(count, stride)| (count, stride * size)).collect();
     offsets(&axes)
 }
 
-/// A bias for each of `count` vectors as one more term: its words, and the word that meets them.
+/// Adds a bias for each of `count` vectors as one more term: its words, and the word that they are
+/// multiplied by.
 pub(super) fn tails(
     lowering: &mut Lowering<'_>,
     id: ValueId,
@@ -98,8 +100,8 @@ pub(super) fn tails(
     let values = lowering.graph.constant(id).and_then(|constant| constant.as_f32());
     let Some(values) = values.filter(|values| values.len() == count) else {
         return Err(Reject::new(
-            "its bias is no constant with an element for each result",
-            "add it in an Add",
+            "its bias is not a constant with one element per result",
+            "use an Add instead",
         ));
     };
     let values = values.iter().map(|&x| f64::from(x));
@@ -108,13 +110,13 @@ pub(super) fn tails(
     Ok((Tail::Each(lowering.words(values, fraction)), Tail::Same(one)))
 }
 
-/// Dot products of `a` and `b`: results are numbered by `a`, then by `b`.
+/// Dot products of `a` and `b`. Results are numbered by `a` first, by `b` second.
 pub(super) fn dots(work: Work, a: Gather, b: Gather, to: Place) -> Result<Task, Reject> {
     let (length, first, second) = (a.length(), a.count(), b.count());
     if length > MAX_TERMS {
         return Err(Reject::new(
             format!("sums of {length} products"),
-            format!("at most {MAX_TERMS} are summed"),
+            format!("split them into sums of at most {MAX_TERMS} products"),
         ));
     }
     let swapped = |to: &Place| match &to.axes[..] {
@@ -122,7 +124,7 @@ pub(super) fn dots(work: Work, a: Gather, b: Gather, to: Place) -> Result<Task, 
         [] => to.clone(),
     };
     if length <= FILE_WORDS {
-        // The fewer stay, so that much streams in each call.
+        // The smaller operand stays, so that each call streams more.
         return Ok(match first <= second {
             true => Task::Dots { work, stationary: a, stream: b, to },
             false => Task::Dots { work, stationary: b, stream: a, to: swapped(&to) },
@@ -141,7 +143,7 @@ pub(super) fn dots(work: Work, a: Gather, b: Gather, to: Place) -> Result<Task, 
     Ok(Task::Vectors { work, operands: vec![spread(a, 1, second), spread(b, first, 1)], to })
 }
 
-/// A product of matrices that fit into the register files.
+/// Returns the task of matrices that fit the register files.
 fn nest(work: Work, rows: &Gather, columns: &Gather, to: &Place) -> Option<Task> {
     let (m, k, n) = (rows.count(), rows.length(), columns.count());
     let fits = m * k <= FILE_WORDS && k * n <= FILE_WORDS && m > 1 && n > 1;
@@ -155,7 +157,7 @@ fn nest(work: Work, rows: &Gather, columns: &Gather, to: &Place) -> Option<Task>
 }
 
 impl Lowering<'_> {
-    /// How products of two operands, and a bias, become the result.
+    /// Returns how products of two operands, and a bias, become the result.
     pub(super) fn products(
         &self,
         operands: [ValueId; 2],
@@ -170,7 +172,7 @@ impl Lowering<'_> {
     }
 }
 
-/// A source that is a constant everywhere.
+/// Source that is a constant everywhere.
 pub(super) fn constant(word: i16) -> Source {
     Source::Constant([word].into())
 }

@@ -1,7 +1,8 @@
-//! The larger or smaller of words, and magnitudes: modes of the extension, or sums that saturate.
+//! Maxima, minima and magnitudes, by modes of the extension or by saturating sums.
 //!
-//! `max(a, b)` is `b + max(a - b, 0)`. Without extensions activations keep a bit free ([`scheme`](crate::lower::scheme)),
-//! so that the difference of two fits a word; one that does not saturates, and is counted.
+//! `max(a, b)` is `b + max(a - b, 0)`. Without extensions, activations keep a spare bit
+//! ([`scheme`](crate::lower::scheme)), so that a difference of two fits a word. Differences that do
+//! not fit saturate, and are counted.
 
 use npukit_graph::Node;
 use npukit_lower::Reject;
@@ -14,20 +15,20 @@ use crate::program::gather::{Gather, Source, Tail};
 use crate::program::kernels::Work;
 use crate::program::plan::{Place, Task};
 
-/// The constants next to words that have a bit to spare.
+/// Range of constants that are combined with words that have a spare bit.
 pub(super) const SPARE_BIT: std::ops::RangeInclusive<i16> = i16::MIN / 2..=i16::MAX / 2;
 
-/// Which of the words.
+/// Maximum or minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extreme {
-    /// The largest.
+    /// Maximum.
     Max,
-    /// The smallest.
+    /// Minimum.
     Min,
 }
 
 impl Extreme {
-    /// The immediate of the extension's modes.
+    /// Immediate of the extension's modes.
     const fn immediate(self) -> i16 {
         match self {
             Self::Max => 0,
@@ -35,7 +36,7 @@ impl Extreme {
         }
     }
 
-    /// The limits of a difference that is added to the second word: not below 0, or not above.
+    /// Limits of a difference that is added to the second word: at least 0, or at most 0.
     const fn limits(self) -> [Option<i16>; 2] {
         match self {
             Self::Max => [Some(0), None],
@@ -45,11 +46,12 @@ impl Extreme {
 }
 
 impl Lowering<'_> {
-    /// Makes `to` the larger or smaller of each two words of operands with its fraction length.
+    /// Sets `to` to the maximum or minimum of two operands, elementwise. They have the fraction
+    /// length of `to`.
     ///
     /// # Errors
     ///
-    /// Limits that the fabric has no way to.
+    /// The fabric cannot compute the limits.
     pub(super) fn extreme(
         &mut self,
         node: &Node,
@@ -73,11 +75,12 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Makes `to` the largest or smallest word of each of some vectors with its fraction length.
+    /// Sets `to` to the maximum or minimum of each vector. The words have the fraction length of
+    /// `to`.
     ///
     /// # Errors
     ///
-    /// Limits that the fabric has no way to.
+    /// The fabric cannot compute the limits.
     pub(super) fn extreme_of(
         &mut self,
         node: &Node,
@@ -95,7 +98,8 @@ impl Lowering<'_> {
             if length > 1 { self.temporary(&node.name, vec![count, length], fraction) } else { to };
         let all = Place::all(count * length);
         self.push(node, rows, vec![Task::Move { from: vectors, to: all, shift: 0 }]);
-        // The first half of each row beside its second; the one in the middle of an odd row is in both.
+        // Combines the first half of each row with the second. The middle word of an odd row is in
+        // both.
         while length > 1 {
             let half = length.div_ceil(2);
             let part = |offset| Gather {
@@ -111,13 +115,13 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A value of the shape and fraction length of another.
+    /// Adds a value with the shape and fraction length of another.
     fn like(&mut self, node: &Node, value: usize) -> usize {
         let (shape, fraction) = (self.plan.values[value].shape.clone(), self.plan.values[value].fraction);
         self.temporary(&node.name, shape, fraction)
     }
 
-    /// Words with the other sign: constants are known, values are multiplied. They go into a value like `like`.
+    /// Negates words: constants at compile time, values by a product, into a value like `like`.
     pub(super) fn negated(&mut self, node: &Node, words: Gather, like: usize) -> Gather {
         match words.source {
             Source::Constant(constant) => {
@@ -134,7 +138,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Words of constants as near as words with a bit to spare get to them: beyond these all are alike to an extreme.
+/// Clamps constants to the range of words with a spare bit. Outside it, the result is the same.
 fn with_spare_bit(words: Gather) -> Gather {
     match words.source {
         Source::Constant(constant) => {
@@ -145,11 +149,11 @@ fn with_spare_bit(words: Gather) -> Gather {
     }
 }
 
-/// `|x|`: a mode of the extension, or `x + 2 max(-x, 0)`.
+/// Lowers `|x|` by a mode of the extension, or as `x + 2 max(-x, 0)`.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn magnitude(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let (to, fraction) = (y.0 as usize, lowering.format.fraction(y));

@@ -1,9 +1,11 @@
-//! Fourier transforms: by radix 2 for powers of two, each stage a stream; as matrix products for other lengths.
+//! Fourier transforms: radix 2 for powers of two, with one stream per stage; matrix products for
+//! other lengths.
 //!
-//! After stage `s` a value holds `L = 2^s` results of each of `M = length / L` sums over every `M`-th point, at
-//! `k M + m`. The next stage makes of `a` at `k M + m` and `b` at `k M + m + M / 2` the results `a + w b` for `k` and
-//! `a - w b` for `k + L`, with `w = e^(-i pi k / L)`: sums of four products, of the parts of `a` and `b`, in which no
-//! subtraction is left. Results end up in order.
+//! After stage `s`, a value holds `L = 2^s` results of each of `M = length / L` sums over every
+//! `M`-th point, at `k M + m`. The next stage computes from `a` at `k M + m` and `b` at `k M + m +
+//! M / 2` the results `a + w b` for `k` and `a - w b` for `k + L`, with `w = e^(-i pi k / L)`.
+//! These are sums of four products of the parts of `a` and `b`, without subtractions. Results end
+//! up in order.
 
 use npukit_graph::op::Dft;
 use npukit_graph::{Node, ValueId};
@@ -18,15 +20,15 @@ use crate::machine::exec::word::integer;
 use crate::program::gather::{Axes, Gather, Source, Tail};
 use crate::program::plan::{Place, Task};
 
-/// Elements of the matrix of a transform.
+/// Maximum number of elements of a transform's matrix.
 const MAX_FACTORS: usize = 1 << 22;
 
-/// Signals, each along an axis of a tensor `[outer, points, inner, parts]`.
+/// Signals along an axis of a tensor `[outer, points, inner, parts]`.
 struct Signals {
     outer: usize,
     points: usize,
     inner: usize,
-    /// 1 when real, 2 when complex.
+    /// 1 if real, 2 if complex.
     parts: usize,
 }
 
@@ -36,14 +38,14 @@ impl Signals {
     }
 }
 
-/// Signals to their transforms.
+/// Lowers a Fourier transform.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn dft(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft) -> Result<(), Reject> {
     let x = operand(node, 0)?;
-    let missing = || Reject::new("its operand has no such axis", "check the model");
+    let missing = || Reject::new("its operand does not have the axis", "check the model");
     let (before, after) = lowering.graph.shape(x).split_at_checked(dft.axis).ok_or_else(missing)?;
     let &[points, ref inner @ .., parts] = after else { return Err(missing()) };
     let (outer, inner) = (before.iter().product(), inner.iter().product());
@@ -54,7 +56,8 @@ pub fn dft(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft) -> Result<(), Re
     }
 }
 
-/// Stages of butterflies. Values on the way are bounded by both the operand and the results.
+/// Lowers stages of butterflies. Intermediate values are bounded by both the operand and the
+/// results.
 fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Signals) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let stages = dft.length.ilog2();
@@ -67,8 +70,8 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
     let full = if dft.onesided { lowering.temporary(&node.name, shape.to_vec(), to) } else { y.0 as usize };
     let mut fraction = from;
     for stage in 0..stages {
-        // Every stage doubles values at most, and halves them before in the inverse. A part may be larger by half a bit
-        // than the parts before.
+        // Every stage at most doubles values, which the inverse halves before. A part may grow by
+        // another half bit.
         let (grown, left) = (stage as i32 + 1, (stages - stage) as i32 - 1);
         let next = match dft.inverse {
             false => (from - grown).max(to) - 1,
@@ -107,7 +110,7 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
     Ok(())
 }
 
-/// Signals of `length` points: those there are and zeros after them, or the first of them.
+/// Returns signals of `length` points, padded with zeros or truncated.
 fn resized(
     lowering: &mut Lowering<'_>,
     node: &Node,
@@ -129,22 +132,22 @@ fn resized(
     Source::Value(value)
 }
 
-/// A stage.
+/// Stage of a radix-2 transform.
 struct Butterflies<'a> {
     dft: &'a Dft,
     signals: &'a Signals,
-    /// Results of each sum so far, `L`.
+    /// Number of results of each sum so far, `L`.
     done: usize,
 }
 
 impl Butterflies<'_> {
-    /// Distance of `a` and `b`, `M / 2`.
+    /// Distance between `a` and `b`, `M / 2`.
     const fn half(&self) -> usize {
         self.dft.length / self.done / 2
     }
 
-    /// For `k + L t`, from `t` 0 on: what parts of `a` and `b` are multiplied by, for each part of the result. Points that
-    /// are real meet in the first stage, in which `w` is 1.
+    /// Factors of the parts of `a` and `b` for each part of the result, for `k + L t`, `t` = 0
+    /// first. Real points are combined in the first stage, in which `w` is 1.
     fn factors(&self) -> Vec<f64> {
         let factor = if self.dft.inverse { 0.5 } else { 1.0 };
         let results = [true, false].into_iter().flat_map(|adds| (0..self.done).map(move |k| (adds, k)));
@@ -161,7 +164,7 @@ impl Butterflies<'_> {
     fn tasks(&self, value: Source, factors: Source, products: &Products) -> Vec<Task> {
         let Signals { outer, inner, parts, .. } = *self.signals;
         let (rest, half) = (inner * parts, self.half());
-        // Parts of a result, and words of each.
+        // Parts of a result, and words per part.
         let (results, words) = (parts, 2 * parts);
         let axes = |of_value: bool| -> Axes {
             let pick = |own: usize, other: usize| if of_value { own } else { other };
@@ -193,14 +196,14 @@ impl Butterflies<'_> {
     }
 }
 
-/// Every result as a sum over all points.
+/// Lowers every result as a sum over all points.
 fn matrix(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, signals: &Signals) -> Result<(), Reject> {
     let (x, y): (ValueId, ValueId) = (operand(node, 0)?, result(node)?);
     let Signals { outer, points, inner, parts } = *signals;
     let (kept, results) = (points.min(dft.length), dft.results());
     let words = kept * parts;
     if words.saturating_mul(2 * results) > MAX_FACTORS {
-        let reason = format!("a transform of {kept} points to {results}, which is no power of two");
+        let reason = format!("a transform of {kept} points to {results}, which is not a power of two");
         return Err(Reject::new(reason, "pad the signal to a power of two"));
     }
     let factor = if dft.inverse { 1.0 / dft.length as f64 } else { 1.0 };

@@ -1,4 +1,4 @@
-//! What the driver does: other shapes, orders and choices of the same elements.
+//! Data moves by the driver: reshaping, reordering and selecting elements.
 
 use npukit_graph::op::{Coordinates, Pad, PadMode, Resize, ResizeMode, Slice, Split};
 use npukit_graph::{Node, ValueId};
@@ -11,11 +11,11 @@ use crate::machine::exec::word::integer;
 use crate::program::gather::{Gather, Source, strides};
 use crate::program::plan::{Place, Task};
 
-/// The same elements in the same order.
+/// Lowers a reshape, which keeps the elements in order.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn reshape(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let count = lowering.graph.shape(y).iter().product();
@@ -24,11 +24,11 @@ pub fn reshape(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     Ok(())
 }
 
-/// Axes in another order.
+/// Lowers a permutation of axes.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn transpose(lowering: &mut Lowering<'_>, node: &Node, perm: &[usize]) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let (shape, stride) = (lowering.graph.shape(y), strides(lowering.graph.shape(x)));
@@ -40,11 +40,11 @@ pub fn transpose(lowering: &mut Lowering<'_>, node: &Node, perm: &[usize]) -> Re
     Ok(())
 }
 
-/// Chosen elements along some axes.
+/// Lowers a selection of elements along some axes.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn slice(lowering: &mut Lowering<'_>, node: &Node, slice: &Slice) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let mut axes = whole(lowering.graph.shape(x));
@@ -57,11 +57,11 @@ pub fn slice(lowering: &mut Lowering<'_>, node: &Node, slice: &Slice) -> Result<
     moved(lowering, node, x, y, &axes)
 }
 
-/// Parts along an axis.
+/// Lowers a split along an axis.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn split(lowering: &mut Lowering<'_>, node: &Node, split: &Split) -> Result<(), Reject> {
     let (x, mut start) = (operand(node, 0)?, 0);
     for (&y, &size) in node.outputs.iter().zip(&split.sizes) {
@@ -73,11 +73,11 @@ pub fn split(lowering: &mut Lowering<'_>, node: &Node, split: &Split) -> Result<
     Ok(())
 }
 
-/// Operands beside each other.
+/// Lowers a concatenation along an axis.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn concat(lowering: &mut Lowering<'_>, node: &Node, axis: usize) -> Result<(), Reject> {
     let y = result(node)?;
     let stride = strides(lowering.graph.shape(y));
@@ -95,18 +95,18 @@ pub fn concat(lowering: &mut Lowering<'_>, node: &Node, axis: usize) -> Result<(
     Ok(())
 }
 
-/// Elements around those of the operand: a constant, or some of them once more.
+/// Lowers a padding with a constant or with repeated elements.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn pad(lowering: &mut Lowering<'_>, node: &Node, pad: &Pad) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let (own, shape) = (lowering.graph.shape(x).to_vec(), lowering.graph.shape(y).to_vec());
     if let PadMode::Constant(value) = pad.mode {
         let before: Option<Vec<usize>> = pad.pads.iter().map(|pads| usize::try_from(pads[0]).ok()).collect();
         let Some(before) = before.filter(|_| pad.pads.iter().flatten().all(|&size| size >= 0)) else {
-            return Err(Reject::new("it takes elements away", "slice before"));
+            return Err(Reject::new("negative padding is unsupported", "use a Slice before it"));
         };
         let fraction = lowering.format.fraction(y);
         let source = lowering.read(node, x, fraction)?;
@@ -123,16 +123,16 @@ pub fn pad(lowering: &mut Lowering<'_>, node: &Node, pad: &Pad) -> Result<(), Re
     moved(lowering, node, x, y, &axes)
 }
 
-/// The nearest elements of an image of another size.
+/// Lowers a nearest-neighbor resize of an image.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn resize(lowering: &mut Lowering<'_>, node: &Node, resize: &Resize) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let is_crop = matches!(resize.coordinates, Coordinates::TfCropAndResize(_));
     if !matches!(resize.mode, ResizeMode::Nearest(_)) || is_crop {
-        return Err(Reject::new("it computes elements between others", "use the mode `nearest`"));
+        return Err(Reject::new("interpolation is unsupported", "use the mode `nearest`"));
     }
     let own = lowering.graph.shape(x).to_vec();
     let mut axes = whole(&own);
@@ -144,7 +144,7 @@ pub fn resize(lowering: &mut Lowering<'_>, node: &Node, resize: &Resize) -> Resu
     moved(lowering, node, x, y, &axes)
 }
 
-/// `y` is the elements of `x` with these indices along each axis.
+/// Appends the moves that copy the elements of `x` with these indices along each axis to `y`.
 fn moved(
     lowering: &mut Lowering<'_>,
     node: &Node,
@@ -172,19 +172,20 @@ fn moved(
     Ok(())
 }
 
-/// All indices of a tensor.
+/// Returns all indices of a tensor, per axis.
 fn whole(shape: &[usize]) -> Vec<Vec<usize>> {
     shape.iter().map(|&size| (0..size).collect()).collect()
 }
 
-/// Takes these indices along an axis.
+/// Keeps only these indices along an axis.
 fn choose(axes: &mut [Vec<usize>], axis: usize, indices: impl Iterator<Item = usize>) {
     if let Some(all) = axes.get_mut(axis) {
         *all = indices.collect();
     }
 }
 
-/// Indices in equal steps, and their places among all: the first, and from one to the next.
+/// Indices in equal steps with their positions in the list: first position, and distance between
+/// positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     first: usize,
@@ -194,10 +195,10 @@ struct Run {
     every: usize,
 }
 
-/// Most runs that take turns.
+/// Maximum number of interleaved runs.
 const MAX_TURNS: usize = 8;
 
-/// Runs that make up a list of indices: a few that take turns, or as many as it takes one after the other.
+/// Splits a list of indices into runs: a few interleaved ones, or any number one after the other.
 fn runs(indices: &[usize]) -> Vec<Run> {
     let turn = |turns: usize, at: usize| {
         let list: Vec<usize> = indices.iter().copied().skip(at).step_by(turns).collect();
@@ -215,17 +216,17 @@ fn runs(indices: &[usize]) -> Vec<Run> {
     runs
 }
 
-/// The longest run that a list begins with.
+/// Returns the longest run at the start of a list.
 fn run(list: &[usize]) -> Option<Run> {
     let &first = list.first()?;
     let step = list.get(1).and_then(|second| second.checked_sub(first));
     let steps = list.windows(2).take_while(|pair| pair[1].checked_sub(pair[0]) == step && step.is_some());
-    // Default: one element alone is a run of any step.
+    // Default: a single element is a run with any step.
     Some(Run { first, step: step.unwrap_or(1), count: 1 + steps.count(), at: 0, every: 1 })
 }
 
-/// The elements of a tensor with the shape `own` in one with the shape `shape`, `before` of `fill` before them along
-/// each axis.
+/// Copies a tensor with the shape `own` into one with the shape `shape`, after `before` elements of
+/// `fill` along each axis.
 pub(super) fn padded(from: Source, own: &[usize], shape: &[usize], before: &[usize], fill: i16) -> Vec<Task> {
     let stride = strides(shape);
     let offset = before.iter().zip(&stride).map(|(before, stride)| before * stride).sum();

@@ -1,4 +1,4 @@
-//! Operators that normalise: by known factors of each channel, and over the elements of a row.
+//! Normalizations: by known factors per channel, and over the elements of a row.
 
 use npukit_graph::op::{BatchNormalization, Softmax};
 use npukit_graph::{Node, ValueId};
@@ -14,16 +14,16 @@ use crate::lower::rounded::{Rounding, real};
 use crate::program::gather::{Gather, Source, Tail};
 use crate::program::kernels::Work;
 
-/// A factor and an addend for each channel: sums of two products.
+/// Lowers a factor and an addend per channel, as sums of two products.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalization) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let constant = |place| {
         let floats = lowering.graph.constant(operand(node, place)?).and_then(|constant| constant.as_f32());
-        floats.ok_or_else(|| Reject::new("its parameters are no constants", "fold them into a product"))
+        floats.ok_or_else(|| Reject::new("its parameters are not constants", "fold them into a product"))
     };
     let factors = batch.factors(constant(1)?, constant(2)?, constant(3)?, constant(4)?);
     let exact = largest_fraction(factors.iter().map(|factor| factor[0]));
@@ -53,11 +53,11 @@ pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalizatio
     Ok(())
 }
 
-/// `e^(x - max) / sum(e^(x - max))` in Q4.11 and modes of the extension.
+/// Lowers `e^(x - max) / sum(e^(x - max))` in Q4.11, by modes of the extension.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn softmax(lowering: &mut Lowering<'_>, node: &Node, softmax: &Softmax) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let mode = |mode| lowering.format.extension(mode, 0);
@@ -68,10 +68,11 @@ pub fn softmax(lowering: &mut Lowering<'_>, node: &Node, softmax: &Softmax) -> R
     let axes: Vec<usize> = (softmax.axis..softmax.axis_end).collect();
     let (rows, repeats) = over(&shape, &axes);
     let (length, count, all) = (rows.length(), rows.count(), shape.iter().product());
-    // Sums of words that are 1 at most fit; quotients get back what sums give up, as far as they fit.
+    // Sums of words of at most 1 fit after giving up bits; quotients regain these bits as far as
+    // they fit.
     let given = (length.next_power_of_two().ilog2() as i32 - 4).max(0);
     let kept = given.min(BITS_OF_QUOTIENTS - FUNCTION_BITS);
-    // Differences may saturate at -16 or below: powers of those are 0.
+    // Differences may saturate at or below -16, as their exponentials are 0.
     let from = FUNCTION_BITS.min(lowering.format.fraction(x));
     let of = |source: &Source| Gather { source: source.clone(), ..rows.clone() };
     let repeated_rows = |value: usize| Gather { source: Source::Value(value), ..repeats.clone() };

@@ -1,4 +1,4 @@
-//! Operators on elements: streams of one operand or two, a word a cycle.
+//! Elementwise operators: streams of one or two operands, one word per cycle.
 
 use npukit_graph::op::{BinaryKind, Clip, UnaryKind};
 use npukit_graph::{Node, ValueId};
@@ -17,11 +17,11 @@ use crate::program::gather::{Gather, Source, Tail, broadcast};
 use crate::program::kernels::Work;
 use crate::program::plan::Task;
 
-/// Two operands, broadcast as NumPy does.
+/// Lowers an operator of two operands with NumPy broadcasting.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let to = lowering.format.fraction(y);
@@ -38,8 +38,8 @@ pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Res
         BinaryKind::Min => return extreme(lowering, node, Extreme::Min),
         BinaryKind::Div => return quotient(lowering, node),
         _ => {
-            let hint = "there are Add, Sub, Mul, Div, Max and Min";
-            return Err(Reject::new("there is no mode of the dpu for it", hint));
+            let hint = "supported are Add, Sub, Mul, Div, Max and Min";
+            return Err(Reject::new("no mode of the dpu computes this operator", hint));
         }
     };
     let operands = vec![spread(lowering, node, a, fractions[0])?, spread(lowering, node, b, fractions[1])?];
@@ -49,7 +49,7 @@ pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Res
     Ok(())
 }
 
-/// `a - b`: a mode of the extension, or the sum of `a` and `-b`.
+/// Lowers `a - b` by a mode of the extension, or as the sum of `a` and `-b`.
 fn difference(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let to = lowering.format.fraction(y);
@@ -62,12 +62,12 @@ fn difference(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     Ok(())
 }
 
-/// The larger or smaller of two.
+/// Lowers a maximum or minimum of two operands.
 fn extreme(lowering: &mut Lowering<'_>, node: &Node, extreme: Extreme) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let fraction = lowering.format.fraction(y);
     if !lowering.format.extensions {
-        // Before they are read: what is noted first counts.
+        // Done before they are read, as the first rounding recorded takes precedence.
         let constants = [a, b].into_iter().filter(|&id| lowering.graph.constant(id).is_some());
         let near = |id| Rounding::Constant { id, fraction, range: SPARE_BIT };
         constants.for_each(|id| lowering.note(near(id)));
@@ -76,10 +76,11 @@ fn extreme(lowering: &mut Lowering<'_>, node: &Node, extreme: Extreme) -> Result
     lowering.extreme(node, extreme, operands, y.0 as usize)
 }
 
-/// `a / b` by the extension's mode, which gives the quotient of two words 11 fraction bits.
+/// Lowers `a / b` by the extension's mode, whose quotient has 11 fraction bits more than the
+/// difference of its operands' fraction lengths.
 ///
-/// Where the result has more fraction bits than come out, the divisor gives up half of what is missing: the quotient
-/// then has more of them, and the divisor fewer.
+/// If the result needs more fraction bits, the divisor gives up half of the missing ones: the
+/// quotient gains bits, and the divisor loses them.
 fn quotient(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let work = lowering.format.extension(DpuMode::Div, 0)?;
@@ -95,20 +96,20 @@ fn quotient(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     Ok(())
 }
 
-/// `max(x, 0)`.
+/// Lowers `max(x, 0)`.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn relu(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     limited(lowering, node, Some(0), None)
 }
 
-/// `x` between limits.
+/// Lowers `x` clipped to limits.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn clip(lowering: &mut Lowering<'_>, node: &Node, clip: &Clip) -> Result<(), Reject> {
     let fraction = lowering.format.fraction(result(node)?);
     let [low, high] = [clip.min, clip.max].map(|limit| integer(limit.into(), fraction));
@@ -118,7 +119,7 @@ pub fn clip(lowering: &mut Lowering<'_>, node: &Node, clip: &Clip) -> Result<(),
     limited(lowering, node, Some(low).filter(|_| low != i16::MIN), Some(high).filter(|_| high != i16::MAX))
 }
 
-/// Words between limits.
+/// Clips words to limits.
 fn limited(
     lowering: &mut Lowering<'_>,
     node: &Node,
@@ -131,11 +132,12 @@ fn limited(
 }
 
 impl Lowering<'_> {
-    /// Makes `to` the words of a source between limits: modes of the extension, or saturating sums.
+    /// Sets `to` to the words of a source, clipped to limits by modes of the extension or by
+    /// saturating sums.
     ///
     /// # Errors
     ///
-    /// Limits that do not have 0 between them, without extensions.
+    /// The limits do not include 0 and the fabric has no extensions.
     pub(super) fn limit(
         &mut self,
         node: &Node,
@@ -163,7 +165,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The fraction length of a value, or the largest with which a constant's numbers fit.
+    /// Returns the fraction length of a value, or the largest with which a constant's numbers fit.
     fn own_fraction(&self, id: ValueId) -> Result<i32, Reject> {
         let Some(constant) = self.graph.constant(id) else { return Ok(self.format.fraction(id)) };
         let values =
@@ -172,10 +174,10 @@ impl Lowering<'_> {
     }
 }
 
-/// What a dpu does, and the second operand if there is one.
+/// Work of a dpu, and its constant second operand if it has one.
 type Stage = (Work, Option<i16>);
 
-/// Limits by modes of the extension.
+/// Returns limits by modes of the extension.
 fn limits(low: Option<i16>, high: Option<i16>) -> Vec<Stage> {
     let low = low.map(|low| match low {
         0 => (Work::plain(DpuMode::Relu), None),
@@ -185,12 +187,13 @@ fn limits(low: Option<i16>, high: Option<i16>) -> Vec<Stage> {
     low.into_iter().chain(high).collect()
 }
 
-/// Limits by sums: what is beyond a limit saturates at the end of the range, and comes back as the limit.
+/// Returns limits by sums: a number beyond a limit saturates at the end of the range, and returns
+/// as the limit.
 fn sums(low: Option<i16>, high: Option<i16>) -> Result<Vec<Stage>, Reject> {
     let to_low = low.map_or(0, |low| i32::from(i16::MIN) - i32::from(low));
     let to_high = high.map_or(0, |high| i32::from(i16::MAX) - i32::from(high));
     if to_low < i16::MIN.into() || to_high > i16::MAX.into() {
-        return Err(Reject::new("its limits do not have 0 between them", "use a fabric with extensions"));
+        return Err(Reject::new("its limits do not include 0", "use a fabric with extensions"));
     }
     let there_and_back = [to_low, -to_low, to_high, -to_high];
     let parts = there_and_back.into_iter().flat_map(|sum| {
@@ -201,11 +204,11 @@ fn sums(low: Option<i16>, high: Option<i16>) -> Result<Vec<Stage>, Reject> {
     Ok(words.map(|word| (Work::plain(DpuMode::Add), word)).collect())
 }
 
-/// A function of each element.
+/// Lowers a function of each element.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn unary(lowering: &mut Lowering<'_>, node: &Node, kind: UnaryKind) -> Result<(), Reject> {
     match kind {
         UnaryKind::Neg => negative(lowering, node),
@@ -215,13 +218,13 @@ pub fn unary(lowering: &mut Lowering<'_>, node: &Node, kind: UnaryKind) -> Resul
         UnaryKind::Tanh => function(lowering, node, DpuMode::Tanhyp),
         UnaryKind::Exp => function(lowering, node, DpuMode::Expon),
         _ => {
-            let hint = "there are Neg, Abs, Sqrt, Reciprocal, Sigmoid, Tanh, Exp, Swish, Gelu, HardSigmoid and HardSwish";
-            Err(Reject::new("there is no mode of the dpu for it", hint))
+            let hint = "supported are Neg, Abs, Sqrt, Reciprocal, Sigmoid, Tanh, Exp, Swish, Gelu, HardSigmoid and HardSwish";
+            Err(Reject::new("no mode of the dpu computes this operator", hint))
         }
     }
 }
 
-/// `-x`, a product.
+/// Lowers `-x` as a product.
 fn negative(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let words = spread(lowering, node, x, lowering.format.fraction(y))?;
@@ -230,7 +233,7 @@ fn negative(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     Ok(())
 }
 
-/// A function that a mode computes in Q4.11.
+/// Lowers a function that a mode computes in Q4.11.
 fn function(lowering: &mut Lowering<'_>, node: &Node, mode: DpuMode) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let work = lowering.format.extension(mode, 0)?;
@@ -241,11 +244,11 @@ fn function(lowering: &mut Lowering<'_>, node: &Node, mode: DpuMode) -> Result<(
     Ok(())
 }
 
-/// `x` where it is not negative, `alpha x` elsewhere.
+/// Lowers `x` for `x >= 0`, and `alpha x` otherwise.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn leaky_relu(lowering: &mut Lowering<'_>, node: &Node, alpha: f32) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let slope = integer(alpha.into(), FUNCTION_BITS);
@@ -256,7 +259,8 @@ pub fn leaky_relu(lowering: &mut Lowering<'_>, node: &Node, alpha: f32) -> Resul
     Ok(())
 }
 
-/// The elements of `id` with a fraction length, as often as the shape of the node's result asks for.
+/// Returns the elements of `id` with a fraction length, broadcast to the shape of the node's
+/// result.
 pub(super) fn spread(
     lowering: &mut Lowering<'_>,
     node: &Node,

@@ -11,11 +11,11 @@ use super::{operand, result};
 use crate::lower::Lowering;
 use crate::program::gather::{Axes, Gather, Tail, strides};
 
-/// A result of all elements along some axes.
+/// Lowers a reduction of all elements along some axes.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn reduce(lowering: &mut Lowering<'_>, node: &Node, reduce: &Reduce) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let (rows, _) = over(lowering.graph.shape(x), &reduce.axes);
@@ -27,8 +27,8 @@ pub fn reduce(lowering: &mut Lowering<'_>, node: &Node, reduce: &Reduce) -> Resu
         ReduceKind::Max => extremes(lowering, node, x, y, rows, Extreme::Max),
         ReduceKind::Min => extremes(lowering, node, x, y, rows, Extreme::Min),
         _ => Err(Reject::new(
-            "there is no mode of the dpu for it",
-            "there are the mean, sum, sum of squares, maximum and minimum",
+            "no mode of the dpu computes this operator",
+            "supported are the mean, sum, sum of squares, maximum and minimum",
         )),
     }
 }
@@ -46,7 +46,7 @@ fn sums(
     share.push(lowering, node, Gather { source, ..rows })
 }
 
-/// Products of each vector with itself.
+/// Lowers products of each vector with itself.
 fn sums_of_squares(
     lowering: &mut Lowering<'_>,
     node: &Node,
@@ -76,7 +76,8 @@ fn extremes(
     lowering.extreme_of(node, extreme, Gather { source, ..rows }, y.0 as usize)
 }
 
-/// The elements along `axes` of a tensor as vectors, and for each element of the tensor the number of its vector.
+/// Returns the elements along `axes` of a tensor as vectors, and for each element the number of its
+/// vector.
 pub(super) fn over(shape: &[usize], axes: &[usize]) -> (Gather, Gather) {
     let stride = strides(shape);
     let all = || shape.iter().copied().zip(stride.iter().copied()).enumerate();

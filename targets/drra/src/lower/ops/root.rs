@@ -1,4 +1,5 @@
-//! Square roots by Newton's method: `(s + v / s) / 2` again and again, with quotients and exact sums of the extension.
+//! Square roots by Newton's method: repeats `(s + v / s) / 2`, with quotients and exact sums of the
+//! extension.
 
 use std::sync::Arc;
 
@@ -16,23 +17,24 @@ use crate::program::gather::{Gather, Source};
 use crate::program::kernels::Work;
 use crate::program::plan::{Place, Task};
 
-/// Steps: ten until the first guess is near roots of a thousandth of the largest, four from there.
+/// Number of steps: ten until the initial guess approaches roots of a thousandth of the largest,
+/// and four more.
 const STEPS: usize = 14;
-/// The largest root: of 2^15 with 14 more fraction bits, rounded up.
+/// Largest root: of 2^15 with 14 more fraction bits, rounded up.
 const LARGEST: i16 = 23_171;
 
-/// The root of each element.
+/// Lowers the square root of each element.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn root(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let quotient = lowering.format.extension(DpuMode::Div, 0)?;
     let of_x = lowering.format.fraction(x);
-    // A root has 14 bits, or 13, more than half of its square: the largest fits.
+    // A root has 14 or 13 bits more than half of its square's fraction bits: the largest fits.
     let fraction = (of_x + 14).div_euclid(2);
-    // Quotients have fewer fraction bits than roots, by 2 or 3.
+    // Quotients have 2 or 3 fraction bits fewer than roots.
     let more = fraction - (FUNCTION_BITS + of_x - fraction);
     let shape = lowering.graph.shape(y).to_vec();
     let count = shape.iter().product();
@@ -43,7 +45,7 @@ pub fn root(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let mut root = Gather { vectors: vec![(count, 0)], ..singles(Source::Constant([LARGEST].into()), count) };
     let to = lowering.unscaled(node, y, fraction);
     for step in 0..STEPS {
-        // Roots and quotients take turns.
+        // Roots and quotients alternate.
         let pairs = lowering.temporary(&node.name, vec![count, 2], fraction);
         let place = |offset| Place { offset, axes: vec![(count, 2)] };
         let divide =

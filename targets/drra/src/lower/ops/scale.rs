@@ -1,4 +1,4 @@
-//! Fraction lengths that differ between what makes a value and what reads it.
+//! Conversions between fraction lengths of a value's producer and its readers.
 
 use npukit_graph::{Node, ValueId};
 use npukit_lower::Reject;
@@ -10,11 +10,11 @@ use crate::program::gather::{Gather, Source, Tail};
 use crate::program::kernels::Work;
 use crate::program::plan::{Place, Task};
 
-/// What steps that only change fraction lengths are called.
+/// Operator name of steps that only change fraction lengths.
 const SCALE: &str = "Scale";
 
 impl Lowering<'_> {
-    /// The integers of an operand with a fraction length.
+    /// Returns the integers of an operand with a fraction length.
     pub(super) fn read(&mut self, node: &Node, id: ValueId, fraction: i32) -> Result<Source, Reject> {
         match self.graph.constant(id) {
             Some(_) => {
@@ -25,7 +25,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value that is to be scaled to become the result `y`; `y` itself when it has that fraction length.
+    /// Returns a value that [`Self::finish`] scales to the result `y`; `y` itself if it has that
+    /// fraction length.
     pub(super) fn unscaled(&mut self, node: &Node, y: ValueId, fraction: i32) -> usize {
         if self.format.fraction(y) == fraction {
             return y.0 as usize;
@@ -33,14 +34,14 @@ impl Lowering<'_> {
         self.temporary(&node.name, self.graph.shape(y).to_vec(), fraction)
     }
 
-    /// Makes `y` of the value that [`Self::unscaled`] gave.
+    /// Sets `y` from the value that [`Self::unscaled`] returned.
     pub(super) fn finish(&mut self, node: &Node, value: usize, y: ValueId) {
         if value != y.0 as usize {
             self.scale(node, value, y.0 as usize);
         }
     }
 
-    /// The value with a fraction length, made once.
+    /// Returns the value with a fraction length. The conversion is made once.
     pub(super) fn scaled(&mut self, node: &Node, value: usize, fraction: i32) -> usize {
         let known = self.plan.values.get(value).map(|own| (own.fraction, own.shape.clone()));
         let Some((_, shape)) = known.filter(|own| own.0 != fraction) else { return value };
@@ -53,7 +54,7 @@ impl Lowering<'_> {
         scaled
     }
 
-    /// Makes the value `to` of the value `from`, which has other fraction bits.
+    /// Sets the value `to` from the value `from`, which has a different fraction length.
     pub(super) fn scale(&mut self, node: &Node, from: usize, to: usize) {
         let of = |number: usize| self.plan.values.get(number).map_or(0, |value| value.fraction);
         let (up, source) = (of(to) - of(from), Source::Value(from));
@@ -69,19 +70,19 @@ impl Lowering<'_> {
         self.push_as(node, SCALE, to, vec![task]);
     }
 
-    /// A result of each element of one operand, or of two.
+    /// Appends an elementwise step of one or two operands.
     pub(super) fn stream(&mut self, node: &Node, work: Work, operands: Vec<Gather>, to: usize) {
         let count = operands.first().map_or(0, Gather::count);
         self.push(node, to, vec![Task::Vectors { work, operands, to: Place::all(count) }]);
     }
 }
 
-/// The first `count` elements, one by one.
+/// Returns the first `count` elements as vectors of one element.
 pub(super) fn singles(source: Source, count: usize) -> Gather {
     Gather { source, offset: 0, vectors: vec![(count, 1)], elements: Vec::new(), tail: Tail::None }
 }
 
-/// The same word `count` times.
+/// Returns the same word `count` times.
 pub(super) fn repeated(word: i16, count: usize) -> Gather {
     Gather { vectors: vec![(count, 0)], ..singles(constant(word), count) }
 }

@@ -1,4 +1,4 @@
-//! Convolutions and pooling: windows of an image as vectors, which the driver lays out.
+//! Convolutions and pooling: windows of an image as vectors, which the driver gathers.
 
 use npukit_graph::op::{AveragePool, Conv, Window};
 use npukit_graph::{Node, ValueId};
@@ -18,7 +18,7 @@ use crate::program::gather::{Axes, Gather, Source, Tail, strides};
 use crate::program::kernels::{Nest, Work};
 use crate::program::plan::{Place, Task};
 
-/// An image with its padding.
+/// Image with its padding.
 struct Image {
     source: Source,
     /// Images, rows, columns, channels.
@@ -26,7 +26,7 @@ struct Image {
 }
 
 impl Image {
-    /// The image `x` with a fraction length, and pads around it.
+    /// Creates the image of `x` with a fraction length and padding.
     fn new(
         lowering: &mut Lowering<'_>,
         node: &Node,
@@ -36,7 +36,7 @@ impl Image {
         around: Around,
     ) -> Result<Self, Reject> {
         let &[n, h, w, c] = lowering.graph.shape(x) else {
-            return Err(Reject::new("its operand is no image of four axes", "check the model"));
+            return Err(Reject::new("its operand is not an image with four axes", "check the model"));
         };
         let source = lowering.read(node, x, fraction)?;
         if pads == [0; 4] {
@@ -52,7 +52,7 @@ impl Image {
         Ok(Self { source: Source::Value(value), shape })
     }
 
-    /// From window to window, and from tap to tap.
+    /// Returns the axes from window to window, and from tap to tap.
     fn windows(&self, window: &Window, output: [usize; 2]) -> (Axes, Axes) {
         let stride = strides(&self.shape);
         let axis = |count: usize, axis: usize, step: usize| (count, stride[axis] * step);
@@ -66,19 +66,19 @@ impl Image {
     }
 }
 
-/// What is around an image.
+/// Content of the padding.
 #[derive(Clone, Copy, Debug)]
 enum Around {
-    /// This word.
+    /// A constant word.
     Word(i16),
-    /// The words at its border.
+    /// The nearest word of the border.
     Border,
 }
 
-/// An image whose border goes on in its pads: copies of the corners, edges and the middle.
+/// Pads an image with its border: copies of the corners, edges and the middle.
 fn bordered(source: &Source, [n, h, w, c]: [usize; 4], pads: [usize; 4]) -> Vec<Task> {
     let stride = strides(&[n, h + pads[0] + pads[2], w + pads[1] + pads[3], c]);
-    // Along an axis: where a part goes, its size, where it is from, and the step there.
+    // For each part along an axis: destination, size, source, and step in the source.
     let parts = |size: usize, before: usize, after: usize| {
         [(0, before, 0, 0), (before, size, 0, 1), (before + size, after, size.saturating_sub(1), 0)]
     };
@@ -97,11 +97,11 @@ fn bordered(source: &Source, [n, h, w, c]: [usize; 4], pads: [usize; 4]) -> Vec<
         .collect()
 }
 
-/// A convolution: each group's filters with the windows of its channels.
+/// Lowers a convolution: filters of each group with the windows of its channels.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(), Reject> {
     let (x, weights, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let &[kh, kw, channels, filters] = lowering.graph.shape(weights) else {
@@ -143,16 +143,17 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
     Ok(())
 }
 
-/// One filter over a small image of one channel, whose windows the addresses of a register file walk.
+/// Task of one filter over a small image with one channel, whose windows are addressed in a
+/// register file.
 fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option<Task> {
     let [1, h, w, 1] = image.shape else { return None };
-    // A kernel is no larger than its image.
+    // A kernel is at most as large as its image.
     let (size, taps) = (h * w, kernels.length());
     if kernels.count() != 1 || size > FILE_WORDS || kernels.tail != Tail::None {
         return None;
     }
     let level = |axis: &(usize, usize)| Some((axis.0, i64::try_from(axis.1).ok()?));
-    // The innermost level first; axes of one element need none.
+    // Innermost level first; axes of one element need no level.
     let axes: Vec<&(usize, usize)> =
         windows.vectors.iter().chain(&windows.elements).filter(|axis| axis.0 > 1).collect();
     let walk: Vec<(usize, i64)> = axes.into_iter().rev().map(level).collect::<Option<_>>()?;
@@ -169,17 +170,17 @@ fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option
     Some(Task::Nest { nest, operands: [all, kernels.clone()], to })
 }
 
-/// The largest word of each window. Where a window that hangs over the border has a word of it, the pads are copies of
-/// that.
+/// Lowers the maximum of each window. If every window reaches a word of the border, the padding
+/// repeats the border.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn max_pool(lowering: &mut Lowering<'_>, node: &Node, window: &Window) -> Result<(), Reject> {
     let y = result(node)?;
     let around = if reaches_border(window) { Around::Border } else { Around::Word(i16::MIN) };
     if !reaches_border(window) && window.pads != [0; 4] {
-        // The smallest word is beyond the words that have a bit to spare for sums.
+        // The smallest word is outside the range of words with a spare bit.
         lowering.format.extension(DpuMode::MaxMinAcc, 0)?;
     }
     let windows = pooled(lowering, node, window, lowering.format.fraction(y), around)?;
@@ -192,14 +193,17 @@ pub(crate) fn reaches_border(window: &Window) -> bool {
     window.dilations == [1, 1] && top.max(bottom) < window.kernel[0] && left.max(right) < window.kernel[1]
 }
 
-/// The mean of each window: the sum of its words, each multiplied by its share.
+/// Lowers the mean of each window as the sum of its words, each multiplied by its share.
 ///
 /// # Errors
 ///
-/// Why the node cannot be lowered, and what to change.
+/// The reason why the node cannot be lowered, and what to change.
 pub fn average_pool(lowering: &mut Lowering<'_>, node: &Node, pool: &AveragePool) -> Result<(), Reject> {
     if pool.window.pads != [0; 4] && !pool.count_include_pad {
-        return Err(Reject::new("means that leave padding out", "pad before, or count the padding"));
+        return Err(Reject::new(
+            "means that exclude the padding (count_include_pad 0) are unsupported",
+            "use a Pad before it, or set count_include_pad to 1",
+        ));
     }
     let (x, y) = (operand(node, 0)?, result(node)?);
     let taps = pool.window.kernel[0] * pool.window.kernel[1];
@@ -208,12 +212,12 @@ pub fn average_pool(lowering: &mut Lowering<'_>, node: &Node, pool: &AveragePool
     share.push(lowering, node, windows)
 }
 
-/// A factor that words of a value are multiplied by before they are summed.
+/// Factor that the words of a value are multiplied by before they are summed.
 pub(super) struct Share {
-    /// Fraction bits that the value is to have.
+    /// Fraction bits required of the value.
     pub fraction: i32,
     word: i16,
-    /// Fraction bits of the word.
+    /// Fraction bits of the factor's word.
     of_word: i32,
     work: Work,
     /// Fraction bits of sums.
@@ -221,11 +225,11 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// That of sums `y` of words of `x`.
+    /// Share for sums `y` of words of `x`.
     ///
     /// # Errors
     ///
-    /// Bits that would be lost, when few are left.
+    /// The operands would keep fewer than 4 bits.
     pub fn new(lowering: &Lowering<'_>, x: ValueId, y: ValueId, factor: f64) -> Result<Self, Reject> {
         let fraction = |id| lowering.format.fraction(id);
         let exact = largest_fraction([factor].into_iter());
@@ -239,7 +243,7 @@ impl Share {
     ///
     /// # Errors
     ///
-    /// Why the node cannot be lowered, and what to change.
+    /// The reason why the node cannot be lowered, and what to change.
     pub fn push(&self, lowering: &mut Lowering<'_>, node: &Node, vectors: Gather) -> Result<(), Reject> {
         let (length, count) = (vectors.length(), vectors.count());
         let shares = Gather { elements: vec![(length, 0)], ..repeated(self.word, 1) };
@@ -253,7 +257,7 @@ impl Share {
     }
 }
 
-/// The windows of each channel.
+/// Returns the windows of each channel.
 fn pooled(
     lowering: &mut Lowering<'_>,
     node: &Node,
@@ -263,7 +267,7 @@ fn pooled(
 ) -> Result<Gather, Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     if window.ceil_mode {
-        return Err(Reject::new("windows that hang over the edge", "use ceil_mode 0"));
+        return Err(Reject::new("ceil_mode is unsupported", "set ceil_mode to 0"));
     }
     let image = Image::new(lowering, node, x, fraction, window.pads, around)?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];

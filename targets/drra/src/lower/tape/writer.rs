@@ -1,4 +1,4 @@
-//! [`Writer`]: the tape of a record.
+//! [`Writer`]: converts a record to a tape.
 
 use std::collections::HashMap;
 
@@ -6,22 +6,22 @@ use super::{Place, Step, Tape};
 use crate::machine::Run;
 use crate::machine::exec::traced::{Made, Operation, Record, Traced};
 
-/// Writes the tape of a record.
+/// Writer of the tape of a record.
 pub(super) struct Writer<'a> {
     record: &'a Record,
-    /// How often each word of the record is needed.
+    /// Number of uses of each word of the record.
     uses: Vec<u32>,
-    /// Places in the tape of those that are there.
+    /// Tape positions of the words written so far.
     places: Vec<Place>,
-    /// Those of words of before the run.
+    /// Tape positions of words from before the run.
     before: HashMap<Traced, Place>,
-    /// The sums on their way, by the place of their last word in the record.
+    /// Unfinished sums, by the record index of their last word.
     sums: Vec<Option<Sum>>,
     steps: Vec<Step>,
     factors: Vec<[Place; 2]>,
 }
 
-/// A sum on its way.
+/// Unfinished sum.
 struct Sum {
     start: Place,
     fraction_bits: u32,
@@ -29,7 +29,7 @@ struct Sum {
 }
 
 impl<'a> Writer<'a> {
-    /// Finds what results need.
+    /// Counts the uses of words by results.
     pub fn new(record: &'a Record, results: &[Vec<Traced>]) -> Self {
         let mut uses = vec![0; record.all().len()];
         let asked = results.iter().flatten().filter_map(|&word| record.place(word));
@@ -52,8 +52,9 @@ impl<'a> Writer<'a> {
         Tape { results, steps: self.steps, factors: self.factors, run }
     }
 
-    /// What the results need, each after what it is made of: an order that goes by the results alone, as columns that wait
-    /// for each other make words in another one after other calls.
+    /// Returns the words that the results need, operands first. The order depends only on the
+    /// results, because columns that wait for each other compute words in a different order after
+    /// other calls.
     fn order(&self, results: &[Vec<Traced>]) -> Vec<usize> {
         let (mut order, mut seen) = (Vec::new(), vec![false; self.uses.len()]);
         for &result in results.iter().flatten() {
@@ -78,7 +79,7 @@ impl<'a> Writer<'a> {
         Place(self.steps.len() as u32 | Place::MADE)
     }
 
-    /// The place of a word in the tape, where it is from now on.
+    /// Returns the tape position of a word, and adds the word if needed.
     fn place(&mut self, word: Traced) -> Place {
         if word == Traced::default() {
             return Place::ZERO;
@@ -92,7 +93,7 @@ impl<'a> Writer<'a> {
         self.places[place]
     }
 
-    /// The place of a word that was there before the run.
+    /// Returns the tape position of a word from before the run.
     fn left(&mut self, word: Traced) -> Place {
         if let Some(&place) = self.before.get(&word) {
             return place;
@@ -102,7 +103,7 @@ impl<'a> Writer<'a> {
         place
     }
 
-    /// Writes a word of the record; one of a sum when it is asked for.
+    /// Writes a word of the record. Words of a sum are written when the sum is needed.
     fn write(&mut self, place: usize) {
         let Made { operation, of: [first, a, b] } = self.record.all()[place];
         let fraction_bits = match operation {
@@ -120,7 +121,7 @@ impl<'a> Writer<'a> {
         };
         let factors = [a, b].map(|word| self.place(word));
         let mut sum = self.goes_on(first, fraction_bits).unwrap_or_else(|| Sum {
-            // Default: another sum begins.
+            // Default: a new sum begins.
             start: self.place(first),
             fraction_bits,
             factors: Vec::new(),
@@ -129,7 +130,7 @@ impl<'a> Writer<'a> {
         self.sums[place] = Some(sum);
     }
 
-    /// The sum that a word ends, when nothing else needs it.
+    /// Returns the sum that a word ends, if nothing else needs the word.
     fn goes_on(&mut self, word: Traced, fraction_bits: u32) -> Option<Sum> {
         let place = self.record.place(word).filter(|&place| self.uses[place] == 1)?;
         self.sums[place].take_if(|sum| sum.fraction_bits == fraction_bits)

@@ -1,8 +1,8 @@
-//! [`Registers`]: what configures a port of the released circuit, as it writes and erases it.
+//! [`Registers`]: configuration registers of a port of the released circuit, including erasure.
 //!
-//! The circuit counts lanes and levels in small counters that wrap, and nothing is refused. Instructions find their
-//! place by the counters of the cycle before; where a configuration is erased in the same cycle, what they write
-//! stays and the rest is gone.
+//! The circuit counts lanes and levels in small counters that wrap, and refuses nothing.
+//! Instructions use the counters of the previous cycle. If a configuration is erased in the same
+//! cycle, only what the instruction writes remains.
 //!
 //! Source: specification 1.2 (#10 to #17), 4.5; `tests/golden/drra/released_kernels.json`.
 
@@ -10,12 +10,12 @@ use super::{Lane, Level, MAX_LANES, MAX_LEVELS, Pattern};
 use crate::config::component::Component;
 use crate::config::revision::{Repx, Revision, Widths};
 
-/// What the circuit built of a port.
+/// Features of a port's address generator in the circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circuit {
-    /// Bits of the fields of a `rep`, and as many of a `repx`.
+    /// Field widths of a `rep`, and of a `repx`.
     pub widths: Widths,
-    /// What `repx` does.
+    /// Meaning of `repx`.
     pub repx: Repx,
     /// Whether there are lanes, transitions between them, and levels around them.
     pub has_lanes: bool,
@@ -24,7 +24,7 @@ pub struct Circuit {
 }
 
 impl Circuit {
-    /// The ports of a component.
+    /// Returns the features of a component's ports.
     pub const fn new(component: Component) -> Self {
         Self {
             widths: Revision::Released.widths(component),
@@ -35,10 +35,10 @@ impl Circuit {
     }
 }
 
-/// An instruction that configures a port. Steps are bits, without a sign.
+/// Instruction that configures a port. Steps are bits without a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// `dsu` and `evt`, at an address.
+    /// `dsu` and `evt`, with an address.
     Open(u16),
     /// `rep`.
     Rep(Level),
@@ -48,30 +48,30 @@ pub enum Write {
     Trans(u32),
 }
 
-/// In place of the number of a lane: before the first.
+/// Lane number before the first lane.
 const NO_LANE: usize = MAX_LANES - 1;
 
-/// The configuration of a port.
+/// Configuration registers of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers {
     lanes: [[Level; MAX_LEVELS]; MAX_LANES],
     is_lane: [bool; MAX_LANES],
     transitions: [Option<u32>; MAX_LANES],
     outer: [Level; MAX_LEVELS],
-    /// The lane opened last.
+    /// Lane that was opened last.
     lane: usize,
-    /// The level written next.
+    /// Index of the next level.
     level: usize,
-    /// The transition written next.
+    /// Index of the next transition.
     transition: usize,
-    /// Whether levels are those around the lanes.
+    /// Whether the next level is around the lanes.
     is_outer: bool,
-    /// Whether there is one.
+    /// Whether there is a level around the lanes.
     has_outer: bool,
     base: u16,
 }
 
-/// A level that was not written.
+/// Level that was not written.
 const NONE: Level = Level { iter: 0, step: 0, delay: 0 };
 
 impl Default for Registers {
@@ -92,12 +92,12 @@ impl Default for Registers {
 }
 
 impl Registers {
-    /// Nothing but the first address, which is never erased.
+    /// Returns the erased configuration, which keeps only the first address.
     pub fn erased(&self) -> Self {
         Self { base: self.base, ..Self::default() }
     }
 
-    /// The configuration after an instruction, in a cycle that erases it or not.
+    /// Returns the configuration after an instruction, in a cycle that erases it or not.
     pub fn written(&self, circuit: Circuit, write: Write, erases: bool) -> Self {
         let mut next = if erases { self.erased() } else { self.clone() };
         match write {
@@ -105,7 +105,7 @@ impl Registers {
                 next.base = base;
                 next.lane = (self.lane + 1) % MAX_LANES;
                 next.level = 0;
-                // Whatever the lane, the first one becomes a single address.
+                // The first lane becomes a single address, whichever lane is opened.
                 next.lanes[0][0].iter = 1;
                 next.is_lane[0] = true;
             }
@@ -132,7 +132,8 @@ impl Registers {
         next
     }
 
-    /// The level of that number where the counters of `before` say.
+    /// Returns the level at an index, in the lane or around the lanes as the counters of `before`
+    /// select.
     fn place(&mut self, before: &Self, number: usize) -> &mut Level {
         if before.is_outer {
             self.has_outer = true;
@@ -142,7 +143,7 @@ impl Registers {
         &mut self.lanes[before.lane][number]
     }
 
-    /// The addresses that follow, of `size` different ones.
+    /// Returns the pattern that the registers configure; `size` is the port's number of addresses.
     pub fn pattern(&self, circuit: Circuit, size: u32) -> Pattern {
         let levels = |levels: &[Level]| -> Vec<Level> {
             let count = levels.iter().rposition(|level| level.iter > 0).map_or(0, |last| last + 1);
@@ -150,15 +151,15 @@ impl Registers {
         };
         let base = if circuit.has_base { self.base.into() } else { 0 };
         if !circuit.has_lanes {
-            // Levels that belong to another lane are lost.
+            // Levels of other lanes are lost.
             let lane = Lane { base, levels: levels(&self.lanes[0]) };
             return Pattern { lanes: vec![lane], ..Pattern::default() };
         }
         let between = self.transitions.iter().take_while(|delay| delay.is_some()).count();
-        // Default: where no lane is marked the transitions say how many there are.
+        // Default: without a marked lane, the transitions determine the number of lanes.
         let last = self.is_lane.iter().rposition(|is_lane| *is_lane).unwrap_or(between.min(NO_LANE));
         let lanes = self.lanes.iter().take(last + 1).map(|lane| Lane { base, levels: levels(lane) });
-        // Default: a register that nobody wrote since it was erased holds 0.
+        // Default: a register that was not written since its erasure is 0.
         let transitions = self.transitions.iter().take(last).map(|delay| delay.unwrap_or(0));
         Pattern {
             lanes: lanes.collect(),
@@ -180,7 +181,7 @@ fn put(level: &mut Level, fields: Level, widths: Widths, half: u32) {
     level.delay = part(level.delay, fields.delay, widths.delay);
 }
 
-/// Steps have no sign in the circuit, which matters only where addresses have more bits than they.
+/// Steps are unsigned in the circuit, which matters only if addresses are wider than steps.
 fn signed(level: Level, widths: Widths, size: u32) -> Level {
     if size > 1 << widths.step {
         return level;
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!((step(64), step(1 << 16)), (-1, 127));
     }
 
-    /// As the released circuit's runs have it: `dsu` in L+1, `rep` in L+2, `repx` in L+3.
+    /// From runs on the released circuit: `dsu` in L+1, `rep` in L+2, `repx` in L+3.
     #[test]
     fn what_is_written_while_it_is_erased_stays_alone() {
         let circuit = Circuit::new(Component::IosramTop);

@@ -1,59 +1,59 @@
-//! [`Walk`]: the addresses of a [`Pattern`] one after the other, with their cycles.
+//! [`Walk`]: steps through the addresses of a [`Pattern`], with their cycles.
 
 use super::{Level, Pattern};
 
-/// A pattern under way.
+/// Position in a pattern.
 ///
-/// The innermost repetition is a run of equal steps, so most addresses cost an addition; the other levels are counted
-/// only when a run ends.
+/// The innermost repetition is a run of equal steps, so most addresses cost one addition. The other
+/// levels are updated only at the end of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Walk {
     /// Cycle of the next address.
     cycle: u64,
-    /// The next address, not wrapped.
+    /// Next address, not wrapped.
     address: i64,
-    /// Addresses left in the run, with the next one; 0 when the walk is over.
+    /// Addresses left in the run, including the next one; 0 if the walk is over.
     left: u64,
-    /// Cycles from an address of the run to the next.
+    /// Cycles between two addresses of the run.
     stride: u64,
-    /// What is added to the address.
+    /// Added to the address.
     step: i64,
-    /// The levels around the runs; none when there is a single run.
+    /// Levels around the runs; `None` if there is a single run.
     rest: Option<Box<Rest>>,
 }
 
-/// What a walk does for a while.
+/// Behavior of a walk for some cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steady {
-    /// No address for this many cycles.
+    /// No address for this number of cycles.
     Idle(u64),
     /// An address in each cycle.
     Run {
-        /// How many.
+        /// Number of addresses.
         addresses: u64,
-        /// Which.
+        /// The addresses.
         affine: Affine,
     },
 }
 
-/// A sequence of addresses: the n-th is `first + step * (m mod 2^period_log2) + outer_step * (m / 2^period_log2)`, where m
-/// is `phase + n`, below 2^31.
+/// Sequence of addresses: the n-th is `first + step * (m mod 2^period_log2) + outer_step * (m /
+/// 2^period_log2)`, where m is `phase + n`, below 2^31.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Affine {
-    /// The address where m is 0.
+    /// Address at m = 0.
     pub first: i64,
     /// Added within a period.
     pub step: i64,
     /// m of the first address.
     pub phase: u32,
-    /// Addresses of a period; 31 when there is a single one.
+    /// Binary logarithm of the addresses per period; 31 if there is a single period.
     pub period_log2: u32,
-    /// Added from a period to the next.
+    /// Added from one period to the next.
     pub outer_step: i64,
 }
 
 impl Affine {
-    /// The smallest and the largest address among the next `addresses`, or a wider range.
+    /// Returns bounds of the next `addresses` addresses, which may be wider than needed.
     pub fn range(&self, addresses: u64) -> (i64, i64) {
         let period = 1_u64 << self.period_log2;
         let last = u64::from(self.phase).saturating_add(addresses);
@@ -64,18 +64,18 @@ impl Affine {
     }
 }
 
-/// The levels beyond a run.
+/// Levels around a run.
 #[derive(Clone, Debug, Default)]
 struct Rest {
     lanes: Vec<Run>,
     outer: Vec<Count>,
-    /// The lane under way.
+    /// Index of the current lane.
     lane: usize,
-    /// Where the current pass over all lanes began.
+    /// Cycle and address at which the current pass over all lanes began.
     start: (u64, i64),
 }
 
-/// A lane: where it starts within a pass, its run, the levels around that.
+/// Lane: its start within a pass, its run, and the levels around the run.
 #[derive(Clone, Debug, Default)]
 struct Run {
     start: u64,
@@ -84,7 +84,7 @@ struct Run {
     levels: Vec<Count>,
 }
 
-/// A level and how far it is.
+/// Level with its counter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     done: u64,
@@ -94,7 +94,7 @@ struct Count {
 }
 
 impl Count {
-    /// Goes on to the next time; false, and back to the first, when there is none.
+    /// Advances to the next repetition; at the end, returns to the first and returns false.
     const fn advance(&mut self) -> bool {
         self.done += 1;
         if self.done == self.times {
@@ -108,7 +108,7 @@ impl Count {
     }
 }
 
-/// The levels around something of `span` cycles, and the span of all.
+/// Returns the levels around content of `span` cycles.
 fn counts(levels: &[Level], mut span: u64) -> Vec<Count> {
     let count = |level: &Level| {
         let (stride, times) = (level.stride(span), level.times());
@@ -119,7 +119,7 @@ fn counts(levels: &[Level], mut span: u64) -> Vec<Count> {
 }
 
 impl Walk {
-    /// The walk of a pattern whose first address is in cycle `start`.
+    /// Creates the walk of a pattern whose first address is in cycle `start`.
     pub fn new(pattern: &Pattern, start: u64) -> Self {
         let runs = pattern.lanes.iter().zip(pattern.starts()).map(|(lane, start)| {
             let mut levels = counts(&lane.levels, 1);
@@ -140,7 +140,7 @@ impl Walk {
         walk
     }
 
-    /// Cycle of the next address; `u64::MAX` when there is none.
+    /// Cycle of the next address, or `u64::MAX` after the last.
     #[inline]
     pub const fn next_cycle(&self) -> u64 {
         if self.left == 0 { u64::MAX } else { self.cycle }
@@ -152,7 +152,7 @@ impl Walk {
         self.left == 0
     }
 
-    /// What is ahead from `cycle` on, which no address is before.
+    /// Returns the behavior starting at `cycle`, which must not be after the next address.
     #[inline]
     pub fn steady(&self, cycle: u64) -> Steady {
         if self.left == 0 || self.cycle != cycle {
@@ -174,7 +174,7 @@ impl Walk {
         Steady::Run { addresses: self.left.saturating_add(more), affine }
     }
 
-    /// Skips addresses that [`Walk::steady`] gave, at most all but the last.
+    /// Skips addresses that [`Walk::steady`] returned, except at least the last.
     pub fn skip(&mut self, addresses: u64) {
         if addresses < self.left {
             self.left -= addresses;
@@ -191,7 +191,8 @@ impl Walk {
         self.skip(past % times);
     }
 
-    /// The address of `cycle`, if there is one, and goes on. Cycles must not be skipped over.
+    /// Returns the address of `cycle`, if there is one, and advances. No cycle with an address may
+    /// be skipped.
     #[inline]
     pub fn take(&mut self, cycle: u64) -> Option<i64> {
         if self.left == 0 || self.cycle != cycle {
@@ -207,7 +208,7 @@ impl Walk {
         Some(address)
     }
 
-    /// Takes up the run that `rest` is at.
+    /// Starts the run that `rest` is at.
     fn begin(&mut self, rest: &mut Rest) {
         let Some(run) = rest.lanes.get(rest.lane) else { return };
         let at = (rest.start.0.wrapping_add(run.start), rest.start.1.wrapping_add(run.base));
@@ -219,7 +220,7 @@ impl Walk {
         (self.left, self.stride, self.step) = run.inner;
     }
 
-    /// Goes on to the next run, if there is one.
+    /// Advances to the next run, if there is one.
     #[cold]
     fn end_run(&mut self) {
         let Some(mut rest) = self.rest.take() else { return };
@@ -231,8 +232,8 @@ impl Walk {
 }
 
 impl Rest {
-    /// Addresses of a run and the level around it, when the runs follow each other without a gap and in powers of
-    /// two.
+    /// Returns the addresses of a run and the level around it, if the runs follow each other
+    /// without a gap and their length is a power of two.
     #[inline]
     fn period(&self) -> Option<(u64, Count)> {
         let run = self.lanes.get(self.lane)?;
@@ -242,13 +243,13 @@ impl Rest {
         is_periodic.then_some((times, *outer))
     }
 
-    /// Goes on by a number of runs, which are those of the level around the run.
+    /// Advances by `runs` runs of the level around the run.
     fn pass(&mut self, runs: u64) {
         let outer = self.lanes.get_mut(self.lane).and_then(|run| run.levels.first_mut());
         outer.into_iter().for_each(|outer| outer.done += runs);
     }
 
-    /// Goes on to the next run; false when there is none.
+    /// Advances to the next run; returns false after the last.
     fn advance(&mut self) -> bool {
         let lane = self.lanes.get_mut(self.lane);
         if lane.is_some_and(|lane| lane.levels.iter_mut().any(Count::advance)) {

@@ -3,9 +3,10 @@
 use super::saturate;
 use crate::isa::op::CalcMode;
 
-/// The result of a mode; none for `idle`, which writes nothing. A division by 0 gives 0.
+/// Returns the result of a mode, or `None` for `idle`, which writes nothing. A division by 0 gives
+/// 0.
 ///
-/// Numbers are of 16 bits with a sign; sums, differences, products and left shifts saturate.
+/// Numbers are signed, with 16 bits; sums, differences, products and left shifts saturate.
 pub(crate) fn calc(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
     let (wide_a, wide_b) = (i64::from(a), i64::from(b));
     Some(match mode {
@@ -15,9 +16,9 @@ pub(crate) fn calc(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
         CalcMode::Lls => left(a, b),
         CalcMode::Lrs => a >> b.clamp(0, 15),
         CalcMode::Mul => saturate(wide_a * wide_b),
-        // Default: what is divided by 0 is 0.
+        // Default: a division by 0 gives 0.
         CalcMode::Div => saturate(wide_a.checked_div(wide_b).unwrap_or(0)),
-        // Default: the same.
+        // Default: a remainder by 0 gives 0.
         CalcMode::Mod => saturate(wide_a.checked_rem(wide_b).unwrap_or(0)),
         CalcMode::BitAnd => a & b,
         CalcMode::BitOr => a | b,
@@ -36,8 +37,8 @@ pub(crate) fn calc(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
     })
 }
 
-/// The same in the released sequencer: `idle` writes 0, which products and quotients are, too, and sums of high bytes
-/// saturate like numbers without a sign. Shifts to the left keep 17 bits.
+/// Returns the result in the released sequencer. `idle`, products and quotients give 0. Sums of
+/// high bytes saturate as unsigned numbers. Left shifts keep 17 bits.
 pub(crate) fn released(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
     match mode {
         CalcMode::Idle | CalcMode::Mul | CalcMode::Div | CalcMode::Mod => Some(0),
@@ -55,7 +56,7 @@ pub(crate) fn released(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
     }
 }
 
-/// Shifts by 0 to 15 saturate; others give 0.
+/// Left shift: shifts by 0 to 15 saturate, others give 0.
 fn left(a: i16, b: i16) -> i16 {
     if (0..=15).contains(&b) { saturate(i64::from(a) << b) } else { 0 }
 }
@@ -83,7 +84,7 @@ mod tests {
         assert_eq!(calc(Idle, 1, 2), None);
     }
 
-    /// Specification 5.1, the column of the hardware.
+    /// Specification 5.1, column "hardware".
     #[test]
     fn the_released_sequencer_differs() {
         use CalcMode::*;

@@ -1,4 +1,4 @@
-//! The data processing unit (specification 5.5).
+//! Data processing unit (specification 5.5).
 
 use super::extension::extension;
 use super::word::Word;
@@ -10,9 +10,11 @@ pub(crate) const CONFIG: u8 = 0;
 pub(crate) const RESET: u8 = 1;
 
 impl<W: Word> Dpu<W> {
-    /// Computes a cycle: the output register has the result in the next one. Whether anything changed.
+    /// Computes a cycle: the output register has the result in the next one. Returns whether
+    /// anything changed.
     ///
-    /// `reset_line` is the activation of port 1, which resets the accumulator as an address of the port does.
+    /// `reset_line` is the activation of port 1, which resets the accumulator like an address of
+    /// the port.
     #[inline]
     pub(crate) fn step(&mut self, ports: &Ports, swb: &Swb, words: &[W; 32], reset_line: bool) -> bool {
         let selected = ports.address(self.slot, CONFIG);
@@ -33,7 +35,8 @@ impl<W: Word> Dpu<W> {
         before != (self.out, self.acc, self.ir)
     }
 
-    /// A mode. All but `mac` clear the accumulator, and those of the extension that say otherwise.
+    /// Executes a mode. All modes except `mac` and the accumulating modes of the extension clear
+    /// the accumulator.
     fn compute(&mut self, mode: DpuMode, inputs: Inputs<W>) {
         let (in0, in1, none) = (inputs.in0, inputs.in1, W::Sum::default());
         (self.out, self.acc) = match mode {
@@ -50,9 +53,9 @@ impl<W: Word> Dpu<W> {
         };
     }
 
-    /// Counts a sum that does not fit the accumulator, once from its reset on.
+    /// Counts a sum that exceeds the accumulator, once after its reset.
     ///
-    /// Modes that do not sum leave 0 in the accumulator, so that what follows them is another sum.
+    /// Modes that do not sum leave 0 in the accumulator, so a new sum follows them.
     #[inline]
     pub(crate) fn note_sum(&mut self, reset: bool, saturates: bool) {
         let is_known = self.has_saturated && !reset && self.acc != W::Sum::default();
@@ -78,7 +81,7 @@ mod tests {
         assert_eq!(after(mac, -100, 100, false), (22_767, 1));
         assert_eq!(after(mac, 181, 181, true), (32_761, 1), "another sum, which fits");
         assert_eq!(after(mac, 7, 1, false), (i16::MAX, 2), "the sum");
-        // Modes that do not sum leave 0, from which another sum begins.
+        // Modes that do not sum leave 0, which starts a new sum.
         assert_eq!(after(DpuMode::Mult, 200, 200, false), (i16::MAX, 2));
         assert_eq!(after(mac, -200, 200, false), (i16::MIN, 3));
         assert_eq!(after(DpuMode::SumAcc, -1, 0, false), (i16::MIN, 3), "the sum goes on");

@@ -1,18 +1,18 @@
-//! Modes of the dpu that no source defines, as `targets/drra/README.md` defines them.
+//! Modes of the dpu that no source defines; `targets/drra/README.md` defines them.
 //!
-//! They need `extensions`; programs that use them are refused without.
+//! They need `extensions`; otherwise, programs that use them are refused.
 
 use super::word::Word;
 use crate::isa::op::DpuMode;
 use crate::machine::exec::amount;
 use crate::machine::state::{Dpu, Inputs};
 
-/// Bits of the wide accumulator of `mac_inter`.
+/// Width of the accumulator of `mac_inter`, in bits.
 const WIDE_BITS: u32 = 48;
-/// Bits of the accumulator of `acc_softmax`.
+/// Width of the accumulator of `acc_softmax`, in bits.
 const SUM_BITS: u32 = 32;
 
-/// The output and the accumulator after a cycle in `mode`.
+/// Returns the output and the accumulator after a cycle in `mode`.
 pub(super) fn extension<W: Word>(dpu: &mut Dpu<W>, mode: DpuMode, inputs: Inputs<W>) -> (W, W::Sum) {
     let Inputs { in0: a, in1: b, immediate: c, .. } = inputs;
     let (bits, constant) = (dpu.fraction_bits, W::constant);
@@ -42,14 +42,15 @@ pub(super) fn extension<W: Word>(dpu: &mut Dpu<W>, mode: DpuMode, inputs: Inputs
         DpuMode::Div => W::quotient(a.wide(), b.wide()),
         DpuMode::ScaleDw => a.scaled(c, false),
         DpuMode::ScaleUp => a.scaled(c, true),
-        // Those of every fabric are in `dpu`; reserved ones are refused with the program.
+        // Modes of every fabric are in `dpu`; reserved modes are refused with the program.
         DpuMode::Idle | DpuMode::Add | DpuMode::Mult | DpuMode::Mac => W::default(),
         DpuMode::Mode6 | DpuMode::Mode15 | DpuMode::Mode31 => W::default(),
     };
     (out, W::Sum::default())
 }
 
-/// Modes that accumulate. Where 0 is not neutral, only operands with an address of port 0 count.
+/// Executes an accumulating mode. If 0 is not neutral, only operands with an address of port 0 are
+/// used.
 fn accumulate<W: Word>(dpu: &mut Dpu<W>, mode: DpuMode, inputs: Inputs<W>) -> (W, W::Sum) {
     let Inputs { in0: a, in1: b, immediate: c, reset, counted } = inputs;
     let (acc, none) = (dpu.acc, W::default().wide());
@@ -91,12 +92,12 @@ mod tests {
         Inputs { in0, in1, immediate, reset: false, counted: true }
     }
 
-    /// The nearest number of 16 bits, halves away from zero.
+    /// Rounds to the nearest number of 16 bits, halves away from zero.
     fn nearest(value: f64) -> i16 {
         value.round().clamp(-32768.0, 32767.0) as i16
     }
 
-    /// The table of the README in real numbers; none for modes that accumulate.
+    /// Table of the README in real numbers; `None` for accumulating modes.
     fn judge(mode: DpuMode, a: f64, b: f64, c: f64, ir: f64) -> Option<i16> {
         let one = f64::from(1 << FRACTION_BITS);
         let product = |x: f64, y: f64| f64::from(nearest(x * y / one));
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(after(DpuMode::MacInter, most - 6, (2, 3)), most);
         assert_eq!(after(DpuMode::MacInter, most - 5, (2, 3)), most);
         assert_eq!(after(DpuMode::MacInter, -most, (-2, 1)), -most - 1);
-        // e to the 0 is 2048.
+        // e^0 is 2048.
         let most = (1 << 31) - 1;
         assert_eq!(after(DpuMode::AccSoftmax, most - 2049, (0, 0)), most - 1);
         assert_eq!(after(DpuMode::AccSoftmax, most - 2047, (0, 0)), most);

@@ -1,8 +1,8 @@
-//! [`FieldWord`]: an element of a prime field in place of a word.
+//! [`FieldWord`]: element of a prime field in place of a word.
 //!
-//! It stands for the integer that the word would be if nothing was rounded. Where the sum with a constant of a step that
-//! limits saturates, that is the limit which is meant. Of the sums of a limit it is known between which integers they
-//! lie: what saturated on the way there does not do so on the way back.
+//! It represents the integer that the word would be without rounding. If the sum with the constant
+//! of a limiting step saturates, the result is the limit. For the sums of a limit, the range of the
+//! integer is tracked: what saturates on the first sum does not saturate on the second.
 
 use npukit_graph::Op;
 use npukit_graph::field::key;
@@ -17,16 +17,16 @@ use crate::machine::exec::amount;
 /// Fraction bits of functions.
 const FUNCTION_BITS: i32 = FRACTION_BITS as i32;
 
-/// An element, and what is known of the word in its place.
+/// Field element, and the known range of the word it replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldWord {
-    /// What the integer is, but for roundings.
+    /// The integer without rounding, as an element.
     pub element: Element,
-    /// The word is no less.
+    /// Lower bound of the word.
     low: i16,
-    /// The word is no more.
+    /// Upper bound of the word.
     high: i16,
-    /// A constant, sums with which saturate on purpose.
+    /// Whether it is a constant with which sums saturate on purpose.
     limits: bool,
 }
 
@@ -37,22 +37,22 @@ impl Default for FieldWord {
 }
 
 impl FieldWord {
-    /// One of which nothing else is known.
+    /// Creates a word with an unknown range.
     pub const fn any(element: Element) -> Self {
         Self { element, low: i16::MIN, high: i16::MAX, limits: false }
     }
 
-    /// The integer that it is for certain.
+    /// Returns the integer if the range has a single value.
     fn known(self) -> Option<i16> {
         (self.low == self.high).then_some(self.low)
     }
 
-    /// What only depends on the words.
+    /// Returns an element that depends on the words only through a hash.
     fn opaque(name: &str, words: &[Self]) -> Self {
         Self::any(Element::hashed(key(name), words.iter().map(|word| word.element)))
     }
 
-    /// The sum with a constant that limits.
+    /// Returns the sum with a limiting constant.
     fn limited(self, constant: i16) -> Self {
         let (integer, c) = (|integer: i32| Element::from_integer(integer.into()), i32::from(constant));
         let mut element = self.element;
@@ -67,12 +67,12 @@ impl FieldWord {
     }
 }
 
-/// The element of a function of the graph, of which nothing is known but the argument.
+/// Returns the element of a graph function, which is a hash of the argument.
 pub fn function(kind: UnaryKind, argument: Element) -> Element {
     Element::hashed(key(&Op::from(Unary { kind }).to_string()), [argument])
 }
 
-/// A quotient; one by 0 is another function.
+/// Returns a quotient. A division by 0 is a function of its own.
 pub fn quotient(dividend: Element, divisor: Element) -> Element {
     match divisor.inverse() {
         Some(inverse) => dividend * inverse,
@@ -127,7 +127,7 @@ impl Word for FieldWord {
     fn loaded(self, immediate: i16) -> Self {
         Self::any(self.element.scaled(amount(immediate.into()) as i32))
     }
-    /// By a word that is not known there is no image: nothing but itself is equal to it.
+    /// A shift by an unknown word has no field equivalent: it equals only itself.
     fn shifted_by(self, other: Self, immediate: i16, is_left: bool) -> Self {
         match other.known() {
             Some(word) => {
@@ -140,7 +140,7 @@ impl Word for FieldWord {
             }
         }
     }
-    /// The end of the range is neutral: accumulators begin with it.
+    /// The end of the range is neutral, as accumulators start with it.
     fn picked(self, other: Self, immediate: i16) -> Self {
         let is_max = immediate & 1 == 0;
         let neutral = Some(if is_max { i16::MIN } else { i16::MAX });
@@ -159,7 +159,7 @@ impl Word for FieldWord {
         };
         Self::any(function(kind, self.element.scaled(-FUNCTION_BITS)).scaled(FUNCTION_BITS))
     }
-    /// The larger of both, or the smaller where the slope is more than 1.
+    /// Maximum of both, or the minimum if the slope is more than 1.
     fn leaky(self, slope: i16) -> Self {
         let sloped = self.times(Self::constant(slope), FRACTION_BITS).element;
         let is_below = slope <= 1 << FRACTION_BITS;

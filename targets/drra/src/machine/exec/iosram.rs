@@ -14,7 +14,8 @@ pub(crate) const BULK_WRITE: u8 = 2;
 pub(crate) const BULK_READ: u8 = 3;
 
 impl<W: Word> Iosram<W> {
-    /// The row that leaves as a bulk row in this cycle; the output buffer's read has priority.
+    /// Returns the row that leaves as a bulk row in this cycle; the output buffer's read has
+    /// priority.
     pub(crate) fn row(&self, ports: &Ports) -> Row<W> {
         let address = match ports.address(self.slot, SRAM_READ) {
             Some(_) => None,
@@ -23,12 +24,13 @@ impl<W: Word> Iosram<W> {
         self.at(address)
     }
 
-    /// The row that is on the way to the output buffer in this cycle.
+    /// Returns the row that goes to the output buffer in this cycle.
     pub(crate) fn output(&self, ports: &Ports) -> Row<W> {
         self.at(ports.address(self.slot, SRAM_READ))
     }
 
-    /// The row of an address, which ports keep within the memory; zeros without one.
+    /// Returns the row at an address; zeros without an address. Ports keep addresses within the
+    /// memory.
     fn at(&self, address: Option<usize>) -> Row<W> {
         address.map_or_else(Row::default, |address| self.rows[address])
     }

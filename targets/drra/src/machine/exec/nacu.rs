@@ -1,15 +1,15 @@
-//! Functions of Q4.11 numbers (a sign, 4 integer bits, 11 fraction bits), rounded to the nearest: what DRRA-1's unit for
-//! activations computes, exactly.
+//! Functions of Q4.11 numbers (sign, 4 integer bits, 11 fraction bits), rounded to nearest, exactly
+//! as DRRA-1's activation unit computes them.
 //!
-//! All come from e to the -|x|, a product of the constants for the bits of |x| that are set.
+//! All are derived from e^-|x|, a product of constants for the bits of |x| that are set.
 
-/// Bits after the binary point.
+/// Fraction bits of Q4.11.
 pub(crate) const FRACTION_BITS: u32 = 11;
-/// Bits after the binary point of exponentials.
+/// Fraction bits of exponentials.
 const WIDE_BITS: u32 = 62;
 const ONE: u128 = 1 << WIDE_BITS;
 
-/// e to the -2^i / 2^11, for each bit i of a number.
+/// e^(-2^i / 2^11), for each bit i of a number.
 #[rustfmt::skip] // A table.
 const EXPONENTIALS: [u64; 16] = [
     0x3ff8_007f_faaa_d554, 0x3ff0_01ff_d557_ffde, 0x3fe0_07fe_aad5_5111, 0x3fc0_1ff5_57ff_778e,
@@ -18,32 +18,32 @@ const EXPONENTIALS: [u64; 16] = [
     0x08a9_5551_dfc0_e5d0, 0x012c_155b_8213_cf47, 0x0005_7f08_4104_09eb, 0x0000_0078_d56e_ebba,
 ];
 
-/// e to the -x, for `x` of Q4.11 without its sign.
+/// Returns e^-x, for `x` in Q4.11 without its sign.
 fn decay(x: u32) -> u128 {
     let set = (0..).zip(EXPONENTIALS).filter(|(bit, _)| x >> bit & 1 == 1);
     set.fold(ONE, |product, (_, factor)| (product * u128::from(factor)) >> WIDE_BITS)
 }
 
-/// The nearest Q4.11 number of one with [`WIDE_BITS`].
+/// Rounds a number with [`WIDE_BITS`] fraction bits to Q4.11.
 fn round(value: u128) -> i16 {
     const DROPPED: u32 = WIDE_BITS - FRACTION_BITS;
     ((value + (1 << (DROPPED - 1))) >> DROPPED).min(i16::MAX as u128) as i16
 }
 
-/// e to the x, at most the largest number.
+/// Returns e^x, saturated.
 pub(crate) fn exponential(x: i16) -> i16 {
     let decay = decay(x.unsigned_abs().into());
     if x < 0 { round(decay) } else { round((ONE << WIDE_BITS) / decay) }
 }
 
-/// 1 / (1 + e to the -x)
+/// Returns 1 / (1 + e^-x).
 pub(crate) fn sigmoid(x: i16) -> i16 {
     let decay = decay(x.unsigned_abs().into());
     let part = if x < 0 { decay } else { ONE };
     round((part << WIDE_BITS) / (ONE + decay))
 }
 
-/// The hyperbolic tangent.
+/// Returns the hyperbolic tangent.
 pub(crate) fn tanh(x: i16) -> i16 {
     let decay = decay(x.unsigned_abs().into());
     let square = (decay * decay) >> WIDE_BITS;
@@ -51,7 +51,8 @@ pub(crate) fn tanh(x: i16) -> i16 {
     if x < 0 { -magnitude } else { magnitude }
 }
 
-/// a / b, to the nearest, halves away from zero. By 0: the largest number of the sign of `a`, or 0.
+/// Returns a / b, rounded to nearest, halves away from zero. For b = 0, it is the largest number
+/// with the sign of `a`, or 0.
 pub(crate) fn quotient(a: i64, b: i64) -> i16 {
     if b == 0 {
         return match a.signum() {
@@ -70,7 +71,7 @@ pub(crate) fn quotient(a: i64, b: i64) -> i16 {
 mod tests {
     use super::*;
 
-    /// The nearest number, halves away from zero.
+    /// Rounds to nearest, halves away from zero.
     fn judge(value: f64) -> i16 {
         (value * 2048.0).round().clamp(-32768.0, 32767.0) as i16
     }

@@ -1,4 +1,4 @@
-//! Address generators: what configures them, starts them, and the addresses of a cycle.
+//! Address generators: their configuration, their start, and the addresses of a cycle.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use crate::machine::agu::{Circuit, Level, Pattern, PatternError, Steady, Walk, W
 use crate::machine::fault::FaultKind;
 use crate::machine::state::{Addresses, OPTIONS, Ports, Released, Streak, bit, number};
 
-/// Cycles below which a streak costs more than it saves.
+/// Shortest streak that saves time, in cycles.
 const MIN_STREAK: u64 = 2;
-/// Cycles of the longest streak: they are counted in 31 bits.
+/// Longest streak, in cycles: they are counted in 31 bits.
 const MAX_STREAK: u64 = 1 << 30;
 
-/// An address beyond the memory, which was wrapped.
+/// Address beyond the memory, which was wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wrapped {
     pub number: usize,
@@ -22,8 +22,8 @@ pub(crate) struct Wrapped {
 }
 
 impl Ports {
-    /// Finds the addresses of `cycle`; gives one that had to be wrapped, once
-    /// for each port.
+    /// Determines the addresses of `cycle`. Returns an address that had to be wrapped, once per
+    /// port.
     #[inline]
     pub(crate) fn emit(&mut self, cycle: u64) -> Option<Wrapped> {
         if cycle < self.streak.end {
@@ -38,7 +38,7 @@ impl Ports {
         if self.begin_streak(cycle) { None } else { self.take(cycle) }
     }
 
-    /// Walks past what the last streak had addresses for, up to `cycle`.
+    /// Advances the walks over the addresses of the last streak, up to `cycle`.
     fn settle(&mut self, cycle: u64) {
         let passed = cycle.min(self.streak.end).saturating_sub(self.streak.start);
         if passed > 0 {
@@ -51,8 +51,8 @@ impl Ports {
         self.streak = Streak::default();
     }
 
-    /// Begins a streak, if it is to be worth it. It ends before any run does, so that ports are seen to be done
-    /// in the cycle of their last address, and before any address would be wrapped.
+    /// Starts a streak if it is long enough. It ends before any run ends, so that a port's last
+    /// address is seen in its cycle, and before any address would wrap.
     fn begin_streak(&mut self, cycle: u64) -> bool {
         let (mut left, mut emitted, mut cycles) = (self.active, 0, MAX_STREAK);
         while left != 0 {
@@ -81,7 +81,7 @@ impl Ports {
         emitted != 0
     }
 
-    /// The addresses of `cycle`, port by port.
+    /// Determines the addresses of `cycle`, port by port.
     fn take(&mut self, cycle: u64) -> Option<Wrapped> {
         let (mut left, mut emitted, mut over) = (self.active, 0, 0);
         let mut wrapped = None;
@@ -109,14 +109,14 @@ impl Ports {
         wrapped
     }
 
-    /// Forgets the ports whose last address is in `cycle` or was before, where addresses are not asked for.
+    /// Deactivates ports whose last address is at or before `cycle`, if addresses are not needed.
     pub(crate) fn retire(&mut self, cycle: u64) {
         for number in (0..self.ended.len()).filter(|number| self.ended[*number] <= cycle.saturating_add(1)) {
             self.active &= !(1 << number);
         }
     }
 
-    /// The cycle of the next address of any port; `u64::MAX` when there is none.
+    /// Returns the cycle of the next address of any port, or `u64::MAX` without one.
     pub(crate) fn next_cycle(&self) -> u64 {
         let mut left = self.active;
         let mut next = u64::MAX;
@@ -127,10 +127,11 @@ impl Ports {
         next
     }
 
-    /// Starts the ports of `raised`: their first address is in the cycle after `cycle`. Ports that run go on; what
-    /// does not exist is not there. Gives what hardware may not take yet.
+    /// Starts the ports in the mask `raised`: their first address is in the cycle after `cycle`.
+    /// Active ports continue, and nonexistent ports are ignored. Returns a start that hardware may
+    /// lose.
     ///
-    /// Errors: lanes that are not connected.
+    /// Errors: lanes are not connected.
     pub(crate) fn activate(&mut self, cycle: u64, raised: u64) -> Result<Option<FaultKind>, FaultKind> {
         let mut left = raised & self.exist & !self.active;
         let mut early = None;
@@ -145,7 +146,7 @@ impl Ports {
             self.walks[number] = Walk::new(&pattern, start);
             self.ended[number] = start.saturating_add(pattern.span());
             self.active |= 1 << number;
-            // Whoever starts has an address in the next cycle.
+            // A started port has an address in the next cycle.
             if self.streak.end > start {
                 self.streak.end = start;
             }
@@ -153,8 +154,8 @@ impl Ports {
         Ok(early)
     }
 
-    /// What a port does that is started in `cycle`; none when the released circuit still erases it, and does not
-    /// start.
+    /// Returns the pattern of a port that is started in `cycle`; `None` if the released circuit is
+    /// still erasing it, and does not start it.
     pub(crate) fn configured(&mut self, cycle: u64, number: usize) -> Option<Pattern> {
         let edges = self.erasing(number);
         let Some(released) = &mut self.released else {
@@ -167,16 +168,17 @@ impl Ports {
         Some(released.registers[number].pattern(released.circuits[number], self.sizes[number]))
     }
 
-    /// The stored configuration of the lowest option, of which nothing is left.
+    /// Removes and returns the stored configuration with the lowest option.
     fn take_configuration(&mut self, number: usize) -> Pattern {
         let own = &mut self.patterns[OPTIONS * number..][..OPTIONS];
-        // Default: a port without a configuration gives its one address.
+        // Default: a port without a configuration gives a single address.
         let option = own.iter().position(|pattern| !pattern.is_empty()).unwrap_or(0);
         self.started[number] = option as u8;
         std::mem::take(&mut own[option])
     }
 
-    /// The first cycle from `cycle` on in which the sequencer goes on that waits for the events of `slots`.
+    /// Returns the first cycle, at or after `cycle`, in which a `wait` for the events of `slots`
+    /// ends.
     pub(crate) fn after_events(&self, cycle: u64, slots: u16, choices: Choices) -> u64 {
         let ended = |slot: usize| {
             let ports = (0..4).filter(|port| choices.event.ports() >> port & 1 == 1);
@@ -187,11 +189,12 @@ impl Ports {
             Events::All => events.max(),
             Events::Any => events.min(),
         };
-        // Default: without events there is nothing to wait for.
+        // Default: without events, the wait ends at once.
         all.unwrap_or(0).max(cycle)
     }
 
-    /// The cycles at whose ends the released circuit erases what a port was configured with; none before it ran.
+    /// Returns the cycles at whose ends the released circuit erases a port's configuration; empty
+    /// if the port never ran.
     fn erasing(&self, number: usize) -> Range<u64> {
         match (self.ended[number], self.with_lanes >> number & 1) {
             (0, _) => 0..0,
@@ -200,7 +203,8 @@ impl Ports {
         }
     }
 
-    /// Whether a port may be configured. Gives what hardware may not take yet. Errors: it runs.
+    /// Checks that a port may be configured. Returns a configuration that hardware may lose.
+    /// Errors: the port is active.
     fn configurable(&self, cycle: u64, number: usize) -> Result<Option<FaultKind>, FaultKind> {
         let (slot, port) = (number as u8 / 4, number as u8 % 4);
         let ended = self.ended[number];
@@ -225,7 +229,8 @@ impl Ports {
         })
     }
 
-    /// Applies a change to a port's configuration: what the seed's text says, or what the released circuit writes.
+    /// Applies an instruction to a port's configuration, as the ISA document describes it, or as
+    /// the released circuit does.
     fn change(
         &mut self,
         cycle: u64,
@@ -252,7 +257,7 @@ impl Ports {
         Ok(early)
     }
 
-    /// `dsu` and `evt`; of several configurations of the port this is for the one of `option`.
+    /// `dsu` and `evt`; `option` selects one of several configurations of the port.
     pub(crate) fn open(
         &mut self,
         cycle: u64,
@@ -306,7 +311,7 @@ impl Ports {
         self.change(cycle, slot, port, |pattern| pattern.trans(delay), Write::Trans(delay))
     }
 
-    /// Forgets all addresses and times, as between calls.
+    /// Clears all addresses and times, as between calls.
     pub(crate) fn rest(&mut self) {
         self.active = 0;
         self.emitted = 0;
@@ -324,14 +329,15 @@ impl Ports {
 }
 
 impl Released {
-    /// Erases what was erased in cycles before `cycle`.
+    /// Applies erasures of cycles before `cycle`.
     fn settle(&mut self, number: usize, cycle: u64, mut edges: Range<u64>) {
         if edges.any(|edge| edge < cycle && self.touched[number] < edge) {
             self.registers[number] = self.registers[number].erased();
         }
     }
 
-    /// The port that an instruction for `number` configures. Memories and dpus go by their last `dsu` or `evt`.
+    /// Returns the port that an instruction for `number` configures. Memories and dpus use the port
+    /// of their last `dsu` or `evt`.
     fn target(&mut self, number: usize, opens: bool) -> usize {
         let circuit = self.circuits[number];
         let goes_by_last = circuit.has_base || circuit == Circuit::new(Component::Dpu);
@@ -365,7 +371,7 @@ mod tests {
         CellState::<i16>::new(&fabric.cells[0], Options::of(revision), Vec::new()).ports
     }
 
-    /// Addresses from `base` on.
+    /// Addresses starting at `base`.
     fn row_of(base: i64, iter: u32) -> Pattern {
         let mut pattern = Pattern::default();
         pattern.open(base).unwrap();
@@ -373,7 +379,7 @@ mod tests {
         pattern
     }
 
-    /// A slot and port of a switch box and 15 files, when it starts, and what it is configured with.
+    /// Slot and port of a switch box and 15 register files, start cycle, and configuration.
     fn starts() -> impl Strategy<Value = Vec<((u8, u8), u64, Pattern)>> {
         let level =
             (1_u32..9, -3_i32..4, 0_u32..3).prop_map(|(iter, step, delay)| Level { iter, step, delay });
@@ -393,7 +399,7 @@ mod tests {
     }
 
     proptest! {
-        /// Streaks give what the definition says, whenever other ports start.
+        /// Streaks give the defined addresses, whenever other ports start.
         #[test]
         fn addresses_are_those_of_the_patterns(starts in starts()) {
             let mut ports = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Text);
@@ -402,7 +408,7 @@ mod tests {
                 ports.emit(cycle);
                 for (number, place) in running.iter().enumerate() {
                     let (slot, port) = (number as u8 / 4, number as u8 % 4);
-                    // Words of a file; rows, or options.
+                    // Words of a register file; rows, or options.
                     let size = if slot > 0 && port < 2 { 64 } else { 4 };
                     let expected = place.as_ref().and_then(|(start, pattern)| {
                         Some(pattern.at(cycle.checked_sub(*start)?)?.rem_euclid(size) as usize)
@@ -425,7 +431,8 @@ mod tests {
         }
     }
 
-    /// Any two ports of a cell, from the first to the last, which stay at an address for six cycles beside a third.
+    /// Any two ports of a cell, from the first to the last, which stay at an address for six cycles
+    /// while a third runs.
     #[test]
     fn any_two_ports_run_at_once_beside_a_third() {
         let idle = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Text);
@@ -459,7 +466,7 @@ mod tests {
         }
     }
 
-    /// Of several in a cycle one is reported, and the next one in the cycle after.
+    /// If several wrap in a cycle, one is reported, and the next one in the cycle after.
     #[test]
     fn every_port_that_wraps_is_told_of_once() {
         let mut ports = ports("swb,rf,rf", Revision::Text);
@@ -489,7 +496,7 @@ mod tests {
             ports.patterns[OPTIONS * number(slot, 1)] = row_of(0, iter);
         }
         ports.activate(0, all.iter().map(|(slot, _)| bit(*slot, 1)).sum()).unwrap();
-        // The first of the addresses is in cycle 1.
+        // The first address is in cycle 1.
         for cycle in 0..12 {
             ports.retire(cycle);
             let running = all.iter().filter(|(_, iter)| u64::from(*iter) > cycle);
@@ -497,8 +504,9 @@ mod tests {
         }
     }
 
-    /// With the last address in cycle L, a port with lanes is erased in L+1 and L+2, that of a memory with an output at
-    /// the end of L; configured and activated again without harm a cycle later, and another one.
+    /// With the last address in cycle L, a port with lanes is erased in L+1 and L+2, a port of a
+    /// memory with an output at the end of L. A cycle later, it can safely be configured; another
+    /// cycle later, activated.
     #[test]
     fn configurations_are_erased_after_the_last_address() {
         let last = 10;
@@ -530,8 +538,9 @@ mod tests {
         }
     }
 
-    /// `rep`, `repx` and `trans` for a memory or a dpu are for the port that its last `dsu` or `evt` opened, of whichever
-    /// slot; after reset that is its first. For register files and switch boxes they are for the port they name.
+    /// `rep`, `repx` and `trans` for a memory or a dpu apply to the port that its last `dsu` or
+    /// `evt` opened in any slot; after reset, to its first port. For register files and switch
+    /// boxes they apply to the named port.
     #[test]
     fn memories_and_dpus_go_by_the_port_that_was_opened_last() {
         let released = ports("swb,iosram_both,rf,dpu,dpu", Revision::Released).released;

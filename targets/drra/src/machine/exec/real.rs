@@ -1,25 +1,26 @@
-//! [`RealWord`]: a float of 64 bits in place of a word: the integer that the word would be if nothing was rounded.
+//! [`RealWord`]: a 64-bit float in place of a word. It is the integer that the word would be
+//! without rounding.
 //!
-//! Where the sum with a constant of a step that limits saturates, that is the limit which is meant.
+//! If the sum with the constant of a limiting step saturates, the result is the limit.
 
 use super::nacu::FRACTION_BITS;
 use super::word::Word;
 use crate::isa::op::DpuMode;
 use crate::machine::exec::amount;
 
-/// Steps of Q4.11 in one.
+/// Steps of Q4.11 per unit.
 const ONE: f64 = (1_u32 << FRACTION_BITS) as f64;
 
-/// A float, and whether sums with it saturate on purpose.
+/// Float, and whether sums with it saturate on purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RealWord {
-    /// In units of the integer.
+    /// Value in units of the integer.
     pub value: f64,
     limits: bool,
 }
 
 impl RealWord {
-    /// One that limits nothing.
+    /// Creates a word that limits nothing.
     pub const fn new(value: f64) -> Self {
         Self { value, limits: false }
     }
@@ -30,7 +31,7 @@ impl RealWord {
     }
 }
 
-/// `value * 2^-places`
+/// Returns `value * 2^-places`.
 fn down(value: f64, places: i32) -> f64 {
     value * 2f64.powi(-places)
 }
@@ -98,7 +99,8 @@ impl Word for RealWord {
         Self::new(if self.value < 0.0 { self.value * f64::from(slope) / ONE } else { self.value })
     }
     fn quotient(dividend: f64, divisor: f64) -> Self {
-        // By 0 the machine gives the largest number of the sign of the dividend, or 0.
+        // For a division by 0, the machine gives the largest number with the sign of the dividend,
+        // or 0.
         let by_zero = if dividend == 0.0 { 0.0 } else { f64::from(i16::MAX) * dividend.signum() };
         Self::new(if divisor == 0.0 { by_zero } else { dividend / divisor * ONE })
     }

@@ -11,20 +11,20 @@ pub(crate) const BULK_WRITE: u8 = 2;
 pub(crate) const BULK_READ: u8 = 3;
 
 impl<W: Word> Rf<W> {
-    /// The word that leaves in this cycle: 0 without an address.
+    /// Returns the word that leaves in this cycle: 0 without an address.
     #[inline]
     pub(crate) fn word(&self, ports: &Ports) -> W {
         let address = ports.address(self.slot, WORD_READ);
         address.map_or_else(W::default, |address| self.rows[address / ROW_WORDS][address % ROW_WORDS])
     }
 
-    /// The row that leaves in this cycle: zeros without an address.
+    /// Returns the row that leaves in this cycle: zeros without an address.
     pub(crate) fn row(&self, ports: &Ports) -> Row<W> {
         let address = ports.address(self.slot, BULK_READ);
         address.map_or_else(Row::default, |address| self.rows[address])
     }
 
-    /// Takes in a word, unless a bulk row goes to the same row.
+    /// Writes a word, unless a bulk row goes to the same row.
     #[inline]
     pub(crate) fn write(&mut self, ports: &Ports, swb: &Swb, words: &[W; 32]) {
         let Some(address) = ports.address(self.slot, WORD_WRITE) else { return };

@@ -1,4 +1,4 @@
-//! The sequencer: one instruction a cycle (specification 4.1, 5.1).
+//! Sequencer: executes one instruction per cycle (specification 4.1, 5.1).
 
 use super::calc;
 use super::word::Word;
@@ -9,27 +9,27 @@ use crate::machine::agu::Level;
 use crate::machine::fault::FaultKind;
 use crate::machine::state::{CellState, DpuConfig, Sequencer};
 
-/// What the author of an instruction should know of.
+/// Notice about an instruction, if any.
 pub(crate) type Told = Option<Notice>;
 
-/// Something the program's author should know of.
+/// Notice for the author of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// Hardware may not take it yet.
+    /// Hardware may lose the instruction, as it comes too early.
     Early(FaultKind),
     /// A division by 0, whose result is 0.
     DivisionByZero,
 }
 
 impl Sequencer {
-    /// The instruction of `cycle`. Memory beyond the program is 0, which halts.
+    /// Returns the instruction of `cycle`. Memory after the program is 0, which is `halt`.
     #[inline]
     pub(crate) fn op(&self, cycle: u64) -> Option<Op> {
-        // Default: memory beyond the program is 0, which is `halt`.
+        // Default: memory after the program is 0, which is `halt`.
         (self.next == cycle).then(|| self.ops.get(self.pc).copied().unwrap_or(Op::Halt))
     }
 
-    /// The lines that the instruction of `cycle` raises.
+    /// Raises the lines of the instruction of `cycle`.
     #[inline]
     pub(crate) fn raise(&mut self, cycle: u64) {
         self.raised = match self.op(cycle) {
@@ -40,7 +40,7 @@ impl Sequencer {
 
     fn lines(&self, mode: ActMode, ports: u16, param: u8) -> u64 {
         match mode {
-            // Default: there are no lines beyond those of 16 slots.
+            // Default: lines above slot 15 do not exist.
             ActMode::Contiguous => u64::from(ports).checked_shl(4 * u32::from(param)).unwrap_or(0),
             ActMode::PortIndex => {
                 let of_slot = if self.options.revision.is_seed() { port_of_index(param) } else { param & 15 };
@@ -53,10 +53,11 @@ impl Sequencer {
         }
     }
 
-    /// Sixteen lines of a map. By the seed any register begins a map, which goes on from 15 to 0.
+    /// Returns sixteen lines of a map. In revision `Seed`, a map may start at any register, and
+    /// wraps from 15 to 0.
     fn map_part(&self, register: usize) -> u16 {
         let register = if self.options.revision.is_seed() { register % self.regs.len() } else { register };
-        // Default: a first register from which on there are not four is refused; the lint reads 0 there.
+        // Default: a register that is not followed by three others is refused; the lint reads 0.
         self.regs.get(register).copied().unwrap_or(0) as u16
     }
 
@@ -64,12 +65,12 @@ impl Sequencer {
         self.regs[usize::from(index & 15)]
     }
 
-    /// A flag register as a number: 0 or 1.
+    /// Value of a flag register: 0 or 1.
     fn flag(&self, index: u8) -> i16 {
         (self.flags >> (index & 15) & 1) as i16
     }
 
-    /// What an operand of `mode` names.
+    /// Value of an operand of `mode`.
     fn operand(&self, mode: CalcMode, index: u8) -> i16 {
         let Options { revision, seed, .. } = self.options;
         let is_flag = revision.is_seed() && mode.is_logic() && seed.logic_operands == LogicOperands::Flags;
@@ -86,7 +87,7 @@ impl Sequencer {
         (divides && operand2 == 0).then_some(Notice::DivisionByZero)
     }
 
-    /// Stores a result: by the seed that of a comparison or of logic in a flag register.
+    /// Stores a result. In revision `Seed`, results of comparisons and logic go to a flag register.
     fn store(&mut self, mode: CalcMode, result: u8, value: i16) {
         if self.options.revision.is_seed() && mode.gives_flag() {
             self.flags = self.flags & !(1 << result) | u16::from(value != 0) << result;
@@ -100,7 +101,8 @@ impl Sequencer {
         if self.options.revision.is_seed() { self.flag(index) != 0 } else { self.reg(index) != 0 }
     }
 
-    /// Goes on at a distance from the next instruction, by the seed from the one that branches.
+    /// Branches to a distance from the next instruction, or in revision `Seed` from the branch
+    /// itself.
     fn branch(&mut self, distance: i16) -> Result<(), FaultKind> {
         let base = 1 - i64::from(self.options.revision.branch_base());
         let target = self.pc as i64 + base + i64::from(distance);
@@ -113,14 +115,14 @@ impl Sequencer {
     }
 }
 
-/// The line of a slot's port; none for a number that no port has.
+/// Returns the mask of a slot's port, or 0 if the port number is above 3.
 fn port_of_index(port: u8) -> u8 {
-    // Default: there is no port of that number, and the lint says so.
+    // Default: no port has this number, which the lint reports.
     if port < 4 { 1 << port } else { 0 }
 }
 
-/// Executes the instruction of `cycle`, whose lines were raised by [`Sequencer::raise`]. What it changes shows from
-/// the next cycle on.
+/// Executes the instruction of `cycle`, whose lines were raised by [`Sequencer::raise`]. Its
+/// changes take effect in the next cycle.
 pub(crate) fn execute<W: Word>(
     state: &mut CellState<W>,
     cell: &Cell,
@@ -137,7 +139,7 @@ pub(crate) fn execute<W: Word>(
             sequencer.next = u64::MAX;
             return Ok(None);
         }
-        // What is refused without the seed's text counts cycles in the lint.
+        // In other revisions it is refused, and the lint treats it as a count of cycles.
         Op::Wait { events: true, cycle: slots } if options.revision.is_seed() => {
             let next = state.ports.after_events(cycle.saturating_add(1), slots as u16, options.seed);
             cycles = next - cycle;
@@ -150,7 +152,7 @@ pub(crate) fn execute<W: Word>(
         Op::Calc { mode, operand1, dynamic, operand2, result } => {
             notice = sequencer.calc(mode, operand1, (dynamic, operand2), result);
         }
-        // The released sequencer does not know it.
+        // The released sequencer ignores it.
         Op::Brn { .. } if options.revision.is_released() => {}
         Op::Brn { reg, target_true, target_false } => {
             sequencer.next = cycle + 1;
@@ -166,10 +168,10 @@ pub(crate) fn execute<W: Word>(
     Ok(notice)
 }
 
-/// Hands an instruction to the component at its slot.
+/// Passes an instruction to the component at its slot.
 ///
-/// A program with an instruction that cannot be there never runs, it is refused. The lint goes through it all the
-/// same, for what else is wrong with it: that instruction then changes nothing.
+/// Programs with an instruction that the component does not have are refused. The lint executes
+/// them nevertheless, to find other mistakes; such an instruction has no effect.
 fn resource<W: Word>(
     state: &mut CellState<W>,
     cell: &Cell,

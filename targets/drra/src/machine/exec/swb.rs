@@ -1,12 +1,12 @@
-//! The switch box: word links and bulk routes, by option (specification 3.4, 3.5, 5.4).
+//! Switch box: word links and bulk routes, by option (specification 3.4, 3.5, 5.4).
 
 use super::word::Word;
 use crate::config::fabric::{Direction, SLOTS};
 use crate::machine::state::{CellState, NO_SLOT, Swb};
 
 impl Swb {
-    /// Links a slot's word output to a slot's input. A source has one target; of several sources of a target
-    /// the latest counts.
+    /// Links a slot's word output to a slot's input. A source has one target; if a target has
+    /// several sources, the latest takes precedence.
     pub(crate) fn link(&mut self, option: u8, source: u8, target: u8) {
         let option = usize::from(option);
         let (links, sources) = (&mut self.links[option], &mut self.word_source[option]);
@@ -18,7 +18,7 @@ impl Swb {
         }
     }
 
-    /// The directions that a slot's bulk rows leave in, in place of those before.
+    /// Replaces the directions in which a slot's bulk rows leave.
     pub(crate) fn send(&mut self, option: u8, source: u8, directions: u16) {
         let option = usize::from(option & 3);
         self.send[option][usize::from(source & 15)] = directions;
@@ -29,7 +29,7 @@ impl Swb {
         });
     }
 
-    /// The slots that take the bulk rows of a direction, in place of those before.
+    /// Replaces the slots that receive the bulk rows of a direction.
     pub(crate) fn receive(&mut self, option: u8, direction: Direction, slots: u16) {
         let option = usize::from(option & 3);
         self.receive[option][direction.index()] = slots;
@@ -40,26 +40,28 @@ impl Swb {
         });
     }
 
-    /// The slot a slot's word comes from now; [`NO_SLOT`] when it is not linked.
+    /// Returns the slot that a slot's word currently comes from; [`NO_SLOT`] if it is not linked.
     #[inline]
     pub(crate) fn source_of(&self, target: u8) -> u8 {
         self.word_source[usize::from(self.word_option & 3)][usize::from(target & 15)]
     }
 
-    /// The direction a slot's bulk rows come from now; of several the highest.
+    /// Returns the direction that a slot's bulk rows currently come from; the highest one if there
+    /// are several.
     #[inline]
     pub(crate) fn direction_of(&self, slot: u8) -> Option<Direction> {
         self.bulk_source[usize::from(self.bulk_option & 3)][usize::from(slot & 15)]
     }
 
-    /// The slot whose bulk rows leave in a direction now; of several the highest.
+    /// Returns the slot whose bulk rows currently leave in a direction; the highest one if there
+    /// are several.
     #[inline]
     pub(crate) fn sender_of(&self, direction: Direction) -> Option<u8> {
         self.sender[usize::from(self.bulk_option & 3)][direction.index()]
     }
 }
 
-/// Takes over the options emitted in this cycle, for the next.
+/// Activates the options of this cycle for the next.
 #[inline]
 pub(crate) fn switch<W: Word>(state: &mut CellState<W>) {
     state.swb.word_option = state.ports.address(0, 0).map_or(state.swb.word_option, |option| option as u8);

@@ -1,25 +1,25 @@
-//! [`Traced`]: in place of a word, where it came from. A run of these leaves what a kernel computes, without the cycles
-//! in which it does.
+//! [`Traced`]: the origin of a word in place of its value. A run with such words records what a
+//! kernel computes, without its timing.
 //!
-//! No route, address or cycle depends on a word, so that a run of any words makes the same operations.
+//! No route, address or cycle depends on a word, so every run performs the same operations.
 
 use std::cell::RefCell;
 
 use super::word::Word;
 use crate::isa::op::DpuMode;
 
-/// A word by its number in the [`Record`] of this thread. 0 is the word 0.
+/// Word, identified by its number in the [`Record`] of this thread. Number 0 is the word 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Traced(u64);
 
-/// What makes a word of others.
+/// Operation that computes a word from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// A known integer.
     Constant(i16),
-    /// A word of the input buffer.
+    /// A word of the input buffer, by index.
     Input(u32),
-    /// What was there before the run.
+    /// A word from before the run.
     Left,
     /// [`Word::wide`]
     Wide,
@@ -59,19 +59,19 @@ pub enum Operation {
     ExactMac(u32),
 }
 
-/// An operation and its operands; those that it does not have are the word 0.
+/// Operation with its operands; unused operands are the word 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made<T> {
-    /// What makes the word.
+    /// Operation that computes the word.
     pub operation: Operation,
-    /// Of what.
+    /// Operands; unused ones are the word 0.
     pub of: [T; 3],
 }
 
-/// The words that were made in a thread since [`Record::restart`].
+/// Words that were computed in a thread since [`Record::restart`].
 #[derive(Debug, Default)]
 pub struct Record {
-    /// Number of the first.
+    /// Number of the first word.
     first: u64,
     made: Vec<Made<Traced>>,
 }
@@ -81,7 +81,7 @@ thread_local! {
 }
 
 impl Record {
-    /// Forgets what was made: words of before are what is left from now on.
+    /// Clears the record. Earlier words count as words from before the run.
     pub fn restart() {
         RECORD.with_borrow_mut(|record| {
             record.first += record.made.len() as u64;
@@ -89,17 +89,18 @@ impl Record {
         });
     }
 
-    /// Looks at what was made in this thread.
+    /// Calls `look` with the record of this thread.
     pub fn with<R>(look: impl FnOnce(&Self) -> R) -> R {
         RECORD.with_borrow(look)
     }
 
-    /// What was made, each after what it is made of.
+    /// Returns the computed words, each after its operands.
     pub fn all(&self) -> &[Made<Traced>] {
         &self.made
     }
 
-    /// The place of a word in [`Self::all`]; none of 0, and of a word of before.
+    /// Returns the index of a word in [`Self::all`]; `None` for the word 0 and for words from
+    /// before the run.
     pub fn place(&self, word: Traced) -> Option<usize> {
         let place = usize::try_from(word.0.checked_sub(self.first)?).ok()?;
         (place < self.made.len()).then_some(place)
@@ -114,7 +115,7 @@ impl Traced {
         })
     }
 
-    /// A word of the input buffer.
+    /// Creates a word of the input buffer.
     pub fn input(number: u32) -> Self {
         Self::of(Operation::Input(number), [])
     }
@@ -129,7 +130,7 @@ impl Traced {
 impl Word for Traced {
     type Sum = Self;
 
-    /// Each is another word, which nobody knows.
+    /// Each is a different, unknown word.
     fn garbage(_bits: u64) -> Self {
         Self::of(Operation::Left, [])
     }
@@ -201,7 +202,8 @@ impl Word for Traced {
 }
 
 impl Operation {
-    /// The word of any kind that it makes of three. Inputs, and what was left, are not made of words: these are 0.
+    /// Computes the operation on three words of any type. Inputs and words from before the run are
+    /// not computed, and give 0.
     #[inline]
     pub fn of<W: Word<Sum = W>>(self, [a, b, c]: [W; 3]) -> W {
         match self {

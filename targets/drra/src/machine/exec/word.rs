@@ -1,7 +1,8 @@
-//! What words are: [`Word`], of which the fabric's own is one and elements of a prime field are another.
+//! [`Word`]: number type of the machine. Implementations are the fabric's own 16-bit words and, for
+//! example, elements of a prime field.
 //!
-//! Sequencers, addresses, routes and the order of a cycle are the same whatever words are; this is what a dpu and a
-//! driver ask of them.
+//! Sequencers, addresses, routes and timing do not depend on the number type. The trait has the
+//! operations of a dpu and of the driver.
 
 use std::fmt::Debug;
 
@@ -10,56 +11,56 @@ use npukit_numeric::{Quantised, Ties, quantised};
 use crate::isa::op::DpuMode;
 use crate::machine::exec::{amount, clip, nacu, pick, saturate, scale_down};
 
-/// A word, and what dpus compute with it.
+/// Word with the operations of a dpu.
 pub trait Word: Copy + Default + PartialEq + Debug + Send + Sync + 'static {
-    /// What an accumulator holds.
+    /// Type of an accumulator.
     type Sum: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
 
-    /// What nobody wrote, of bits that look random.
+    /// Content of unwritten memory, from random `bits`.
     fn garbage(bits: u64) -> Self;
-    /// A known integer.
+    /// Creates a word from a known integer.
     fn constant(word: i16) -> Self;
-    /// The same; sums with it that saturate are wanted.
+    /// Creates a word whose saturating sums are intended.
     fn limit(word: i16) -> Self;
-    /// The same as a value of the graph: whatever it was made of, it is limited anew.
+    /// Marks the word as a value of the graph, without information on how it was computed.
     fn made(self) -> Self;
-    /// A word shifted to the right by `places`, rounded; to the left when negative.
+    /// Shifts right by `places` with rounding, or left if negative.
     fn shifted(self, places: i32) -> Self;
-    /// Whether it is at an end of the range of words.
+    /// Whether the word is at an end of the range.
     fn is_end(self) -> bool;
-    /// In an accumulator.
+    /// Converts the word to an accumulator.
     fn wide(self) -> Self::Sum;
-    /// Out of one of at most `places` more fraction bits.
+    /// Converts a sum with at most `places` additional fraction bits to a word.
     fn narrow(sum: Self::Sum, places: u32) -> Self;
 
-    /// The sum.
+    /// Returns `self + other`, saturated.
     fn plus(self, other: Self) -> Self;
-    /// The difference.
+    /// Returns `self - other`, saturated.
     fn minus(self, other: Self) -> Self;
-    /// The magnitude of the difference.
+    /// Returns `|self - other|`, saturated.
     fn distance(self, other: Self) -> Self;
-    /// The product, which loses fraction bits.
+    /// Returns the product, which loses `fraction_bits` fraction bits.
     fn times(self, other: Self, fraction_bits: u32) -> Self;
-    /// `self` in an accumulator times two to the power of `immediate`, limited to 0 to 31.
+    /// Returns `self * 2^immediate` in an accumulator; `immediate` is clamped to 0 to 31.
     fn loaded(self, immediate: i16) -> Self::Sum;
-    /// Shifted by the sum of a word and an immediate, to the left or to the right.
+    /// Shifts by the sum of a word and an immediate, to the left or to the right.
     fn shifted_by(self, other: Self, immediate: i16, is_left: bool) -> Self;
-    /// The larger, or the smaller when the lowest bit of the immediate is set.
+    /// Returns the maximum, or the minimum if the lowest bit of the immediate is set.
     fn picked(self, other: Self, immediate: i16) -> Self;
-    /// A function of Q4.11.
+    /// Returns a function of a Q4.11 number.
     fn function(self, mode: DpuMode) -> Self;
-    /// `self` where it is not negative, its product with a number of Q4.11 elsewhere.
+    /// Returns `self` if it is at least 0, otherwise its product with a Q4.11 slope.
     fn leaky(self, slope: i16) -> Self;
-    /// A quotient with 11 fraction bits.
+    /// Returns a quotient with 11 fraction bits.
     fn quotient(dividend: Self::Sum, divisor: Self::Sum) -> Self;
-    /// Scaled up, or down and rounded, by the power of two that an immediate says.
+    /// Scales up, or down with rounding, by the power of two that an immediate specifies.
     fn scaled(self, immediate: i16, is_up: bool) -> Self;
 
-    /// `sum + product` in the accumulator of `mac`, and whether it did not fit.
+    /// Returns `sum + product` in the accumulator of `mac`, and whether it saturated.
     fn mac(sum: Self::Sum, factors: [Self; 2], fraction_bits: u32) -> (Self::Sum, bool);
-    /// `sum + a + b` in one of `bits` bits, and whether it did not fit.
+    /// Returns `sum + a + b` in an accumulator of `bits` bits, and whether it saturated.
     fn added(sum: Self::Sum, addends: [Self; 2], bits: u32) -> (Self::Sum, bool);
-    /// `sum + a * b` in one of `bits` bits, and whether it did not fit.
+    /// Returns `sum + a * b` in an accumulator of `bits` bits, and whether it saturated.
     fn exact_mac(sum: Self::Sum, factors: [Self; 2], bits: u32) -> (Self::Sum, bool);
 }
 
@@ -160,7 +161,7 @@ impl Word for i16 {
     }
 }
 
-/// The nearest integer of a number with a fraction length; saturates, NaN is 0.
+/// Quantizes a number with a fraction length; saturates, and maps NaN to 0.
 pub fn integer(x: f64, fraction: i32) -> i16 {
     word(x, fraction).value as i16
 }

@@ -1,5 +1,5 @@
-//! What must hold of a compiled model that comes from files: numbers are of what there is, and nothing takes more
-//! memory or time than fabrics have.
+//! Checks of a compiled model from files: all indices are valid, and memory and time are within the
+//! limits of fabrics.
 
 use std::sync::Arc;
 
@@ -14,54 +14,54 @@ use crate::program::gather::{Gather, Source, Tail, last};
 use crate::program::kernels::{Kernel, Kind};
 use crate::program::plan::{Place, Plan, Task};
 
-/// Words of any operand or result of a kernel: more than the largest buffer has.
+/// Maximum number of words of a kernel's operand or result: more than the largest buffer has.
 const MAX_WORDS: usize = 1 << 22;
-/// Operations of a task: vectors that stay, times words that stream.
+/// Maximum number of operations of a task: stationary vectors times streamed words.
 const MAX_WORK: u64 = 1 << 40;
 
-/// What is wrong, in words.
+/// Result of a check, with the reason of a failure.
 type Checked = Result<(), String>;
 
 fn require(holds: bool, reason: impl FnOnce() -> String) -> Checked {
     if holds { Ok(()) } else { Err(reason()) }
 }
 
-/// A task that does not go together with its tensors.
+/// Inconsistency between a task and its tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 enum TensorError {
-    #[error("a source is number {number}; there are {count}")]
+    #[error("a source has index {number}; there are {count} sources")]
     Missing { number: usize, count: usize },
-    #[error("value {value} is read before anything makes it")]
+    #[error("value {value} is read before a step computes it")]
     Unmade { value: usize },
-    #[error("an operand reaches element {last} of number {number}, which has {elements}")]
+    #[error("an operand reaches element {last} of source {number}, which has {elements}")]
     Operand { number: usize, last: usize, elements: usize },
-    #[error("an operand has {words} words; at most {MAX_ELEMENTS} are")]
+    #[error("an operand has {words} words; at most {MAX_ELEMENTS} are supported")]
     Words { words: usize },
-    #[error("the vectors of an operand end in a word each, of which there are none")]
+    #[error("the tail of an operand has no words")]
     Tail,
-    #[error("{words} words are moved to {places} places")]
+    #[error("{words} words are moved to {places} positions")]
     Move { words: usize, places: usize },
     #[error("its results reach element {last} of value {value}, which has {elements}")]
     Result { value: usize, last: usize, elements: usize },
 }
 
-/// What the operands of a step may be.
+/// Tensors that the operands of a step may use.
 struct Tensors<'a> {
     plan: &'a Plan,
     constants: &'a [Arc<[i16]>],
-    /// Which values are inputs or results of the steps before.
+    /// Whether each value is an input or the result of an earlier step.
     is_made: Vec<bool>,
 }
 
 impl<'a> Tensors<'a> {
-    /// Before the first step; the numbers of inputs were checked.
+    /// State before the first step. The indices of inputs are checked before.
     fn new(plan: &'a Plan, constants: &'a [Arc<[i16]>]) -> Self {
         let mut is_made = vec![false; plan.values.len()];
         plan.inputs.iter().for_each(|number| is_made[*number] = true);
         Self { plan, constants, is_made }
     }
 
-    /// Elements of the tensor that a gather names, constants after all values.
+    /// Number of elements of the tensor that a gather uses. Constants come after all values.
     fn elements(&self, number: usize) -> Result<usize, TensorError> {
         let values = &self.plan.values;
         if let Some(value) = values.get(number) {
@@ -76,9 +76,9 @@ impl<'a> Tensors<'a> {
         constant.map(|words| words.len()).ok_or(TensorError::Missing { number, count })
     }
 
-    /// All elements that a gather names are there.
+    /// Checks that all elements of a gather exist.
     fn gather(&self, gather: &Gather) -> Result<(), TensorError> {
-        // Only files come here, in which constants have numbers.
+        // In plans from files, constants have indices.
         let Source::Value(number) = gather.source else { return Ok(()) };
         let elements = self.elements(number)?;
         let Gather { offset, vectors, elements: of_vector, .. } = gather;
@@ -92,7 +92,7 @@ impl<'a> Tensors<'a> {
         }
     }
 
-    /// A task's operands and results are within their tensors.
+    /// Checks that a task's operands and results are within their tensors.
     fn task(&self, task: &Task, result: usize) -> Result<(), TensorError> {
         task.operands().into_iter().try_for_each(|operand| self.gather(operand))?;
         if let Task::Move { from, to, .. } = task {
@@ -109,7 +109,7 @@ impl<'a> Tensors<'a> {
     }
 }
 
-/// The plan, in which constants have numbers.
+/// Checks the plan, in which constants have indices.
 pub(super) fn plan(plan: &Plan, constants: &[Arc<[i16]>]) -> Checked {
     let values = plan.values.len();
     let mut elements = 0_usize;
@@ -121,13 +121,13 @@ pub(super) fn plan(plan: &Plan, constants: &[Arc<[i16]>]) -> Checked {
     }
     let mut ports = plan.inputs.iter().chain(&plan.outputs);
     if let Some(number) = ports.find(|number| **number >= values) {
-        return Err(format!("an input or output is value {number}; there are {values}"));
+        return Err(format!("an input or output is value {number}; the plan has {values} values"));
     }
     let mut tensors = Tensors::new(plan, constants);
     for (index, step) in plan.steps.iter().enumerate() {
         let at = |reason: String| format!("step {index}, `{}`: {reason}", step.name);
         let exists = step.result < values;
-        require(exists, || at(format!("its result is value {}; there are {values}", step.result)))?;
+        require(exists, || at(format!("its result is value {}; the plan has {values} values", step.result)))?;
         for (number, task) in step.tasks.iter().enumerate() {
             let of_task = |reason: String| at(format!("task {number}: {reason}"));
             tensors.task(task, step.result).map_err(|error| of_task(error.to_string()))?;
@@ -136,31 +136,31 @@ pub(super) fn plan(plan: &Plan, constants: &[Arc<[i16]>]) -> Checked {
         tensors.is_made[step.result] = true;
     }
     let unmade = plan.outputs.iter().find(|number| !tensors.is_made[**number]);
-    unmade.map_or(Ok(()), |number| Err(format!("nothing makes output {number}")))
+    unmade.map_or(Ok(()), |number| Err(format!("no step computes output {number}")))
 }
 
-/// A kernel's sizes.
+/// Checks a kernel's sizes.
 pub(super) fn kernel(fabric: &Fabric, kernel: &Kernel) -> Checked {
     let sizes = match &kernel.kind {
         Kind::Stream(stream) => [stream.words, stream.period],
         Kind::Nest(nest) => [nest.results.saturating_mul(nest.period), nest.period],
     };
     let is_spare = matches!(&kernel.kind, Kind::Stream(stream) if stream.spare >= stream.period.max(1));
-    require(!is_spare, || "no word of a result counts".to_owned())?;
+    require(!is_spare, || "all words of a result are spare".to_owned())?;
     let largest = sizes[0].max(sizes[1]);
-    require(largest <= MAX_WORDS, || format!("{largest} words; at most {MAX_WORDS} are"))?;
+    require(largest <= MAX_WORDS, || format!("{largest} words; at most {MAX_WORDS} are supported"))?;
     let bases = kernel.bases.len();
     require(bases <= fabric.cols, || format!("{bases} columns; the fabric has {}", fabric.cols))
 }
 
-/// A kernel's program: it runs, and takes as long as the plan says.
+/// Checks that a kernel's program runs and takes as long as the plan states.
 pub(super) fn program(fabric: &Fabric, kernel: &Kernel, program: &Program, cycles: u64) -> Checked {
     let mut machine = Machine::new(fabric, program).map_err(|error| error.to_string())?;
     let run = machine.run(kernel.limit(), &mut ()).map_err(|fault| fault.to_string())?;
-    require(run.cycles == cycles, || format!("takes {} cycles; the plan says {cycles}", run.cycles))
+    require(run.cycles == cycles, || format!("takes {} cycles; the plan has {cycles}", run.cycles))
 }
 
-/// The calls of every task.
+/// Checks the calls of every task.
 pub(super) fn calls(executable: &Executable) -> Checked {
     let Executable { fabric, plan, calls, .. } = executable;
     let steps = plan.steps.len();
@@ -193,10 +193,10 @@ fn call(fabric: &Fabric, task: &Task, call: &Call) -> Checked {
         let depth = fabric.output_depth;
         require(last.is_some_and(|last| last <= depth), || {
             let (count, row) = (results.count, bases.output);
-            format!("{count} results from row {row} on; the output buffer has {depth}")
+            format!("{count} results starting at row {row}; the output buffer has {depth}")
         })?;
         let (end, count) = (results.first.saturating_add(results.count), task.to().map_or(0, Place::count));
-        require(end <= count, || format!("results up to {end} are taken; there are {count}"))?;
+        require(end <= count, || format!("results up to {end} are taken; the task has {count}"))?;
     }
     Ok(())
 }
@@ -211,10 +211,10 @@ fn load(fabric: &Fabric, operands: &[&Gather], load: &Load) -> Checked {
     for number in &load.operands {
         let count = operands.len();
         let operand = operands.get(*number);
-        let operand = operand.ok_or_else(|| format!("operand {number} is loaded; there are {count}"))?;
+        let operand = operand.ok_or_else(|| format!("operand {number} is loaded; the task has {count}"))?;
         let (vectors, all) = (&load.vectors, operand.count());
         let exist = vectors.start <= vectors.end && vectors.end <= all;
-        require(exist, || format!("vectors {vectors:?} are loaded; there are {all}"))?;
+        require(exist, || format!("vectors {vectors:?} are loaded; the operand has {all}"))?;
         let words = vectors.len().saturating_mul(operand.length().saturating_add(load.spare));
         require(words.div_ceil(ROW_WORDS) <= load.rows && operand.length() <= MAX_WORDS, || {
             format!("{words} words are loaded into {} rows", load.rows)

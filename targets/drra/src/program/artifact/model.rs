@@ -1,13 +1,14 @@
-//! A compiled model in files, for drivers and for `npu run`: [`write()`] and [`read`].
+//! Compiled model in files, for drivers and for `npu run`: [`write()`] and [`read`].
 //!
-//! | file | is |
+//! | file | content |
 //! |---|---|
 //! | `NAME.plan.json` | the plan: tensors, steps and their calls, and the names of the other files |
 //! | `NAME.arch.json` | the fabric, as an elaborated architecture |
-//! | `NAME.constants.bin` | integers of the model: 16 bits each, the low byte first |
-//! | `NAME_N.bin`, `NAME_N.pasm` | kernel N as words, and what they were made from |
+//! | `NAME.constants.bin` | integers of the model: 16 bits each, low byte first |
+//! | `NAME_N.bin`, `NAME_N.pasm` | kernel N as words, and its PASM source |
 //!
-//! A gather's `source` is the number of a value of the plan, or, from as many on as there are, of a constant.
+//! A gather's `source` is the index of a value of the plan. Indices above the last value are
+//! constants.
 
 use std::sync::{Arc, OnceLock};
 
@@ -28,20 +29,20 @@ use crate::program::gather::Source;
 use crate::program::kernels::Kernel;
 use crate::program::plan::Plan;
 
-/// Ending of plans.
+/// Extension of plan files.
 pub const EXTENSION: &str = "plan.json";
-/// The version of the format.
+/// Current version of the format.
 const FORMAT: &str = "npukit-drra-2";
-/// The version before it, in which vectors are not followed by zeros.
+/// Previous version of the format, in which vectors are not followed by zeros.
 const FORMAT_BEFORE: &str = "npukit-drra-1";
-/// What a driver must know of the end of a call.
+/// Note for drivers on the end of a call.
 const END_OF_CALL: &str =
-    "count the cycles of the kernel: after the first call the fabric's return line stays up until a reset";
+    "count the cycles of the kernel: after the first call the fabric's return line stays high until a reset";
 
-/// A compiled model.
+/// Compiled model.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Its name.
+    /// Name of the model.
     pub name: String,
     /// Target and instance.
     pub target: String,
@@ -49,12 +50,12 @@ pub struct Model {
     pub executable: Executable,
     /// Multiply-accumulates of the model.
     pub macs: u64,
-    /// What is known of it, once somebody has asked.
+    /// Program information, computed on first use.
     pub(crate) info: OnceLock<ProgramInfo>,
 }
 
 impl Model {
-    /// A model of which nobody has asked anything.
+    /// Creates a model without cached information.
     pub const fn new(name: String, target: String, executable: Executable, macs: u64) -> Self {
         Self { name, target, executable, macs, info: OnceLock::new() }
     }
@@ -64,21 +65,21 @@ impl Model {
 #[serde(deny_unknown_fields)]
 struct Manifest {
     format: String,
-    /// Of this file.
+    /// Digest of this file.
     digest: Seal,
     name: String,
     target: String,
     macs: u64,
     architecture: String,
-    /// For drivers.
+    /// Note for drivers.
     #[serde(default)]
     end_of_call: String,
-    /// Of the other files.
+    /// Digests of the other files.
     sha256: Parts,
     constants: Constants,
     kernels: Vec<KernelEntry>,
     plan: Plan,
-    /// For each task of each step.
+    /// Calls of each task of each step.
     calls: Vec<Vec<Vec<CallEntry>>>,
 }
 
@@ -87,7 +88,7 @@ struct Manifest {
 #[serde(deny_unknown_fields)]
 struct Constants {
     file: String,
-    /// Words of each.
+    /// Number of words of each constant.
     words: Vec<usize>,
 }
 
@@ -110,11 +111,11 @@ struct CallEntry {
     results: Vec<Results>,
 }
 
-/// The files of a model, the plan first.
+/// Returns the files of a model, plan first.
 ///
 /// # Errors
 ///
-/// A kernel without words in the fabric's encoding.
+/// A kernel cannot be encoded in the fabric's encoding.
 pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
     let Model { name, target, executable, macs, .. } = model;
     let of = |ending: &str| format!("{name}.{ending}");
@@ -181,13 +182,13 @@ fn json(value: &impl Serialize) -> Result<Vec<u8>, TargetError> {
     serde_json::to_vec_pretty(value).map_err(TargetError::failed)
 }
 
-/// The plan as JSON, with its digest.
+/// Returns the plan as JSON with its digest.
 fn sealed(manifest: &Manifest) -> Result<Vec<u8>, TargetError> {
     let text = serde_json::to_string_pretty(manifest).map_err(TargetError::failed)?;
     Ok(manifest.digest.put(&text).into_bytes())
 }
 
-/// Puts a number in place of each constant, and gives the constants.
+/// Replaces each constant by an index, and returns the constants.
 fn take_constants(plan: &mut Plan) -> Vec<Arc<[i16]>> {
     let mut constants: Vec<Arc<[i16]>> = Vec::new();
     let values = plan.values.len();
@@ -204,7 +205,7 @@ fn take_constants(plan: &mut Plan) -> Vec<Arc<[i16]>> {
     constants
 }
 
-/// Puts constants where their numbers are.
+/// Replaces the indices of constants by the constants.
 fn give_constants(plan: &mut Plan, constants: &[Arc<[i16]>]) {
     let values = plan.values.len();
     for operand in plan.steps.iter_mut().flat_map(|step| &mut step.tasks).flat_map(|task| task.operands_mut())
@@ -217,20 +218,20 @@ fn give_constants(plan: &mut Plan, constants: &[Arc<[i16]>]) {
     }
 }
 
-/// Reads the model whose plan is at `path`; other files come from `files`.
+/// Reads the model whose plan is at `path`; `files` reads the other files.
 ///
-/// Every kernel is called once, with zeros: it must take the cycles that the plan says.
+/// Every kernel is called once with zeros, and must take the number of cycles in the plan.
 ///
 /// # Errors
 ///
-/// [`ArtifactError`](super::ArtifactError), with the file and the place in it.
+/// [`ArtifactError`](super::ArtifactError), with the file and the position in it.
 pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let folder = Folder { path, files };
     let text = folder.own()?;
     let manifest: Manifest = serde_json::from_str(&text).map_err(|error| folder.wrong(&error))?;
     let Manifest { format, name, target, macs, mut plan, .. } = manifest;
     if format != FORMAT && format != FORMAT_BEFORE {
-        return Err(folder.wrong(&format!("`format` is `{format}`: this npukit reads `{FORMAT}`")));
+        return Err(folder.wrong(&format!("`format` is `{format}`; this version of npukit reads `{FORMAT}`")));
     }
     manifest.digest.check(path, &text).map_err(TargetError::failed)?;
     let files = Checked { files, manifest: path, parts: &manifest.sha256 };
@@ -243,7 +244,7 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let kernels = manifest.kernels.into_iter().map(|entry| read_kernel(&folder, &fabric, entry));
     let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
     let calls = calls(manifest.calls, &kernels).map_err(|error| folder.wrong(&error))?;
-    // Default: a model without calls, of driver's steps only, needs no columns.
+    // Default: a model with only driver steps needs no columns.
     let columns = columns(&fabric).unwrap_or_default();
     let executable = Executable { fabric, columns, plan, kernels, calls };
     check::calls(&executable).map_err(|error| folder.wrong(&error))?;
@@ -277,12 +278,12 @@ fn read_kernel(folder: &Folder<'_>, fabric: &Fabric, entry: KernelEntry) -> Resu
     Ok(Ready { kernel, pasm: folder.text(&pasm)?, compiled })
 }
 
-/// Calls with their kernels. Errors: a kernel that is not there.
+/// Returns calls with their kernels. Errors: a kernel index out of range.
 fn calls(entries: Vec<Vec<Vec<CallEntry>>>, kernels: &[Ready]) -> Result<Vec<StepCalls>, String> {
     let call = |CallEntry { kernel: number, loads, results }: CallEntry| {
         let ready = kernels.get(number);
-        let ready =
-            ready.ok_or_else(|| format!("a call is of kernel {number}; there are {}", kernels.len()))?;
+        let ready = ready
+            .ok_or_else(|| format!("a call is of kernel {number}; the plan has {} kernels", kernels.len()))?;
         Ok((Call { kernel: ready.kernel.clone(), loads, results }, number))
     };
     let task = |calls: Vec<CallEntry>| calls.into_iter().map(call).collect();

@@ -3,14 +3,15 @@
 use super::{BinaryError, Digits, short};
 use crate::config::fabric::{Image, ROW_WORDS, Row};
 
-/// Rows a buffer can have: its addresses are 16 bits.
+/// Maximum number of rows of a buffer: its addresses have 16 bits.
 const MAX_ROWS: u32 = 1 << 16;
 
 /// Reads an image in binary or hexadecimal digits.
 ///
 /// # Errors
 ///
-/// The first line that is not a row's number and its digits, a number beyond 65535, a row listed twice.
+/// The first line that is not a row number with its digits, a number above 65535, or a row that is
+/// listed twice.
 pub fn read_image(text: &str) -> Result<Image, BinaryError> {
     let mut image = Image::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -48,7 +49,7 @@ mod tests {
         [(0, row), (65_535, [i16::MIN; ROW_WORDS])].into()
     }
 
-    /// An image as a file has it: element 0 is the last of a row.
+    /// Image as in a file: element 0 is the last of a row.
     fn written(digits: impl Fn(u16) -> String) -> String {
         let line = |(address, row): (u32, Row)| {
             let words: String = row.iter().rev().map(|&word| digits(word as u16)).collect();

@@ -1,10 +1,10 @@
-//! The memories of a fabric that have names in texts, by addresses.
+//! Access by address to the memories of a fabric that have names in texts.
 
 use npukit_target::{MachineMemory, TargetError};
 
 use crate::machine::{Machine, Memory, MemoryKind};
 
-/// What there is to know of a memory.
+/// Returns the description of a memory.
 pub fn memory(memory: &Memory) -> MachineMemory {
     MachineMemory {
         name: memory.kind.to_string(),
@@ -15,7 +15,7 @@ pub fn memory(memory: &Memory) -> MachineMemory {
     }
 }
 
-/// Writes words to a memory from `address` on. Errors: a row beyond a buffer.
+/// Writes words to a memory, starting at `address`. Errors: a row outside a buffer.
 pub fn write(
     machine: &mut Machine,
     &Memory { kind, lanes, .. }: &Memory,
@@ -29,7 +29,7 @@ pub fn write(
     Ok(())
 }
 
-/// The words at `count` addresses of a memory from `address` on, which it has.
+/// Returns the words at `count` existing addresses of a memory, starting at `address`.
 pub fn read(machine: &Machine, kind: MemoryKind, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
     let mut all = Vec::new();
     for address in address..address + count {

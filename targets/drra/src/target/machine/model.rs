@@ -1,5 +1,6 @@
-//! [`ModelMachine`]: a compiled model on its fabric, whose driver calls a kernel after the other. A step is a cycle of a call,
-//! or what the driver does before one: it takes results, moves elements and fills the input buffer.
+//! [`ModelMachine`]: a compiled model on its fabric, whose driver calls one kernel after the other.
+//! A step is a cycle of a call, or the driver's work before a call: it takes results, moves
+//! elements and fills the input buffer.
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,67 +27,68 @@ use crate::program::executable::{CallError, Executable, ExecuteError, Ready};
 use crate::program::gather::{Source, offset};
 use crate::program::plan::{Step, Task, Value};
 
-/// Steps in which an instruction begins that are told, at most.
+/// Maximum number of reported steps in which an instruction starts.
 const MOST_STEPS: usize = 1 << 12;
 
-/// What floats beside a program are.
-const FLOATS: &str = "the same cycles in float, in units of the integers, with constants as the program has them: 16 bits each";
+/// Description of the float values.
+const FLOATS: &str =
+    "the same cycles computed in float, in units of the integers, with the program's 16-bit constants";
 
-/// A call in the order of the driver.
+/// Call, in the order of the driver.
 #[derive(Clone, Copy, Debug)]
 struct Numbered {
     step: usize,
     task: usize,
-    /// Which of the task's.
+    /// Index of the call in its task.
     place: usize,
     kernel: usize,
-    /// Step of the model in which the driver prepares it.
+    /// Step of the machine in which the driver prepares the call.
     begins: usize,
-    /// Cycles of all calls before it.
+    /// Cycles of all earlier calls.
     cycles: u64,
 }
 
-/// What a kernel does.
+/// Recorded behavior of a kernel.
 struct Followed {
     recorded: Recorded,
-    /// Instructions of the kernels before it.
+    /// Number of instructions of the earlier kernels.
     first: usize,
-    /// What words are made of, when somebody has asked.
+    /// Operands of words, computed on demand.
     flow: OnceLock<Option<Flow>>,
 }
 
-/// A model that is stepped: what does not change.
+/// Immutable data of a stepped model.
 struct Stepped {
-    /// Its layers are those of the steps, the last of which takes the last results.
+    /// Outline, whose layers are the plan's steps. The last one takes the last results.
     outline: Outline,
     executable: Executable,
-    /// As the revision that counts.
+    /// Fabric with the simulated revision.
     fabric: Fabric,
     calls: Vec<Numbered>,
     kernels: Vec<Followed>,
     parts: Vec<Part>,
 }
 
-/// Where a step stands.
+/// Position of a step.
 enum Happens {
-    /// Before a call, or behind all.
+    /// Driver's work before a call, or after all calls.
     Driver(usize),
-    /// A cycle of a call.
+    /// Cycle of a call.
     Cycle(usize, usize),
 }
 
-/// A fabric with its driver, between two steps.
+/// Fabric with its driver, between two steps.
 #[derive(Clone)]
 struct Sample<W: Word> {
     machine: Machine<W>,
     values: Vec<Vec<W>>,
-    /// The value that is being made, and its number.
+    /// Value under construction, and its index.
     result: Option<(usize, Vec<W>)>,
-    /// Results that did not fit, of the calls that are done.
+    /// Number of saturated results of finished calls.
     saturated: u64,
 }
 
-/// A model between two steps.
+/// Model between two steps.
 #[derive(Clone)]
 pub(in crate::target) struct ModelMachine {
     program: Arc<Stepped>,
@@ -146,7 +148,7 @@ impl Stepped {
         }
     }
 
-    /// A call, its task and its step.
+    /// Returns a call with its step and task.
     fn call(&self, number: usize) -> Option<(&Numbered, &Step, &Task, &Call)> {
         let numbered = self.calls.get(number)?;
         let Numbered { step, task, place, .. } = *numbered;
@@ -163,13 +165,13 @@ impl Stepped {
         self.memory(|part| matches!(part, Part::Memory(memory) if memory.kind == kind))
     }
 
-    /// All of a value.
+    /// Returns the addresses of a whole value.
     fn value(&self, number: usize) -> Option<AddressRun> {
         let memory = self.memory(|part| matches!(part, Part::Value { number: other } if *other == number))?;
         Some(AddressRun::dense(memory, 0, self.outline.memories[memory].depth))
     }
 
-    /// What the driver reads and writes before call `next`.
+    /// Returns the driver's accesses before call `next`.
     fn of_driver(&self, next: usize) -> Vec<Accessed> {
         let mut all = Vec::new();
         if let Some((_, step, task, call)) = next.checked_sub(1).and_then(|number| self.call(number)) {
@@ -181,7 +183,7 @@ impl Stepped {
         for (step, task) in self.between(next) {
             let value = self.value(step.result);
             match task {
-                // What is begun is zeros, and so is what is filled, but for the number.
+                // A value starts with zeros, and a filled value also has known contents.
                 None | Some(Task::Fill(_)) => all.extend(value.map(Accessed::write)),
                 Some(task) => {
                     all.extend(self.sources(task).map(Accessed::read));
@@ -199,7 +201,7 @@ impl Stepped {
         all
     }
 
-    /// Values that a task reads.
+    /// Returns the values that a task reads.
     fn sources<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = AddressRun> + 'a {
         task.operands().into_iter().filter_map(|gather| match gather.source {
             Source::Value(number) => self.value(number),
@@ -207,13 +209,14 @@ impl Stepped {
         })
     }
 
-    /// Where the results of a call go.
+    /// Returns the addresses of a call's results.
     fn results(&self, step: &Step, task: &Task, call: &Call) -> Vec<AddressRun> {
         let results = call.results.iter();
         results.flat_map(|results| self.places(step, task, results.first, results.count)).collect()
     }
 
-    /// The elements of a step's value to which some of a task's results go, in runs.
+    /// Returns the addresses, in runs, of the elements of a step's value that hold some of a task's
+    /// results.
     fn places(&self, step: &Step, task: &Task, first: usize, count: usize) -> Vec<AddressRun> {
         let (Some(to), Some(value)) = (task.to(), self.value(step.result)) else { return Vec::new() };
         let last = first.saturating_add(count).min(to.count());
@@ -231,7 +234,8 @@ impl Stepped {
         runs
     }
 
-    /// What the driver does itself between the call before call `next` and that one: steps that begin, without a task, and tasks.
+    /// Returns the driver's own work between the previous call and call `next`: steps that begin
+    /// (without a task), and tasks.
     fn between(&self, next: usize) -> Vec<(&Step, Option<&Task>)> {
         let steps = &self.executable.plan.steps;
         let target = self.calls.get(next).map_or((steps.len(), 0), |call| (call.step, call.task));
@@ -249,7 +253,7 @@ impl Stepped {
         all
     }
 
-    /// What a word comes from that the driver has written before call `next`.
+    /// Returns the operands of a word that the driver wrote before call `next`.
     fn moved(&self, next: usize, scalar: Scalar) -> Option<Vec<Operand>> {
         Record::restart();
         let mut held = Vec::new();
@@ -295,7 +299,7 @@ impl Stepped {
     }
 }
 
-/// What each kernel does.
+/// Records the behavior of each kernel.
 fn followed(executable: &Executable, fabric: &Fabric, parts: &[Part]) -> Result<Vec<Followed>, TargetError> {
     let mut first = 0;
     let one = |ready: &Ready| {
@@ -308,7 +312,7 @@ fn followed(executable: &Executable, fabric: &Fabric, parts: &[Part]) -> Result<
     executable.kernels.iter().map(one).collect()
 }
 
-/// The calls in order, and the layers of all steps.
+/// Returns the calls in order, and the layers of all steps.
 fn numbered(executable: &Executable, kernels: &[Followed]) -> (Vec<Numbered>, StepLayers) {
     let names = executable.plan.steps.iter().map(|step| step.name.clone()).collect();
     let (mut calls, mut of, mut cycles) = (Vec::new(), Vec::new(), 0);
@@ -331,7 +335,7 @@ fn value_memory(number: usize, value: &Value) -> MachineMemory {
 }
 
 impl<W: Word> Sample<W> {
-    /// Before the first step, with the words of the inputs.
+    /// Creates the state before the first step, with the words of the inputs.
     fn new(program: &Stepped, inputs: Vec<Vec<W>>) -> Result<Self, TargetError> {
         let plan = &program.executable.plan;
         let ready = program.executable.kernels.first().map(|ready| &ready.compiled.program);
@@ -342,7 +346,7 @@ impl<W: Word> Sample<W> {
         Ok(Self { machine, values, result: None, saturated: 0 })
     }
 
-    /// The words of a value; none of one that is not there yet.
+    /// Returns the words of a value, or `None` if it is not computed yet.
     fn value(&self, number: usize) -> Option<&[W]> {
         match &self.result {
             Some((own, words)) if *own == number => Some(words),
@@ -357,7 +361,7 @@ impl<W: Word> Sample<W> {
         }
     }
 
-    /// What the driver does before call `next`, or behind all.
+    /// Executes the driver's work before call `next`, or after all calls.
     fn drive(&mut self, program: &Stepped, next: usize) -> Result<(), ExecuteError> {
         self.take(program, next)?;
         let executable = &program.executable;
@@ -410,12 +414,12 @@ impl<W: Word> Sample<W> {
         Ok(())
     }
 
-    /// Sums of the call that did not fit.
+    /// Number of saturated sums of the call.
     fn sums(&self) -> u64 {
         self.machine.cells().iter().flat_map(|cell| &cell.dpus).map(|dpu| dpu.saturated_sums).sum()
     }
 
-    /// A cycle of a call; nothing in one that the machine passes over.
+    /// Executes a cycle of a call; does nothing if the machine skips the cycle.
     fn cycle(&mut self, cycle: usize) -> Result<(), TargetError> {
         if self.machine.has_halted() || self.machine.next_cycle() != cycle as u64 {
             return Ok(());
@@ -431,7 +435,7 @@ impl<W: Word> Sample<W> {
     }
 }
 
-/// A value that was being made is there.
+/// Stores a finished value.
 fn finish<W: Word>(driver: &mut Driver<'_, W>, result: Option<(usize, Vec<W>)>) {
     let of_graph = driver.executable.plan.of_graph();
     if let Some((number, mut words)) = result {
@@ -443,23 +447,24 @@ fn finish<W: Word>(driver: &mut Driver<'_, W>, result: Option<(usize, Vec<W>)>) 
 }
 
 impl ModelMachine {
-    /// A model before its first step.
+    /// Creates a model before its first step.
     ///
-    /// Errors: a model without calls; a kernel that is too long.
+    /// Errors: a model without calls, or a kernel that is too long.
     pub fn new(model: &Model, revision: Revision, inputs: Vec<Vec<i16>>) -> Result<Self, TargetError> {
         let program = Stepped::new(model, revision)?;
         let sample = Sample::new(&program, inputs)?;
         Ok(Self { program: Arc::new(program), sample, float: None, position: 0 })
     }
 
-    /// The same with the fabric in float beside it; inputs are in units of the integers.
+    /// Adds a float machine that runs in parallel; inputs are in units of the integers.
     pub fn beside(self, inputs: Vec<Vec<f64>>) -> Result<Self, TargetError> {
         let words = inputs.into_iter().map(|all| all.into_iter().map(RealWord::new).collect());
         let float = Some(Sample::new(&self.program, words.collect())?);
         Ok(Self { float, ..self })
     }
 
-    /// The factor that makes numbers of a memory real; none of words on the fabric, which are integers.
+    /// Returns the factor that converts integers of a memory to real numbers; `None` for memories
+    /// on the fabric.
     fn unit(&self, memory: usize) -> Option<f64> {
         let Part::Value { number } = self.program.parts.get(memory)? else { return None };
         Some(2f64.powi(-self.program.executable.plan.values.get(*number)?.fraction))
@@ -470,7 +475,7 @@ impl ModelMachine {
     }
 }
 
-/// Words from `address` on.
+/// Returns words starting at `address`.
 fn part_of<W: Copy>(words: &[W], address: u64, count: u64) -> Option<&[W]> {
     words.get(usize::try_from(address).ok()?..)?.get(..usize::try_from(count).ok()?)
 }
@@ -493,7 +498,7 @@ impl npukit_target::Machine for ModelMachine {
             return Ok(Vec::new());
         }
         let happens = self.program.happens(self.position);
-        // In a cycle only the machine changes.
+        // Only the machine changes in a cycle.
         let machine = self.sample.machine.clone();
         let whole = matches!(happens, Happens::Driver(_)).then(|| self.sample.clone());
         if let Err(error) = self.sample.happen(&self.program, &happens) {
@@ -549,7 +554,7 @@ impl npukit_target::Machine for ModelMachine {
             }
             part => part.floats(&float.machine, address, count)?,
         };
-        let unit = self.unit(memory).unwrap_or(1.0); // Default: words on the fabric are in units of the integers.
+        let unit = self.unit(memory).unwrap_or(1.0); // Default: the fabric's words are in units of the integers.
         Some(words.into_iter().map(|word| word * unit).collect())
     }
 
@@ -565,7 +570,7 @@ impl npukit_target::Machine for ModelMachine {
             Happens::Driver(next) => self.program.of_driver(next),
             Happens::Cycle(call, cycle) => {
                 let kernel = &self.program.kernels[self.program.calls[call].kernel];
-                // Default: beyond the end nothing is used.
+                // Default: nothing is accessed after the end.
                 kernel.recorded.accesses.get(cycle).cloned().unwrap_or_default()
             }
         }
@@ -574,7 +579,7 @@ impl npukit_target::Machine for ModelMachine {
     fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         let program = &self.program;
         if program.parts.get(scalar.memory).is_none_or(Part::is_register) || step >= self.steps() {
-            // Registers depend on no word of data.
+            // Registers do not depend on data words.
             return Vec::new();
         }
         let found = match program.happens(step) {
@@ -594,7 +599,7 @@ impl npukit_target::Machine for ModelMachine {
                 found.map(|operands| operands.into_iter().map(later).collect())
             }
         };
-        // Default: of what is too much to be kept, all that the step reads.
+        // Default: if operands are not recorded, all words that the step reads.
         found.unwrap_or_else(|| read_operands(self.accesses(step)))
     }
 
@@ -628,10 +633,7 @@ impl npukit_target::Machine for ModelMachine {
         Some(match self.program.call(next) {
             Some((numbered, step, ..)) => {
                 let kind = self.program.executable.kernels[numbered.kernel].kernel.kind.name();
-                format!(
-                    "the driver fills the input buffer for call {next} of all, of `{}` ({kind})",
-                    step.name
-                )
+                format!("the driver fills the input buffer for call {next}, of step `{}` ({kind})", step.name)
             }
             None => "the driver takes the last results".to_owned(),
         })

@@ -1,8 +1,9 @@
-//! [`Recorded`]: what a program does in each cycle, and [`Flow`]: what each word that it writes was made of.
+//! [`Recorded`]: activity of a program in each cycle. [`Flow`]: operands of each word that it
+//! writes.
 //!
-//! No route, address or cycle depends on a word of data, so that a run of [`Traced`] words, which know what they were made of,
-//! does the same. When a memory is written, the word there becomes one of its own: words are made of what memories held, up to
-//! the cycle in which a dpu or a row took it.
+//! No route, address or cycle depends on a data word, so a run of [`Traced`] words, which record
+//! their operands, behaves the same. When a memory is written, the word there gets a new identity:
+//! operands are contents of memories, up to the cycle in which a dpu or a row took them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,46 +17,47 @@ use crate::machine::exec::traced::{Operation, Record, Traced};
 use crate::machine::exec::word::Word as _;
 use crate::machine::{Access, DEFAULT_LIMIT, How, Machine, MemoryKind, Observer, Touch};
 
-/// Reads, writes and instructions of a run that are kept at most.
+/// Maximum number of recorded accesses and instructions of a run.
 const MOST_EVENTS: usize = 1 << 21;
-/// Words that are made in a run whose flow is kept, at most.
+/// Maximum number of computed words of a run whose flow is recorded.
 const MOST_WORDS: usize = 1 << 23;
-/// Operands of a word that are told, at most.
+/// Maximum number of reported operands of a word.
 const MOST_OPERANDS: usize = 1 << 12;
-/// Words that are made before they are forgotten, where nobody asks what of.
+/// Number of computed words after which the record is cleared, if operands are not needed.
 const FORGOTTEN: usize = 1 << 20;
 
-/// What a run does in each cycle.
+/// Activity of a run in each cycle.
 #[derive(Debug, Default)]
 pub struct Recorded {
     pub accesses: Vec<Vec<Accessed>>,
-    /// Instructions, by their numbers in the program.
+    /// Instructions by cycle, as indices in the program.
     pub issued: Vec<Vec<usize>>,
 }
 
-/// A word that a memory holds from a cycle on.
+/// Word that a memory holds starting at a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Held {
     memory: usize,
     address: u64,
     lane: usize,
-    /// The first cycle in which it is there.
+    /// First cycle in which the memory holds the word.
     since: usize,
 }
 
-/// What the words that a run writes are made of.
+/// Operands of the words that a run writes.
 #[derive(Debug, Default)]
 pub struct Flow {
-    /// By place of a word in the record, what it is made of: places, or none.
+    /// Record indices of the operands of each word, by record index.
     of: Vec<[Option<u32>; 3]>,
-    /// By place, what memories held.
+    /// Memory contents, by record index.
     held: HashMap<u32, Held>,
-    /// By what is held, the place of the word in it.
+    /// Record index of the word that was written, by memory content.
     written: HashMap<Held, u32>,
 }
 
 impl Flow {
-    /// What a word was made of that is written in a cycle: what memories held when it was taken. None where that is not known.
+    /// Returns the operands of a word written in a cycle: memory contents when they were taken.
+    /// `None` if they are unknown.
     pub fn operands(&self, cycle: usize, scalar: Scalar) -> Option<Vec<Operand>> {
         let Scalar { memory, address, lane } = scalar;
         let &place = self.written.get(&Held { memory, address, lane, since: cycle + 1 })?;
@@ -66,7 +68,7 @@ impl Flow {
             }
             match self.held.get(&place) {
                 Some(held) => found.push(*held),
-                // Default: words of before the run are made of nothing.
+                // Default: words from before the run have no operands.
                 None => next.extend(self.of.get(place as usize).into_iter().flatten().flatten()),
             }
             if found.len() > MOST_OPERANDS {
@@ -82,7 +84,8 @@ impl Flow {
     }
 }
 
-/// Numbers of the inputs ([`Traced::input`]) that a word was made of since the record began, each once.
+/// Returns the indices of the inputs ([`Traced::input`]) that a word depends on since the record
+/// began, each once.
 pub fn leaves(word: Traced) -> Vec<u32> {
     let (mut seen, mut next, mut found) = (HashSet::new(), vec![word], Vec::new());
     Record::with(|record| {
@@ -99,32 +102,33 @@ pub fn leaves(word: Traced) -> Vec<u32> {
     found
 }
 
-/// Where a program begins: its fabric and the registers of its sequencers.
+/// Start of a program: its fabric and the registers of its sequencers.
 pub struct Begin<'a> {
     pub fabric: &'a Fabric,
     pub program: &'a Program,
-    /// A machine with the registers; none where they are as after a reset.
+    /// Machine with the registers; `None` if they are in their reset state.
     pub registers: Option<&'a Machine>,
     pub parts: &'a [Part],
 }
 
 impl Begin<'_> {
-    /// What the program does in each cycle, up to its end or where it stops.
+    /// Returns the activity in each cycle, up to the program's end or its fault.
     ///
     /// # Errors
     ///
-    /// More than is kept.
+    /// The run exceeds the recording limits.
     pub fn recorded(&self) -> Result<Recorded, TargetError> {
         Ok(Run::new(self, false)?.finished()?.0)
     }
 
-    /// What the words are made of that the program writes; none where they are more than are kept.
+    /// Returns the operands of the words that the program writes; `None` if they exceed the
+    /// recording limits.
     pub fn flow(&self) -> Option<Flow> {
         Run::new(self, true).and_then(Run::finished).ok().map(|(_, flow)| flow)
     }
 }
 
-/// A run of traced words.
+/// Run with traced words.
 struct Run<'a> {
     machine: Machine<Traced>,
     recorder: Recorder<'a>,
@@ -132,27 +136,27 @@ struct Run<'a> {
     dpus: Vec<[Traced; DPU_LANES]>,
     /// Registers of the sequencers before a cycle.
     registers: Vec<([i16; 16], u16)>,
-    /// None where nobody asks what words are made of.
+    /// Operands of words, if they are recorded.
     flow: Option<Flow>,
 }
 
-/// Takes down what a cycle does.
+/// Recorder of a cycle's activity.
 struct Recorder<'a> {
     parts: &'a [Part],
     places: Vec<Place>,
-    /// Instructions of each cell, in the fabric's order.
+    /// Number of instructions of each cell, in fabric order.
     lengths: Vec<usize>,
     program: &'a Program,
     recorded: Recorded,
     events: usize,
-    /// Words of cells that the cycle has written: cell, slot, first and number.
+    /// Words of cells written in the cycle: cell, slot, first word, number of words.
     touched: Vec<(usize, u8, usize, usize)>,
-    /// Rows of the output buffer that it has written.
+    /// Rows of the output buffer written in the cycle.
     rows: Vec<usize>,
 }
 
 impl Recorder<'_> {
-    /// The cycle's own list.
+    /// Returns the list of a cycle.
     fn at<T>(lists: &mut Vec<Vec<T>>, cycle: usize) -> &mut Vec<T> {
         if lists.len() <= cycle {
             lists.resize_with(cycle + 1, Vec::new);
@@ -173,7 +177,7 @@ impl Recorder<'_> {
         self.parts.iter().position(is_it)
     }
 
-    /// The memory of a cell's slot, and whether its addresses are rows.
+    /// Returns the memory at a cell's slot, and whether its addresses are rows.
     fn of_slot(&self, cell: usize, slot: u8) -> Option<(usize, bool)> {
         let place = self.places[cell];
         let file = self.memory(MemoryKind::Registers { place, slot }).map(|memory| (memory, false));
@@ -183,7 +187,7 @@ impl Recorder<'_> {
 
 impl Observer for Recorder<'_> {
     fn issue(&mut self, cycle: u64, cell: usize, pc: usize, _op: &Op) {
-        // What is beyond a program halts, and is none of its instructions.
+        // Memory after a program is `halt`, which is not an instruction of the program.
         if self.lengths.get(cell).is_some_and(|&length| pc < length) {
             self.events += 1;
             let number = self.program.index(At { place: self.places[cell], pc });
@@ -244,7 +248,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// Every word of every memory is one of its own.
+    /// Gives every word of every memory its own identity.
     fn fill(&mut self) -> Result<(), TargetError> {
         for (memory, part) in self.recorder.parts.iter().enumerate() {
             let Part::Memory(held) = part else { continue };
@@ -281,7 +285,8 @@ impl<'a> Run<'a> {
             let made = Record::with(|record| record.all().len());
             let is_too_much = self.recorder.events > MOST_EVENTS || self.flow.is_some() && made > MOST_WORDS;
             if cycle >= DEFAULT_LIMIT || is_too_much {
-                let told = format!("the program is too long to be stepped: in cycle {cycle} it still runs");
+                let told =
+                    format!("the program is too long for the debugger: it still runs in cycle {cycle}");
                 return Err(TargetError::failed(told));
             }
             if self.flow.is_none() && made > FORGOTTEN {
@@ -289,7 +294,7 @@ impl<'a> Run<'a> {
             }
             self.remember();
             if self.machine.advance(&mut self.recorder).is_err() {
-                // The machine stops there, too, and says why.
+                // The machine stops here as well, and reports the reason.
                 break;
             }
             self.note(cycle as usize);
@@ -298,7 +303,7 @@ impl<'a> Run<'a> {
         let mut recorded = self.recorder.recorded;
         Recorder::at(&mut recorded.accesses, cycle as usize);
         Recorder::at(&mut recorded.issued, cycle as usize);
-        let mut flow = self.flow.unwrap_or_default(); // Default: nobody asks.
+        let mut flow = self.flow.unwrap_or_default(); // Default: operands are not recorded.
         flow.of = Record::with(|record| {
             let place = |word: Traced| record.place(word).map(|place| place as u32);
             record.all().iter().map(|made| made.of.map(place)).collect()
@@ -316,7 +321,7 @@ impl<'a> Run<'a> {
         self.registers = registers.collect();
     }
 
-    /// Notes what a cycle has written.
+    /// Records the writes of a cycle.
     fn note(&mut self, cycle: usize) {
         for (cell, slot, first, count) in std::mem::take(&mut self.recorder.touched) {
             let Some((memory, is_rows)) = self.recorder.of_slot(cell, slot) else { continue };
@@ -352,7 +357,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Registers whose numbers change: they depend on no word of data.
+    /// Records changed registers, which do not depend on data words.
     fn note_registers(&mut self, cycle: usize) {
         for cell in 0..self.registers.len() {
             let (place, (regs, flags)) = (self.recorder.places[cell], self.registers[cell]);
@@ -381,7 +386,7 @@ fn place_of(word: Traced) -> Option<u32> {
     Record::with(|record| record.place(word)).map(|place| place as u32)
 }
 
-/// A word of its own, which a memory holds.
+/// Creates a word with its own identity, which a memory holds.
 fn own_word(flow: &mut Option<Flow>, place: [usize; 4]) -> Traced {
     let word = Traced::garbage(0);
     if let Some((flow, number)) = flow.as_mut().zip(place_of(word)) {
@@ -390,7 +395,7 @@ fn own_word(flow: &mut Option<Flow>, place: [usize; 4]) -> Traced {
     word
 }
 
-/// A word is written.
+/// Records that a word is written.
 fn write(flow: &mut Option<Flow>, place: [usize; 4], word: Traced) {
     if let Some((flow, number)) = flow.as_mut().zip(place_of(word)) {
         flow.written.insert(held(place), number);

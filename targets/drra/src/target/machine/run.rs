@@ -1,4 +1,5 @@
-//! [`DrraMachine::run_whole`]: a run at once, which counts cycles and hears the warnings of the fabric.
+//! [`DrraMachine::run_whole`]: runs a program at once, counts cycles and collects the fabric's
+//! warnings.
 
 use npukit_target::{Limits, Ran, Remark, Stopped, TargetError};
 
@@ -10,9 +11,9 @@ use crate::machine::{DEFAULT_LIMIT, Observer, UnwrittenRead};
 impl DrraMachine {
     /// Runs the program from its first cycle to its end.
     ///
-    /// Errors: what the fabric stops at; a limit that is reached.
+    /// Errors: a fault of the fabric, or a limit that is reached.
     pub(super) fn run_whole(&mut self, limits: Limits) -> Result<Ran, Stopped> {
-        // Whoever asks later what it did asks of the machine as it is now.
+        // Later queries refer to the machine's current state.
         self.begin();
         let lengths = self.machine.cells().iter().map(|cell| cell.sequencer.ops.len()).collect();
         let mut executed = Executed { instructions: 0, lengths };
@@ -20,7 +21,7 @@ impl DrraMachine {
         let run = self.machine.run(limit, &mut executed).map_err(|fault| self.stopped(fault))?;
         self.position = run.cycles as usize;
         if let Some(limit) = limits.instructions.filter(|&limit| executed.instructions > limit) {
-            let error = format!("{} instructions are more than the limit of {limit}", executed.instructions);
+            let error = format!("{} instructions exceed the limit of {limit}", executed.instructions);
             return Err(Stopped { instruction: None, error: TargetError::failed(error) });
         }
         let mut remarks: Vec<Remark> =
@@ -50,10 +51,10 @@ impl DrraMachine {
     }
 }
 
-/// Counts instructions of the program: what is beyond it halts, and is none of its.
+/// Counts the program's instructions. Memory after the program is `halt`, which is not counted.
 struct Executed {
     instructions: u64,
-    /// Instructions of each cell.
+    /// Number of instructions of each cell.
     lengths: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What of a fabric is looked at together: a cell, with what sits in its slots and the ports that are under way.
+//! Views of a fabric: a cell with the components in its slots and its active ports.
 
 use npukit_target::Shown;
 
@@ -6,13 +6,13 @@ use super::{DrraMachine, Part};
 use crate::config::fabric::{Place, ROW_WORDS};
 use crate::machine::{Memory, MemoryKind};
 
-/// Numbers of a dpu, by name.
+/// Names of a dpu's numbers.
 const OF_DPU: &[&str] = &["out", "acc", "internal"];
-/// Ports of a slot.
+/// Number of ports of a slot.
 const PORTS: u8 = 4;
 
 impl DrraMachine {
-    /// The view of a memory, and how it is shown there.
+    /// Returns the view of a memory, and its display in the view.
     pub(super) fn view(&self, memory: usize, part: &Part) -> (String, Shown) {
         let fabric = self.machine.fabric();
         let of_cell = |place: Place, about: String| {
@@ -25,10 +25,12 @@ impl DrraMachine {
                 let (view, shown) = of_slot(fabric.place(cell), slot);
                 (view, shown.with_lanes(OF_DPU))
             }
-            Part::Value { .. } => ("values".to_owned(), Shown::new(memory, "what the driver has")),
+            Part::Value { .. } => ("values".to_owned(), Shown::new(memory, "values of the driver")),
             Part::Memory(Memory { kind, .. }) => match kind {
-                MemoryKind::Input => ("buffers".to_owned(), Shown::new(memory, "what the top reads")),
-                MemoryKind::Output => ("buffers".to_owned(), Shown::new(memory, "what the bottom writes")),
+                MemoryKind::Input => ("buffers".to_owned(), Shown::new(memory, "read by the top cells")),
+                MemoryKind::Output => {
+                    ("buffers".to_owned(), Shown::new(memory, "written by the bottom cells"))
+                }
                 MemoryKind::Registers { place, slot } | MemoryKind::Sram { place, slot } => {
                     of_slot(place, slot)
                 }
@@ -38,7 +40,7 @@ impl DrraMachine {
         }
     }
 
-    /// What sits at a slot of a cell, and its ports; those under way have an arrow.
+    /// Describes the component at a slot, and its ports. Active ports have an arrow.
     fn slot(&self, place: Place, slot: u8) -> String {
         let resource = self.machine.fabric().cell(place).and_then(|cell| cell.resource_at(slot));
         let Some((resource, cell)) = resource.zip(self.machine.fabric().index(place)) else {
@@ -53,12 +55,12 @@ impl DrraMachine {
         format!("{} in slot {slot}, ports{ports}", resource.component.name())
     }
 
-    /// Where a sequencer stands.
+    /// Describes the position of a sequencer.
     fn sequencer(&self, place: Place) -> String {
         let cell = self.machine.fabric().index(place).map(|cell| &self.machine.cells()[cell].sequencer);
         match cell {
             Some(sequencer) if sequencer.halted.is_some() => "sequencer, halted".to_owned(),
-            Some(sequencer) => format!("sequencer, next its instruction {}", sequencer.pc),
+            Some(sequencer) => format!("sequencer, next instruction {}", sequencer.pc),
             None => "sequencer".to_owned(),
         }
     }

@@ -1,4 +1,4 @@
-//! A model's plan over a prime field: what `npu verify` compares with the model.
+//! A model's plan over a prime field, which `npu verify` compares with the model.
 
 mod culprit;
 mod images;
@@ -21,7 +21,7 @@ use crate::program::driver::{Ran, Runner};
 use crate::program::plan::{Plan, Value};
 use images::FabricImages;
 
-/// A model and the revision that computes it.
+/// Model with the revision that computes it.
 pub(super) struct ModelField<'a> {
     model: &'a Model,
     revision: Revision,
@@ -29,7 +29,7 @@ pub(super) struct ModelField<'a> {
     tapes: OnceLock<Tapes>,
 }
 
-/// Why a model and a plan do not belong together.
+/// Mismatch between a model and a plan.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Unfit(String);
@@ -48,7 +48,7 @@ impl<'a> ModelField<'a> {
         &self.model.executable.plan.values[number]
     }
 
-    /// The words of an input: integers with its fraction length.
+    /// Returns the words of an input: integers with its fraction length.
     fn words(&self, number: usize, inputs: &FieldValues) -> Result<Vec<FieldWord>, TargetError> {
         let value = self.value(number);
         let named = inputs.iter().find(|(name, _)| *name == value.name);
@@ -78,14 +78,14 @@ impl<'a> ModelField<'a> {
         Runner::with(executable, Box::new(tapes.player(seed))).run(&words).map_err(TargetError::failed)
     }
 
-    /// The real numbers of a value.
+    /// Returns the real numbers of a value, as field elements.
     fn tensor(&self, number: usize, ran: &Ran<FieldWord>) -> FieldTensor {
         let value = self.value(number);
         let element = |word: &FieldWord| word.element.scaled(-value.fraction);
         FieldTensor { shape: value.shape.clone(), elements: ran.values[number].iter().map(element).collect() }
     }
 
-    /// The model as the compiler lowers it, with the constants that it rounds.
+    /// Returns the model as the compiler lowers it, with rounded constants.
     fn reference(&self, graph: &Graph) -> Result<Reference, TargetError> {
         let executable = &self.model.executable;
         let (unrounded, fractions) = planned(&executable.plan, graph)?;
@@ -94,8 +94,9 @@ impl<'a> ModelField<'a> {
     }
 }
 
-/// The graph of a plan, and the fraction length of each of its values: the model prepared, or the model as it is where
-/// that was prepared before. Preparing twice may fold what the first time made.
+/// Returns the graph of a plan, and the fraction length of each of its values. The graph is the
+/// prepared model, or the model itself if it was prepared before. Preparing twice may fold the
+/// results of the first time.
 fn planned(plan: &Plan, graph: &Graph) -> Result<(Graph, Vec<i32>), TargetError> {
     let prepared = prepare(graph).map_err(TargetError::failed)?;
     match fractions(plan, &prepared) {
@@ -104,8 +105,8 @@ fn planned(plan: &Plan, graph: &Graph) -> Result<(Graph, Vec<i32>), TargetError>
     }
 }
 
-/// For each value of the model the fraction length that the plan has for it, which may have others beside: a segment's has
-/// those of the whole model, whatever its own are.
+/// Returns the fraction length in the plan of each value of the model. The plan may have further
+/// values: the plan of a segment has the whole model's fraction lengths.
 fn fractions(plan: &Plan, graph: &Graph) -> Result<Vec<i32>, TargetError> {
     let planned = plan.values.iter().take(plan.of_graph());
     let planned: HashMap<&str, &Value> = planned.map(|value| (value.name.as_str(), value)).collect();
@@ -115,7 +116,7 @@ fn fractions(plan: &Plan, graph: &Graph) -> Result<Vec<i32>, TargetError> {
             "value `{}` has shape {:?} in the model and {:?} in the plan",
             own.name, own.info.shape, planned.shape
         ))),
-        None => Err(unfit(format!("the model has a value `{}`, and the plan has none", own.name))),
+        None => Err(unfit(format!("value `{}` of the model is missing in the plan", own.name))),
     };
     graph.values.iter().map(fraction).collect()
 }
@@ -133,20 +134,20 @@ impl FieldProgram for ModelField<'_> {
         let plan = &self.model.executable.plan;
         let limiting = plan.steps.iter().filter(|step| step.saturates).count();
         let mut told = vec![
-            "constants are rounded with the fraction lengths of the plan, and changed as lowering changes them, by \
-             code that lowering and the comparison share"
+            "constants are rounded with the fraction lengths of the plan, and changed by the same code as in \
+             lowering"
                 .to_owned(),
-            "buffers are filled and read between calls of kernels, which run one after the other".to_owned(),
+            "buffers are filled and read between kernel calls, which run one after the other".to_owned(),
         ];
         if limiting > 0 && !self.images.has_extremes {
             told.push(format!(
-                "words keep a bit to spare, so that the sums by which {} limit saturate there and nowhere else",
+                "words keep a spare bit, so that the sums by which {} limit saturate only at the limit",
                 npukit_base::counted(limiting as u64, "step")
             ));
         }
         if plan.steps.iter().any(|step| step.op == "Sqrt") {
-            let root = "a root is what steps of Newton's method make, as many as lowering takes from its guess: how near they \
-                        come is not shown";
+            let root = "a root is the result of the steps of Newton's method that lowering takes from its guess; its error is \
+                        not bounded";
             told.push(root.to_owned());
         }
         told
@@ -158,7 +159,7 @@ impl FieldProgram for ModelField<'_> {
         Ok(outputs.map(|&number| (self.value(number).name.clone(), self.tensor(number, &ran))).collect())
     }
 
-    /// Of the first step whose result is to be a value of the model and is none.
+    /// Returns the first step whose result should be a value of the model and is not.
     fn culprit(
         &self,
         inputs: &FieldValues,

@@ -1,7 +1,7 @@
-//! What holds of any program.
+//! Properties of arbitrary programs.
 //!
-//! Where loads and stores share the port, a transfer that comes a cycle earlier may keep out a more urgent
-//! one: then a faster machine can be slower. With ports of their own nothing is.
+//! If loads and stores share the port, a transfer that comes one cycle earlier may delay a more
+//! urgent one, so a faster machine can be slower. With separate ports this cannot happen.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::config::Timing;
 use crate::isa::fault::Buffer;
 use crate::isa::op::{Access, Direction};
 
-/// Programs of small tiles that need not make sense, but have all registers defined.
+/// Programs of small tiles that need not be meaningful, but define all registers.
 fn programs() -> impl Strategy<Value = Vec<Op>> {
     let tile = || (1..6u32, 1..6u32, 4..=6u32).prop_map(|(h, w, c)| Shape { h, w, c: 1 << c });
     let op = prop_oneof![
@@ -46,10 +46,10 @@ fn cycles(config: &Config, program: &[Op]) -> u64 {
     Clock::cycles(config, program).unwrap()
 }
 
-/// More of something.
+/// Increases a parameter.
 type Change = fn(&mut Timing);
 
-/// Everything of which there can be more, and whether that makes a machine slower.
+/// All parameters that can be increased, and whether that makes a machine slower.
 const CHANGES: [(bool, Change); 16] = [
     (true, |timing| timing.ifm_row_latency += 7),
     (true, |timing| timing.ker_latency += 7),
@@ -69,13 +69,13 @@ const CHANGES: [(bool, Change); 16] = [
     (false, |timing| timing.ofm_banks += 1),
 ];
 
-/// An instruction of an engine: what it touches, and when.
+/// Executed instruction: the data it touches, and its time.
 struct Done {
     op: Op,
     effects: Effects,
     bytes: HashSet<u64>,
     slice: Slice,
-    /// When it has read the partial sums.
+    /// Cycle at which it has read the partial sums.
     read: Cycle,
 }
 
@@ -96,25 +96,26 @@ fn done(config: &Config, program: &[Op]) -> Vec<Done> {
 }
 
 impl Done {
-    /// Whether bytes of memory are of both, and one of them writes.
+    /// Whether both access the same bytes of memory and one of them writes.
     fn meets(&self, other: &Self) -> bool {
         let writes = |access: &Access| access.direction == Direction::Write;
         (writes(&self.effects.memory) || writes(&other.effects.memory))
             && !self.bytes.is_disjoint(&other.bytes)
     }
 
-    /// Whether it fills the buffer with something new.
+    /// Whether it fills the buffer with new contents.
     fn renews(&self, buffer: Buffer) -> bool {
         self.effects.writes == Some(buffer) && !self.effects.reads.contains(&buffer)
     }
 }
 
-/// When the work is over that the last of `done` builds on or takes the place of. Worked out from the order of the program
-/// alone: by the bytes of memory, by who filled a buffer last, and by those that use what a bank held.
+/// Returns the cycle at which all work is done on which the last element of `done` depends or whose
+/// place it takes. This is computed from program order alone: from the bytes of memory, the last
+/// instruction that filled each buffer, and the readers of each bank.
 fn earliest(done: &[Done], timing: &Timing) -> Cycle {
     let (new, before) = done.split_last().unwrap();
     let others = || before.iter().filter(|old| old.slice.engine != new.slice.engine);
-    // Default: what meets nothing may start at once.
+    // Default: an instruction without dependencies may start at once.
     let mut earliest = others().filter(|old| old.meets(new)).map(|old| old.slice.end).max().unwrap_or(0);
     let banks = [
         (Buffer::Ifm, timing.ifm_banks),
@@ -134,7 +135,7 @@ fn earliest(done: &[Done], timing: &Timing) -> Cycle {
                 before.iter().enumerate().filter(|(_, old)| old.effects.reads.contains(&buffer))
             {
                 let (own, current) = (generation(place + 1), generation(done.len()));
-                // What is changed in place is in the current bank.
+                // An in-place change stays in the current bank.
                 let is_over =
                     if new.renews(buffer) { own + banks as usize <= current } else { own == current };
                 let free = if buffer == Buffer::Ofm { old.read } else { old.slice.end };
@@ -147,7 +148,8 @@ fn earliest(done: &[Done], timing: &Timing) -> Cycle {
 }
 
 proptest! {
-    /// No engine reads what is not yet written, or overwrites what is still read: values are those of the program's order.
+    /// No engine reads data that is not yet written, or overwrites data that is still read: values
+    /// follow program order.
     #[test]
     fn no_engine_is_ahead_of_what_it_needs(config in machines(), program in programs()) {
         let done = done(&config, &program);

@@ -1,20 +1,21 @@
-//! The published schedule of Tiny YOLO (specification, 7.5 and 8.4) in our instructions, against the cycles
-//! that its compiler and its profiler print for each layer.
+//! The published schedule of Tiny YOLO (specification, 7.5 and 8.4) as instructions, compared to
+//! the cycles that the published compiler and profiler print for each layer.
 
 use super::*;
 
-/// A convolution of `size` by `size` results, with max pooling after it, in tiles of `tile` by `tile`.
+/// Convolution with `size` by `size` results, followed by max pooling, in tiles of `tile` by
+/// `tile`.
 struct Layer {
     size: u32,
     channels: [u32; 2],
     kernel: u32,
     tile: u32,
     pool: [u32; 2],
-    /// Cycles by the compiler's scheduler, and with the profiler's costs.
+    /// Published cycles: of the compiler's scheduler, and with the profiler's costs.
     published: [u64; 2],
 }
 
-#[rustfmt::skip] // A table: a layer a line.
+#[rustfmt::skip] // A table: one line per layer.
 const TINY_YOLO: [Layer; 9] = [
     Layer { size: 416, channels: [32, 16],     kernel: 1, tile: 38, pool: [2, 2], published: [218_467, 353_991] },
     Layer { size: 208, channels: [16, 32],     kernel: 3, tile: 36, pool: [2, 2], published: [401_783, 444_509] },
@@ -27,13 +28,14 @@ const TINY_YOLO: [Layer; 9] = [
     Layer { size: 13,  channels: [1024, 32],   kernel: 1, tile: 13, pool: [1, 1], published: [5_781, 6_408] },
 ];
 
-/// Channels of each block, of which there are whole ones only.
+/// Returns the channels of each block; only whole blocks exist.
 fn block(channels: u32) -> u32 {
     channels.min(64)
 }
 
 impl Layer {
-    /// Tile by tile; for each, the output blocks; for each, the input blocks, whose sums stay on chip.
+    /// Returns the instructions tile by tile; for each tile the output blocks; for each of those
+    /// the input blocks, whose sums stay on chip.
     fn program(&self) -> Vec<Op> {
         let [window, stride] = self.pool;
         let cut = |size| (0..size).step_by(self.tile as usize).map(move |at| (at, self.tile.min(size - at)));
@@ -81,7 +83,8 @@ impl Layer {
     }
 }
 
-/// Our cycles beside the published ones, by layer, of the profile that is `place` in the table.
+/// Returns our cycles and the published ones, by layer, for the profile with index `place` in the
+/// table.
 fn cycles(profile: &str, place: usize) -> [(u64, u64); 9] {
     let config = Config::preset(profile).unwrap();
     TINY_YOLO.each_ref().map(|layer| {
@@ -98,8 +101,8 @@ fn sum(cycles: &[(u64, u64)]) -> (u64, u64) {
     cycles.iter().fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
 }
 
-/// Layers that compute more than they move are met within two cycles. The first two tell that the scheduler's
-/// port is not kept by one transfer until it is done.
+/// Layers that compute more than they move match within two cycles. The first two show that a
+/// transfer does not hold the scheduler's port until it is done.
 #[test]
 fn the_schedulers_cycles_are_met() {
     let layers = cycles("ideal", 0);

@@ -1,4 +1,5 @@
-//! [`Effects`]: what an instruction reads and writes. Hazards, lints and poisoned memory follow from it.
+//! [`Effects`]: the data that an instruction reads and writes. Hazards, lints and poisoned memory
+//! are derived from it.
 
 use std::ops::Range;
 
@@ -6,40 +7,40 @@ use crate::isa::fault::Buffer;
 use crate::isa::memory::SLOT;
 use crate::isa::op::Shape;
 
-/// What an instruction reads and writes, with the registers of its moment.
+/// Data that an instruction reads and writes, with the registers at the time of its execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effects {
-    /// The bytes of memory.
+    /// Bytes of memory that are accessed.
     pub memory: Access,
-    /// The buffers whose content it reads.
+    /// Buffers whose contents are read.
     pub reads: &'static [Buffer],
-    /// The buffer that it fills; one that it also reads it changes in place.
+    /// Buffer that is filled; if it is also in `reads`, it is changed in place.
     pub writes: Option<Buffer>,
 }
 
 impl Effects {
-    /// No memory and no buffer.
+    /// Effects of an instruction that touches no memory and no buffer.
     pub const NONE: Self = Self { memory: Access::NONE, reads: &[], writes: None };
 
-    /// Those of a load.
+    /// Returns the effects of a load.
     pub const fn load(memory: Access, buffer: Buffer) -> Self {
         Self { memory, writes: Some(buffer), ..Self::NONE }
     }
 }
 
-/// Whether bytes are read or written.
+/// Direction of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// They are read.
+    /// Bytes are read.
     Read,
-    /// They are written.
+    /// Bytes are written.
     Write,
 }
 
 /// Bytes `first .. end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// The first byte.
+    /// Address of the first byte.
     pub first: u64,
     /// One past the last byte.
     pub end: u64,
@@ -52,40 +53,40 @@ impl Extent {
     }
 }
 
-/// Bytes of memory in rows of slots. Rows may overlap; a later one is written later.
+/// Bytes of memory in rows of slots. Rows may overlap; a later row is written later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Whether they are read or written.
+    /// Whether the bytes are read or written.
     pub direction: Direction,
     /// Address of the first slot.
     pub base: u64,
     /// Number of rows; 0 when no memory is touched.
     pub rows: u32,
-    /// Slots of a row.
+    /// Slots per row.
     pub slots: u32,
-    /// Bytes from row to row.
+    /// Distance between rows, in bytes.
     pub pitch: u64,
-    /// Bytes from slot to slot.
+    /// Distance between slots, in bytes.
     pub slot: u64,
-    /// Bytes of a slot that are touched, from its first one on.
+    /// Bytes of a slot that are touched, starting at its first one.
     pub used: u64,
-    /// When given, only the slots less than this number from an edge are touched.
+    /// Width of the border in slots, if only the slots of a border are touched.
     pub border: Option<u32>,
 }
 
 impl Access {
-    /// No byte.
+    /// Access to no memory.
     pub const NONE: Self = Self::dense(0, 0, 0);
 
-    /// Reads `elements` elements of `size` bytes without a gap.
+    /// Returns a read of `elements` contiguous elements of `size` bytes.
     pub const fn dense(base: u64, elements: u64, size: u32) -> Self {
         let used = elements * size as u64;
         let rows = if used == 0 { 0 } else { 1 };
         Self { direction: Direction::Read, base, rows, slots: 1, pitch: used, slot: used, used, border: None }
     }
 
-    /// Reads a tile of a map whose rows are `width` slots apart: of each slot the channels of `shape`, in elements
-    /// of `size` bytes.
+    /// Returns a read of a tile of a map whose rows are `width` slots apart: of each slot, the
+    /// channels of `shape`, in elements of `size` bytes.
     pub const fn tile(base: u64, shape: Shape, width: u32, size: u32) -> Self {
         let slot = (SLOT * size) as u64;
         Self {
@@ -100,40 +101,41 @@ impl Access {
         }
     }
 
-    /// Reads slices, outputs and inputs `[n, ofm_c, ifm_c]` of a kernel with the strides that the draft prints:
-    /// ofm_c * ifm_c, ofm_c and 1, in elements of `size` bytes.
+    /// Returns a read of slices, outputs and inputs `[n, ofm_c, ifm_c]` of a kernel with the
+    /// strides that the draft prints: ofm_c * ifm_c, ofm_c and 1, in elements of `size` bytes.
     pub const fn printed_kernel(base: u64, [n, ofm_c, ifm_c]: [u32; 3], size: u32) -> Self {
         let (slot, used) = ((ofm_c * size) as u64, (ifm_c * size) as u64);
         let pitch = ofm_c as u64 * used;
         Self { direction: Direction::Read, base, rows: n, slots: ofm_c, pitch, slot, used, border: None }
     }
 
-    /// The same slots in rows that are `elements` elements of `size` bytes apart.
+    /// Returns an access to the same slots, in rows that are `elements` elements of `size` bytes
+    /// apart.
     pub const fn with_pitch(self, elements: u32, size: u32) -> Self {
         Self { pitch: elements as u64 * size as u64, ..self }
     }
 
-    /// The same bytes, written.
+    /// Returns a write of the same bytes.
     pub const fn written(self) -> Self {
         Self { direction: Direction::Write, ..self }
     }
 
-    /// The slots less than `border` from an edge.
+    /// Returns an access to the slots that are less than `border` from an edge.
     pub const fn border(self, border: u32) -> Self {
         Self { border: Some(border), ..self }
     }
 
-    /// From the first byte to the last; none when no byte is touched.
+    /// Returns the range from the first byte to the last; `None` if no byte is touched.
     pub fn extent(&self) -> Option<Extent> {
         if self.rows == 0 || self.border == Some(0) {
             return None;
         }
-        // Rows begin one after the other, so that the last one ends last, even when they overlap.
+        // Each row starts after the previous one, so the last row ends last, even if rows overlap.
         let last = u64::from(self.rows - 1) * self.pitch + u64::from(self.slots - 1) * self.slot;
         Some(Extent { first: self.base, end: self.base + last + self.used })
     }
 
-    /// The bytes in runs without a gap, in the order of rows.
+    /// Returns the bytes in contiguous runs, in the order of rows.
     pub fn runs(&self) -> impl Iterator<Item = Extent> + use<> {
         let access = *self;
         (0..access.rows).flat_map(move |row| {
@@ -142,7 +144,8 @@ impl Access {
         })
     }
 
-    /// The slots of a row that are touched: left and right, or all of them on the left.
+    /// Returns the slots of a row that are touched, as two ranges: the left and the right border,
+    /// or all slots and an empty range.
     fn slots_of(&self, row: u32) -> [Range<u32>; 2] {
         match self.border {
             Some(p) if p <= row && row < self.rows - p && 2 * p < self.slots => {
@@ -152,7 +155,8 @@ impl Access {
         }
     }
 
-    /// Slots of the row that begins at `base`: one run where all of their bytes are touched, else one each.
+    /// Returns the slots of the row that begins at `base`: a single run if all of their bytes are
+    /// touched, otherwise one run per slot.
     fn row_runs(&self, base: u64, slots: Range<u32>) -> impl Iterator<Item = Extent> + use<> {
         let (slot, first) = (self.slot, base + u64::from(slots.start) * self.slot);
         let count = u64::from(slots.end - slots.start);

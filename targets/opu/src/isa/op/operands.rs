@@ -1,4 +1,4 @@
-//! Types of operands: shapes, the post-processing of `store`, pooling windows.
+//! Operand types: shapes, the post-processing of `store`, pooling windows.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use npukit_isa::codes;
 /// Rows, columns and channels of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
-    /// Rows.
+    /// Number of rows.
     pub h: u32,
-    /// Columns.
+    /// Number of columns.
     pub w: u32,
-    /// Channels.
+    /// Number of channels.
     pub c: u32,
 }
 
 impl Shape {
-    /// The largest product of rows and columns.
+    /// Maximum product of rows and columns.
     pub const MAX_PIXELS: u32 = 2048;
 
     /// Rows times columns.
@@ -24,7 +24,7 @@ impl Shape {
         self.h as usize * self.w as usize
     }
 
-    /// Elements.
+    /// Number of elements.
     pub const fn elements(self) -> usize {
         self.pixels() * self.c as usize
     }
@@ -36,32 +36,32 @@ impl fmt::Display for Shape {
     }
 }
 
-/// What the products of a convolution are added to.
+/// Value to which the products of a convolution are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addend {
-    /// Nothing: `conv`.
+    /// Zero: `conv`.
     Zero,
-    /// The bias of the channel: `conv.bias`.
+    /// Bias of the channel: `conv.bias`.
     Bias,
-    /// The partial sum: `conv.acc`.
+    /// Partial sum: `conv.acc`.
     Ofm,
 }
 
-/// The function of `store`.
+/// Activation function of `store`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Activation {
-    /// The value itself.
+    /// Identity.
     #[default]
     None,
-    /// The value, or 0 when it is negative.
+    /// ReLU: the value, or 0 if it is negative.
     Relu,
-    /// The value, or an eighth of it when it is negative.
+    /// Leaky ReLU: the value, or an eighth of it if it is negative.
     Leaky,
 }
 
 codes!(Activation, [Self::None, Self::Relu, Self::Leaky]);
 
-/// In which order `store` works.
+/// Order in which `store` applies its steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Activation, residual, pooling.
@@ -75,20 +75,20 @@ pub enum Order {
 
 codes!(Order, [Self::ActResPool, Self::ResActPool, Self::ActPoolRes]);
 
-/// What `store` does between the cast and the memory: one of the eleven forms of table 2.4.
+/// Steps of `store` between the cast and memory: one of the eleven forms of table 2.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Post {
-    /// The function.
+    /// Activation function.
     pub act: Activation,
-    /// The order.
+    /// Order of the steps.
     pub order: Order,
     /// Whether the ifm buffer is added.
     pub res: bool,
 }
 
 impl Post {
-    /// The eleven legal forms.
-    #[rustfmt::skip] // A table: one form a line, in the order of the specification.
+    /// All eleven legal forms.
+    #[rustfmt::skip] // A table: one form per line, in the order of the specification.
     pub const ALL: [Self; 11] = [
         Self { order: Order::ActResPool, act: Activation::None,  res: false },
         Self { order: Order::ActResPool, act: Activation::None,  res: true  },
@@ -103,30 +103,31 @@ impl Post {
         Self { order: Order::ActPoolRes, act: Activation::Leaky, res: true  },
     ];
 
-    /// Whether the form is one of [`Post::ALL`].
+    /// Whether the form is in [`Post::ALL`].
     pub fn is_legal(self) -> bool {
         Self::ALL.contains(&self)
     }
 }
 
-/// The window of max pooling and its steps.
+/// Window of max pooling and its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pool {
     /// Rows of the window.
     pub h: u32,
     /// Columns of the window.
     pub w: u32,
-    /// Rows from window to window.
+    /// Rows between adjacent windows.
     pub stride_h: u32,
-    /// Columns from window to window.
+    /// Columns between adjacent windows.
     pub stride_w: u32,
 }
 
 impl Pool {
-    /// No pooling.
+    /// Window of one pixel, which turns pooling off.
     pub const NONE: Self = Self { h: 1, w: 1, stride_h: 1, stride_w: 1 };
 
-    /// Shape of the result for partial sums of shape `ofm`, which are at least as large as the window.
+    /// Returns the shape of the result for partial sums of shape `ofm`, which must be at least as
+    /// large as the window.
     pub const fn result(self, ofm: Shape) -> Shape {
         Shape {
             h: ofm.h.saturating_sub(self.h) / self.stride_h + 1,

@@ -1,74 +1,74 @@
-//! The registers that instructions set, and need: [`Registers`].
+//! Registers that instructions set and need: [`Registers`].
 
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Pool, Post, Shape};
 
-/// Two numbers of an instruction: rows and columns.
+/// Pair of numbers of an instruction: rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Rows.
+    /// Number of rows.
     pub h: u32,
-    /// Columns.
+    /// Number of columns.
     pub w: u32,
 }
 
-/// Where results go to.
+/// Memory to which results are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfmMemory {
     /// Byte address of the bank: `ofm_addr`.
     pub addr: u32,
     /// Rows of a plane.
     pub h: u32,
-    /// Slots from row to row.
+    /// Slots between the starts of adjacent rows.
     pub w: u32,
 }
 
-/// Where ifm tiles come from.
+/// Memory from which ifm tiles are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IfmMemory {
     /// Byte address of the bank: `ifm_addr`.
     pub addr: u32,
-    /// Slots from row to row.
+    /// Slots between the starts of adjacent rows.
     pub w: u32,
 }
 
-/// Exponents of `@shift`.
+/// Exponents of two set by `@shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shifts {
-    /// Of sums of products.
+    /// Exponent for sums of products.
     pub ifm: i32,
-    /// Of biases.
+    /// Exponent for biases.
     pub bias: i32,
 }
 
-/// The registers, by the instruction that sets them; all undefined after a reset.
+/// Registers, by the instruction that sets them; all are undefined after a reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// `@shape.ifm`.
+    /// Shape of the ifm buffer, set by `@shape.ifm`.
     pub ifm: Option<Shape>,
-    /// `@shape.ofm`.
+    /// Shape of the ofm buffer, set by `@shape.ofm`.
     pub ofm: Option<Shape>,
-    /// `@shape.ker`.
+    /// Number of kernel slices, set by `@shape.ker`.
     pub ker_n: Option<u32>,
-    /// `@mem.ifm`.
+    /// Memory of ifm tiles, set by `@mem.ifm`.
     pub ifm_mem: Option<IfmMemory>,
-    /// `@mem.ker`, as a byte address.
+    /// Byte address of kernels, set by `@mem.ker`.
     pub ker_addr: Option<u32>,
-    /// `@mem.bias`, as a byte address.
+    /// Byte address of biases, set by `@mem.bias`.
     pub bias_addr: Option<u32>,
-    /// `@mem.ofm`.
+    /// Memory of results, set by `@mem.ofm`.
     pub ofm_mem: Option<OfmMemory>,
-    /// `@stride`.
+    /// Steps of convolutions, set by `@stride`.
     pub stride: Option<Pair>,
-    /// `@shift`.
+    /// Exponents of two, set by `@shift`.
     pub shift: Option<Shifts>,
-    /// `@post`.
+    /// Post-processing of `store`, set by `@post`.
     pub post: Option<Post>,
-    /// `@pool`.
+    /// Pooling of `store`, set by `@pool`.
     pub pool: Option<Pool>,
 }
 
-/// The value of a register.
+/// Returns the value of a register, or the fault that it is undefined.
 pub(crate) fn defined<T>(
     value: Option<T>,
     register: &'static str,
@@ -77,11 +77,11 @@ pub(crate) fn defined<T>(
     value.ok_or(FaultKind::UndefinedRegister { register, set_by })
 }
 
-/// The registers that instructions need.
+/// Accessors of the registers that instructions need.
 ///
 /// # Errors
 ///
-/// Each is [`FaultKind::UndefinedRegister`] until it is set.
+/// Each returns [`FaultKind::UndefinedRegister`] until the register is set.
 impl Registers {
     pub(crate) fn ifm_shape(&self) -> Result<Shape, FaultKind> {
         defined(self.ifm, "ifm_h", "@shape.ifm")
@@ -103,7 +103,7 @@ impl Registers {
         Ok(defined(self.ofm, "ofm_c", "@shape.ofm")?.c)
     }
 
-    /// `register` is the one that a message names.
+    /// Returns the memory of results. `register` is the name for the fault's message.
     pub(crate) fn ofm_memory(&self, register: &'static str) -> Result<OfmMemory, FaultKind> {
         defined(self.ofm_mem, register, "@mem.ofm")
     }
@@ -138,7 +138,8 @@ impl Registers {
 }
 
 impl Registers {
-    /// Every register that is defined, with its value, by the names of the specification's section 3.1.
+    /// Returns every defined register with its value, under the names of the specification's
+    /// section 3.1.
     pub fn named(&self) -> Vec<(&'static str, i64)> {
         let mut named: Vec<(&'static str, i64)> = Vec::new();
         let mut add = |entries: &[(&'static str, u32)]| {

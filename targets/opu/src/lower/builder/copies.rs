@@ -1,4 +1,4 @@
-//! Copies of feature maps, where an instruction cannot read what is there.
+//! Copies of feature maps for instructions that cannot read the existing ones.
 
 use npukit_lower::Reject;
 
@@ -9,22 +9,23 @@ use crate::lower::map::{Piece, View};
 use crate::lower::product::{Part, Product, Term, Weights};
 
 impl Builder<'_> {
-    /// `view` such that `reach` zeros on all sides of it can be read: a copy, when it is part of another.
+    /// Returns `view`, or a copy if it is part of another map, such that `reach` zeros on all sides
+    /// of it can be read.
     ///
     /// # Errors
     ///
-    /// More than a border has room for, or an image that is too large with it.
+    /// The zeros exceed the maximum border, or the image is too large with them.
     pub fn bordered(&mut self, view: View, name: &str, reach: usize) -> Result<View, Reject> {
         if reach > BORDER {
             return Err(Reject::new(
-                format!("it reads {reach} pixels beyond the image, at most {BORDER} are possible"),
+                format!("it reads {reach} pixels beyond the image; the maximum is {BORDER}"),
                 "use a smaller padding",
             ));
         }
         if let Some(size) = view.size.iter().find(|&&size| size + 2 * reach > MAP) {
             return Err(Reject::new(
                 format!(
-                    "its operand has {size} pixels along an axis, with a border of {reach} more than {MAP}"
+                    "its operand has {size} pixels along an axis and a border of {reach}: together more than {MAP}"
                 ),
                 "use a smaller image",
             ));
@@ -37,7 +38,7 @@ impl Builder<'_> {
         Ok(view)
     }
 
-    /// A feature map with the elements of `view`, in planes of its own.
+    /// Returns a feature map with the elements of `view`, in new planes.
     pub fn copied(&mut self, view: &View, name: &str) -> View {
         let fraction = self.planes.coarsest_fraction(view);
         let output = self.planes.new_map(&format!("{name}/copy"), view.size, view.channels(), fraction);
@@ -45,7 +46,7 @@ impl Builder<'_> {
         output
     }
 
-    /// A layer that copies `view` to `output`.
+    /// Adds a layer that copies `view` to `output`.
     pub fn copy_into(&mut self, view: &View, output: View, name: &str) {
         let product = Product {
             size: view.size,
@@ -68,7 +69,8 @@ impl Builder<'_> {
     }
 }
 
-/// The terms that take each channel of `view` to the same channel of the result, times `factor`.
+/// Returns the terms that copy each channel of `view` to the same channel of the result, times
+/// `factor`.
 pub fn identity(view: &View, factor: f32) -> Part {
     let mut row = 0;
     let term = |piece: &Piece| {

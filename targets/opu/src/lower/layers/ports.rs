@@ -1,4 +1,4 @@
-//! Outputs, and what the host asks of the planes of a map.
+//! Outputs, and the requirements of the host on the planes of a map.
 
 use npukit_lower::Reject;
 
@@ -8,7 +8,7 @@ use crate::lower::map::{Piece, PlaneId, View};
 use crate::lower::ops::host::OutputPath;
 
 impl Builder<'_> {
-    /// The output at the end of a way out, in planes of its own; none when it is refused.
+    /// Returns the output at the end of a path, in separate planes; `None` if it is rejected.
     pub(super) fn bind_output(&mut self, path: OutputPath) -> Option<HostOutput> {
         let OutputPath { value, output } = path;
         match self.view(value) {
@@ -19,7 +19,7 @@ impl Builder<'_> {
             Err(reject) => {
                 // A node without a view was reported itself.
                 if self.graph.constant(value).is_some() {
-                    let hint = "leave it out of the outputs: whoever has the model knows it";
+                    let hint = "remove it from the outputs: its value is known from the model";
                     self.fusion.report(
                         &output.name,
                         "output",
@@ -33,7 +33,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether a view is whole planes of one fraction length.
+    /// Whether a view consists of whole planes with the same fraction length.
     fn is_plain(&self, view: &View) -> bool {
         let plane = |piece: &Piece| self.planes.get(piece.plane);
         let whole = |piece: &Piece| piece.lane == 0 && piece.channels == plane(piece).channels;
@@ -41,7 +41,7 @@ impl Builder<'_> {
         self.planes.covers(view) && view.pieces.iter().all(whole) && view.pieces.windows(2).all(alike)
     }
 
-    /// The host addresses all planes of a map alike: their borders become the same.
+    /// Makes the borders of all planes of a map equal, since the host addresses them alike.
     pub(super) fn align_borders(&mut self, planes: &[PlaneId]) {
         // Default: without planes there is nothing to align.
         let border = planes.iter().map(|&plane| self.planes.get(plane).border).max().unwrap_or(0);

@@ -1,5 +1,6 @@
-//! Clip between 0 and a bound: `bound - relu(bound - x)` is the smaller of the two, and a rectification of that does the
-//! rest. The first rectification is that of the layer whose sum is clipped, so that there is one layer more.
+//! Clip between 0 and a bound: `bound - relu(bound - x)` is the minimum of `x` and the bound, and a
+//! ReLU of that completes it. The first ReLU belongs to the layer whose sum is clipped, so clipping
+//! adds one layer.
 
 use npukit_graph::{NodeId, op};
 use npukit_lower::Reject;
@@ -11,20 +12,20 @@ use crate::lower::builder::{Builder, Chain, Lowered};
 use crate::lower::layer::{Post, Step};
 use crate::lower::product::Product;
 
-/// What a clipping is on the machine.
+/// Implementation of a clip on the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
-    /// A rectification: numbers above the bound saturate anyhow.
+    /// ReLU only: numbers above the bound saturate anyway.
     Rectified,
-    /// Between 0 and this.
+    /// Clip between 0 and this bound.
     Below(f32),
 }
 
-/// Lowers a clipping of what is in memory.
+/// Lowers a clip of a value in memory.
 ///
 /// # Errors
 ///
-/// Bounds without a form, or an operand without a place.
+/// The machine cannot clip at these bounds, or the operand is not in memory.
 pub fn lower(builder: &mut Builder, id: NodeId, op: &op::Clip) -> Result<Lowered, Reject> {
     let form = form(builder, id, op)?;
     let mut chain = copy(builder, id)?;
@@ -33,11 +34,11 @@ pub fn lower(builder: &mut Builder, id: NodeId, op: &op::Clip) -> Result<Lowered
     Ok(Lowered::Chain(chain))
 }
 
-/// Lets a clipping join a chain.
+/// Lets a clip join a chain.
 ///
 /// # Errors
 ///
-/// None: what cannot follow is lowered on its own.
+/// Never fails: a clip that cannot join is lowered on its own.
 pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId, op: &op::Clip) -> Result<bool, Reject> {
     let is_plain = chain.post.is_empty() && chain.copies == [1, 1];
     match form(builder, id, op) {
@@ -50,7 +51,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId, op: &op::Cli
 fn clip(builder: &mut Builder, chain: &mut Chain, id: NodeId, form: Form) -> Result<(), Reject> {
     let rectified = || {
         let post = Post::default().with(Step::Activation(Activation::Relu));
-        post.ok_or_else(|| Reject::new("no store rectifies", "leave the clipping out"))
+        post.ok_or_else(|| Reject::new("no store supports ReLU", "remove the clip"))
     };
     if let Form::Below(bound) = form {
         below(builder, chain, id, bound, rectified()?)?;
@@ -59,12 +60,13 @@ fn clip(builder: &mut Builder, chain: &mut Chain, id: NodeId, form: Form) -> Res
     Ok(())
 }
 
-/// Stores `relu(bound - x)` of the chain's sum `x`, and goes on with `bound` minus that.
+/// Stores `relu(bound - x)` of the chain's sum `x`, and continues the chain with `bound` minus
+/// that.
 fn below(builder: &mut Builder, chain: &mut Chain, id: NodeId, bound: f32, post: Post) -> Result<(), Reject> {
     let value = builder.node(id).outputs[0];
     let (size, channels) = (chain.product.size, chain.product.channels);
     let mirrored = vec![[-1.0, f64::from(bound)]; channels];
-    // Sums saturate on their way, too: the operand says how large they become.
+    // Sums also saturate before the clip: the operand's fraction length accounts for their size.
     let fraction = builder.fraction(value)?.min(builder.fraction(builder.node(id).inputs[0])?);
     let name = format!("{}/below", builder.graph.value(value).name);
     let output = builder.planes.new_map(&name, size, channels, fraction);
@@ -78,17 +80,18 @@ fn below(builder: &mut Builder, chain: &mut Chain, id: NodeId, bound: f32, post:
     Ok(())
 }
 
-/// How node `id` is done.
+/// Chooses the implementation of node `id`.
 ///
-/// In integers the bound is to be one of them: the second difference then gives what the first one was made of, and a
-/// difference that saturates is that of a number below 0. A bound that is beyond all of them bounds nothing.
+/// For integer types the bound must be an integer of the type. Then the second difference restores
+/// the input of the first one, and a difference that saturates belongs to a number below 0. A bound
+/// above all integers has no effect.
 fn form(builder: &Builder, id: NodeId, op: &op::Clip) -> Result<Form, Reject> {
     let refused = |reason: String| {
-        Reject::new(reason, "clip between 0 and a number, as ReLU6 does, or end the model before it")
+        Reject::new(reason, "clip between 0 and a number, as ReLU6 does, or cut the model before this node")
     };
     if op.min != 0.0 || !op.max.is_finite() || op.max <= 0.0 {
         return Err(refused(format!(
-            "it clips between {} and {}; the machine does between 0 and a number",
+            "it clips between {} and {}; the machine supports 0 and a positive number",
             op.min, op.max
         )));
     }
@@ -97,11 +100,11 @@ fn form(builder: &Builder, id: NodeId, op: &op::Clip) -> Result<Form, Reject> {
     let Some((fraction, bits)) = held else { return Ok(Form::Below(op.max)) };
     let bound = |fraction: i32| f64::from(op.max) * f64::from(fraction).exp2();
     let largest = f64::from(bits - 1).exp2() - 1.0;
-    // Default: an operand without a fraction length is refused when it is read.
+    // Default: an operand without a fraction length is rejected when it is read.
     let step = builder.quantisation.and_then(|found| found.fraction(input)).unwrap_or(fraction).min(fraction);
     match bound(step) {
         _ if bound(fraction) >= largest => Ok(Form::Rectified),
         bound if bound.fract() == 0.0 => Ok(Form::Below(op.max)),
-        _ => Err(refused(format!("its bound {} is no multiple of the step 2^{}", op.max, -step))),
+        _ => Err(refused(format!("its bound {} is not a multiple of the step 2^{}", op.max, -step))),
     }
 }

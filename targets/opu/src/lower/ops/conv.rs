@@ -1,4 +1,4 @@
-//! Conv: a term for each tap and each plane of the operand.
+//! Conv: one term for each tap and each plane of the operand.
 
 use npukit_graph::{NodeId, op};
 use npukit_lower::Reject;
@@ -13,18 +13,18 @@ use crate::lower::product::{Part, Product, Term, Weights};
 pub struct Taps {
     /// Rows and columns of the kernel.
     pub kernel: [usize; 2],
-    /// From window to window.
+    /// Rows and columns between adjacent windows.
     pub strides: [usize; 2],
-    /// From tap to tap.
+    /// Rows and columns between adjacent taps.
     pub dilations: [usize; 2],
-    /// Rows and columns by which the first window begins before the image.
+    /// Rows and columns of padding before the image.
     pub before: [usize; 2],
-    /// Number of windows.
+    /// Number of windows, along rows and columns.
     pub size: [usize; 2],
 }
 
 impl Taps {
-    /// How far they reach beyond an image of `size`.
+    /// Returns how far the taps reach beyond an image of `size`.
     fn reach(&self, size: [usize; 2]) -> usize {
         let axis = |axis: usize| {
             let last =
@@ -34,11 +34,12 @@ impl Taps {
         axis(0).max(axis(1))
     }
 
-    /// The terms over `view`, with the border that they need. Rows of the weights count taps, then channels.
+    /// Returns the terms over `view`, with the border that they need. Rows of the weights are
+    /// ordered by tap, then channel.
     ///
     /// # Errors
     ///
-    /// More padding than the border has room for.
+    /// The padding exceeds the maximum border.
     pub fn terms(&self, builder: &mut Builder, view: View, name: &str) -> Result<Vec<Term>, Reject> {
         let reach = self.reach(view.size);
         let view = builder.bordered(view, name, reach)?;
@@ -63,13 +64,14 @@ impl Taps {
 ///
 /// # Errors
 ///
-/// Weights that are computed or not of floats, or as [`terms`].
+/// The weights are computed or not floats, or an error of [`terms`].
 pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let matrix = constant(builder, node.inputs[1], "weights")?;
     let bias = optional(builder, node.inputs.get(2), "bias")?;
     let &[rows, columns, group_in, channels] = matrix.shape() else {
-        let reason = format!("weights of shape {:?} are not those of an image", matrix.shape());
+        let reason =
+            format!("its weights have shape {:?}, which is not that of a 2-D convolution", matrix.shape());
         return Err(Reject::new(reason, "use a 2-D convolution"));
     };
     let view = builder.view(node.inputs[0])?;
@@ -78,8 +80,8 @@ pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lower
     let operand = if packed { rows * columns * group_in } else { group_in * conv.group };
     if view.channels() != operand {
         let reason =
-            format!("its operand has {} channels in memory, {operand} are expected", view.channels());
-        return Err(Reject::new(reason, "put reshapes of images elsewhere"));
+            format!("its operand has {} channels in memory, but {operand} are expected", view.channels());
+        return Err(Reject::new(reason, "remove reshapes of images before it"));
     }
     let taps = Taps {
         kernel: [rows, columns],

@@ -1,4 +1,4 @@
-//! Activations, sums of feature maps, and arithmetic with constants by channel.
+//! Activations, sums of feature maps, and arithmetic with per-channel constants.
 
 use npukit_graph::op::{Binary, BinaryKind};
 use npukit_graph::{Affine, NodeId, Op, Operator, ValueId};
@@ -10,7 +10,7 @@ use crate::lower::builder::{Builder, Chain, Lowered};
 use crate::lower::layer::Step;
 use crate::lower::product::Product;
 
-/// The slope that the machine has.
+/// Slope of leaky ReLU on the machine.
 const SLOPE: f32 = 0.125;
 
 /// Whether the operator adds feature maps.
@@ -18,11 +18,11 @@ pub fn is_sum(op: &Op) -> bool {
     matches!(op, Op::Binary(Binary { kind: BinaryKind::Add }))
 }
 
-/// Lowers an activation of what is in memory.
+/// Lowers an activation of a value in memory.
 ///
 /// # Errors
 ///
-/// A slope that the machine does not have, or an operand without a place.
+/// The slope is not supported, or the operand is not in memory.
 pub fn activation(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let step = Step::Activation(function(builder, id)?);
     let mut chain = copy(builder, id)?;
@@ -34,9 +34,9 @@ pub fn activation(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> 
 ///
 /// # Errors
 ///
-/// None: what cannot follow is lowered on its own.
+/// Never fails: an activation that cannot join is lowered on its own.
 pub fn follow_activation(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
-    // What cannot be is reported when it is lowered on its own.
+    // An unsupported function is reported when the node is lowered on its own.
     let function = function(builder, id);
     Ok(function.is_ok_and(|function| Builder::add_step(chain, Step::Activation(function))))
 }
@@ -46,11 +46,11 @@ fn function(builder: &mut Builder, id: NodeId) -> Result<Activation, Reject> {
     if op.alpha != SLOPE {
         if !builder.approximate {
             return Err(Reject::new(
-                format!("a slope of {} where the machine has 1/8", op.alpha),
-                "train with a slope of 0.125, or accept that one with the option leaky=nearest",
+                format!("its slope is {}, but the machine only has 1/8", op.alpha),
+                "train with a slope of 0.125, or use that slope with the option leaky=nearest",
             ));
         }
-        builder.note(format!("leaky rectification of slope {} is done with slope 1/8", op.alpha));
+        builder.note(format!("leaky ReLU of slope {} is computed with slope 1/8", op.alpha));
     }
     Ok(Activation::Leaky)
 }
@@ -59,7 +59,7 @@ fn function(builder: &mut Builder, id: NodeId) -> Result<Activation, Reject> {
 ///
 /// # Errors
 ///
-/// An operator that the machine does not have, or operands of different shapes.
+/// The operator is not supported, or the operands have different shapes.
 pub fn arithmetic(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     if let Some(affine) = Affine::of(builder.graph, node) {
@@ -75,11 +75,8 @@ pub fn arithmetic(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> 
         Op::Binary(Binary { kind: BinaryKind::Add }) => 1.0,
         Op::Binary(Binary { kind: BinaryKind::Sub }) => -1.0,
         op => {
-            let reason = format!("the machine has no {} of feature maps", op.name());
-            return Err(Reject::new(
-                reason,
-                "only sums and differences, and factors by channel, are possible",
-            ));
+            let reason = format!("{} of feature maps is not supported", op.name());
+            return Err(Reject::new(reason, "use sums, differences or per-channel factors"));
         }
     };
     alike(builder, left, right)?;
@@ -90,9 +87,9 @@ pub fn arithmetic(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> 
     Ok(Lowered::Chain(builder.chain(id, product(&views))))
 }
 
-/// Two sums of products as one; with one in memory, that one is added on the way there.
+/// Returns two sums of products as one chain. If one is in memory, the store of the other adds it.
 fn combined(builder: &mut Builder, id: NodeId, left: ValueId, right: ValueId) -> Option<Chain> {
-    // A value added to itself has two readers, and was not held back.
+    // A value added to itself has two readers, so it was not held back.
     if !is_sum(&builder.node(id).op) {
         return None;
     }
@@ -112,11 +109,11 @@ fn combined(builder: &mut Builder, id: NodeId, left: ValueId, right: ValueId) ->
 ///
 /// # Errors
 ///
-/// None: what cannot follow is lowered on its own.
+/// Never fails: a node that cannot join is lowered on its own.
 pub fn follow_arithmetic(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     let node = builder.node(id);
     if let Some(affine) = Affine::of(builder.graph, node) {
-        // Its only operand that is not a constant is what it follows.
+        // The chain computes its only operand that is not a constant.
         let folds = chain.post.is_empty();
         if folds {
             chain.product.then(&affine.factors);
@@ -150,7 +147,7 @@ fn join(builder: &mut Builder, chain: &mut Chain, other: ValueId, id: NodeId) ->
     if same_fraction && aligned && Builder::add_step(chain, Step::Residual(view.clone())) {
         return true;
     }
-    // Other fraction lengths meet in the partial sums, which have bits to spare.
+    // Different fraction lengths are added in the partial sums, which have spare bits.
     let part = identity(&view, 1.0);
     plain && chain.product.add(Product { parts: vec![part], bias: None, ..chain.product.clone() })
 }
@@ -160,21 +157,21 @@ fn alike(builder: &Builder, left: ValueId, right: ValueId) -> Result<(), Reject>
     if a == b {
         return Ok(());
     }
-    let reason = format!("operands of shapes {a:?} and {b:?} are repeated to one shape");
-    Err(Reject::new(reason, "add feature maps of one shape, or one constant for each channel"))
+    let reason = format!("its operands have shapes {a:?} and {b:?}, which need broadcasting");
+    Err(Reject::new(reason, "add feature maps of equal shape, or one constant per channel"))
 }
 
-/// A chain that only copies the first operand of node `id`.
+/// Returns a chain that only copies the first operand of node `id`.
 ///
 /// # Errors
 ///
-/// An operand without a place.
+/// The operand is not in memory.
 pub fn copy(builder: &mut Builder, id: NodeId) -> Result<Chain, Reject> {
     let view = builder.view(builder.node(id).inputs[0])?;
     Ok(builder.chain(id, product(&[(view, 1.0)])))
 }
 
-/// The sum of feature maps of one size, at least one, each times its factor.
+/// Returns the sum of one or more feature maps of equal size, each times its factor.
 fn product(views: &[(crate::lower::map::View, f32)]) -> Product {
     let (first, _) = &views[0];
     let (size, channels) = (first.size, first.channels());

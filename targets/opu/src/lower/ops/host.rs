@@ -1,4 +1,5 @@
-//! The path from the machine's last value to an output: shapes that the host changes, steps that it computes.
+//! Path from the machine's last value to an output: shapes that the host changes, and steps that it
+//! computes.
 
 use npukit_graph::op::{Unary, UnaryKind};
 use npukit_graph::{Op, ValueId};
@@ -10,15 +11,15 @@ use crate::program::{HostOp, HostStep};
 
 use super::input::moved_ones;
 
-/// An output and the value of the machine that it is made of.
+/// Output and the machine's value from which it is computed.
 pub struct OutputPath {
-    /// The value.
+    /// Last value that the machine computes.
     pub value: ValueId,
-    /// The output; its view is not known yet.
+    /// Output; its view is not known yet.
     pub output: HostOutput,
 }
 
-/// Follows `output` back through what the host does, and marks those nodes as done.
+/// Follows `output` back through the nodes that the host executes, and marks these nodes as done.
 pub fn output_path(builder: &mut Builder, output: ValueId) -> OutputPath {
     let graph = builder.graph;
     let (name, shape) = (graph.value(output).name.clone(), graph.shape(output).to_vec());
@@ -36,7 +37,7 @@ pub fn output_path(builder: &mut Builder, output: ValueId) -> OutputPath {
             break;
         }
         match &node.op {
-            // Elements keep their order, and rows, columns and channels their number.
+            // Elements keep their order, and rows, columns and channels keep their number.
             Op::Reshape(_) if is_map(&perm, &shape, graph.shape(operand)) => {}
             op @ (Op::Transpose(_) | Op::Reshape(_)) if !moved && graph.shape(value) == shape => {
                 let Some(order) = transposition(op, graph.shape(operand), &shape) else { break };
@@ -47,7 +48,7 @@ pub fn output_path(builder: &mut Builder, output: ValueId) -> OutputPath {
             op if !moved && graph.shape(value) == shape => match step(op) {
                 Some(op) => {
                     let (node, output) = (node.name.clone(), name.clone());
-                    let reason = format!("the machine has no {}", op.name());
+                    let reason = format!("{} is not supported", op.name());
                     steps.push(HostStep { node, output, reason, op });
                 }
                 None => break,
@@ -63,7 +64,7 @@ pub fn output_path(builder: &mut Builder, output: ValueId) -> OutputPath {
     OutputPath { value, output: HostOutput { name, view, shape, perm, steps } }
 }
 
-/// The order of axes that `op` makes of those of `from`, when that is all it does.
+/// Returns the permutation of the axes of `from` that `op` applies, if it does nothing else.
 fn transposition(op: &Op, from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
     match op {
         Op::Transpose(op) => Some(op.perm.clone()),
@@ -71,7 +72,7 @@ fn transposition(op: &Op, from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
-/// What the host computes in place of `op`, if it can.
+/// Returns the step with which the host replaces `op`, if it can.
 fn step(op: &Op) -> Option<HostOp> {
     match op {
         Op::Softmax(op) => Some(HostOp::Softmax(op.clone())),
@@ -83,7 +84,8 @@ fn step(op: &Op) -> Option<HostOp> {
     }
 }
 
-/// Whether the axes of `shape`, in the order `perm`, count the same rows, columns and channels as `operand` has.
+/// Whether the axes of `shape`, in the order `perm`, have the same rows, columns and channels as
+/// `operand`.
 fn is_map(perm: &[usize], shape: &[usize], operand: &[usize]) -> bool {
     let sizes: Vec<usize> = perm.iter().filter_map(|&axis| shape.get(axis)).copied().collect();
     match (extent(&sizes), extent(operand)) {

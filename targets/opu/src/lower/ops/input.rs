@@ -1,5 +1,5 @@
-//! Inputs: how the host lays them out. Few channels under a large kernel become more: the elements of
-//! each window lie side by side, and the convolution is pointwise.
+//! Inputs and their layout by the host. Few channels under a large kernel become many: the elements
+//! of each window are consecutive channels, and the convolution is pointwise.
 
 use npukit_graph::{Op, ValueId, op};
 use npukit_lower::Reject;
@@ -10,7 +10,7 @@ use crate::lower::builder::Builder;
 use crate::lower::host::HostInput;
 use crate::program::Patches;
 
-/// Makes the planes of all inputs.
+/// Creates the planes of all inputs.
 pub fn bind(builder: &mut Builder) -> Vec<HostInput> {
     let inputs = builder.graph.inputs.clone();
     inputs.into_iter().filter_map(|input| bind_one(builder, input)).collect()
@@ -20,11 +20,11 @@ fn bind_one(builder: &mut Builder, input: ValueId) -> Option<HostInput> {
     let (name, shape) = (builder.graph.value(input).name.clone(), builder.graph.shape(input).to_vec());
     let element = builder.graph.value(input).info.element;
     if element != ElementType::F32 {
-        let hint = "make it a float, or begin the model after what takes it";
+        let hint = "make it a float, or cut the model after the node that reads it";
         builder.fusion.report(
             &name,
             "input",
-            Reject::new(format!("it is not of floats but of {element:?}"), hint),
+            Reject::new(format!("its element type is {element:?}, but must be float"), hint),
         );
     }
     let (value, perm) = transposed(builder, input);
@@ -51,7 +51,8 @@ fn bind_one(builder: &mut Builder, input: ValueId) -> Option<HostInput> {
     Some(HostInput { name, shape, perm, patches: packing.map(|packed| packed.patches), planes })
 }
 
-/// The value that the graph makes of an input by changing its axes, when nothing else reads it.
+/// Returns the value after changes of the input's axes by the graph, if it has no other reader, and
+/// the permutation.
 fn transposed(builder: &mut Builder, input: ValueId) -> (ValueId, Vec<usize>) {
     let shape = builder.graph.shape(input);
     let natural = || (0..shape.len()).collect();
@@ -73,7 +74,7 @@ fn transposed(builder: &mut Builder, input: ValueId) -> (ValueId, Vec<usize>) {
     )
 }
 
-/// The permutation of axes that a change of shape is, when it only moves axes of length 1.
+/// Returns the permutation that a reshape is equal to, if it only moves axes of length 1.
 pub(super) fn moved_ones(from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
     let axes = |ones: bool| (0..from.len()).filter(move |&axis| (from[axis] == 1) == ones);
     let (mut ones, mut others) = (axes(true), axes(false));
@@ -89,7 +90,8 @@ struct Packed {
     channels: usize,
 }
 
-/// The windows of the convolution that alone reads `input`, when laying them out takes fewer cycles.
+/// Returns the windows of the convolution that is the only reader of `input`, if packing them takes
+/// fewer cycles.
 fn packing(builder: &Builder, input: ValueId) -> Option<Packed> {
     let node = builder.node(builder.fusion.readers.only(input)?);
     let Op::Conv(op @ op::Conv { group: 1, .. }) = &node.op else { return None };
@@ -110,7 +112,7 @@ fn packing(builder: &Builder, input: ValueId) -> Option<Packed> {
     Some(Packed { patches: Patches { kernel, stride, padding }, size: [height, width], channels: all })
 }
 
-/// Cycles of a pixel of a pointwise convolution.
+/// Returns the cycles per pixel of a pointwise convolution.
 fn cycles(channels: usize, outputs: usize) -> usize {
     let parts = |all: usize| (0..all).step_by(LANES).map(move |first| LANES.min(all - first));
     let block = |input: usize| {
@@ -138,7 +140,7 @@ mod tests {
         }
     }
 
-    /// 1 024 multipliers, 64 channels at a time.
+    /// There are 1 024 multipliers, and 64 channels at a time.
     #[test]
     fn cycles_of_a_pixel_are_those_of_its_blocks() {
         for (channels, outputs, expected) in [

@@ -1,4 +1,5 @@
-//! Gemm and MatMul by a constant: one term for each plane; a flattened image has one for each pixel too.
+//! Gemm and MatMul by a constant: one term for each plane, and for a flattened image one for each
+//! pixel too.
 
 use npukit_graph::{NodeId, op};
 use npukit_lower::Reject;
@@ -12,7 +13,7 @@ use crate::lower::product::{Part, Product, Weights};
 ///
 /// # Errors
 ///
-/// Operands that are transposed or computed where they must not be.
+/// An operand is transposed or computed where this is not supported.
 pub fn gemm(builder: &mut Builder, id: NodeId, op: &op::Gemm) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let channels = builder.graph.shape(node.outputs[0])[1];
@@ -24,8 +25,10 @@ pub fn gemm(builder: &mut Builder, id: NodeId, op: &op::Gemm) -> Result<Lowered,
             let tensor = constant(builder, value, "addends")?;
             let values = floats(&tensor);
             if values.len() != channels && values.len() != 1 {
-                let reason =
-                    format!("its addend has shape {:?}, not one element for each column", tensor.shape());
+                let reason = format!(
+                    "its addend has shape {:?}, but must have one element per column",
+                    tensor.shape()
+                );
                 return Err(Reject::new(reason, "add one bias to all rows"));
             }
             let spread = values.iter().cycle().take(channels);
@@ -47,7 +50,7 @@ pub fn gemm(builder: &mut Builder, id: NodeId, op: &op::Gemm) -> Result<Lowered,
 ///
 /// # Errors
 ///
-/// A right operand that is computed, or is not one matrix.
+/// The right operand is computed, or is not a matrix.
 pub fn matmul(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let matrix = constant(builder, node.inputs[1], "second operand's elements")?;
@@ -70,8 +73,9 @@ fn product(
     let [rows, columns, channels] = builder.extent(node.outputs[0])?;
     let [_, _, operand] = builder.extent(node.inputs[0])?;
     if view.size != [rows, columns] || view.channels() != operand {
-        let reason = format!("its operand lies in memory as {:?} pixels of {}", view.size, view.channels());
-        return Err(Reject::new(reason, "multiply images pixel by pixel, or flattened"));
+        let reason =
+            format!("its operand is stored as {:?} pixels of {} channels", view.size, view.channels());
+        return Err(Reject::new(reason, "multiply images per pixel, or flatten them"));
     }
     let parts = vec![Part::new(weights, [1, 1], identity(&view, 1.0).terms)];
     Ok(Lowered::Chain(builder.chain(id, Product { size: [rows, columns], channels, parts, factors, bias })))

@@ -1,4 +1,4 @@
-//! Pooling: maxima on the way to memory, means as products with a diagonal matrix.
+//! Pooling: maxima when a sum is stored, means as products with a diagonal matrix.
 
 use npukit_graph::NodeId;
 use npukit_graph::op::{self, ReduceKind, Window};
@@ -11,11 +11,11 @@ use crate::lower::layer::{Pooling, Step};
 use crate::lower::product::{Part, Product, Weights};
 use crate::lower::windows::Windows;
 
-/// Lowers a max pooling of what is in memory.
+/// Lowers a max pooling of a value in memory.
 ///
 /// # Errors
 ///
-/// Windows beyond the fields of the instruction, or an operand without a place.
+/// The windows do not fit the fields of the instruction, or the operand is not in memory.
 pub fn max(builder: &mut Builder, id: NodeId, op: &op::MaxPool) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -31,7 +31,7 @@ pub fn max(builder: &mut Builder, id: NodeId, op: &op::MaxPool) -> Result<Lowere
 ///
 /// # Errors
 ///
-/// None: what cannot follow is lowered on its own.
+/// Never fails: a pooling that cannot join is lowered on its own.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -40,7 +40,7 @@ pub fn follow(
 ) -> Result<bool, Reject> {
     match pooling(builder, id, op) {
         Ok(pooling) => Ok(Builder::add_step(chain, Step::Pool(pooling))),
-        // Reported when it is lowered on its own.
+        // The error is reported when the node is lowered on its own.
         Err(_) => Ok(false),
     }
 }
@@ -55,9 +55,10 @@ fn pooling(builder: &Builder, id: NodeId, op: &op::MaxPool) -> Result<Pooling, R
         Windows { size, window, stride, before: pads[axis], count }
     };
     let pooling = Pooling([axis(0, rows, height), axis(1, columns, width)]);
-    // Default: windows that do not fit the image at all are refused like those that miss it.
+    // Default: windows that do not fit the image at all are rejected like windows that only
+    // cover padding.
     if !op.window.always_on_image([rows, columns]).unwrap_or(false) {
-        let reason = format!("some windows of {kernel:?} lie on padding {pads:?} only");
+        let reason = format!("some windows of {kernel:?} cover only padding {pads:?}");
         return Err(Reject::new(reason, "pad by less than a window"));
     }
     if *dilations != [1, 1] || !pooling.is_expressible() {
@@ -74,7 +75,7 @@ fn pooling(builder: &Builder, id: NodeId, op: &op::MaxPool) -> Result<Pooling, R
 ///
 /// # Errors
 ///
-/// Windows that count padding, or that do not fit the border.
+/// Windows at the edge have other divisors, or exceed the maximum border.
 pub fn average(builder: &mut Builder, id: NodeId, op: &op::AveragePool) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let [rows, columns, _] = builder.extent(node.inputs[0])?;
@@ -84,9 +85,9 @@ pub fn average(builder: &mut Builder, id: NodeId, op: &op::AveragePool) -> Resul
     let alike = (0..height).all(|y| (0..width).all(|x| op.divisor([y, x], [rows, columns]) == divisor));
     if !alike {
         let hint = match (op.count_include_pad, window.ceil_mode) {
-            (true, true) => "pool without ceil_mode, whose last windows reach beyond the padding",
-            (false, true) => "pool without ceil_mode, and with count_include_pad or without padding",
-            (_, false) => "pool with count_include_pad, or without padding",
+            (true, true) => "turn ceil_mode off: its last windows reach beyond the padding",
+            (false, true) => "turn ceil_mode off, and turn count_include_pad on or remove the padding",
+            (_, false) => "turn count_include_pad on, or remove the padding",
         };
         return Err(Reject::new("windows at the edge are divided by fewer elements than the others", hint));
     }
@@ -104,7 +105,7 @@ pub fn average(builder: &mut Builder, id: NodeId, op: &op::AveragePool) -> Resul
 ///
 /// # Errors
 ///
-/// Other reductions than means and sums of all pixels.
+/// The reduction is not a mean or sum over all pixels.
 pub fn reduce(builder: &mut Builder, id: NodeId, op: &op::Reduce) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let shape = builder.graph.shape(node.inputs[0]);
@@ -112,7 +113,7 @@ pub fn reduce(builder: &mut Builder, id: NodeId, op: &op::Reduce) -> Result<Lowe
     axes.sort_unstable();
     if !(matches!(op.kind, ReduceKind::Mean | ReduceKind::Sum) && shape.len() == 4 && axes == [1, 2]) {
         return Err(Reject::new(
-            format!("the machine has no {:?} over axes {:?} of {shape:?}", op.kind, op.axes),
+            format!("{:?} over axes {:?} of {shape:?} is not supported", op.kind, op.axes),
             "reduce rows and columns of an image to their mean or sum",
         ));
     }
@@ -123,7 +124,7 @@ pub fn reduce(builder: &mut Builder, id: NodeId, op: &op::Reduce) -> Result<Lowe
     means(builder, id, taps, factor)
 }
 
-/// Sums over windows, times `factor`.
+/// Returns the sums over windows, times `factor`.
 fn means(builder: &mut Builder, id: NodeId, taps: Taps, factor: f32) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;

@@ -1,4 +1,4 @@
-//! What only moves elements: views of what is there, and copies where no view will do.
+//! Operators that only move elements: views of existing maps, and copies if no view is possible.
 
 use npukit_graph::NodeId;
 use npukit_graph::op::{self, PadMode};
@@ -9,16 +9,16 @@ use crate::lower::builder::{Builder, Lowered};
 use crate::lower::map::View;
 use crate::lower::product::{Part, Product, Term};
 
-/// Lowers a change of shape.
+/// Lowers a reshape.
 ///
 /// # Errors
 ///
-/// A change that regroups channels.
+/// The reshape regroups channels.
 pub fn reshape(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
     let to = builder.graph.shape(node.outputs[0]);
-    // Where channels stay, the number of pixels is what is wrong.
+    // If the channels stay the same, the number of pixels is the problem.
     let keeps_channels = to.len() <= 4 && to.last() == Some(&view.channels());
     let extent = builder.extent(node.outputs[0]);
     let [rows, columns, channels] =
@@ -36,25 +36,25 @@ pub fn reshape(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     Ok(Lowered::Views)
 }
 
-/// Why a change of shape is refused that takes elements from pixel to pixel.
+/// Returns the error of a reshape that moves elements between pixels.
 fn regroups(builder: &Builder, id: NodeId) -> Reject {
     let node = builder.node(id);
     let [from, to] = [node.inputs[0], node.outputs[0]].map(|value| builder.graph.shape(value));
     let reason = format!("it regroups pixels and channels, {from:?} to {to:?}");
-    Reject::new(reason, hint(builder, id, "flatten images, or end the model before it"))
+    Reject::new(reason, hint(builder, id, "flatten images, or cut the model before this node"))
 }
 
-/// What helps against moving elements, `otherwise` where they are not those of an input: the host lays out an input,
-/// but in one way only.
+/// Returns the hint for an operator that moves elements: `otherwise`, unless the operand is an
+/// input. The host can lay out an input, but in one way only.
 fn hint<'a>(builder: &Builder, id: NodeId, otherwise: &'a str) -> &'a str {
     if builder.graph.inputs.contains(&builder.node(id).inputs[0]) {
-        "give the input as it is wanted here, or leave out the output that has it otherwise"
+        "change the layout of the input to the one needed here, or remove the output with the other layout"
     } else {
         otherwise
     }
 }
 
-/// A column of pixels as a row.
+/// Returns a column of pixels as a row.
 fn turned(builder: &mut Builder, view: &View, name: &str) -> View {
     let rows = view.size[0];
     let fraction = builder.planes.coarsest_fraction(view);
@@ -69,24 +69,24 @@ fn turned(builder: &mut Builder, view: &View, name: &str) -> View {
 ///
 /// # Errors
 ///
-/// Elements that move.
+/// The transposition moves elements.
 pub fn transpose(builder: &mut Builder, id: NodeId, op: &op::Transpose) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let shape = builder.graph.shape(node.inputs[0]);
     let moved: Vec<usize> = op.perm.iter().copied().filter(|&axis| shape[axis] != 1).collect();
     if !moved.is_sorted() {
-        let otherwise = "keep images in one order of axes, or end the model before it; the host transposes inputs and outputs";
+        let otherwise = "keep images in one axis order, or cut the model before this node; the host transposes inputs and outputs";
         let reason = format!("axes {:?} of {shape:?} change places", op.perm);
         return Err(Reject::new(reason, hint(builder, id, otherwise)));
     }
     reshape(builder, id)
 }
 
-/// Lowers a concatenation: along channels a view, along rows and columns copies side by side.
+/// Lowers a concatenation: along channels as a view, along rows and columns as adjacent copies.
 ///
 /// # Errors
 ///
-/// Feature maps of other sizes, or an axis of images.
+/// The feature maps have different sizes, or the axis is the batch axis.
 pub fn concat(builder: &mut Builder, id: NodeId, op: &op::Concat) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let views = node.inputs.iter().map(|&input| builder.view(input)).collect::<Result<Vec<_>, _>>()?;
@@ -125,7 +125,7 @@ pub fn concat(builder: &mut Builder, id: NodeId, op: &op::Concat) -> Result<Lowe
 ///
 /// # Errors
 ///
-/// An axis that is not of channels, rows or columns.
+/// The axis is not channels, rows or columns.
 pub fn split(builder: &mut Builder, id: NodeId, op: &op::Split) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let mut start = 0;
@@ -139,11 +139,11 @@ pub fn split(builder: &mut Builder, id: NodeId, op: &op::Split) -> Result<Lowere
     Ok(Lowered::Views)
 }
 
-/// Lowers a slice: a view, or a copy when it steps over pixels.
+/// Lowers a slice: as a view, or as a copy if it skips pixels.
 ///
 /// # Errors
 ///
-/// As [`split`], or steps backwards.
+/// The errors of [`split`], or negative steps.
 pub fn slice(builder: &mut Builder, id: NodeId, op: &op::Slice) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let mut shape = builder.graph.shape(node.inputs[0]).to_vec();
@@ -155,8 +155,11 @@ pub fn slice(builder: &mut Builder, id: NodeId, op: &op::Slice) -> Result<Lowere
             match (axis, usize::try_from(range.step)) {
                 (Some(axis), Ok(step)) => strides[axis] = step,
                 _ => {
-                    let reason = format!("it takes axis {} by steps of {}", range.axis, range.step);
-                    return Err(Reject::new(reason, "slice rows and columns forwards, channels one by one"));
+                    let reason = format!("it slices axis {} with steps of {}", range.axis, range.step);
+                    return Err(Reject::new(
+                        reason,
+                        "use positive steps for rows and columns, and step 1 for channels",
+                    ));
                 }
             }
         }
@@ -174,7 +177,7 @@ pub fn slice(builder: &mut Builder, id: NodeId, op: &op::Slice) -> Result<Lowere
     ))
 }
 
-/// The elements of a range of a value of that shape; steps are left to the caller.
+/// Returns the elements of a range of a value of that shape, ignoring steps.
 fn part(shape: &[usize], view: &View, range: &op::SliceRange) -> Result<View, Reject> {
     let &op::SliceRange { axis, start, length, .. } = range;
     let [rows, columns] = view.size;
@@ -193,8 +196,8 @@ fn part(shape: &[usize], view: &View, range: &op::SliceRange) -> Result<View, Re
     }
 }
 
-/// Pixels that follow each other at each index of an axis, all axes but the last being pixels of one row; none where those
-/// of an index lie apart.
+/// Returns the number of consecutive pixels per index of an axis, if all axes except the last are
+/// pixels of one row. Returns `None` if the pixels of an index are not contiguous.
 fn pixels(shape: &[usize], axis: usize) -> Option<usize> {
     let before = shape[..axis].iter().all(|&size| size == 1);
     before.then(|| shape[axis + 1..shape.len() - 1].iter().product())
@@ -204,7 +207,8 @@ fn pixels(shape: &[usize], axis: usize) -> Option<usize> {
 ///
 /// # Errors
 ///
-/// Another value than zero, another axis, or more than the border has room for.
+/// The padding value is not zero, the axis is not supported, or the padding exceeds the maximum
+/// border.
 pub fn pad(builder: &mut Builder, id: NodeId, op: &op::Pad) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let [rows, columns, channels] = builder.extent(node.outputs[0])?;
@@ -215,7 +219,7 @@ pub fn pad(builder: &mut Builder, id: NodeId, op: &op::Pad) -> Result<Lowered, R
     }
     let view = builder.view(node.inputs[0])?;
     let reach = rows_by[0].max(rows_by[1]).max(columns_by[0]).max(columns_by[1]);
-    // Default: cutting off, which is a padding below zero, reads no border.
+    // Default: cropping, which is negative padding, reads no border.
     let view = builder.bordered(view, &node.name, usize::try_from(reach).unwrap_or(0))?;
     let identity = identity(&view, 1.0);
     let shifted =

@@ -1,4 +1,4 @@
-//! Resize to whole multiples by repeating elements.
+//! Resize by integer factors by repeating elements.
 
 use npukit_graph::op::{self, ResizeMode};
 use npukit_graph::{NodeId, Op, Operator};
@@ -13,7 +13,7 @@ use crate::lower::product::Product;
 ///
 /// # Errors
 ///
-/// A resampling that repeats no whole pixels.
+/// The resampling does not repeat whole pixels.
 pub fn lower(builder: &mut Builder, id: NodeId, op: &op::Resize) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -24,7 +24,7 @@ pub fn lower(builder: &mut Builder, id: NodeId, op: &op::Resize) -> Result<Lower
                 "repeat every pixel as often as the others: nearest_mode round_prefer_floor, or floor with \
                  coordinate_transformation_mode asymmetric"
             }
-            _ => "enlarge by whole numbers with mode nearest",
+            _ => "enlarge by integer factors with mode nearest",
         };
         Reject::new(reason, hint)
     })?;
@@ -33,12 +33,13 @@ pub fn lower(builder: &mut Builder, id: NodeId, op: &op::Resize) -> Result<Lower
     Ok(Lowered::Chain(Chain { copies, ..builder.chain(id, product) }))
 }
 
-/// Whether both sizes are whole multiples.
+/// Whether both scale factors are integers.
 fn is_whole(op: &op::Resize, size: [usize; 2]) -> bool {
     (0..2).all(|axis| op.size[axis] > 0 && op.size[axis].is_multiple_of(size[axis].max(1)))
 }
 
-/// How often rows and columns are repeated, if that is all. The operator itself says where elements go.
+/// Returns how often rows and columns are repeated, if the operator does nothing else. The
+/// operator's own indexing decides this.
 fn copies(op: &op::Resize, size: [usize; 2]) -> Option<[usize; 2]> {
     let copies = [0, 1].map(|axis| op.size[axis] / size[axis].max(1));
     if !matches!(op.mode, ResizeMode::Nearest(_))

@@ -1,4 +1,5 @@
-//! Memory of other values than numbers: [`ElementMemory`], of what a [`Source`] makes of the driver's bytes.
+//! Memory of other values than numbers: [`ElementMemory`], whose elements a [`Source`] derives from
+//! the driver's bytes.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,34 +10,34 @@ use crate::isa::op::{Access, Extent};
 use crate::machine::memory::Memory;
 use crate::machine::values::Addressed;
 
-/// Bytes of a line: those of a slot of bytes.
+/// Bytes per line: a slot of one-byte elements.
 const LINE: u64 = 64;
-/// Bytes of a page, of as many lines.
+/// Bytes per page.
 const PAGE: u64 = 64 * LINE;
-/// Bytes of a table of pages.
+/// Bytes per table of pages.
 const TABLE: u64 = 1024 * PAGE;
 
-/// What a byte is a part of.
+/// Role of a byte in an element.
 #[derive(Clone, Debug, PartialEq)]
 enum Cell<T> {
-    /// What the driver left there.
+    /// Byte that the driver wrote.
     Driver,
-    /// A byte that is 0, of whatever type.
+    /// Byte that is 0, of any type.
     Zero,
-    /// The first byte of an element.
+    /// First byte of an element.
     Start(DataType, T),
-    /// A later byte of an element.
+    /// Later byte of an element.
     Part,
 }
 
-/// The bytes of a line: what is the same for all of them takes no room, nor does what a copy has not changed.
+/// Bytes of a line. Lines with one kind of bytes, and copies without changes, take no space.
 #[derive(Clone, Debug, PartialEq)]
 enum Line<T> {
     Same(Cell<T>),
     Each(Arc<[Cell<T>; LINE as usize]>),
 }
 
-/// The lines of a page.
+/// Lines of a page.
 #[derive(Clone, Debug, PartialEq)]
 enum Page<T> {
     Driver,
@@ -74,53 +75,55 @@ impl<T: Clone> Page<T> {
     }
 }
 
-/// What a memory holds in place of numbers.
+/// Values that a memory holds in place of numbers.
 pub(crate) trait Source {
-    /// One of them; the default is 0.
+    /// Type of the values; the default is 0.
     type Element: Clone + Default + PartialEq + Debug;
 
-    /// What the driver's bits at an address stand for.
+    /// Returns the value of the driver's bits at an address.
     ///
     /// # Errors
     ///
-    /// Bits that are no finite number.
+    /// The bits are not a finite number.
     fn of_bits(&self, address: u64, bits: u32, data_type: DataType) -> Result<Self::Element, u32>;
 
-    /// The element times two to an exponent.
+    /// Returns the element times two to an exponent.
     fn scaled(&self, element: Self::Element, exponent: i32) -> Self::Element;
 
-    /// What nothing is known of but the elements it depends on.
+    /// Returns a value for bytes that are not one whole element. It only depends on the address and
+    /// on the elements that the bytes overlap.
     fn mixed(&self, address: u64, elements: impl Iterator<Item = Self::Element>) -> Self::Element;
 }
 
-/// Pages next to each other.
+/// Pages of a table, in address order.
 type Table<E> = Box<[Page<E>]>;
 
-/// Elements by their byte addresses, over the bytes that the driver has written.
+/// Elements by byte address, on top of the bytes that the driver wrote.
 ///
-/// An element is read as what was written when its bytes are all of one that was written with a type of the same
-/// size and kind. What mixes elements, or takes one for a type that it was not written as, is known to nobody, as is what
-/// nobody has written. A byte that holds elements takes 24 of ours, a page of 4096 that was cleared 16.
+/// An element is read back unchanged if all its bytes belong to one element that was written with a
+/// type of the same size and kind. The value is unknown if a read mixes elements, uses another type
+/// than the write, or reads unwritten bytes. A byte that holds elements takes 24 bytes of host
+/// memory, a cleared page of 4096 bytes takes 16.
 #[derive(Clone, Debug)]
 pub(crate) struct ElementMemory<S: Source> {
     bytes: Memory,
-    /// Those that something was written to, by their place.
+    /// Tables to which something was written, by index.
     tables: Vec<Option<Table<S::Element>>>,
     source: S,
 }
 
 impl<S: Source> ElementMemory<S> {
-    /// A memory that holds what `bytes`, which knows what was written, holds.
+    /// Creates a memory with the contents of `bytes`, which also tracks written bytes.
     pub fn new(bytes: Memory, source: S) -> Self {
         Self { bytes, tables: vec![None; (MEMORY_BYTES / TABLE) as usize], source }
     }
 
     fn page(&self, address: u64) -> &Page<S::Element> {
         let table = self.tables.get((address / TABLE) as usize).and_then(Option::as_ref);
-        table.map_or(&Page::Driver, |pages| &pages[(address % TABLE / PAGE) as usize]) // Default: nobody wrote there.
+        table.map_or(&Page::Driver, |pages| &pages[(address % TABLE / PAGE) as usize]) // Default: never written.
     }
 
-    /// Whether a line holds what the driver left there, and nothing else.
+    /// Whether a line only holds what the driver wrote.
     fn is_drivers(&self, address: u64) -> bool {
         match self.page(address) {
             Page::Driver => true,
@@ -131,7 +134,7 @@ impl<S: Source> ElementMemory<S> {
         }
     }
 
-    /// The page that holds an address, which is one of the memory's.
+    /// Returns the page of an address, allocated in this memory.
     fn page_mut(&mut self, address: u64) -> &mut Page<S::Element> {
         let table = self.tables[(address / TABLE) as usize]
             .get_or_insert_with(|| (0..TABLE / PAGE).map(|_| Page::Driver).collect());
@@ -146,7 +149,7 @@ impl<S: Source> ElementMemory<S> {
         }
     }
 
-    /// The cells of the line that holds an address.
+    /// Returns the cells of the line of an address.
     fn cells_mut(&mut self, address: u64) -> &mut [Cell<S::Element>; LINE as usize] {
         let line = self.page_mut(address).line_mut(address);
         loop {
@@ -161,11 +164,11 @@ impl<S: Source> ElementMemory<S> {
         self.cells_mut(address)[(address % LINE) as usize] = cell;
     }
 
-    /// The elements of a type that an access reads, in its order.
+    /// Returns the elements of a type that an access reads, in its order.
     ///
     /// # Errors
     ///
-    /// Position and bits of the first that is not a finite number.
+    /// Position and bits of the first element that is not a finite number.
     pub fn load(&self, access: &Access, data_type: DataType) -> Result<Vec<S::Element>, (usize, u32)> {
         let mut elements = Vec::new();
         for run in access.runs() {
@@ -174,7 +177,7 @@ impl<S: Source> ElementMemory<S> {
         Ok(elements)
     }
 
-    /// Writes elements of a type where an access says, in its order.
+    /// Writes elements of a type to the bytes of an access, in its order.
     pub fn store(&mut self, access: &Access, data_type: DataType, elements: &[S::Element]) {
         let mut rest = elements;
         for run in access.runs() {
@@ -185,7 +188,7 @@ impl<S: Source> ElementMemory<S> {
         }
     }
 
-    /// Writes the elements of a type that a run of bytes holds.
+    /// Writes the elements of a type to a run of bytes.
     fn write_run(&mut self, run: Extent, data_type: DataType, elements: &[S::Element]) {
         let addresses = (run.first..run.end).step_by(data_type.size_bytes() as usize);
         addresses
@@ -193,16 +196,16 @@ impl<S: Source> ElementMemory<S> {
             .for_each(|(address, element)| self.write(address, data_type, element.clone()));
     }
 
-    /// Reads the elements of a type that a run of bytes holds, line by line.
+    /// Reads the elements of a type from a run of bytes, line by line.
     ///
     /// # Errors
     ///
-    /// Bits of the driver's that are no finite number, which come after what `elements` holds then.
+    /// The driver's bits of the next element after those in `elements` are not a finite number.
     fn read_run(&self, run: Extent, data_type: DataType, elements: &mut Vec<S::Element>) -> Result<(), u32> {
         let size = data_type.size_bytes() as usize;
         let mut first = run.first;
         while first < run.end {
-            // Elements that lie in two lines are read with the first one.
+            // An element in two lines is read with the first line.
             let end = run.end.min((first / LINE + 1) * LINE).max(first + size as u64);
             if end <= (first / LINE + 1) * LINE && self.is_drivers(first) {
                 self.numbers(Extent { first, end }, data_type, elements)?;
@@ -216,7 +219,7 @@ impl<S: Source> ElementMemory<S> {
         Ok(())
     }
 
-    /// What the driver has written to bytes of a line.
+    /// Reads elements from bytes of a line that the driver wrote.
     fn numbers(&self, run: Extent, data_type: DataType, elements: &mut Vec<S::Element>) -> Result<(), u32> {
         let size = data_type.size_bytes() as usize;
         let mut line = [0; LINE as usize];
@@ -237,17 +240,17 @@ impl<S: Source> ElementMemory<S> {
         Ok(())
     }
 
-    /// Writes an element of a type.
+    /// Writes one element of a type.
     pub fn write(&mut self, address: u64, data_type: DataType, element: S::Element) {
         self.set(address, Cell::Start(data_type, element));
         (1..u64::from(data_type.size_bytes())).for_each(|byte| self.set(address + byte, Cell::Part));
     }
 
-    /// Reads an element of a type.
+    /// Reads one element of a type.
     ///
     /// # Errors
     ///
-    /// Bits of the driver's that are no finite number.
+    /// The driver's bits are not a finite number.
     pub fn read(&self, address: u64, data_type: DataType) -> Result<S::Element, u32> {
         let size = u64::from(data_type.size_bytes());
         let rest = |cell: Cell<S::Element>| (1..size).all(|byte| self.cell(address + byte) == cell);
@@ -270,7 +273,7 @@ impl<S: Source> ElementMemory<S> {
         })
     }
 
-    /// What the driver has written.
+    /// Returns the element that the driver wrote.
     fn number(&self, address: u64, data_type: DataType) -> Result<S::Element, u32> {
         let size = data_type.size_bytes() as usize;
         if self.bytes.unwritten(address, size).is_some() {
@@ -281,7 +284,7 @@ impl<S: Source> ElementMemory<S> {
         self.source.of_bits(address, u32::from_le_bytes(word), data_type)
     }
 
-    /// What nothing is known of but the cells it depends on.
+    /// Returns a value for bytes that are not one whole element; it depends on their cells.
     fn mixed(&self, address: u64, size: u64) -> S::Element {
         let cells = (0..size).map(|byte| match self.cell(address + byte) {
             Cell::Start(_, element) => element,
@@ -292,7 +295,7 @@ impl<S: Source> ElementMemory<S> {
 }
 
 impl<S: Source> Addressed for ElementMemory<S> {
-    /// Reading what was never written is no fault here: nothing is known of it.
+    /// Always `None`: reading unwritten bytes is not a fault here, their value is just unknown.
     fn unwritten(&self, _: u64, _: usize) -> Option<u64> {
         None
     }
@@ -300,7 +303,7 @@ impl<S: Source> Addressed for ElementMemory<S> {
     fn clear(&mut self, address: u64, bytes: u64) {
         let (mut at, end) = (address, address + bytes);
         while at < end {
-            // As much at once as is whole.
+            // Clears the largest unit that is completely inside the range.
             let whole = |size: u64| at.is_multiple_of(size) && size <= end - at;
             if whole(PAGE) {
                 *self.page_mut(at) = Page::Zero;
@@ -346,7 +349,7 @@ mod tests {
         assert_ne!(memory.read(128, DataType::INT8), memory.read(129, DataType::INT8));
     }
 
-    /// Runs are what their elements are one by one, wherever they begin and whatever lies there.
+    /// Runs are read like their single elements, for all positions and contents.
     #[test]
     fn runs_are_read_as_their_elements_are() {
         let mut bytes = Memory::new(Unset::Poison);
@@ -366,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Whole pages, whole lines and single bytes are cleared alike, and written again.
+    /// Whole pages, whole lines and single bytes are cleared alike, and can be written again.
     #[test]
     fn what_is_cleared_is_zero_and_nothing_else_is() {
         let (element, end) = (Element::from_bits(77), 4 * PAGE);
@@ -389,7 +392,7 @@ mod tests {
         }
     }
 
-    /// All of memory can be cleared: it takes no room by the byte.
+    /// Clearing all of memory must not allocate each byte.
     #[test]
     fn all_of_memory_is_cleared() {
         let mut memory = ElementMemory::new(Memory::new(Unset::Poison), FieldImages { seed: 1 });

@@ -1,7 +1,8 @@
-//! The machine over a prime field: [`FieldElements`] in its buffers, and outside what [`FieldImages`] says.
+//! The machine over a prime field: [`FieldElements`] in its buffers, [`FieldImages`] in its memory.
 //!
-//! An element is the image of the number that the machine's bits stand for by their type alone. Nothing rounds and
-//! nothing saturates; all else is what [`crate::machine::exec`] does with numbers.
+//! An element is the image of the number that the machine's bits represent by their type alone.
+//! Nothing rounds and nothing saturates; otherwise [`crate::machine::exec`] computes as with
+//! numbers.
 
 use npukit_numeric::{Element, Factors, Rows};
 
@@ -11,22 +12,22 @@ use crate::isa::op::{Access, Activation};
 use crate::machine::arith::element_memory::{ElementMemory, Source};
 use crate::machine::values::{Arithmetic, Rules, Tap, TapAddend, Values};
 
-/// Exponent of the slope of leaky rectification.
+/// Exponent of two of the slope of leaky ReLU.
 const SLOPE: i32 = -3;
 
 /// Elements of the field, row-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldElements(Vec<Element>);
 
-/// How `store` computes: by the exponent of two that takes partial sums to ITYPE.
+/// Arithmetic of `store`, with the exponent of two that converts partial sums to ITYPE.
 pub(crate) struct FieldRules {
     shift: i32,
 }
 
-/// Images of what the driver has written, and elements that look random for what nobody has.
+/// Images of the driver's bytes, and pseudo-random elements for unwritten bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldImages {
-    /// What those are made of.
+    /// Seed of the pseudo-random elements.
     pub seed: u64,
 }
 
@@ -47,7 +48,7 @@ impl Source for FieldImages {
     }
 }
 
-/// Elements by their byte addresses.
+/// Elements of the field by byte address.
 pub(crate) type FieldMemory = ElementMemory<FieldImages>;
 
 impl Values for FieldElements {

@@ -1,7 +1,8 @@
-//! The machine in floats of 64 bits: [`RealElements`] in its buffers, and outside what [`RealConstants`] says.
+//! The machine in 64-bit floats: [`RealElements`] in its buffers, [`RealConstants`] in its memory.
 //!
-//! An element is the number that the machine's bits stand for by their type alone. Nothing is rounded to a type and nothing
-//! saturates; all else is what [`crate::machine::exec`] does with numbers.
+//! An element is the number that the machine's bits represent by their type alone. Nothing is
+//! rounded to a type and nothing saturates; otherwise [`crate::machine::exec`] computes as with
+//! numbers.
 
 use crate::config::Types;
 use crate::config::datatype::DataType;
@@ -10,24 +11,25 @@ use crate::machine::arith::element_memory::{ElementMemory, Source};
 use crate::machine::arith::interval::RangedConstants;
 use crate::machine::values::{Arithmetic, Rules, Tap, TapAddend, Values};
 
-/// The slope of leaky rectification.
+/// Slope of leaky ReLU.
 const SLOPE: f64 = 0.125;
 
 /// Floats, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RealElements(Vec<f64>);
 
-/// How `store` computes: by the power of two that takes partial sums to ITYPE.
+/// Arithmetic of `store`, with the power of two that converts partial sums to ITYPE.
 pub(crate) struct RealRules {
     scale: f64,
 }
 
-/// What the driver's constants are: the model's own, where it has one in this place, else as the machine has them. Of what
-/// nobody has written, or has written as another type, nothing is known: it is no number.
+/// Constants of the driver: the model's own if there is exactly one at this address, otherwise the
+/// machine's. Bytes that are unwritten, or were written as another type, have an unknown value,
+/// represented by NaN.
 #[derive(Clone, Debug)]
 pub(crate) struct RealConstants(pub RangedConstants);
 
-/// Floats by their byte addresses.
+/// Floats by byte address.
 pub(crate) type RealMemory = ElementMemory<RealConstants>;
 
 impl Source for RealConstants {
@@ -36,7 +38,8 @@ impl Source for RealConstants {
     fn of_bits(&self, address: u64, bits: u32, data_type: DataType) -> Result<f64, u32> {
         let machine = data_type.to_f64(data_type.raw(bits).ok_or(bits)?);
         let exact = self.0.exact(address, data_type);
-        // Default: several constants of the model in one place are as the machine has them.
+        // Default: if several constants of the model share the address, the machine's value is
+        // used.
         Ok(exact.filter(|(low, high)| low == high).map_or(machine, |(low, _)| low))
     }
 
@@ -104,7 +107,7 @@ impl Values for RealElements {
     }
 }
 
-/// The greater of two numbers; none where one is not known.
+/// Returns the greater of two numbers; NaN if one is unknown.
 fn greater(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }

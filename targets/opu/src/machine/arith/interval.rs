@@ -1,5 +1,5 @@
-//! The machine on ranges: [`RangedElements`] in its buffers, each what exact arithmetic may have beside the machine's
-//! number; outside what [`RangedConstants`] says.
+//! The machine on ranges: [`RangedElements`] in its buffers, which pair the machine's number with
+//! the possible exact numbers; [`RangedConstants`] in its memory.
 
 use std::sync::Arc;
 
@@ -11,42 +11,43 @@ use crate::isa::op::{Access, Activation};
 use crate::machine::arith::element_memory::{ElementMemory, Source};
 use crate::machine::values::{Arithmetic, Rules, Tap, TapAddend, Values};
 
-/// The slope of leaky rectification.
+/// Slope of leaky ReLU.
 const SLOPE: f64 = 0.125;
-/// No products.
+/// Empty list of products.
 const NONE: [(&Bounded, &Bounded); 0] = [];
 
 /// Numbers of fixed-point types for all inputs of a range at once, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RangedElements(Vec<Bounded>);
 
-/// How `store` computes: by the grids of ITYPE and OTYPE, and the power of two that takes partial sums to ITYPE.
+/// Arithmetic of `store`, with the grids of ITYPE and OTYPE, and the power of two that converts
+/// partial sums to ITYPE.
 pub(crate) struct RangedRules {
     itype: Grid,
     otype: Grid,
     scale: f64,
 }
 
-/// What the model has for the constants of a program, where that is known: the least and the largest number that any of its
-/// constants in this place has.
+/// Exact values in the model of a program's constants, where known: the minimum and maximum over
+/// the model's constants that share an address.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ExactConstants {
     /// Address of the first byte.
     pub address: u64,
-    /// Bytes of each.
+    /// Bytes per constant.
     pub size: u64,
-    /// In units of the machine's type.
+    /// Minimum and maximum of each constant, in units of the machine's type.
     pub ranges: Vec<(f64, f64)>,
 }
 
-/// What the driver's constants are: on the side of exact arithmetic the model's own. What it does not have counts as the
-/// machine has it.
+/// Constants of the driver. Exact arithmetic uses the model's own values, or the machine's if the
+/// model has none.
 #[derive(Clone, Debug)]
 pub(crate) struct RangedConstants(pub Arc<[ExactConstants]>);
 
-/// The numbers of a fixed-point type; of a float's there is no grid, nor are they computed with here.
+/// Returns the numbers of a fixed-point type. Floats have no grid and are not used here.
 pub(crate) fn grid(data_type: DataType) -> Grid {
-    let fixed = data_type.fixed().map_or((32, 0), |fixed: Fixed| (fixed.width(), fixed.fraction())); // Default: floats are refused.
+    let fixed = data_type.fixed().map_or((32, 0), |fixed: Fixed| (fixed.width(), fixed.fraction())); // Default: floats are rejected.
     Grid::new(fixed.0, fixed.1)
 }
 
@@ -58,7 +59,7 @@ impl ExactConstants {
 }
 
 impl RangedConstants {
-    /// What the model has for the constant of a type at an address.
+    /// Returns the model's range for the constant of a type at an address.
     pub(crate) fn exact(&self, address: u64, data_type: DataType) -> Option<(f64, f64)> {
         let size = u64::from(data_type.size_bytes());
         self.0.iter().find_map(|constants| constants.at(address, size))
@@ -71,11 +72,11 @@ impl Source for RangedConstants {
     fn of_bits(&self, address: u64, bits: u32, data_type: DataType) -> Result<Bounded, u32> {
         let machine = data_type.to_f64(data_type.raw(bits).ok_or(bits)?);
         let exact = self.exact(address, data_type);
-        let (low, high) = exact.unwrap_or((machine, machine)); // Default: what the model does not have is as the machine has it.
+        let (low, high) = exact.unwrap_or((machine, machine)); // Default: without a value in the model, the machine's applies.
         Ok(Bounded::constant_between(low, high, machine))
     }
 
-    /// Elements are read with the type that they were written with.
+    /// Elements are read with the type with which they were written.
     fn scaled(&self, _: Bounded, _: i32) -> Bounded {
         Bounded::any()
     }
@@ -144,7 +145,7 @@ impl Values for RangedElements {
         RangedRules { itype: grid(types.itype), otype: grid(types.otype), scale }
     }
 
-    /// Told by the ledger.
+    /// Always 0: the ledger reports saturation.
     fn saturated(_: &Types, _: &Self) -> u64 {
         0
     }

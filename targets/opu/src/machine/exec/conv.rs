@@ -9,7 +9,7 @@ use crate::machine::state::State;
 use super::Numerics;
 use crate::machine::values::{Arithmetic, Tap, TapAddend, Values};
 
-/// `conv`: a tap of the kernel, over all pixels of the result.
+/// Executes `conv`: a tap of the kernel, over all pixels of the result.
 ///
 /// Source: specification, sections 4.3 and 4.4.
 pub(super) fn conv<V: Values>(
@@ -58,7 +58,7 @@ pub(super) fn conv<V: Values>(
         addend: tap_addend,
         types,
     };
-    // What the buffer holds has the right size: another shape makes it invalid.
+    // The buffer's contents have the right size, since setting another shape invalidates them.
     let old = state.ofm.take().map(|array| array.elements);
     let mut sums = old.unwrap_or_else(|| V::zeros(types.otype, shape.elements()));
     V::conv(&tap, arithmetic, &mut sums, &mut state.ledger);
@@ -66,10 +66,11 @@ pub(super) fn conv<V: Values>(
     Ok(())
 }
 
-/// The biases, of which there may be fewer than channels where the draft keeps those of another shape.
+/// Returns the biases. There may be fewer than channels if the draft's rule keeps the biases of
+/// another shape.
 fn biases<V>(held: &Held<V>, shape: Shape) -> Result<&Array<V>, FaultKind> {
     let bias = held.get()?;
-    // Default: a buffer that holds something has a shape.
+    // Default: a buffer with contents has a shape.
     let held = bias.shape.first().copied().unwrap_or(0);
     if held < shape.c as usize {
         let invalid = Invalid::Short { held: held as u32, needed: shape.c };
@@ -78,7 +79,7 @@ fn biases<V>(held: &Held<V>, shape: Shape) -> Result<&Array<V>, FaultKind> {
     Ok(bias)
 }
 
-/// What a tap reads of the ifm buffer.
+/// Pixels of the ifm buffer that a tap reads.
 struct Bounds {
     /// Row and column of the first pixel.
     first: [u32; 2],
@@ -90,8 +91,8 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The condition of the draft as it stands there: `h + ofm_h * (stride_h - 1) < ifm_h`, and so for columns; that of
-    /// `conv.bias` has `h` for columns, too, and `conv.acc` has none.
+    /// Checks the draft's condition as printed: `h + ofm_h * (stride_h - 1) < ifm_h`, and likewise
+    /// for columns. The condition of `conv.bias` also has `h` for columns, and `conv.acc` has none.
     fn as_written(&self, addend: Addend) -> Result<(), FaultKind> {
         let &Self { first: [h, w], stride, results, size } = self;
         let (instruction, column) = match addend {
@@ -109,7 +110,7 @@ impl Bounds {
         Ok(())
     }
 
-    /// The last row and column that are read exist.
+    /// Checks that the last row and column that are read exist.
     fn all_read(&self, validity: Validity) -> Result<(), FaultKind> {
         let &Self { first: [h, w], stride, results, size } = self;
         for (axis, first, steps, stride, size) in

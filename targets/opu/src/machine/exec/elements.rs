@@ -1,4 +1,4 @@
-//! Numbers as what the executor computes with.
+//! Implementation of the executor's values for numbers.
 
 use crate::config::Types;
 use crate::config::datatype::DataType;

@@ -1,7 +1,8 @@
-//! Convolution of fixed-point types in integers that processors have.
+//! Convolution of fixed-point types in native integers.
 //!
-//! In units of the result's last place, the products are `D * 2^-d` and the addend `A * 2^-e`, with integers
-//! `D` and `A`. What the result had before is a multiple of its last place, so that it can be added after rounding.
+//! In units of the result's last place, the products are `D * 2^-d` and the addend `A * 2^-e`, with
+//! integers `D` and `A`. The previous value of the result is a multiple of its last place, so it
+//! can be added after rounding.
 
 use npukit_numeric::{Pixels, Pointwise, pointwise};
 
@@ -14,9 +15,9 @@ struct Scales {
     itype: Fixed,
     ktype: Fixed,
     otype: Fixed,
-    /// `d`.
+    /// Exponent `d` of the products.
     products: i32,
-    /// `e`; 0 without a bias.
+    /// Exponent `e` of the addend; 0 without a bias.
     addend: i32,
 }
 
@@ -32,17 +33,19 @@ impl Scales {
         Some(Self { itype, ktype, otype, products, addend })
     }
 
-    /// Whether 64 bits hold all sums of products, and 128 what [`rounded`] makes of them.
+    /// Whether 64 bits hold all sums of products, and 128 bits hold the intermediate sums of
+    /// [`rounded`].
     fn are_small(&self) -> bool {
-        // 64 products leave 63 bits - 6 for the two widths. Both exponents and that of the result are brought to the
-        // largest of them: 64 bits may be shifted by 60.
+        // 64 products leave 63 bits - 6 for the two widths. Both exponents and the result's are
+        // aligned to the largest of them: 64 bits may be shifted by 60.
         let exponents = [self.products, self.addend, 0];
         let apart = exponents.iter().max().zip(exponents.iter().min()).map_or(0, |(max, min)| max - min);
         self.itype.width() + self.ktype.width() <= 57 && apart <= 60
     }
 }
 
-/// Bytes times bytes to 16 bits, in vector code. Gives whether it could.
+/// Multiplies bytes by bytes with 16-bit results, in vector code. Returns whether the types allow
+/// it.
 pub(super) fn narrow(tap: &Tap<'_, Elements>, sums: &mut Elements) -> bool {
     let (Elements::I8(inputs), Elements::I8(weights), Elements::I16(results)) =
         (&tap.ifm.elements, &tap.ker.elements, sums)
@@ -71,8 +74,9 @@ pub(super) fn narrow(tap: &Tap<'_, Elements>, sums: &mut Elements) -> bool {
     pointwise(&product, results)
 }
 
-/// By channel, what is added to the products before their shift, half of the last place included, and after it.
-/// None when that needs more than 32 bits.
+/// Returns for each channel the number that is added to the products before their shift, including
+/// half of the last place, and the number that is added after it. `None` if these need more than 32
+/// bits.
 fn narrow_addends(tap: &Tap<'_, Elements>, scales: &Scales) -> Option<(Vec<i32>, Vec<i32>)> {
     let d = scales.products;
     let half = if (1..=30).contains(&d) { 1 << (d - 1) } else { 0 };
@@ -92,7 +96,8 @@ fn narrow_addends(tap: &Tap<'_, Elements>, scales: &Scales) -> Option<(Vec<i32>,
     Some((offset, add))
 }
 
-/// Types of up to 28 bits, in 64 bits for the products and 128 for the sum. Gives whether it could.
+/// Computes types of up to 28 bits, with 64 bits for the products and 128 for the sum. Returns
+/// whether the types allow it.
 pub(super) fn wide(tap: &Tap<'_, Elements>, sums: &mut Elements) -> bool {
     let Some(scales) = Scales::of(tap).filter(Scales::are_small) else { return false };
     let mut index = 0;
@@ -135,13 +140,13 @@ fn dot(tap: &Tap<'_, Elements>, pixel: usize, weights: usize) -> i64 {
     }
 }
 
-/// `value * 2^-places`.
+/// Number `value * 2^-places`.
 struct Scaled {
     value: i64,
     places: i32,
 }
 
-/// The sum of both, rounded half up and clamped.
+/// Returns the sum of both, rounded half up and clamped.
 fn rounded(products: &Scaled, addend: &Scaled, otype: Fixed) -> i32 {
     let place = products.places.max(addend.places).max(0);
     let aligned = |scaled: &Scaled| i128::from(scaled.value) << (place - scaled.places);

@@ -1,4 +1,4 @@
-//! Convolution as the specification words it: an exact sum for each result, rounded once.
+//! Convolution as the specification defines it: an exact sum for each result, rounded once.
 
 use crate::machine::array::Elements;
 use crate::machine::exact::Exact;
@@ -27,7 +27,7 @@ pub(super) fn conv(tap: &Tap<'_, Elements>, sums: &mut Elements) {
     }
 }
 
-/// The products of a pixel and the weights of a channel, scaled.
+/// Returns the scaled dot product of a pixel and the weights of a channel.
 fn dot(tap: &Tap<'_, Elements>, pixel: usize, weights: usize) -> Exact {
     let mut sum = Exact::ZERO;
     for l in 0..tap.channels {

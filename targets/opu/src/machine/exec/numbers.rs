@@ -1,4 +1,4 @@
-//! `store` on numbers: values are raw values of ITYPE.
+//! `store` on numbers, which are raw values of ITYPE.
 
 use crate::config::Types;
 use crate::config::datatype::DataType;
@@ -8,9 +8,10 @@ use crate::machine::exact::Exact;
 
 use crate::machine::values::{Arithmetic, Rules};
 
-/// How many partial sums are at an end of OTYPE or, both types being fixed-point, beyond what ITYPE can hold.
+/// Returns the number of partial sums that are at a limit of OTYPE or, if both types are
+/// fixed-point, exceed the range of ITYPE.
 pub(super) fn saturated(types: &Types, ofm: &Elements) -> u64 {
-    // As the buffer has it: floats of 16 bits are extended there as integers are.
+    // Limits as the buffer stores them: 16-bit floats are sign-extended there like integers.
     let end = |value: f64| {
         let mut end = Elements::zeros(types.otype, 1);
         end.set(0, types.otype.from_f64(value));
@@ -19,8 +20,8 @@ pub(super) fn saturated(types: &Types, ofm: &Elements) -> u64 {
     let ends = [f64::NEG_INFINITY, f64::INFINITY].map(end);
     let max = match (types.itype, types.otype) {
         (DataType::Fixed(itype), DataType::Fixed(otype)) => {
-            // Both types have the same full scale after the cast: what is cast beyond the upper end is within
-            // half a step of it.
+            // Both types have the same full scale after the cast: a value that the cast moves above
+            // the upper limit is within half a step of it.
             let steps = otype.width().saturating_sub(itype.width());
             i64::from(otype.max()) - ((1i64 << steps) >> 1)
         }
@@ -30,7 +31,7 @@ pub(super) fn saturated(types: &Types, ofm: &Elements) -> u64 {
     (0..ofm.len()).filter(|&index| is_saturated(ofm.get(index))).count() as u64
 }
 
-/// Raw values as the type has them.
+/// Converts raw values to the elements of a type.
 pub(super) fn elements(data_type: DataType, raw: Vec<i32>) -> Elements {
     match data_type.size_bytes() {
         1 => Elements::I8(raw.into_iter().map(|raw| raw as i8).collect()),
@@ -39,20 +40,20 @@ pub(super) fn elements(data_type: DataType, raw: Vec<i32>) -> Elements {
     }
 }
 
-/// How a step computes.
+/// Arithmetic of the steps of `store`.
 pub enum NumberRules {
-    /// By exact sums: any types.
+    /// Exact sums, for any types.
     Exact { itype: DataType, otype: DataType, shift: i32 },
-    /// On integers: the cast shifts left by `shift`, and all steps clamp.
+    /// Integers: the cast shifts left by `shift`, and all steps clamp.
     Fixed { shift: i32, min: i32, max: i32 },
 }
 
 impl NumberRules {
-    /// Those of the types.
+    /// Chooses the arithmetic for the types.
     pub(super) const fn new(types: &Types, arithmetic: Arithmetic) -> Self {
         match (arithmetic, types.itype, types.otype) {
             (Arithmetic::Fast, DataType::Fixed(itype), DataType::Fixed(otype)) => {
-                // Full scale stays full scale, so that fractions do not count.
+                // Full scale is mapped to full scale, so the fraction lengths do not matter.
                 let shift = itype.width() as i32 - otype.width() as i32;
                 Self::Fixed { shift, min: itype.min(), max: itype.max() }
             }
@@ -82,7 +83,8 @@ impl Rules<Elements> for NumberRules {
                 raw.iter_mut().for_each(|value| *value = (*value).max(0))
             }
             (Activation::Leaky, Self::Fixed { .. }) => raw.iter_mut().for_each(|value| {
-                // An i64, because the type may have 32 bits: then 4 more than the largest are too many.
+                // An i64 is needed for 32-bit types: adding 4 to the largest value overflows an
+                // i32.
                 *value = (*value).max(((i64::from(*value) + 4) >> 3) as i32);
             }),
             (_, Self::Exact { itype, .. }) => {
@@ -115,17 +117,18 @@ impl Rules<Elements> for NumberRules {
     }
 }
 
-/// `value * 2^shift`, rounded half up; `shift` takes one full scale to another, so that nothing but rounding leaves
-/// the range, at the upper end.
+/// Returns `value * 2^shift`, rounded half up. `shift` maps one full scale to another, so only
+/// rounding at the upper limit can leave the range.
 fn scaled(value: i64, shift: i32, max: i32) -> i32 {
     let scaled = if shift < 0 { (value + (1 << (-shift - 1))) >> -shift } else { value << shift };
     scaled.min(max.into()) as i32
 }
 
-/// kappa of the value, or of it scaled by two to `exponent` (0 when none) when that is greater.
+/// Returns kappa of the value, or of the value times two to `exponent` (0 if `None`), whichever is
+/// greater.
 fn negative_scaled(data_type: DataType, raw: i32, exponent: Option<i32>) -> i32 {
     if data_type.real(raw).significand >= 0 {
-        // Also -0, which becomes 0.
+        // This includes -0, which becomes 0.
         return data_type.convert(data_type, raw, 0);
     }
     exponent.map_or(0, |exponent| data_type.convert(data_type, raw, exponent))

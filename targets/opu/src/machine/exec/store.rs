@@ -1,4 +1,5 @@
-//! `store`: cast, activation, residual, pooling, and the way to memory. Source: specification, 4.5 to 4.7.
+//! `store`: cast, activation, residual, pooling, and the write to memory. Source: specification,
+//! 4.5 to 4.7.
 
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Access, Order, Pool, Post, Registers, Shape};
@@ -8,7 +9,7 @@ use crate::machine::state::State;
 use super::{Numerics, in_memory};
 use crate::machine::values::{Arithmetic, Rules, Values};
 
-/// `store`: the partial sums, cast and post-processed, to memory.
+/// Executes `store`: casts and post-processes the partial sums and writes them to memory.
 ///
 /// Source: specification, sections 4.5 to 4.7.
 pub(super) fn store<V: Values>(
@@ -29,11 +30,11 @@ pub(super) fn store<V: Values>(
     Ok(())
 }
 
-/// What a `store` in this state would write.
+/// Returns the values that a `store` in this state would write.
 ///
 /// # Errors
 ///
-/// Those of `store` but for its addresses.
+/// The errors of `store`, except for its addresses.
 pub(super) fn result(state: &State, numerics: Numerics<'_>) -> Result<Array, FaultKind> {
     state.registers.ofm_memory("ofm_addr")?;
     let work = Work::new(&state.registers, &state.ifm, &state.ofm)?;
@@ -42,13 +43,13 @@ pub(super) fn result(state: &State, numerics: Numerics<'_>) -> Result<Array, Fau
     Ok(Array { data_type: numerics.types.itype, shape: vec![h as usize, w as usize, c as usize], elements })
 }
 
-/// What a store works on.
+/// Inputs of a store.
 struct Work<'a, V> {
     ofm: &'a Array<V>,
     shape: Shape,
     post: Post,
     pool: Pool,
-    /// The residual operand and its shape.
+    /// Residual operand and its shape; `None` without a residual.
     ifm: Option<(&'a Array<V>, Shape)>,
 }
 
@@ -59,7 +60,7 @@ struct Stage<T> {
 }
 
 impl<'a, V: Values> Work<'a, V> {
-    /// Looks at all that can be at fault but addresses.
+    /// Checks everything that can fault, except addresses.
     fn new(registers: &Registers, ifm: &'a Held<V>, ofm: &'a Held<V>) -> Result<Self, FaultKind> {
         let (shape, post, pool) = (registers.ofm_shape()?, registers.post()?, registers.pool()?);
         let ifm = match post.res {
@@ -79,7 +80,7 @@ impl<'a, V: Values> Work<'a, V> {
         Ok(Self { ofm, shape, post, pool, ifm })
     }
 
-    /// The result, and how many partial sums were too large.
+    /// Returns the result, and the number of partial sums that were out of range.
     fn result(&self, Numerics { types, arithmetic, .. }: Numerics<'_>, ledger: &mut V::Ledger) -> (V, u64) {
         let rules = V::rules(types, arithmetic);
         let channels = self.shape.c as usize;

@@ -1,68 +1,68 @@
-//! What can be wrong with an artifact: [`ArtifactError`].
+//! Errors of artifacts: [`ArtifactError`].
 
 use npukit_target::ReadError;
 
 use crate::isa::codec::ProgramError;
 
-/// Why files are not a program, or a program has no files.
+/// Error of reading or writing the files of a program.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
     /// A file of the artifact cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The manifest is not TOML, or a key is missing, unknown or of the wrong type; the message shows the
-    /// place.
+    /// The manifest is not TOML, or a key is missing, unknown or of the wrong type. The message
+    /// shows the place.
     #[error("{file}: {message}")]
     Manifest {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
     /// A key's value contradicts others or is out of range.
     #[error("{file}: `{key}`: {reason}")]
     Invalid {
-        /// The file.
+        /// Name of the file.
         file: String,
         /// Path of the key.
         key: String,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
-    /// Words that cannot be executed, or instructions without words.
+    /// Words cannot be executed, or instructions cannot be encoded.
     #[error("{file}: {source}")]
     Program {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// Which one, and why.
+        /// Index of the word or instruction, and the reason.
         source: ProgramError,
     },
-    /// More or fewer words than the manifest says.
-    #[error("{file} has {actual} words, the manifest says {expected}")]
+    /// The number of words differs from the manifest.
+    #[error("{file} has {actual} words, but the manifest specifies {expected}")]
     WordCount {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// By the manifest.
+        /// Number of words in the manifest.
         expected: usize,
-        /// In the file.
+        /// Number of words in the file.
         actual: usize,
     },
-    /// A segment that is not in its file.
+    /// A segment is not inside its file.
     #[error("{file}: `segment[{segment}]`: {reason}")]
     Segment {
-        /// The manifest.
+        /// Name of the manifest.
         file: String,
-        /// Position in the list.
+        /// Index of the segment in the list.
         segment: usize,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
     /// Words and segments overlap or end beyond memory.
     #[error("{file}: {reason}")]
     Memory {
-        /// The manifest.
+        /// Name of the manifest.
         file: String,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
 }

@@ -1,7 +1,7 @@
-//! Which instruction a wrong output comes from: [`find`].
+//! Search for the instruction that causes a wrong output: [`find`].
 //!
-//! Every `store` is followed: a value that is none of the graph's is wrong, and it comes from the earliest wrong value
-//! that the partial sums were made of, or from the `store` itself.
+//! Every `store` is followed: a stored value that does not occur in the graph is wrong. Its origin
+//! is the earliest wrong value from which the partial sums were computed, or the `store` itself.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::machine::arith::field::FieldImages;
 use crate::program::Program;
 use crate::program::any_run::{Step, addresses, map_addresses};
 
-/// Powers of two that tell elements apart: the next one is the first again.
+/// Number of powers of two that distinguish elements; the next one equals the first.
 const ROTATIONS: i32 = 61;
 
-/// The culprit of element `wrong.1` of output `wrong.0`.
+/// Returns the culprit for element `wrong.1` of output `wrong.0`.
 ///
 /// # Errors
 ///
-/// Those of a run.
+/// The errors of a run.
 pub(super) fn find(
     field: &OpuField<'_>,
     inputs: &FieldValues,
@@ -32,7 +32,8 @@ pub(super) fn find(
     let Some(binding) = field.program.outputs.iter().find(|binding| binding.name == name) else {
         return Ok(None);
     };
-    // Steps of the host keep the shape; of those over several elements the first wrong one counts.
+    // Steps of the host keep the shape. For steps over several elements, the first wrong element is
+    // used.
     let itype = field.program.config.types.itype;
     let mut map: Vec<(usize, u64)> = binding.order().into_iter().zip(map_addresses(binding, itype)).collect();
     map.sort_by_key(|&(place, _)| (place != element, place));
@@ -43,7 +44,7 @@ pub(super) fn find(
     Ok(origin.or(trail.last).map(|origin| trail.culprit(origin)))
 }
 
-/// A value that an instruction wrote.
+/// Value that an instruction wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin {
     instruction: usize,
@@ -51,19 +52,19 @@ struct Origin {
     value: Element,
 }
 
-/// What is wrong where, as far as the program has run.
+/// Wrong values up to the current instruction.
 struct Trail<'a> {
     program: &'a Program,
     is_known: &'a dyn Fn(Element) -> bool,
-    /// By instruction its layer, and by layer the fraction length of its results, where that is known.
+    /// Layer of each instruction, and fraction length of each layer's results, if known.
     layers: Vec<usize>,
     fractions: Vec<Option<i32>>,
-    /// By address where a wrong value comes from.
+    /// Origin of the wrong value at each address.
     wrong: BTreeMap<u64, Origin>,
-    /// The address that is asked for, and who wrote there last.
+    /// Address to explain, and the last instruction that wrote to it.
     asked: Option<u64>,
     last: Option<Origin>,
-    /// The earliest wrong value in the buffers of features and of partial sums.
+    /// Earliest wrong value in the feature buffer and in the partial-sum buffer.
     ifm: Option<Origin>,
     ofm: Option<Origin>,
 }
@@ -81,7 +82,7 @@ impl<'a> Trail<'a> {
         Self { program, is_known, layers, fractions, wrong, asked, last: None, ifm: None, ofm: None }
     }
 
-    /// Whether the element that instruction `index` wrote stands for a value of the graph.
+    /// Whether the element that instruction `index` wrote is a value of the graph.
     fn knows(&self, index: usize, element: Element) -> bool {
         let layer = self.layers.get(index).and_then(|&layer| self.fractions.get(layer).copied().flatten());
         match layer {
@@ -114,7 +115,7 @@ impl<'a> Trail<'a> {
         }
     }
 
-    /// Zeros are right: a plane is mostly larger than what is wrong in it.
+    /// Zeros are right: a plane is mostly larger than its wrong part.
     fn cleared(&mut self, step: &Step<'_, FieldImages>) {
         for run in step.effects.memory.runs() {
             let bytes = run.first..run.end;
@@ -135,7 +136,7 @@ impl<'a> Trail<'a> {
         if self.knows(origin.instruction, origin.value) {
             self.wrong.remove(&origin.address);
         } else {
-            // Default: nothing that it is made of is wrong.
+            // Default: all values from which it was computed are right.
             self.wrong.insert(origin.address, source.unwrap_or(origin));
         }
     }
@@ -144,7 +145,7 @@ impl<'a> Trail<'a> {
         let Origin { instruction, address, value } = origin;
         let layer = self.layers.get(instruction).copied();
         let size = u64::from(self.program.config.types.itype.size_bytes());
-        // Default: of no layer, no scale is known.
+        // Default: without a layer, the scale is unknown.
         let fraction = layer.and_then(|layer| self.fractions.get(layer).copied().flatten()).unwrap_or(0);
         Culprit {
             segment: None,

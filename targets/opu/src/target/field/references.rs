@@ -1,8 +1,10 @@
-//! The graph that a program is to compute: the model with its constants as the machine has them, [`of`].
+//! Graph that a program should compute: the model with its constants as the machine represents
+//! them, [`of`].
 //!
-//! Layers say which nodes are done together, and by which numbers. A node of products gets those numbers; factors by
-//! channel that were folded into them are gone; means are convolutions whose taps are the machine's; a clipping is the
-//! differences and rectifications that it is done by.
+//! Layers define which nodes are computed together, and with which numbers. A node with products
+//! gets these numbers; per-channel factors that were folded into them are removed; means become
+//! convolutions with the machine's taps; a clip becomes the differences and ReLUs that implement
+//! it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,29 +26,29 @@ use crate::target::OpuInstance;
 use crate::target::diagnose::lower_error;
 use crate::target::scheme::scheme;
 
-/// Why there is no such graph.
+/// Reason why there is no such graph.
 #[derive(Debug, thiserror::Error)]
 enum ReferenceError {
-    /// Several operands have one factor, and their own rounding each.
+    /// Several operands share one factor, but each was rounded separately.
     #[error("layer `{0}` multiplies a sum of several maps by factors, which is not covered")]
     Factors(String),
-    /// A number that `f32` does not hold.
-    #[error("layer `{layer}` has a constant {value} on the machine, which is no number of 32 bits")]
+    /// A number cannot be represented as `f32`.
+    #[error("layer `{layer}` has the constant {value} on the machine, which is not a 32-bit float")]
     Inexact {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// The constant.
+        /// Value of the constant.
         value: f64,
     },
-    /// A node whose numbers are those of no product of its layer.
-    #[error("node `{0}` is not done as its layer says")]
+    /// A node's numbers do not belong to any product of its layer.
+    #[error("node `{0}` does not match the computation of its layer")]
     Node(String),
-    /// An operator that does not fit its operands.
+    /// An operator does not fit its operands.
     #[error(transparent)]
     Op(#[from] OpError),
 }
 
-/// The fraction lengths that a program was made with; none for floats.
+/// Returns the fraction lengths with which a program was made; `None` for floats.
 pub(in crate::target) fn quantisation_of(graph: &Graph, program: &Program) -> Option<Quantisation> {
     let instance = OpuInstance::new(&program.instance, program.config.clone());
     let mut quantisation = Quantisation::new(scheme(&instance.config.types)?);
@@ -58,11 +60,12 @@ pub(in crate::target) fn quantisation_of(graph: &Graph, program: &Program) -> Op
     Some(quantisation)
 }
 
-/// The reference of a program.
+/// Returns the reference of a program.
 ///
 /// # Errors
 ///
-/// A model that this instance does not take with these fraction lengths; what is not covered.
+/// The instance does not accept the model with these fraction lengths, or the model uses an
+/// uncovered case.
 pub(super) fn of(graph: &Graph, program: &Program) -> Result<Reference, TargetError> {
     let config = &program.config;
     let quantisation = quantisation_of(graph, program);
@@ -77,18 +80,18 @@ pub(super) fn of(graph: &Graph, program: &Program) -> Result<Reference, TargetEr
     Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
 }
 
-/// Makes one graph of another, node by node.
+/// Rewrites a graph node by node.
 struct Rewriter<'a> {
-    /// What is made; it has all values of the source.
+    /// New graph, which keeps all values of the source.
     graph: Graph,
     source: &'a Graph,
     model: &'a Model,
     types: &'a Types,
-    /// Whether constants are the machine's.
+    /// Whether constants are rounded to the machine's.
     is_rounded: bool,
 }
 
-/// A layer with its numbers.
+/// Layer with its numbers.
 struct Numbers<'a> {
     layer: &'a Layer,
     rounded: Rounded<'a>,
@@ -120,17 +123,17 @@ impl Numbers<'_> {
     }
 }
 
-/// Whether the operator is one of products.
+/// Whether the operator computes products.
 const fn is_linear(op: &Op) -> bool {
     matches!(op, Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::AveragePool(_) | Op::Reduce(_))
 }
 
-/// Whether the operator is one that the machine has on the way to memory.
+/// Whether the machine applies the operator in a `store`.
 const fn is_activation(op: &Op) -> bool {
     matches!(op, Op::Relu(_) | Op::LeakyRelu(_))
 }
 
-/// An activation as the machine has it.
+/// Returns an activation as the machine computes it.
 fn activation(op: &Op) -> Op {
     match op {
         Op::LeakyRelu(_) => LeakyRelu { alpha: 0.125 }.into(),
@@ -140,7 +143,8 @@ fn activation(op: &Op) -> Op {
 
 impl<'a> Rewriter<'a> {
     fn rewritten(mut self) -> Result<Graph, ReferenceError> {
-        // The last layer counts: a clipping that begins one has a layer before it, whose only node it may be, too.
+        // The last layer takes precedence: a clip that begins a layer may also be the only node of
+        // the layer before it.
         let mut owners: HashMap<NodeId, usize> = HashMap::new();
         for (index, layer) in self.model.layers.iter().enumerate() {
             owners.extend(layer.nodes.iter().map(|&id| (id, index)));
@@ -162,7 +166,7 @@ impl<'a> Rewriter<'a> {
         Numbers { layer, rounded, is_rounded: self.is_rounded }
     }
 
-    /// Whether something in the layer computes with its numbers: its own products, or a node of factors.
+    /// Returns the first node of the layer that uses its numbers: its own products, or factors.
     fn first_with_numbers(&self, layer: &Layer) -> Option<NodeId> {
         let affine = |id: NodeId| Affine::of(self.source, self.source.node(id)).is_some();
         let linear = layer.nodes.iter().copied().find(|&id| is_linear(&self.source.node(id).op));
@@ -192,8 +196,8 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Maxima, behind the activation that follows them in the same layer: activations are monotone, and the machine has
-    /// them first.
+    /// Adds max pooling, after the activation that follows it in the same layer: activations are
+    /// monotone, and the machine applies them first.
     fn pool(&mut self, node: &Node, owner: usize) -> Result<(), ReferenceError> {
         let mut nodes = self.model.layers[owner].nodes.iter().map(|&id| self.source.node(id));
         let behind =
@@ -205,7 +209,7 @@ impl<'a> Rewriter<'a> {
         self.end(node, node.op.clone(), vec![operand])
     }
 
-    /// Whether an activation follows maxima of the same layer.
+    /// Whether an activation follows max pooling in the same layer.
     fn is_behind_pool(&self, node: &Node, owner: usize) -> bool {
         let mut nodes = self.model.layers[owner].nodes.iter().map(|&id| self.source.node(id));
         nodes.any(|before| {
@@ -213,7 +217,7 @@ impl<'a> Rewriter<'a> {
         })
     }
 
-    /// A node of products, with the numbers of its layer.
+    /// Adds a node of products, with the numbers of its layer.
     fn linear(&mut self, id: NodeId, node: &Node, owner: usize) -> Result<(), ReferenceError> {
         let numbers = self.numbers(owner);
         let is_first = self.first_with_numbers(numbers.layer) == Some(id);
@@ -241,7 +245,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The part of the layer's product that the node is.
+    /// Returns the part of the layer's product to which the node belongs.
     fn part(&self, id: NodeId, node: &Node, layer: &Layer) -> Option<usize> {
         let matrix = |node: &Node| node.inputs.get(1).and_then(|&value| self.source.constant(value));
         let is_mean = |node: &Node| matches!(node.op, Op::AveragePool(_) | Op::Reduce(_));
@@ -250,7 +254,7 @@ impl<'a> Rewriter<'a> {
             (false, false) => matrix(node).zip(matrix(other)).is_some_and(|(a, b)| Arc::ptr_eq(a, b)),
             _ => false,
         };
-        // Of several with the same matrix each is one.
+        // If several nodes have the same matrix, each is one part.
         let linear = layer.nodes.iter().filter(|&&id| is_linear(&self.source.node(id).op));
         let mut before: Vec<NodeId> = linear.copied().filter(|&id| alike(self.source.node(id))).collect();
         before.sort();
@@ -267,7 +271,7 @@ impl<'a> Rewriter<'a> {
         parts.map(|(index, _)| index).nth(place)
     }
 
-    /// The weights of a part, in the shape of the node's own.
+    /// Returns the weights of a part, in the shape of the node's own.
     fn weights(
         &mut self,
         node: &Node,
@@ -291,7 +295,7 @@ impl<'a> Rewriter<'a> {
         self.constant(shape, elements)
     }
 
-    /// A mean, or sum, over windows as a convolution of each channel by itself.
+    /// Adds a mean, or sum, over windows as a depthwise convolution.
     fn mean(
         &mut self,
         node: &Node,
@@ -300,7 +304,7 @@ impl<'a> Rewriter<'a> {
         bias: Option<ValueId>,
     ) -> Result<(), ReferenceError> {
         let Some(part) = part else {
-            // Of one pixel each: a copy, which has no numbers but factors.
+            // A window of one pixel is a copy, which only has factors.
             let has_numbers = numbers.layer.product.factors.is_some() || bias.is_some();
             self.graph.nodes.push(node.clone());
             return if has_numbers { Err(ReferenceError::Node(node.name.clone())) } else { Ok(()) };
@@ -327,7 +331,8 @@ impl<'a> Rewriter<'a> {
         self.end(node, Reshape { shape }.into(), vec![sums])
     }
 
-    /// Factors by channel: those of the layer where nothing before computes with its numbers, else nothing.
+    /// Adds per-channel factors: the layer's factors if no earlier node uses its numbers, otherwise
+    /// nothing.
     fn affine(
         &mut self,
         id: NodeId,
@@ -344,8 +349,8 @@ impl<'a> Rewriter<'a> {
         self.end(node, Reshape { shape }.into(), vec![operand])
     }
 
-    /// Whether node `id` adds maps to products of the same layer, all times the layer's factors: what is added on the way to
-    /// memory, as the last one may be, is not.
+    /// Whether node `id` adds maps to products of the same layer, all times the layer's factors. A
+    /// map that the store adds, which the last one may be, has no factors.
     fn has_numbers_before_sums(&self, id: NodeId, owner: usize) -> bool {
         let layer = &self.model.layers[owner];
         let is_sum = |id: NodeId| {
@@ -358,7 +363,7 @@ impl<'a> Rewriter<'a> {
         layer.product.factors.is_some() && has_products && is_sum(id) && !is_residual
     }
 
-    /// A sum whose operands from memory have the factors of the layer.
+    /// Adds a sum whose operands from memory have the factors of the layer.
     fn sum(&mut self, node: &Node, owner: usize) -> Result<(), ReferenceError> {
         let numbers = self.numbers(owner);
         let nodes = || numbers.layer.nodes.iter().map(|&id| self.source.node(id));
@@ -371,7 +376,7 @@ impl<'a> Rewriter<'a> {
         self.end(node, node.op.clone(), inputs)
     }
 
-    /// A map, or the sum of some, times the factors of a layer that only copies.
+    /// Returns a map, or the sum of several maps, times the factors of a layer that only copies.
     fn scaled(&mut self, operand: ValueId, numbers: &Numbers<'_>) -> Result<ValueId, ReferenceError> {
         let product = self.times_factors(operand, numbers)?;
         let Some(biases) = numbers.biases()? else { return Ok(product) };
@@ -379,7 +384,7 @@ impl<'a> Rewriter<'a> {
         self.between(Binary { kind: BinaryKind::Add }.into(), vec![product, biases])
     }
 
-    /// A map times the numbers that the layer's copies of maps have.
+    /// Returns a map times the factors of the layer's copies.
     fn times_factors(&mut self, operand: ValueId, numbers: &Numbers<'_>) -> Result<ValueId, ReferenceError> {
         let Product { channels, ref parts, .. } = numbers.layer.product;
         let copies = |part: &Part| matches!(part.weights, Weights::Diagonal { taps: 1, .. });
@@ -396,8 +401,8 @@ impl<'a> Rewriter<'a> {
         self.between(Binary { kind: BinaryKind::Mul }.into(), vec![operand, factors])
     }
 
-    /// A clipping: two rectifications with a difference to the bound before each; one where the bound is beyond all numbers,
-    /// which saturation then does, so that nothing is left out where nothing is rounded.
+    /// Adds a clip: two ReLUs, each after a difference to the bound. A single ReLU suffices if the
+    /// bound is above all numbers of the type, where saturation has the same effect.
     fn clip(&mut self, id: NodeId, node: &Node, owner: usize) -> Result<(), ReferenceError> {
         let numbers = self.numbers(owner);
         let mut operand = node.inputs[0];
@@ -417,21 +422,21 @@ impl<'a> Rewriter<'a> {
         self.end(node, Relu.into(), vec![operand])
     }
 
-    /// The layer that made the first map that a layer reads.
+    /// Returns the layer that computes the first map that a layer reads.
     fn source_of(&self, layer: &Layer) -> Option<usize> {
         let plane = layer.product.parts.first()?.terms.first()?.plane;
         let makes = |layer: &Layer| layer.output.pieces.iter().any(|piece| piece.plane == plane);
         self.model.layers.iter().position(makes)
     }
 
-    /// Adds a node with a result of its own.
+    /// Adds a node with a new intermediate result.
     fn between(&mut self, op: Op, inputs: Vec<ValueId>) -> Result<ValueId, ReferenceError> {
         let name = self.graph.fresh_name("on the machine");
         let results = self.graph.add_node(name.clone(), op, inputs, &[&name])?;
         results.first().copied().ok_or(ReferenceError::Node(name))
     }
 
-    /// Adds the node that ends in the result of `node`.
+    /// Adds the node that computes the result of `node`.
     fn end(&mut self, node: &Node, op: Op, inputs: Vec<ValueId>) -> Result<(), ReferenceError> {
         self.graph.nodes.push(Node { op, inputs, ..node.clone() });
         Ok(())

@@ -1,4 +1,5 @@
-//! [`Beside`]: the same instructions in float beside the machine, from the model's own constants.
+//! [`Beside`]: a float reference that executes the same instructions with the model's own
+//! constants.
 
 use std::sync::Arc;
 
@@ -20,31 +21,32 @@ use crate::program::Program;
 use crate::program::any_run::loaded;
 use crate::target::bounds::{constants_of, same_functions};
 
-/// What floats beside a program are.
+/// Description of the float reference.
 const EXACT: &str =
     "the same instructions in float, with the model's own constants, in units of the machine's numbers";
-/// The same where the model's functions are others.
-const OTHER: &str = "the same instructions in float, with the model's own constants, in units of the machine's numbers; they \
-                     have the machine's slope of 0.125, and no bound where saturation clips";
-/// The same where no compilation of the model has the program's instructions.
-const ROUNDED: &str = "the same instructions in float, with constants as the program has them: no compilation of the model \
-                       has these instructions";
+/// Description if functions differ from the model's.
+const OTHER: &str = "the same instructions in float, with the model's own constants, in units of the machine's numbers, \
+                     with the machine's slope of 0.125, and without the bound of a clip that saturation implements";
+/// Description if no compilation of the model has the program's instructions.
+const ROUNDED: &str = "the same instructions in float, with the program's own constants: no compilation of the model \
+                       yields these instructions";
 
-/// The machine in float.
+/// State of the float reference.
 #[derive(Clone)]
 pub(in crate::target) struct Beside {
     state: State<RealElements>,
     memory: RealMemory,
-    /// The bytes of the program's words.
+    /// Address range of the program's words.
     words: Extent,
-    /// What its numbers are.
+    /// Description of the values for the user.
     pub are: &'static str,
 }
 
 impl Beside {
-    /// Before the first instruction; `inputs` are maps in the program's order, in units of ITYPE.
+    /// Creates the reference before the first instruction. `inputs` are maps in the program's
+    /// order, in units of ITYPE.
     ///
-    /// Errors: what does not lie in memory.
+    /// Errors: data is not inside memory.
     pub fn new(program: &Program, graph: &Graph, inputs: &[Vec<f64>]) -> Result<Self, TargetError> {
         let (constants, are) = match constants_of(program, graph) {
             Ok((constants, _)) if same_functions(program, graph).is_ok() => (constants, EXACT),
@@ -58,21 +60,21 @@ impl Beside {
         Ok(Self { state: State::default(), memory, words, are })
     }
 
-    /// Does an instruction, as the machine has done it.
+    /// Executes an instruction after the machine has executed it.
     ///
-    /// Errors: why nothing is known of floats from here on.
+    /// Errors: the reason why float values are unknown from now.
     pub fn step(&mut self, op: &Op, effects: &Effects, config: &Config) -> Result<(), String> {
         let written = effects.memory.extent().filter(|_| effects.memory.direction == Direction::Write);
         if written.is_some_and(|extent| extent.first < self.words.end && extent.end > self.words.first) {
-            return Err("the program writes over its own words".to_owned());
+            return Err("the program overwrites its own words".to_owned());
         }
         let numerics =
             Numerics { types: &config.types, arithmetic: Arithmetic::Literal, validity: config.validity };
         execute(&mut self.state, &mut self.memory, numerics, op).map_err(|fault| fault.to_string())
     }
 
-    /// The numbers at `count` addresses of a part, in units of the machine's; those that are not known are no numbers. None
-    /// where the part has no floats now.
+    /// Returns the values at `count` addresses of a part, in units of the machine's numbers;
+    /// unknown values are NaN. `None` if the part has no float values now.
     pub fn numbers(&self, part: Part, types: &Types, address: u64, count: u64) -> Option<Vec<f64>> {
         match part {
             Part::Buffer(buffer) => self.rows(buffer, address, count),
@@ -81,14 +83,14 @@ impl Beside {
                 let lanes = part.memory(types).lanes as u64;
                 let size = u64::from(data_type.size_bytes());
                 let one = |index| self.memory.read(place.address + index * size, data_type);
-                // Default: bits that are no number.
+                // Default: the bits are not a number.
                 Some((0..count * lanes).map(|index| one(index).unwrap_or(f64::NAN)).collect())
             }
             Part::Bytes | Part::Register(_) => None,
         }
     }
 
-    /// Rows of a buffer along its last axis, with zeros behind each, as the machine's are read.
+    /// Returns rows of a buffer along its last axis, padded with zeros like the machine's.
     fn rows(&self, buffer: Buffer, address: u64, count: u64) -> Option<Vec<f64>> {
         let state = &self.state;
         let Array { shape, elements, .. } = match buffer {

@@ -1,4 +1,4 @@
-//! What the very number was computed from that an instruction has written.
+//! Operands of a single number that an instruction has written.
 
 use npukit_target::{AddressRun, Operand, Scalar};
 
@@ -8,7 +8,8 @@ use crate::isa::fault::Buffer;
 use crate::isa::op::{Access, Addend, Direction, Effects, Op, Order, Pool, Registers};
 
 impl Stepped {
-    /// What `scalar` comes from, which the instruction wrote; nothing of what it only clears or sets.
+    /// Returns the operands from which the instruction computed `scalar`; empty if it only clears
+    /// or sets it.
     pub(super) fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         let (Some(op), Some(effects), Some(registers)) =
             (self.ops.get(step), self.effects.get(step), self.registers.get(step))
@@ -23,11 +24,13 @@ impl Stepped {
             (Some(&part), Op::Store { .. }) => self.of_bytes(effects, registers, part, scalar),
             _ => None,
         };
-        // Default: lanes behind the channels come from nothing, and registers from the instruction alone.
+        // Default: lanes after the channels have no operands, and registers depend on the
+        // instruction alone.
         found.unwrap_or_default()
     }
 
-    /// Of a partial sum: the channels of a pixel, the weights of its own channel, and what is added.
+    /// Returns the operands of a partial sum: the channels of a pixel, the weights of its channel,
+    /// and the addend.
     fn of_tap(
         &self,
         registers: &Registers,
@@ -52,7 +55,7 @@ impl Stepped {
         Some(operands.into_iter().flatten().collect())
     }
 
-    /// Of a number that was loaded: where it lies in memory.
+    /// Returns the operand of a loaded number: its location in memory.
     fn of_load(
         &self,
         effects: &Effects,
@@ -82,7 +85,8 @@ impl Stepped {
         Some(vec![self.element("loaded", buffer, byte, size)])
     }
 
-    /// Of a number in memory that was stored: all elements that share a byte with it.
+    /// Returns the operands of a stored number in memory: the operands of all elements
+    /// that share a byte with it.
     fn of_bytes(
         &self,
         effects: &Effects,
@@ -91,7 +95,7 @@ impl Stepped {
         Scalar { address, lane, .. }: Scalar,
     ) -> Option<Vec<Operand>> {
         let types = &self.config.types;
-        let size = part.data_type(types).map_or(1, |data_type| u64::from(data_type.size_bytes())); // Default: bytes.
+        let size = part.data_type(types).map_or(1, |data_type| u64::from(data_type.size_bytes())); // Default: one byte.
         let first = part.place(types, address)?.address + lane as u64 * size;
         let stored = u64::from(types.itype.size_bytes());
         let mut elements: Vec<[u64; 3]> =
@@ -101,7 +105,8 @@ impl Stepped {
         Some(operands.flatten().collect())
     }
 
-    /// Of element `[row, column, channel]` of a result: the partial sums of its window, and what is added.
+    /// Returns the operands of element `[row, column, channel]` of a result: the partial sums of
+    /// its window, and the residual.
     fn of_element(&self, registers: &Registers, [i, j, channel]: [u64; 3]) -> Option<Vec<Operand>> {
         let (ofm, post, pool) = (registers.ofm?, registers.post?, registers.pool?);
         let lane = Some(channel as usize);
@@ -131,7 +136,7 @@ impl Stepped {
         Some(operands)
     }
 
-    /// Addresses of a buffer.
+    /// Returns addresses of a buffer.
     fn row_of(
         &self,
         role: &'static str,
@@ -143,7 +148,8 @@ impl Stepped {
         Some(Operand { role, run: AddressRun::dense(memory, first, count), lane, since: None })
     }
 
-    /// The element of memory at a byte, as loads of a buffer see it; byte by byte where it lies across their elements.
+    /// Returns the element of memory at a byte, as loads of a buffer see it; as single bytes if it
+    /// spans their elements.
     fn element(&self, role: &'static str, buffer: Buffer, byte: u64, size: u64) -> Operand {
         let types = &self.config.types;
         let seen = self.parts.iter().enumerate().filter(|(_, part)| part.is_for(buffer));
@@ -158,12 +164,13 @@ impl Stepped {
             })
         };
         let in_bytes = || Operand { role, run: AddressRun::dense(0, byte, size), lane: Some(0), since: None };
-        // Default: memory has a name byte by byte, too, which is the first part.
+        // Default: memory also has a name byte by byte, as the first part.
         seen.filter_map(in_view).next().unwrap_or_else(in_bytes)
     }
 }
 
-/// The element that a store writes to a byte: row, column and channel. Of rows that overlap the last one stays.
+/// Returns the element (row, column, channel) that a store writes to a byte. Of overlapping rows,
+/// the last one remains.
 fn stored_at(access: &Access, byte: u64, size: u64) -> Option<[u64; 3]> {
     (0..u64::from(access.rows)).rev().find_map(|row| {
         let offset = byte.checked_sub(access.base + row * access.pitch)?;

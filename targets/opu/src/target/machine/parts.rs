@@ -1,8 +1,9 @@
-//! [`Part`]: what of a machine has a name for programs that a person wrote.
+//! [`Part`]: the parts of a machine that have names in assembly programs.
 //!
-//! Memory has four views. `memory` is all of it, byte by byte. `features.B`, `weights.B` and `biases.B` are bank B as the
-//! three loads see it: slots of 64 elements of ITYPE, elements of KTYPE, elements of BTYPE, counted from the start of the
-//! bank. Buffers and registers have the names of the document and are read only.
+//! Memory has four views. `memory` is all of it, byte by byte. `features.B`, `weights.B` and
+//! `biases.B` are bank B as the three loads see it: slots of 64 elements of ITYPE, elements of
+//! KTYPE, elements of BTYPE, numbered from the start of the bank. Buffers and registers have the
+//! names of the specification and are read-only.
 
 use std::fmt;
 
@@ -15,20 +16,20 @@ use crate::isa::memory::{BANK_BYTES, BANKS, MEMORY_BYTES, SLOT};
 use crate::isa::op::Shape;
 use crate::machine::{Loaded, Machine};
 
-/// Something that is read, and perhaps written, by name.
+/// Part of the machine that can be read, and possibly written, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::target) enum Part {
     /// All of memory, byte by byte.
     Bytes,
     /// A bank of memory.
     Bank(View, u32),
-    /// A buffer.
+    /// A buffer of the machine.
     Buffer(Buffer),
-    /// A register, by its place in [`REGISTERS`].
+    /// A register, by its index in [`REGISTERS`].
     Register(usize),
 }
 
-/// How a bank is seen.
+/// View of a bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::target) enum View {
     /// Slots, as `ld.ifm` reads and `store` writes them.
@@ -39,7 +40,8 @@ pub(in crate::target) enum View {
     Biases,
 }
 
-/// Registers, with the instruction that sets each and whether it has a sign. Source: draft, table 2.1.
+/// Registers, with the instruction that sets each and whether it is signed. Source: draft, table
+/// 2.1.
 const REGISTERS: [(&str, &str, bool); 25] = [
     ("ifm_h", "@shape.ifm", false),
     ("ifm_w", "@shape.ifm", false),
@@ -68,20 +70,20 @@ const REGISTERS: [(&str, &str, bool); 25] = [
     ("pool_w_stride", "@pool", false),
 ];
 
-/// Rows of the ker buffer, at most: 36 slices of 64 channels, of 16 inputs each.
+/// Maximum rows of the ker buffer: 36 slices of 64 channels, with 16 inputs each.
 const KER_ROWS: u64 = 36 * 64;
 
-/// Where a number lies in memory, and what it is.
+/// Location of a number in memory, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::target) struct Place {
     /// Byte address of the first number.
     pub address: u64,
-    /// Bytes of a number.
+    /// Bytes per number.
     size: usize,
 }
 
 impl Place {
-    /// The bytes of a number.
+    /// Returns the bytes of a number.
     pub fn bytes(self, number: i64) -> impl Iterator<Item = u8> {
         number.to_le_bytes().into_iter().take(self.size)
     }
@@ -106,7 +108,7 @@ impl View {
         }
     }
 
-    /// Elements at an address.
+    /// Returns the number of elements per address.
     const fn lanes(self) -> usize {
         match self {
             Self::Features => SLOT as usize,
@@ -114,12 +116,12 @@ impl View {
         }
     }
 
-    /// Bytes from address to address.
+    /// Returns the number of bytes per address.
     fn pitch(self, types: &Types) -> u64 {
         self.lanes() as u64 * u64::from(self.data_type(types).size_bytes())
     }
 
-    /// What loads of a buffer see.
+    /// Returns the view that loads of a buffer have.
     const fn of(buffer: Buffer) -> Self {
         match buffer {
             Buffer::Ker => Self::Weights,
@@ -130,7 +132,7 @@ impl View {
 }
 
 impl Part {
-    /// All there are.
+    /// Returns all parts.
     pub fn all() -> Vec<Self> {
         let banks =
             View::ALL.into_iter().flat_map(|view| (0..BANKS as u32).map(move |bank| Self::Bank(view, bank)));
@@ -148,22 +150,25 @@ impl Part {
         }
     }
 
-    /// What it is looked at with, and what it is.
+    /// Returns the view group and the description of the part.
     pub const fn view(self) -> (&'static str, &'static str) {
         match self {
             Self::Bytes => ("memory", "byte by byte"),
             Self::Bank(View::Features, _) => ("features", "slots of 64 elements"),
             Self::Bank(View::Weights, _) => ("weights", "elements"),
             Self::Bank(View::Biases, _) => ("biases", "elements"),
-            Self::Buffer(Buffer::Ifm) => ("feature maps", "input, a pixel of 64 channels an address"),
-            Self::Buffer(Buffer::Ofm) => ("feature maps", "partial sums, a pixel of 64 channels an address"),
-            Self::Buffer(Buffer::Ker) => ("kernels", "64 output channels an address"),
+            Self::Buffer(Buffer::Ifm) => ("feature maps", "input, one pixel of 64 channels per address"),
+            Self::Buffer(Buffer::Ofm) => {
+                ("feature maps", "partial sums, one pixel of 64 channels per address")
+            }
+            Self::Buffer(Buffer::Ker) => ("kernels", "64 output channels per address"),
             Self::Buffer(Buffer::Bias) => ("kernels", "biases of 64 output channels"),
             Self::Register(_) => ("registers", ""),
         }
     }
 
-    /// The element of memory that a load of a buffer reads at a byte, as a program's text names it.
+    /// Returns the name, in assembly text, of the memory element that a load of a buffer reads at a
+    /// byte.
     pub fn named(buffer: Buffer, types: &Types, address: u64) -> impl fmt::Display {
         let view = View::of(buffer);
         let (bank, byte) = (address / BANK_BYTES, address % BANK_BYTES);
@@ -191,7 +196,7 @@ impl Part {
         MachineMemory { name, depth, lanes, bits, is_signed }
     }
 
-    /// The type of its numbers; none for bytes and registers.
+    /// Returns the type of the part's numbers; `None` for bytes and registers.
     pub fn data_type(self, types: &Types) -> Option<DataType> {
         match self {
             Self::Bank(view, _) => Some(view.data_type(types)),
@@ -200,25 +205,25 @@ impl Part {
         }
     }
 
-    /// The type of its numbers, when they stand for other than integers.
+    /// Returns the type of the part's numbers if they represent non-integers.
     fn real_type(self, types: &Types) -> Option<DataType> {
         let is_integer = |data_type: DataType| data_type.fixed().is_some_and(|fixed| fixed.fraction() == 0);
         self.data_type(types).filter(|&data_type| !is_integer(data_type))
     }
 
-    /// The number that a real value becomes; none for integers.
+    /// Converts a real value to a number of the part; `None` for integers.
     pub fn number(self, types: &Types, real: f64) -> Option<i64> {
         Some(extended(self.real_type(types)?, self.real_type(types)?.from_f64(real)))
     }
 
-    /// The real value of a number; none for integers.
+    /// Returns the real value of a number; `None` for integers.
     pub fn real(self, types: &Types, number: i64) -> Option<f64> {
         let data_type = self.real_type(types)?;
-        // Bits that are no finite number stand for none.
+        // Bits that are not a finite number have no value.
         Some(data_type.raw(number as u32).map_or(f64::NAN, |raw| data_type.to_f64(raw)))
     }
 
-    /// Where in memory an address lies; none for what is not in memory.
+    /// Returns the location of an address in memory; `None` if the part is not in memory.
     pub fn place(self, types: &Types, address: u64) -> Option<Place> {
         match self {
             Self::Bytes => Some(Place { address, size: 1 }),
@@ -230,7 +235,7 @@ impl Part {
         }
     }
 
-    /// For what is in memory: its first byte, and the bytes from address to address.
+    /// Returns the first byte, and the bytes per address, of a part in memory.
     pub fn bytes(self, types: &Types) -> Option<(u64, u64)> {
         match self {
             Self::Bytes => Some((0, 1)),
@@ -239,20 +244,20 @@ impl Part {
         }
     }
 
-    /// Whether it is memory as loads of a buffer see it.
+    /// Whether the part is memory as loads of a buffer see it.
     pub fn is_for(self, buffer: Buffer) -> bool {
         matches!(self, Self::Bank(view, _) if view == View::of(buffer))
     }
 
-    /// Whether it is a register that an instruction of this mnemonic sets.
+    /// Whether the part is a register that an instruction with this mnemonic sets.
     pub fn is_set_by(self, mnemonic: &str) -> bool {
         matches!(self, Self::Register(index) if REGISTERS[index].1 == mnemonic)
     }
 
-    /// Why it cannot be filled.
+    /// Returns the error that the part cannot be written.
     pub fn not_writable(self) -> TargetError {
         let (name, how) = (self.name(), self.written_by());
-        TargetError::failed(format!("`{name}` is written by instructions alone: {how}"))
+        TargetError::failed(format!("`{name}` is only written by instructions: {how}"))
     }
 
     fn written_by(self) -> String {
@@ -266,9 +271,10 @@ impl Part {
         }
     }
 
-    /// Writes numbers from `address` on, whole addresses of them.
+    /// Writes numbers for whole addresses, starting at `address`.
     ///
-    /// Errors: registers; the program's own words; a buffer that is not valid, or is smaller now.
+    /// Errors: the part is a register; the bytes are the program's own words; a buffer is not
+    /// valid, or is smaller now.
     pub fn write(
         self,
         (machine, loaded): (&mut Machine, &Loaded),
@@ -284,7 +290,7 @@ impl Part {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| place.bytes(*number)).collect();
         if loaded.meets(place.address, bytes.len() as u64) {
             return Err(TargetError::failed(format!(
-                "`{}` from {address} on: the program's own words lie in these bytes, from {:#x} on",
+                "`{}` at {address}: these bytes hold the program's own words, which begin at {:#x}",
                 self.name(),
                 loaded.address()
             )));
@@ -292,9 +298,9 @@ impl Part {
         machine.write(place.address, &bytes).map_err(TargetError::failed)
     }
 
-    /// The numbers at `count` addresses from `address` on, which it has.
+    /// Returns the numbers at `count` addresses, starting at `address`; all must exist.
     ///
-    /// Errors: a register that is undefined; a buffer that is not valid, or is smaller now.
+    /// Errors: a register is undefined; a buffer is not valid, or is smaller now.
     pub fn read(self, machine: &Machine, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
         let types = machine.types();
         match self {
@@ -318,7 +324,7 @@ impl Part {
     }
 }
 
-/// The number that bytes hold; one of a byte alone without a type.
+/// Returns the number that bytes hold; without a type, a single byte.
 fn stored(data_type: Option<DataType>, bytes: &[u8]) -> i64 {
     let mut word = [0; 4];
     word[..bytes.len()].copy_from_slice(bytes);
@@ -329,17 +335,17 @@ fn stored(data_type: Option<DataType>, bytes: &[u8]) -> i64 {
     }
 }
 
-/// A raw value as a number: the integer of a fixed-point type, the bits of a float.
+/// Returns a raw value as a number: the integer of a fixed-point type, the bits of a float.
 fn extended(data_type: DataType, raw: i32) -> i64 {
     match data_type {
         DataType::Fixed(_) => raw.into(),
-        // Arrays extend the sign of two bytes, which is none of a number's.
+        // Arrays sign-extend two bytes, which is not part of the float's bits.
         float if float.size_bytes() == 2 => (raw.cast_unsigned() & 0xFFFF).into(),
         _ => raw.cast_unsigned().into(),
     }
 }
 
-/// Rows of a buffer along its last axis, with zeros behind each.
+/// Returns rows of a buffer along its last axis, each padded with zeros.
 fn rows(machine: &Machine, buffer: Buffer, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
     let array =
         machine.buffer(buffer).map_err(|fault| TargetError::failed(format!("{fault}; {}", fault.hint())))?;
@@ -366,7 +372,7 @@ mod tests {
     use super::*;
     use crate::isa::op::{Op, Pool, Post, Registers};
 
-    /// A register of the document has a name here, and the other way round.
+    /// Every register of the specification has a name here, and vice versa.
     #[test]
     fn registers_are_those_of_the_document() {
         let mut registers = Registers::default();

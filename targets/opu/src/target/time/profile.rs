@@ -1,4 +1,4 @@
-//! [`Profile`]: whose parameters the clock has, by the options of `npu time`.
+//! [`Profile`]: timing parameters of the clock, chosen by the options of `npu time`.
 
 use npukit_target::{Stage, TargetError, TimeOptions};
 
@@ -6,23 +6,23 @@ use crate::config::{Config, Timing};
 use crate::program::Program;
 use crate::target::options::chosen;
 
-/// Instances whose parameters any program may be timed with.
+/// Instances whose parameters can be used for any program.
 const SHIPPED: [&str; 3] = ["reference", "ideal", "detailed"];
-/// The parameters of the program's own instance, when they are none of those.
+/// Name for the parameters of the program's own instance, if they are not one of these.
 const OWN: &str = "instance";
 
-/// Parameters of the clock.
+/// Timing parameters with their name.
 pub(super) struct Profile {
-    /// Its name.
+    /// Name of the profile.
     pub name: String,
-    /// The parameters.
+    /// Timing parameters.
     pub timing: Timing,
-    /// Who says what its clock is; none when that is the cycle model.
+    /// Citation for the clock frequency; `None` if it is the timing model's.
     clock_source: Option<String>,
 }
 
 impl Profile {
-    /// The one that the options choose; the program's own when they choose none.
+    /// Returns the profile that the options choose, by default the program's own.
     ///
     /// Errors: options that are not legal.
     pub fn chosen(program: &Program, options: &TimeOptions) -> Result<Self, TargetError> {
@@ -39,7 +39,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// That of the program's instance.
+    /// Returns the profile of the program's instance.
     fn own(program: &Program) -> Self {
         let timing = program.config.timing.clone();
         let name =
@@ -47,7 +47,7 @@ impl Profile {
         Self { name, timing, clock_source: clock_source(program) }
     }
 
-    /// All there are for a program.
+    /// Returns all profiles for a program.
     pub fn all(program: &Program) -> impl Iterator<Item = Self> {
         let timing = program.config.timing.clone();
         let is_shipped = shipped().any(|profile| profile.timing == timing);
@@ -55,7 +55,7 @@ impl Profile {
         shipped().chain(Some(own).filter(|_| !is_shipped))
     }
 
-    /// What the parameters are, in a sentence.
+    /// Describes the parameters in a sentence.
     pub fn assumption(&self) -> String {
         let Timing { port_bytes_per_cycle, burst_words, ifm_row_latency, conv_pipe, store_latency, .. } =
             self.timing;
@@ -67,13 +67,13 @@ impl Profile {
         )
     }
 
-    /// Where the clock's frequency is from.
+    /// Returns the citation for the clock frequency.
     pub fn clock_source(&self) -> String {
         self.clock_source.clone().unwrap_or_else(|| format!("profile {}", self.name))
     }
 }
 
-/// Who says what the clock of the program's board is.
+/// Returns the citation for the clock of the program's board.
 fn clock_source(program: &Program) -> Option<String> {
     let system = program.config.system.as_ref()?;
     system.clock_mhz.map(|_| system.source())

@@ -1,4 +1,4 @@
-//! What each engine does when, for a viewer: [`record`].
+//! Trace of the engines' work over time, for a viewer: [`record`].
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use crate::clock::{Engine, Slice};
 use crate::isa::op::{Class, Op, Registers};
 use crate::program::Program;
 
-/// Tells what each engine does when: a track for each, and the layers as the front end comes to them.
+/// Records the work of the engines, with one track per engine, and the layers as the front end
+/// reaches them.
 ///
 /// Errors: options that are not legal; an instruction that uses a register before it is set.
 pub(in crate::target) fn record(
@@ -32,15 +33,15 @@ pub(in crate::target) fn record(
     Ok(run(program, &timing, &mut |slice| tracks.show(slice))?.cycles)
 }
 
-/// A trace of a program under way.
+/// Trace of a program in progress.
 struct Tracks<'a, 'b> {
     program: &'a Program,
-    /// By instruction, the place of its layer.
+    /// Index of each instruction's layer.
     layers: Vec<usize>,
     recorder: &'a mut Recorder<'b>,
-    /// By place of the engine.
+    /// Tracks by engine index.
     units: [Track; Engine::ALL.len()],
-    /// The first user of each load, and the loads of each such user.
+    /// First user of each load, and the loads of each such user.
     uses: BTreeMap<usize, usize>,
     users: BTreeMap<usize, Vec<usize>>,
     word_bytes: u64,
@@ -56,7 +57,7 @@ impl Tracks<'_, '_> {
         };
         let layer = self.layer(instruction);
         if let Some((cause, waited)) = wait {
-            // The front end waits with the instruction before.
+            // A wait of the front end belongs to the previous instruction.
             let instruction =
                 if engine == Engine::FrontEnd { instruction.saturating_sub(1) } else { instruction };
             let (layer, instruction) = (self.layer(instruction), Some(instruction));
@@ -79,12 +80,12 @@ impl Tracks<'_, '_> {
             .slice(track, &Shown { name, start, cycles, busy, bytes, layer, instruction, details, flows });
     }
 
-    /// The place of an instruction's layer; none when no layers are known.
+    /// Returns the index of an instruction's layer; `None` if layers are unknown.
     fn layer(&self, instruction: usize) -> Option<usize> {
         self.layers.get(instruction).copied().filter(|_| !self.program.layers.is_empty())
     }
 
-    /// From a load to who uses its tile first; where both are shown.
+    /// Returns the flow from a load to the first user of its tile, if the trace shows both.
     fn flows(&self, instruction: usize, engine: Engine) -> Vec<Flow> {
         if engine == Engine::FrontEnd {
             return Vec::new();
@@ -97,7 +98,7 @@ impl Tracks<'_, '_> {
     }
 }
 
-/// Which counters go with an engine.
+/// Returns the counters of an engine.
 const fn measures(engine: Engine) -> Measures {
     match engine {
         Engine::FrontEnd => Measures { utilisation: false, bytes: false },
@@ -106,12 +107,12 @@ const fn measures(engine: Engine) -> Measures {
     }
 }
 
-/// For each load, the first instruction that uses what it brings.
+/// Returns for each load the first instruction that uses its data.
 fn uses(program: &Program) -> BTreeMap<usize, usize> {
     let (mut registers, mut loaded, mut uses) = (Registers::default(), [None; 4], BTreeMap::new());
     for (index, op) in program.instructions.iter().enumerate() {
         registers.set(op);
-        // The clock tells of an instruction whose registers are not set.
+        // The clock reports instructions with undefined registers.
         let Ok(effects) = op.effects(&registers, &program.config.types, program.config.validity) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! One graph for each operator family and each way it is lowered.
+//! One graph for each operator family and each way of lowering it.
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Gemm, LeakyRelu,
@@ -130,7 +130,7 @@ fn residuals_join_the_layer_before() {
     assert_eq!(lowered.model.layers.len(), 4);
 }
 
-/// Layers of a convolution that is clipped.
+/// Returns the number of layers of a convolution that is clipped.
 fn clipped(max: f32) -> usize {
     let lowered = check(
         &graph(&[1, 9, 10, 70], |g, x| {
@@ -147,7 +147,7 @@ fn clipped(max: f32) -> usize {
 fn clipping_is_two_rectifications() {
     assert_eq!(clipped(0.25), 2, "one more");
     assert_eq!(clipped(64.0), 1, "no integer is above the bound");
-    // Of what is in memory, and read by others.
+    // A clip of a value in memory that has other readers.
     let lowered = check(
         &graph(&[1, 6, 7, 16], |g, x| {
             let y = node(g, Clip { min: 0.0, max: 0.5 }, &[x], "clip");
@@ -155,7 +155,7 @@ fn clipping_is_two_rectifications() {
         }),
         1.0,
     );
-    assert_eq!(lowered.model.layers.len(), 2, "the sum is on the way to memory");
+    assert_eq!(lowered.model.layers.len(), 2, "the sum is not in memory yet");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn means_over_windows_and_images() {
         &graph(&[1, 9, 9, 5], |g, x| vec![node(g, average([3, 3], [2, 2], [1, 1, 1, 1], true), &[x], "y")]),
         1.5,
     );
-    // Sums of what is not negative only grow: none on the way is beyond the last.
+    // Sums of non-negative numbers only grow: no intermediate sum exceeds the last.
     let large = graph(&[1, 33, 20, 64], |g, x| {
         let x = node(g, Relu, &[x], "relu");
         vec![node(g, average([33, 20], [1, 1], [0; 4], false), &[x], "y")]
@@ -338,8 +338,8 @@ fn sums_differences_and_normalisation_by_channel() {
     );
 }
 
-/// The graph of an exported pointwise convolution of one pixel: where nothing else is longer than 1, changes of
-/// layout are changes of shape.
+/// Graph of an exported pointwise convolution of one pixel: if all other axes have length 1, layout
+/// changes are reshapes.
 #[test]
 fn a_single_pixel_may_change_its_layout() {
     check(
@@ -352,7 +352,7 @@ fn a_single_pixel_may_change_its_layout() {
     );
 }
 
-/// Two convolutions whose borders lie in memory that the planner gives to others in between.
+/// Two convolutions whose borders are in memory that the planner reuses in between.
 #[test]
 fn drivers_rewrite_pixels_only() {
     let lowered = check(
@@ -364,8 +364,9 @@ fn drivers_rewrite_pixels_only() {
     );
     let pads: Vec<usize> =
         (0..lowered.ops.len()).filter(|&i| matches!(lowered.ops[i], Op::Pad { .. })).collect();
-    assert_eq!(pads.len(), 2, "the border of the input, and that of what lies between");
-    // What clearing the input's border takes, and what planes of their own would: `SOURCES.md` has the figures.
+    assert_eq!(pads.len(), 2, "the border of the input, and the border in between");
+    // Cycles for clearing the input's border, and for separate planes: `SOURCES.md` has the
+    // figures.
     let cycles = |ops: &[Op]| Clock::cycles(&Config::preset("reference").unwrap(), ops).unwrap();
     let mut without = lowered.ops.clone();
     let pad = pads.into_iter().find(|&i| lowered.ops[i] == Op::Pad { addr: 0, p: 1 }).unwrap();
@@ -374,7 +375,7 @@ fn drivers_rewrite_pixels_only() {
     assert_eq!((lowered.plan.features, lowered.plan.aggregate), (4608, 5632));
 }
 
-/// As upstream's simulator wants it: a residual has the shape of what it is added to.
+/// Upstream's simulator requires a residual to have the shape of the values it is added to.
 #[test]
 fn residuals_of_few_channels_are_as_wide_as_the_sums() {
     for channels in [1, 3, 8, 15, 20, 70] {
@@ -436,7 +437,7 @@ fn a_check_goes_by_the_options_of_a_compilation() {
     assert!(check("most").is_err());
 }
 
-/// What has no place in memory since what makes it is refused is not refused once more.
+/// A value that is not in memory because its producer is rejected is not rejected again.
 #[test]
 fn a_cause_is_said_once() {
     let shuffled = graph(&[1, 56, 56, 112], |g, x| {
@@ -450,15 +451,16 @@ fn a_cause_is_said_once() {
     assert!(split.starts_with("split (Reshape): it regroups pixels and channels"), "{split}");
     assert!(shuffle.starts_with("shuffle (Transpose): axes [0, 1, 2, 4, 3]"), "{shuffle}");
 
-    // Several images are refused at the input, and not by every layer once more.
+    // Several images are rejected at the input, and not again in every layer.
     let images = graph(&[2, 8, 8, 16], |g, x| {
         let layer = |g: &mut Graph, x, i| conv(g, x, &format!("c{i}"), [3, 3, 16, 16], plain([1, 1], [1; 4]));
         vec![(0..20).fold(x, |x, i| layer(g, x, i))]
     });
-    assert_eq!(problems(&images), ["x (input): it works on 2 images at once"]);
+    assert_eq!(problems(&images), ["x (input): it processes 2 images at once"]);
 }
 
-/// Pixels of axes that are neither rows nor columns follow each other: along the first of them one cuts and joins.
+/// Pixels of axes other than rows and columns are contiguous: along the first of these axes, cuts
+/// and joins are possible.
 #[test]
 fn pixels_of_several_axes_are_cut_and_joined_along_the_first() {
     for (shape, axis) in [(&[3, 4, 8][..], 0), (&[1, 4, 8], 1), (&[3, 8], 0), (&[1, 2, 3, 2, 8], 1)] {
@@ -474,7 +476,8 @@ fn pixels_of_several_axes_are_cut_and_joined_along_the_first() {
     }
 }
 
-/// Reasons are the same sentence for nodes of one kind, and true: a product of two activations has no weights to export.
+/// Reasons are the same sentence for nodes of one kind, and true: a product of two activations has
+/// no weights to export.
 #[test]
 fn reasons_name_no_values() {
     let attention = graph(&[1, 8, 16], |g, x| {
@@ -483,7 +486,7 @@ fn reasons_name_no_values() {
         vec![node(g, MatMul, &[q, k], "scores")]
     });
     let found = problems(&attention);
-    let product = "scores (MatMul): its second operand's elements are computed, and the machine multiplies by constants alone";
+    let product = "scores (MatMul): its second operand's elements are computed, but the machine only multiplies by constants";
     assert!(found.iter().any(|problem| problem == product), "{found:?}");
 }
 
@@ -497,5 +500,5 @@ fn what_passes_through_is_told_truly() {
     for value in &mut integers.values {
         value.info.element = npukit_numeric::ElementType::I64;
     }
-    assert!(problems(&integers)[0].starts_with("x (input): it is not of floats but of I64"));
+    assert!(problems(&integers)[0].starts_with("x (input): its element type is I64, but must be float"));
 }

@@ -1,4 +1,4 @@
-//! A literal evaluation of layers: no tiles, no addresses, one sum after the other.
+//! Literal evaluation of layers: no tiles, no addresses, one sum after the other.
 
 use npukit_opu::internals::config::Types;
 use npukit_opu::internals::lower::Lowered;
@@ -7,7 +7,7 @@ use npukit_opu::internals::lower::layer::{Layer, Pooling, Step};
 use npukit_opu::internals::lower::map::{PlaneId, View};
 use npukit_opu::internals::op::Activation;
 
-/// Rows, columns and channels of integers.
+/// Integers by row, column and channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Image {
     pub size: [usize; 2],
@@ -24,7 +24,7 @@ impl Image {
         (y * self.size[1] + x) * self.channels + c
     }
 
-    /// The element, 0 outside.
+    /// Returns the element, or 0 outside of the image.
     pub fn at(&self, at: [isize; 2], c: usize) -> i64 {
         let [Ok(y), Ok(x)] = at.map(usize::try_from) else { return 0 };
         let inside = y < self.size[0] && x < self.size[1] && c < self.channels;
@@ -49,7 +49,7 @@ impl Image {
     }
 }
 
-/// `2^-places * numerator` rounded to nearest, ties upwards, in `width` bits.
+/// Returns `2^-places * numerator` rounded to nearest, ties upwards, saturated to `width` bits.
 fn round(numerator: i128, places: i32, width: u32) -> i64 {
     let rounded = if places > 0 { (numerator + (1 << (places - 1))) >> places } else { numerator << -places };
     let largest = (1i128 << (width - 1)) - 1;
@@ -60,7 +60,7 @@ fn width(data_type: npukit_opu::DataType) -> u32 {
     data_type.fixed().unwrap().width()
 }
 
-/// Computes one layer on `planes`, which hold what came before.
+/// Computes one layer on `planes`, which hold the results of earlier layers.
 pub fn layer(lowered: &Lowered, types: &Types, index: usize, planes: &mut [Image]) {
     let layer = &lowered.model.layers[index];
     for (block, plan) in lowered.blocks[index].iter().enumerate() {
@@ -80,7 +80,7 @@ pub fn layer(lowered: &Lowered, types: &Types, index: usize, planes: &mut [Image
     }
 }
 
-/// One partial sum, rounded after every tap.
+/// Returns one partial sum, rounded after every tap.
 fn sum(
     lowered: &Lowered,
     types: &Types,

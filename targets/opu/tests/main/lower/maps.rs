@@ -1,5 +1,5 @@
-//! Maps of memories. The judge is the machine: whatever lies where a map says that nothing is needed, the results are the
-//! same.
+//! Memory maps, checked by the machine: destroying places that a map marks as unused must not
+//! change the results.
 
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::Tensor;
@@ -21,7 +21,7 @@ use super::{graph, image, quantised};
 
 const BUFFERS: [Buffer; 4] = [Buffer::Ifm, Buffer::Ker, Buffer::Bias, Buffer::Ofm];
 
-/// A map whose columns are instructions.
+/// Map with one column per instruction.
 struct Picture {
     map: MemoryMap,
     cells: Vec<i64>,
@@ -35,7 +35,8 @@ impl Picture {
         Self { map, cells }
     }
 
-    /// Places that are not needed at an instruction, up to the last one that ever is.
+    /// Returns the places that are not needed at an instruction, up to the last one that is ever
+    /// needed.
     fn free(&self, instruction: usize) -> impl Iterator<Item = u64> {
         (0..self.map.used).filter(move |place| {
             let row = (place / self.map.places_per_row) as usize;
@@ -44,8 +45,8 @@ impl Picture {
     }
 }
 
-/// What the outputs hold in the end; with `maps`, after everything that they do not need was destroyed at each
-/// instruction. Also how many places of each map were.
+/// Returns the final outputs, and the number of destroyed places per map. With `maps`, all places
+/// that are not needed are destroyed at each instruction.
 fn ran(program: &Program, input: &Tensor, maps: &[Picture], timing: &Timing) -> (Vec<u8>, Vec<u64>) {
     let mut memory = Memory::new(Unset::Zero);
     for segment in &program.segments {
@@ -93,15 +94,15 @@ fn banks_of(timing: &Timing) -> [u32; 4] {
     [timing.ifm_banks, timing.ker_banks, timing.bias_banks, timing.ofm_banks]
 }
 
-/// Of places of all banks those of one, from its first place on.
+/// Returns the places that are in one bank, relative to its first place.
 fn in_bank(places: &[u64], depth: u64, bank: u64) -> Vec<u64> {
     places.iter().filter(|place| *place / depth == bank).map(|place| place % depth).collect()
 }
 
-/// Other values at places of a buffer, where it has them.
+/// Overwrites places of a buffer, if it has them.
 fn destroy(buffer: Buffer, held: &mut Held, places: &[u64]) {
     let Some(Array { data_type, shape, mut elements }) = held.get().ok().cloned() else { return };
-    // Elements of a place: channels of a pixel, 1024 weights or a whole small slice, a bias.
+    // Elements per place: channels of a pixel, 1024 weights or a whole small slice, a bias.
     let size = match (buffer, &shape[..]) {
         (Buffer::Ker, [_, outputs, inputs]) => (outputs * inputs).min(1024),
         (Buffer::Ifm | Buffer::Ofm, [.., channels]) => *channels,
@@ -116,7 +117,7 @@ fn destroy(buffer: Buffer, held: &mut Held, places: &[u64]) {
     held.fill(Array { data_type, shape, elements });
 }
 
-/// A convolution, one beside which the first goes on, their sum, and a pool.
+/// Returns a network of a convolution, a parallel one, their sum, and a pool.
 fn network(channels: usize, size: usize) -> Graph {
     graph(&[1, size, size, channels], |graph, x| {
         let same = |graph: &mut Graph, x: ValueId, name: &str| {

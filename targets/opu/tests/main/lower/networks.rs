@@ -1,4 +1,4 @@
-//! Whole networks against float.
+//! Whole networks compared with float.
 
 use npukit_graph::{Graph, evaluate, pass};
 use npukit_import::onnx;
@@ -16,7 +16,7 @@ fn model(bytes: &[u8]) -> Graph {
     graph
 }
 
-/// The samples of a tensor, each of the graph's input shape.
+/// Returns the samples of a tensor, each of the graph's input shape.
 fn samples(graph: &Graph, bytes: &[u8]) -> Vec<Tensor> {
     let tensor = npy::read_npy("samples", bytes).unwrap();
     let shape = graph.shape(graph.inputs[0]);
@@ -35,7 +35,7 @@ fn lower(graph: &Graph, calibration: &[Tensor]) -> Lowered {
     compile(graph, &Config::preset("reference").unwrap(), options).unwrap()
 }
 
-/// The class that the program and float find for each sample.
+/// Returns the classes that the program and float find for each sample.
 fn classes(graph: &Graph, lowered: &Lowered, samples: &[Tensor]) -> Vec<[usize; 2]> {
     let config = Config::preset("reference").unwrap();
     let program = backend::program(lowered, "test".into(), "reference".into(), &config);
@@ -60,7 +60,7 @@ fn classes(graph: &Graph, lowered: &Lowered, samples: &[Tensor]) -> Vec<[usize; 
 fn resnet20_agrees_with_float_on_other_images_than_those_it_was_calibrated_on() {
     let graph = model(&shared_bytes("models/resnet20v2_cifar.onnx"));
     let images = samples(&graph, &shared_bytes("models/cifar10_inputs.npy"));
-    // Mirrored images have the same statistics, and are others.
+    // Mirrored images have the same statistics, but are different images.
     let mirrored: Vec<Tensor> = images.iter().map(mirror).collect();
     let lowered = lower(&graph, &mirrored);
     let classes = classes(&graph, &lowered, &images);
@@ -68,7 +68,7 @@ fn resnet20_agrees_with_float_on_other_images_than_those_it_was_calibrated_on() 
     assert!(equal >= 9, "{classes:?}");
 }
 
-/// An image `[1, h, w, c]` from right to left.
+/// Mirrors an image `[1, h, w, c]` horizontally.
 fn mirror(image: &Tensor) -> Tensor {
     let &[_, _, columns, channels] = image.shape() else { panic!("an image") };
     let rows = image.as_f32().unwrap().chunks(columns * channels);

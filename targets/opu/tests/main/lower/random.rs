@@ -1,4 +1,4 @@
-//! Small graphs drawn at random.
+//! Small random graphs.
 
 use npukit_graph::Graph;
 use npukit_graph::op::{Binary, BinaryKind, Conv, MaxPool, Relu, Window};
@@ -9,7 +9,7 @@ use super::runner::{check_instance, check_with_room, conv};
 
 #[derive(Clone, Debug)]
 struct Shape {
-    /// Rows and columns of the first kernel, with padding where they are more than 1.
+    /// Rows and columns of the first kernel, with padding if they are more than 1.
     first: [usize; 2],
     size: [usize; 2],
     channels: [usize; 3],
@@ -18,7 +18,7 @@ struct Shape {
     pads: [usize; 4],
     pool: Option<([usize; 2], [usize; 2], bool)>,
     residual: bool,
-    /// With one more convolution, around which a skip goes.
+    /// Whether there is one more convolution with a skip connection around it.
     deep: bool,
 }
 
@@ -78,7 +78,7 @@ fn network(shape: &Shape) -> Graph {
     })
 }
 
-/// How many networks: `NPUKIT_OPU_NETWORKS`, or `default`.
+/// Number of networks: `NPUKIT_OPU_NETWORKS`, or `default`.
 fn count(default: u32) -> ProptestConfig {
     let asked = std::env::var("NPUKIT_OPU_NETWORKS").ok().and_then(|count| count.parse().ok());
     ProptestConfig::with_cases(asked.unwrap_or(default))
@@ -96,13 +96,13 @@ proptest! {
 proptest! {
     #![proptest_config(count(10))]
 
-    /// On memory that holds anything, floats too: what nobody wrote may be no number there.
+    /// On memory with arbitrary contents; for floats, unwritten bytes may not be numbers.
     #[test]
     fn programs_of_other_instances_repeat(
         shape in shape(),
         preset in prop::sample::select(&["ideal", "detailed", "int16", "bf16", "fp16"][..]),
     ) {
-        // Other types than bytes take the literal code.
+        // Types other than bytes use the literal code.
         let small = |channels: usize| channels % 20 + 1;
         let shape = Shape { size: shape.size.map(|size| size % 9 + 5), channels: shape.channels.map(small), ..shape };
         check_instance(&network(&shape), preset);

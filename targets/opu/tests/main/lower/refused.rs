@@ -1,4 +1,4 @@
-//! What is refused at which size, and what is warned of.
+//! Rejected graphs at the limits of sizes, and warnings.
 
 use npukit_graph::op::{
     Binary, BinaryKind, Clip, Concat, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode,
@@ -15,7 +15,7 @@ use super::cases::{node, plain, pool};
 use super::runner::conv;
 use super::{graph, image, quantised};
 
-/// Why the nodes of a graph are refused.
+/// Returns the reasons why the nodes of a graph are rejected.
 fn reasons(graph: &Graph) -> Vec<String> {
     let config = Config::preset("reference").unwrap();
     let problems = npukit_opu::internals::lower::check(graph, &config, Options::default());
@@ -39,7 +39,7 @@ fn sizes_of_images_end_where_registers_do() {
     ] {
         assert_eq!(builder::extent(shape).ok(), expected, "{shape:?}");
     }
-    let several = Reject::new("it works on 2 images at once", "export the model for one image");
+    let several = Reject::new("it processes 2 images at once", "export the model with batch size 1");
     assert_eq!(builder::extent(&[2, 3, 3, 1]), Err(several));
 }
 
@@ -48,15 +48,16 @@ fn only_clipping_from_zero_has_a_form() {
     let clip = |min, max| graph(&[1, 4, 4, 2], |g, x| vec![node(g, Clip { min, max }, &[x], "y")]);
     assert_eq!(reasons(&clip(0.0, 6.0)), [""; 0]);
     for (min, max) in [(-1.0, 1.0), (0.0, f32::INFINITY), (f32::NEG_INFINITY, 6.0), (0.0, 0.0)] {
-        let expected = format!("it clips between {min} and {max}; the machine does between 0 and a number");
+        let expected =
+            format!("it clips between {min} and {max}; the machine supports 0 and a positive number");
         assert_eq!(reasons(&clip(min, max)), [expected]);
     }
-    // In integers the bound is one of them.
+    // For integers, the bound must be an integer.
     let graph = clip(0.0, 0.3);
     let quantisation = quantised(&graph, &[image(&[1, 4, 4, 2], 7)]);
     let options = Options { quantisation: Some(&quantisation), ..Options::default() };
     let error = compile(&graph, &Config::preset("reference").unwrap(), options).unwrap_err().to_string();
-    assert!(error.contains("its bound 0.3 is no multiple of the step 2^-7"), "{error}");
+    assert!(error.contains("its bound 0.3 is not a multiple of the step 2^-7"), "{error}");
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn borders_and_windows_end_where_fields_do() {
         graph(&[1, 2, size, 1], |g, x| vec![node(g, Pad { pads, mode: PadMode::Constant(0.0) }, &[x], "y")])
     };
     assert_eq!(reasons(&padded(4, 15)), [""; 0]);
-    assert_eq!(reasons(&padded(4, 16)), ["it reads 16 pixels beyond the image, at most 15 are possible"]);
+    assert_eq!(reasons(&padded(4, 16)), ["it reads 16 pixels beyond the image; the maximum is 15"]);
     let around = |size| {
         graph(&[1, 1, size, 1], |g, x| {
             let x = node(g, Relu, &[x], "relu");
@@ -76,7 +77,7 @@ fn borders_and_windows_end_where_fields_do() {
     assert_eq!(reasons(&around(1021)), [""; 0]);
     assert_eq!(
         reasons(&around(1022)),
-        ["its operand has 1022 pixels along an axis, with a border of 1 more than 1023"]
+        ["its operand has 1022 pixels along an axis and a border of 1: together more than 1023"]
     );
     // Windows of at most 15, steps of at most 7; a window larger than its image is cut.
     let pooled = |size, kernel, strides| {
@@ -100,26 +101,26 @@ fn operands_that_no_instruction_takes_are_named() {
     });
     assert_eq!(
         reasons(&broadcast),
-        ["operands of shapes [1, 2, 2, 3] and [1, 1, 1, 3] are repeated to one shape"]
+        ["its operands have shapes [1, 2, 2, 3] and [1, 1, 1, 3], which need broadcasting"]
     );
     for (kind, axes) in
         [(ReduceKind::Max, vec![1, 2]), (ReduceKind::Mean, vec![1]), (ReduceKind::Sum, vec![3])]
     {
         let op = Reduce { kind, axes, keep_dims: true };
         let reduced = graph(&[1, 2, 2, 3], |g, x| vec![node(g, op.clone(), &[x], "y")]);
-        let expected = format!("the machine has no {:?} over axes {:?} of [1, 2, 2, 3]", op.kind, op.axes);
+        let expected = format!("{:?} over axes {:?} of [1, 2, 2, 3] is not supported", op.kind, op.axes);
         assert_eq!(reasons(&reduced), [expected]);
     }
     let addend = graph(&[2, 3], |g, x| {
         let (w, c) = (g.add_constant("w", image(&[3, 4], 1)), g.add_constant("c", image(&[2, 4], 1)));
         vec![node(g, Gemm::PLAIN, &[x, w, c], "y")]
     });
-    assert_eq!(reasons(&addend), ["its addend has shape [2, 4], not one element for each column"]);
+    assert_eq!(reasons(&addend), ["its addend has shape [2, 4], but must have one element per column"]);
     for (axis, step) in [(3, 2), (1, -1)] {
         let start = if step < 0 { 3 } else { 0 };
         let ranges = vec![SliceRange { axis, start, length: 2, step }];
         let stepped = graph(&[1, 4, 4, 4], |g, x| vec![node(g, Slice { ranges }, &[x], "y")]);
-        assert_eq!(reasons(&stepped), [format!("it takes axis {axis} by steps of {step}")]);
+        assert_eq!(reasons(&stepped), [format!("it slices axis {axis} with steps of {step}")]);
     }
     let several = graph(&[2, 3, 4], |g, x| {
         let x = node(g, Relu, &[x], "relu");
@@ -145,7 +146,8 @@ fn operands_that_no_instruction_takes_are_named() {
         let resized = graph(&[1, 3, 3, 2], |g, x| vec![node(g, resize(size, mode), &[x], "y")]);
         assert!(reasons(&resized)[0].starts_with("it resamples [3, 3] pixels to"), "{:?}", reasons(&resized));
     }
-    // Too many pixels are what is wrong where channels stay, and else that they do not.
+    // If the channels stay the same, too many pixels are the reason; otherwise the regrouped
+    // channels are.
     let shaped = |to: &[usize]| {
         graph(&[1, 40, 40, 3], |g, x| {
             let x = node(g, Relu, &[x], "relu");
@@ -155,7 +157,7 @@ fn operands_that_no_instruction_takes_are_named() {
     };
     assert_eq!(
         reasons(&shaped(&[1600, 3])),
-        ["a feature map of 1 x 1600 pixels, 3 channels is not of 1 to 1023 a side"]
+        ["a feature map of 1 x 1600 pixels, 3 channels: sides must be 1 to 1023"]
     );
     for to in [&[1, 40, 40, 1, 3][..], &[40, 1, 1, 120], &[1200, 4]] {
         let expected = format!("it regroups pixels and channels, [1, 40, 40, 3] to {to:?}");
@@ -179,7 +181,7 @@ fn operands_that_no_instruction_takes_are_named() {
     }
 }
 
-/// The host lays out an input in one way; what else is wanted of it, it cannot have.
+/// The host can lay out an input in one way only; a second layout is rejected.
 #[test]
 fn hints_tell_inputs_from_what_is_computed() {
     let hints = |first: bool| {
@@ -194,12 +196,12 @@ fn hints_tell_inputs_from_what_is_computed() {
     };
     assert_eq!(
         hints(true),
-        ["give the input as it is wanted here, or leave out the output that has it otherwise"]
+        ["change the layout of the input to the one needed here, or remove the output with the other layout"]
     );
     assert_eq!(
         hints(false),
         [
-            "keep images in one order of axes, or end the model before it; the host transposes inputs and outputs"
+            "keep images in one axis order, or cut the model before this node; the host transposes inputs and outputs"
         ]
     );
 }
@@ -212,8 +214,8 @@ fn a_refusal_is_told_with_its_hint() {
     let error = compile(&leaky, &Config::preset("reference").unwrap(), options).unwrap_err().to_string();
     assert_eq!(
         error,
-        "1 of the model's nodes cannot be lowered:\n  leaky (LeakyRelu): a slope of 0.1 where the machine has 1/8; \
-         train with a slope of 0.125, or accept that one with the option leaky=nearest"
+        "1 of the model's nodes cannot be lowered:\n  leaky (LeakyRelu): its slope is 0.1, but the machine only has 1/8; \
+         train with a slope of 0.125, or use that slope with the option leaky=nearest"
     );
 }
 
@@ -221,7 +223,7 @@ fn a_refusal_is_told_with_its_hint() {
 fn warnings_say_what_saturates_and_what_is_done_otherwise() {
     let warnings = |small: f32| {
         let graph = graph(&[1, 2, 2, 16], |g, x| {
-            // One weight is large; the others are finer than it leaves bits for, or not.
+            // One weight is large; it leaves enough bits for the others, or not.
             let weights = (0..256).map(|index| if index == 0 { 1.0 } else { small }).collect();
             let w = g.add_constant("w", Tensor::from_f32(vec![1, 1, 16, 16], weights).unwrap());
             let y = node(g, plain([1, 1], [0; 4]), &[x, w], "a");
@@ -240,7 +242,7 @@ fn warnings_say_what_saturates_and_what_is_done_otherwise() {
         let lowered = compile(&graph, &config, options).unwrap();
         backend::program(&lowered, "test".into(), "reference".into(), &config).warnings
     };
-    let leaky = "leaky rectification of slope 0.1 is done with slope 1/8";
+    let leaky = "leaky ReLU of slope 0.1 is computed with slope 1/8";
     assert_eq!(warnings(1.0 / 64.0), [leaky]);
-    assert_eq!(warnings(3.0 / 128.0), ["1 weight or bias saturates; quantise it wider", leaky]);
+    assert_eq!(warnings(3.0 / 128.0), ["1 weight or bias saturates; use a wider type", leaky]);
 }

@@ -1,4 +1,4 @@
-//! Runs a graph every way there is, and compares.
+//! Runs a graph in all ways, and compares the results.
 
 use npukit_graph::op::Conv;
 use npukit_graph::quantise::{Kind, Quantisation, Scheme};
@@ -16,7 +16,7 @@ use npukit_target::{Finding, Unset};
 
 use super::judge::{self, Image};
 
-/// Numbers that look random, between -1 and 1.
+/// Returns pseudo-random numbers between -1 and 1.
 pub fn image(shape: &[usize], seed: u64) -> Tensor {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -28,7 +28,7 @@ pub fn image(shape: &[usize], seed: u64) -> Tensor {
     Tensor::from_f32(shape.to_vec(), (0..shape.iter().product::<usize>()).map(|_| next()).collect()).unwrap()
 }
 
-/// A graph with one input `x`; `build` adds the nodes and says which values are the outputs.
+/// Returns a graph with one input `x`; `build` adds the nodes and returns the outputs.
 pub fn graph(shape: &[usize], build: impl FnOnce(&mut Graph, ValueId) -> Vec<ValueId>) -> Graph {
     let mut graph = Graph { name: "test".into(), ..Graph::default() };
     let x = graph.add_input("x", ValueInfo { shape: shape.to_vec(), element: ElementType::F32 });
@@ -37,7 +37,7 @@ pub fn graph(shape: &[usize], build: impl FnOnce(&mut Graph, ValueId) -> Vec<Val
     graph
 }
 
-/// Weights `[rows, columns, inputs, outputs]` such that sums stay near 1.
+/// Adds weights `[rows, columns, inputs, outputs]` such that sums stay near 1.
 fn kernel(graph: &mut Graph, name: &str, shape: [usize; 4], seed: u64) -> ValueId {
     let scale = 1.5 / ((shape[0] * shape[1] * shape[2]) as f32).sqrt();
     let tensor = image(&shape, seed);
@@ -45,7 +45,7 @@ fn kernel(graph: &mut Graph, name: &str, shape: [usize; 4], seed: u64) -> ValueI
     graph.add_constant(name, Tensor::from_f32(shape.to_vec(), data).unwrap())
 }
 
-/// Fraction lengths at which no value of `graph` saturates on `input`.
+/// Returns fraction lengths at which no value of `graph` saturates on `input`.
 pub fn quantised(graph: &Graph, inputs: &[Tensor]) -> Quantisation {
     let mut quantisation = Quantisation::new(Scheme::default());
     let mut largest = vec![1e-3f32; graph.values.len()];
@@ -63,15 +63,16 @@ pub fn quantised(graph: &Graph, inputs: &[Tensor]) -> Quantisation {
     quantisation
 }
 
-/// Compiles for the published machine and compares machine, judge and float; gives what was compiled.
+/// Compiles for the published accelerator and compares machine, judge and float; returns the
+/// lowered program.
 pub fn check(graph: &Graph, tolerance: f32) -> Lowered {
     let input = image(graph.shape(graph.inputs[0]), 7);
     let quantisation = quantised(graph, std::slice::from_ref(&input));
     check_quantised(graph, &input, &quantisation, tolerance)
 }
 
-/// As [`check`], with a bit of room in every activation: sums of many taps may be larger on the way than in the end,
-/// and then saturate, which float does not.
+/// Like [`check`], with some headroom in every activation: intermediate sums of many taps may
+/// exceed the final one and saturate, which float does not.
 pub fn check_with_room(graph: &Graph, tolerance: f32) -> Lowered {
     let input = image(graph.shape(graph.inputs[0]), 7);
     let mut quantisation = quantised(graph, std::slice::from_ref(&input));
@@ -116,7 +117,12 @@ pub fn check_quantised(
     lowered
 }
 
-/// Compiles for another instance and compares what it gives on zeros with all other memory, and with float.
+/// Size of a sum of products with the weights of [`kernel`]. An output of few numbers may be much smaller: then its
+/// parts cancel, and neither their rounding nor their largest partial sum is in proportion to it.
+const SUM: f32 = 1.0;
+
+/// Compiles for another instance and compares its results on zeroed memory with those on other
+/// memory, and with float.
 pub fn check_instance(graph: &Graph, preset: &str) {
     let config = Config::preset(preset).unwrap();
     let input = image(graph.shape(graph.inputs[0]), 7);
@@ -124,6 +130,7 @@ pub fn check_instance(graph: &Graph, preset: &str) {
     let wider = config.types.itype.size_bytes() as i32 * 8 - 8;
     for id in (0..graph.values.len() as u32).map(ValueId) {
         if let Some(fraction) = quantisation.fraction(id) {
+            let fraction = fraction.min((127.0 / SUM).log2().floor() as i32);
             quantisation.set(id, Kind::Activation, fraction - 1 + wider);
         }
     }
@@ -137,7 +144,7 @@ pub fn check_instance(graph: &Graph, preset: &str) {
     let expected = evaluate(graph, std::slice::from_ref(&input)).unwrap();
     for ((binding, found), expected) in program.outputs.iter().zip(&outputs).zip(&expected) {
         let expected = expected.as_f32().unwrap();
-        let range = expected.iter().fold(1e-3f32, |range, x| range.max(x.abs()));
+        let range = expected.iter().fold(SUM, |range, x| range.max(x.abs()));
         for (&raw, &expected) in found.iter().zip(expected) {
             let found = binding.value(config.types.itype, raw);
             assert!((found - expected).abs() <= range / 8.0, "{preset}: {found} for {expected} of {range}");
@@ -148,8 +155,9 @@ pub fn check_instance(graph: &Graph, preset: &str) {
     check_repeats(&program, &input, &outputs);
 }
 
-/// Runs the program as drivers do, twice in a row, on memory full of garbage and on memory where nobody may read
-/// what nobody has written: always it gives `expected`. Nothing in it is found to be wrong before either.
+/// Runs the program like a driver, twice in a row, on memory full of garbage and on memory where
+/// reading unwritten bytes is a fault; each run must return `expected`. There must be no lint
+/// findings.
 pub fn check_repeats(program: &Program, input: &Tensor, expected: &[Vec<i64>]) {
     let errors: Vec<Finding> = validate::program(program).into_iter().filter(Finding::is_error).collect();
     assert!(errors.is_empty(), "{errors:?}");
@@ -167,7 +175,7 @@ pub fn check_repeats(program: &Program, input: &Tensor, expected: &[Vec<i64>]) {
     }
 }
 
-/// Runs the program, layer by layer beside the judge if `judged`, and reads the outputs.
+/// Runs the program, layer by layer in parallel to the judge if `judged`, and reads the outputs.
 pub fn run(
     lowered: &Lowered,
     program: &Program,
@@ -175,7 +183,7 @@ pub fn run(
     input: &Tensor,
     judged: bool,
 ) -> Vec<Vec<i64>> {
-    // What was there before must not matter: memory is shared over time.
+    // Previous contents must not matter: memory is shared over time.
     let mut memory = Memory::new(Unset::Garbage(2));
     for segment in &program.segments {
         memory.write(segment.address.into(), &segment.bytes);
@@ -212,7 +220,7 @@ pub fn run(
     lowered.model.outputs.iter().map(|output| elements(output, &planes)).collect()
 }
 
-/// The planes of an output, row-major with channels innermost, then in the model's order.
+/// Returns the planes of an output, row-major with channels innermost, then in the model's order.
 fn elements(output: &npukit_opu::internals::lower::host::HostOutput, planes: &[Image]) -> Vec<i64> {
     let [rows, columns] = output.view.size;
     let mut elements = Vec::new();
@@ -229,7 +237,7 @@ fn elements(output: &npukit_opu::internals::lower::host::HostOutput, planes: &[I
     elements
 }
 
-/// What memory holds of a plane.
+/// Reads a plane from memory.
 fn read(lowered: &Lowered, index: usize, memory: &Memory) -> Image {
     let plane = lowered.model.planes.get(npukit_opu::internals::lower::map::PlaneId(index));
     let mut image = Image::new(plane.size, plane.channels);
@@ -244,7 +252,7 @@ fn read(lowered: &Lowered, index: usize, memory: &Memory) -> Image {
     image
 }
 
-/// Lays out the pixels of an input, literally as the manifest says.
+/// Lays out the pixels of an input, literally as the manifest specifies.
 pub fn pack(binding: &Binding, input: &Tensor, memory: &mut Memory) {
     let values = input.as_f32().unwrap();
     // Axes of length 1 may have moved; the elements keep their order.
@@ -271,7 +279,7 @@ pub fn pack(binding: &Binding, input: &Tensor, memory: &mut Memory) {
     }
 }
 
-/// The element of the tensor that a channel of a pixel of the map holds.
+/// Returns the index of the tensor element that a channel of a pixel of the map holds.
 fn source(binding: &Binding, [h, w, c]: [usize; 3], at: [isize; 2], channel: usize) -> Option<usize> {
     let (at, channel) = match &binding.patches {
         None => (at, channel),
@@ -288,7 +296,7 @@ fn source(binding: &Binding, [h, w, c]: [usize; 3], at: [isize; 2], channel: usi
     (y < h && x < w).then_some((y * w + x) * c + channel)
 }
 
-/// A convolution node with weights and a bias.
+/// Adds a convolution node with weights and a bias.
 pub fn conv(graph: &mut Graph, x: ValueId, name: &str, kernel_shape: [usize; 4], conv: Conv) -> ValueId {
     let weights =
         kernel(graph, &format!("{name}/w"), kernel_shape, name.len() as u64 + kernel_shape[3] as u64);

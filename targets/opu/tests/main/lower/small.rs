@@ -1,4 +1,5 @@
-//! Graphs of a few pixels: which of them are one layer, and where limits of instructions and buffers are met.
+//! Graphs of a few pixels: which of them become one layer, and the limits of instructions and
+//! buffers.
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Concat, Conv, Coordinates, Gemm, LeakyRelu,
@@ -16,7 +17,7 @@ use super::cases::{add, node, plain, pool};
 use super::runner::{check_instance, check_quantised, check_with_room, conv};
 use super::{check, graph, image, quantised};
 
-/// As [`check`], with one fraction length for all values.
+/// Like [`check`], with the same fraction length for all values.
 fn even(graph: &Graph, tolerance: f32) -> Lowered {
     let input = image(graph.shape(graph.inputs[0]), 7);
     let mut quantisation = quantised(graph, &[]);
@@ -40,16 +41,16 @@ fn slice(graph: &mut Graph, x: ValueId, ranges: &[SliceRange], name: &str) -> Va
     node(graph, Slice { ranges: ranges.to_vec() }, &[x], name)
 }
 
-/// A convolution of 3 x 3 with as many channels and pixels as its operand.
+/// Adds a convolution of 3 x 3 that keeps the number of channels and pixels.
 fn same(graph: &mut Graph, x: ValueId, name: &str) -> ValueId {
     let channels = graph.shape(x)[3];
     conv(graph, x, name, [3, 3, channels, channels], plain([1, 1], [1; 4]))
 }
 
-/// Activation, residual and pooling join a convolution in the orders that the machine has.
+/// Activation, residual and pooling join a convolution in the orders that the machine supports.
 #[test]
 fn steps_join_a_layer_in_the_orders_of_the_instruction() {
-    // Steps by their letters, and layers: where the residual is pooled, one more for that.
+    // Steps by letters, and number of layers: a pooled residual needs one more.
     for (steps, layers) in [
         ("", 1),
         ("a", 1),
@@ -141,12 +142,14 @@ fn sums_are_made_where_their_operands_are() {
     ];
     for (what, layers, build) in cases {
         assert_eq!(even(&graph(&[1, 3, 4, 3], build), 4.0).model.layers.len(), layers, "{what}");
-        // With fraction lengths of their own: in the partial sums, or of terms that are coarser than their difference.
+        // With separate fraction lengths: in the partial sums, or of terms that are coarser than
+        // their difference.
         check_with_room(&graph(&[1, 3, 4, 3], build), 16.0);
     }
 }
 
-/// A residual is added slot by slot: channels that lie in other places of their slots meet in the partial sums.
+/// A residual is added slot by slot: channels at other positions in their slots are added in the
+/// partial sums.
 #[test]
 fn residuals_lie_in_their_slots_as_the_sum_does() {
     type Build = fn(&mut Graph, ValueId) -> ValueId;
@@ -181,7 +184,7 @@ fn residuals_lie_in_their_slots_as_the_sum_does() {
     }
 }
 
-/// Pixels are repeated on the way to memory: nothing can be added there.
+/// Pixels are repeated in the store, where nothing can be added.
 #[test]
 fn enlarged_maps_are_added_from_memory() {
     let twice = |size: [usize; 2]| Resize {
@@ -202,7 +205,7 @@ fn enlarged_maps_are_added_from_memory() {
     assert_eq!(lowered.model.layers.len(), 3);
 }
 
-/// The host reads whole planes, alike in fraction length and border: all else is copied.
+/// The host reads whole planes with equal fraction length and border: everything else is copied.
 #[test]
 fn outputs_are_whole_planes() {
     let copies = |lowered: &Lowered| {
@@ -223,7 +226,7 @@ fn outputs_are_whole_planes() {
         });
         assert_eq!(copies(&check(&part, 3.0)), expected, "{ranges:?}");
     }
-    // Two maps side by side, of one fraction length and of two; one of them has a border.
+    // Two adjacent maps, with equal and with different fraction lengths; one of them has a border.
     let both = graph(&[1, 4, 3, 3], |g, x| {
         let a = conv(g, x, "a", [1, 1, 3, 64], plain([1, 1], [0; 4]));
         let b = conv(g, x, "bb", [1, 1, 3, 5], plain([1, 1], [0; 4]));
@@ -239,7 +242,7 @@ fn outputs_are_whole_planes() {
     assert_eq!(copies(&lowered), 1);
 }
 
-/// Windows, steps and tiles: each reads what it should, of images that are hardly larger.
+/// Windows, steps and tiles read the right pixels, of images that are hardly larger.
 #[test]
 fn convolutions_read_their_own_pixels() {
     let dilated = |strides, dilations, pads| Conv { strides, dilations, pads, group: 1 };
@@ -247,21 +250,21 @@ fn convolutions_read_their_own_pixels() {
         ([5, 6], [3, 2], dilated([1, 1], [2, 3], [2, 1, 0, 2])),
         ([7, 5], [2, 3], dilated([3, 2], [1, 1], [0, 1, 1, 0])),
         ([6, 7], [3, 3], dilated([2, 1], [1, 2], [1, 0, 3, 4])),
-        // Beyond the last row lies something else.
+        // There is other data after the last row.
         ([3, 4], [3, 1], plain([1, 1], [0, 0, 2, 0])),
         ([4, 3], [2, 1], dilated([1, 1], [3, 1], [0, 0, 3, 0])),
         ([4, 3], [3, 1], plain([2, 1], [0, 0, 3, 0])),
-        // More slices than the buffer has, and an offset that has no field.
+        // More slices than the buffer holds, and an offset that does not fit its field.
         ([7, 8], [7, 7], plain([1, 1], [3; 4])),
         ([3, 18], [1, 17], plain([1, 1], [0, 0, 0, 2])),
         // Rows in between are not loaded.
         ([7, 3], [1, 2], plain([3, 1], [0; 4])),
-        // Tiles of different lengths: more pixels in a row than a buffer has.
+        // Tiles of different lengths: a row has more pixels than a buffer.
         ([1, 302], [1, 2], plain([1, 2], [0; 4])),
         ([301, 1], [2, 1], plain([2, 1], [0; 4])),
         ([302, 1], [1, 1], plain([3, 1], [0; 4])),
     ] {
-        // The relu keeps the host from laying out windows.
+        // The ReLU prevents the host from laying out windows.
         let lowered = check(
             &graph(&[1, size[0], size[1], 3], |g, x| {
                 let x = node(g, Relu, &[x], "relu");
@@ -269,7 +272,7 @@ fn convolutions_read_their_own_pixels() {
             }),
             3.0,
         );
-        // One block of channels: its bias is loaded once, whatever the tiles.
+        // One block of channels: its bias is loaded once, for all tiles.
         let biases = lowered.ops.iter().filter(|op| matches!(op, Op::LoadBias { .. })).count();
         assert_eq!(biases, 1, "{size:?} {kernel:?}");
     }
@@ -277,7 +280,7 @@ fn convolutions_read_their_own_pixels() {
 
 #[test]
 fn channels_meet_their_own_weights() {
-    // Groups of 2 channels to 3 and of 40 to 20, and a channel each.
+    // Groups of 2 channels to 3 and of 40 to 20, and depthwise.
     for (channels, outputs, group) in [(6, 9, 3), (80, 40, 2), (70, 70, 70), (4, 8, 4)] {
         let grouped = Conv { group, ..plain([1, 1], [0, 1, 0, 0]) };
         check(
@@ -294,7 +297,7 @@ fn channels_meet_their_own_weights() {
     );
     let patches = lowered.model.inputs[0].patches.unwrap();
     assert_eq!((patches.kernel, patches.stride, patches.padding), ([3, 4], [2, 1], [1, 2]));
-    // Weights of channels that nobody has are zero: 3 outputs of 16, 5 inputs of 16.
+    // Weights of unused channels are zero: 3 outputs of 16, 5 inputs of 16.
     let lowered =
         check(&graph(&[1, 2, 2, 5], |g, x| vec![conv(g, x, "a", [1, 1, 5, 3], plain([1, 1], [0; 4]))]), 3.0);
     let mut weights = lowered.constants.weights.chunks(16).enumerate();
@@ -302,7 +305,8 @@ fn channels_meet_their_own_weights() {
     assert!(lowered.constants.weights.len() == 256 && weights.all(zero));
 }
 
-/// One buffer is loaded from one address twice, with another shape or other rows: it is loaded twice.
+/// A buffer that is loaded twice from one address, with another shape or other rows, is loaded
+/// twice.
 #[test]
 fn features_are_loaded_again_when_their_shape_changes() {
     even(
@@ -373,14 +377,14 @@ fn means_are_exact_and_share_their_weights() {
     let average = AveragePool { window: Window::plain([3, 3], [1, 1]), count_include_pad: true };
     let means = graph(&[1, 4, 4, 16], |g, x| vec![node(g, average.clone(), &[x], "mean")]);
     let lowered = check(&means, 1.5);
-    // The nine weights of a channel have the sum 1, though no ninth is a number of the machine.
+    // The nine weights of a channel have the sum 1, though one ninth is not representable.
     let load = &lowered.blocks[0][0].loads[0];
     let fraction = lowered.model.planes.iter().map(|plane| plane.fraction).collect::<Vec<_>>();
     let bits = fraction[1] + 8 - fraction[0] - load.shift;
     let slices = load.chunks.iter().flat_map(|chunk| chunk.taps.iter().map(move |tap| (chunk.at, tap.1)));
     let sum: i32 = slices.map(|(at, n)| i32::from(lowered.constants.weights[at + n * 256] as i8)).sum();
     assert_eq!(sum, 1 << bits);
-    // They are of two kinds, 113 and 114: two slices.
+    // They have two values, 113 and 114: two slices.
     assert_eq!(lowered.constants.weights.len(), 2 * 256);
     for preset in ["bf16", "int16"] {
         check_instance(&means, preset);
@@ -456,7 +460,7 @@ fn elements_are_where_views_say() {
     }
 }
 
-/// A view of part of a map is copied only where a border is wanted around it.
+/// A view of part of a map is copied only if it needs a border.
 #[test]
 fn parts_of_maps_are_read_where_they_are() {
     for (kernel, pads, layers) in [([1, 1], [0; 4], 2), ([2, 2], [0; 4], 2), ([3, 3], [1; 4], 3)] {
@@ -469,12 +473,12 @@ fn parts_of_maps_are_read_where_they_are() {
     }
 }
 
-/// The host lays windows out where that takes fewer cycles, and only where their elements lie side by side.
+/// The host lays out windows if that takes fewer cycles, and only if their elements are adjacent.
 #[test]
 fn windows_are_laid_out_where_that_takes_fewer_cycles() {
     let dilated = Conv { dilations: [2, 2], ..plain([1, 1], [0; 4]) };
     for (kernel, op, packed) in [
-        // Cycles of a pixel: 4 x 4 as four taps of 64 channels, 3 x 4 as 192 channels.
+        // Cycles per pixel: 4 x 4 for four taps of 64 channels, 3 x 4 for 192 channels.
         ([2, 2, 48, 64], plain([1, 1], [0; 4]), true),
         // 4 x 2, and 2 x 4.
         ([2, 2, 32, 64], plain([1, 1], [0; 4]), false),
@@ -489,7 +493,7 @@ fn windows_are_laid_out_where_that_takes_fewer_cycles() {
     }
 }
 
-/// What the host does on the way out: axes that change places, and functions that the machine lacks.
+/// Work of the host on outputs: permuted axes, and functions that the machine lacks.
 #[test]
 fn the_host_does_what_comes_last() {
     type Build = fn(&mut Graph, ValueId) -> ValueId;
@@ -542,7 +546,7 @@ fn the_host_does_what_comes_last() {
         vec![node(g, Reshape { shape: vec![1, 30] }, &[y], "flat")]
     });
     assert_eq!(check(&flat, 3.0).model.layers.len(), 2);
-    // Functions come last, and their operand is nobody else's.
+    // Functions must be last, and their operand must have no other reader.
     let refused: [fn(&mut Graph, ValueId) -> Vec<ValueId>; 6] = [
         |g, y| {
             let y = node(g, Unary { kind: UnaryKind::Exp }, &[y], "exp");
@@ -580,7 +584,8 @@ fn the_host_does_what_comes_last() {
     assert!(compiled(&nothing_before).is_err());
 }
 
-/// A type of fixed point has fraction bits of its own, which values' fraction lengths count as well.
+/// A fixed-point type has its own fraction bits, which are included in the fraction lengths of
+/// values.
 #[test]
 fn fraction_bits_of_types_are_counted() {
     let mut config = Config::preset("reference").unwrap();
@@ -611,7 +616,7 @@ fn fraction_bits_of_types_are_counted() {
     }
     let options = Options { quantisation: Some(&quantisation), ..Options::default() };
     let lowered = compile(&small, &config, options).unwrap();
-    // Weights and biases are the same integers; only what they are called differs.
+    // Weights and biases are the same integers; only their interpretation differs.
     assert_eq!(lowered.constants.weights, reference.constants.weights);
     assert_eq!(lowered.constants.biases, reference.constants.biases);
     let fractions =
@@ -633,7 +638,7 @@ fn fraction_bits_of_types_are_counted() {
     );
 }
 
-/// What `--emit layers` and `--emit plan` print.
+/// Output of `--emit layers` and `--emit plan`.
 #[test]
 fn stages_are_printed() {
     let lowered = even(

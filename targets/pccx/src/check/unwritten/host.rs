@@ -1,4 +1,4 @@
-//! What the host's operations have written: [`follow`].
+//! Data that host operations write: [`follow`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::isa::fault::Direction;
 use crate::program::Program;
 use crate::program::host::{Host, HostStep};
 
-/// Steps through a program and its host's operations.
+/// Follows a program and its host operations.
 pub(super) fn follow(written: Written, program: &Program, host: &Host) -> Vec<Unwritten> {
     let steps: Vec<Option<HostStep>> =
         program.host_ops.iter().enumerate().map(|(index, op)| HostStep::decode(index, op).ok()).collect();
@@ -40,7 +40,7 @@ pub(super) fn follow(written: Written, program: &Program, host: &Host) -> Vec<Un
     follower.written.found
 }
 
-/// Which elements of a slot are filled; all of them when none.
+/// Written elements of a value; `None` if all are written.
 type Filled = Option<Vec<bool>>;
 
 struct Follower<'a> {
@@ -48,7 +48,7 @@ struct Follower<'a> {
     program: &'a Program,
     host: &'a Host,
     slots: BTreeMap<ValueId, Filled>,
-    /// Weights that the host makes and has not yet made.
+    /// Weights that the host computes and has not computed yet.
     to_make: BTreeSet<u32>,
     products: usize,
 }
@@ -73,7 +73,7 @@ impl Follower<'_> {
             &HostStep::Receive { slot, window, unit } => {
                 let (filled, values) = (self.window(Direction::L2ToHost, window), self.values(slot));
                 let filled = part(filled, unit, values);
-                // A window that is too small leaves elements as they are.
+                // If a window is too small, its elements stay unwritten.
                 let filled = if filled.len() < values { vec![false] } else { filled.to_vec() };
                 self.slots.insert(slot, Some(filled));
             }
@@ -112,7 +112,7 @@ impl Follower<'_> {
                 let lanes = image.map_or(0, |image| image.words().len() / 2);
                 let windows = self.written.windows.as_mut();
                 let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
-                // Default: a window that is not there has no places; the run refuses it.
+                // Default: a missing window has no units; the run refuses it.
                 part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, lanes).fill(true);
             }
             &HostStep::Squares { slot, sums, .. } => {
@@ -131,7 +131,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Elements of a slot go into a window, and with them what is not filled of them.
+    /// Copies elements of a value to a window, together with their flags.
     fn send(
         &mut self,
         number: usize,
@@ -145,7 +145,7 @@ impl Follower<'_> {
         }
         let windows = self.written.windows.as_mut();
         let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
-        // Default: a window that is not there has no places; the run refuses it.
+        // Default: a missing window has no units; the run refuses it.
         let place = part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, elements.len());
         match self.slots.get(&slot) {
             Some(Some(filled)) => place
@@ -158,7 +158,7 @@ impl Follower<'_> {
 
     fn window(&self, direction: Direction, number: u32) -> &[bool] {
         let windows = self.written.windows.as_ref();
-        // Default: a window that is not there has no places; the run refuses it.
+        // Default: a missing window has no units; the run refuses it.
         windows.and_then(|windows| windows.get(&(direction, number))).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -167,7 +167,7 @@ impl Follower<'_> {
         value.map_or(0, |value| value.info.shape.iter().fold(1, |all, &axis| all.saturating_mul(axis)))
     }
 
-    /// Elements of a slot are used.
+    /// Marks elements of a value as used.
     fn use_slot(
         &mut self,
         index: Option<usize>,

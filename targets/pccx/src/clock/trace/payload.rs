@@ -1,14 +1,14 @@
-//! The payloads of a `.pccx` container: length-prefixed (`bincode`, version 1) and flat records.
+//! Payloads of a `.pccx` container: length-prefixed (`bincode`, version 1) and flat records.
 
 use super::{Event, EventType, Trace, TraceError};
 
-/// FNV-1a of 64 bits.
+/// Returns the 64-bit FNV-1a hash.
 pub fn fnv64(bytes: &[u8]) -> u64 {
     let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// The length-prefixed payload.
+/// Writes the length-prefixed payload.
 pub fn write_payload(trace: &Trace) -> Vec<u8> {
     let mut bytes = trace.total_cycles.to_le_bytes().to_vec();
     bytes.extend_from_slice(&(trace.events.len() as u64).to_le_bytes());
@@ -33,7 +33,7 @@ fn write_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// The flat payload: a record of 24 bytes an event, and the names of calls after them.
+/// Writes the flat payload: one record of 24 bytes per event, followed by the names of calls.
 pub fn write_flat(trace: &Trace) -> Vec<u8> {
     const NAMES: u32 = 0x3243_4350;
     let mut bytes = Vec::new();
@@ -50,7 +50,7 @@ pub fn write_flat(trace: &Trace) -> Vec<u8> {
         bytes.extend_from_slice(&NAMES.to_le_bytes());
         bytes.extend_from_slice(&(named.len() as u32).to_le_bytes());
         for (index, api) in named {
-            // Names are short; a longer one is cut to what its length can say.
+            // Names are short; a longer one is truncated to the maximum of its length field.
             let name = api.as_bytes();
             let name = name.get(..usize::from(u16::MAX)).unwrap_or(name);
             bytes.extend_from_slice(&(index as u32).to_le_bytes());
@@ -61,12 +61,11 @@ pub fn write_flat(trace: &Trace) -> Vec<u8> {
     bytes
 }
 
-/// Reads the length-prefixed payload, whose first byte is byte `base` of its file.
+/// Reads the length-prefixed payload, which begins at byte `base` of its file.
 ///
 /// # Errors
-///
-/// [`TraceError::Short`] for a part cut short; [`TraceError::Malformed`] for text that is not UTF-8, and for
-/// bytes left over.
+/// [`TraceError::Short`] if a part is incomplete; [`TraceError::Malformed`] for text that is not
+/// UTF-8, and for trailing bytes.
 pub fn read_payload(bytes: &[u8], base: usize) -> Result<Trace, TraceError> {
     let mut reading = Reading { bytes, base, at: 0 };
     let total_cycles = u64::from_le_bytes(reading.array("the number of cycles")?);
@@ -82,14 +81,14 @@ pub fn read_payload(bytes: &[u8], base: usize) -> Result<Trace, TraceError> {
     Ok(Trace { total_cycles, events })
 }
 
-/// `need` bytes from `offset` on.
+/// Returns `need` bytes from `offset` on.
 pub(super) fn part<'a>(
     bytes: &'a [u8],
     offset: usize,
     need: u64,
     what: &'static str,
 ) -> Result<&'a [u8], TraceError> {
-    // Default: beyond the end there is nothing left, which is too short below.
+    // Default: no bytes are left after the end, which is reported below.
     let left = bytes.get(offset..).unwrap_or_default();
     let size = usize::try_from(need).ok();
     size.and_then(|size| left.get(..size)).ok_or(TraceError::Short { offset, what, have: left.len(), need })
@@ -114,7 +113,10 @@ impl Reading<'_> {
     }
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], TraceError> {
-        Ok(*self.take(N as u64, what)?.first_chunk().expect("`take` gives as many bytes as asked for"))
+        Ok(*self
+            .take(N as u64, what)?
+            .first_chunk()
+            .expect("`take` returns exactly the requested number of bytes"))
     }
 
     fn text(&mut self, what: &'static str) -> Result<String, TraceError> {
@@ -134,7 +136,7 @@ impl Reading<'_> {
             [0] => None,
             [1] => Some(self.text("an event's name")?),
             [other] => {
-                let what = format!("{other} says whether an event has a name: legal are 0 and 1");
+                let what = format!("the flag for the name of an event is {other}: legal are 0 and 1");
                 return Err(TraceError::Malformed { offset, what });
             }
         };

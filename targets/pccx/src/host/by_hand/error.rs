@@ -1,4 +1,4 @@
-//! [`HandError`]: what only programs of a person have wrong with them.
+//! [`HandError`]: errors that occur only in assembly programs.
 
 use npukit_base::codes;
 use npukit_target::{Diagnose, failure};
@@ -8,48 +8,48 @@ use crate::check::Unfenced;
 use crate::host::by_hand::{MOST_HOST_BYTES, bank};
 use crate::isa::op::Cache;
 
-/// Why a program that a person wrote does not go on.
+/// Reason why an assembly program cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HandError {
-    /// An instruction uses what an asynchronous one still reads or writes.
-    #[error("{order}, as `.wait` lets it{}", .place.as_ref().map_or_else(String::new, |place| format!("; instruction {} is at {place}", .order.earlier)))]
+    /// An instruction uses words that an asynchronous one still reads or writes.
+    #[error("{order}, with `.wait`{}", .place.as_ref().map_or_else(String::new, |place| format!("; instruction {} is at {place}", .order.earlier)))]
     Order {
         /// The two instructions and their words.
         order: Unfenced,
-        /// File and line of the earlier one.
+        /// File and line of the earlier instruction.
         place: Option<String>,
     },
-    /// A product without weights.
+    /// A product has no weights.
     #[error(
         "no weights are bound to this product, number {number}: `weights.{number}` has {n} rows of {k} to fill"
     )]
     NoWeights {
-        /// GEMVs and GEMMs before it.
+        /// Number of GEMVs and GEMMs before it.
         number: usize,
-        /// Rows.
+        /// Number of rows of the missing weights.
         n: usize,
-        /// Columns.
+        /// Number of columns of the missing weights.
         k: usize,
     },
-    /// More than the host's memory is taken to be.
+    /// Windows and weights exceed host memory.
     #[error("windows and weights have {bytes} bytes: a program in text or words may have {MOST_HOST_BYTES}")]
     HostMemory {
-        /// Bytes.
+        /// Total size of windows and weights in bytes.
         bytes: u64,
     },
-    /// A constant bank, filled from outside.
-    #[error("entries of `{}` are written by MEMSET alone", bank(*.cache))]
+    /// A constant bank cannot be filled from outside.
+    #[error("entries of `{}` are written only by MEMSET", bank(*.cache))]
     Constants {
-        /// The bank.
+        /// Constant bank that was to be filled.
         cache: Cache,
     },
-    /// Weights of a program with its host.
-    #[error("weights and their scales are the host's, and not in the machine's memory")]
+    /// Weights of a compiled program are not in the machine's memory.
+    #[error("weights and their scales are in host memory, not in the machine's memory")]
     OfHost,
 }
 
 impl HandError {
-    /// Refuses more bytes than the host is taken to have.
+    /// Checks that windows and weights fit into host memory.
     pub fn check(bytes: u64) -> Result<(), Self> {
         if bytes <= MOST_HOST_BYTES { Ok(()) } else { Err(Self::HostMemory { bytes }) }
     }

@@ -1,4 +1,5 @@
-//! The memories of a program by hand and their names: [`memories`]. Windows are as large as the program's MEMCPYs reach.
+//! Memories of an assembly program and their names: [`memories`]. Windows are as large as the
+//! program's MEMCPYs need.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::machine::bf16::{bf_of_double, val};
 use crate::machine::state::upstream_words;
 use crate::machine::{AccessError, Machine};
 
-/// What a memory is.
+/// Kind of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `l2`: words of eight BF16 values.
@@ -26,28 +27,28 @@ pub enum Kind {
     Maximum,
     /// `host_to_l2.N`, `l2_to_host.N`: units of eight BF16 values.
     Window(Direction, u32),
-    /// `weights.I`: rows of 4-bit weights of product number I.
+    /// `weights.I`: rows of 4-bit weights of product I.
     Weights(usize),
-    /// `scales.I`: their `f32` factors.
+    /// `scales.I`: `f32` factors of the rows of product I.
     Scales(usize),
 }
 
 impl Kind {
-    /// What it is looked at with, what it is, and what the numbers at an address are.
+    /// Returns the view group, description and lane names of this memory.
     pub const fn view(self) -> (&'static str, &'static str, &'static [&'static str]) {
         match self {
             Self::L2 => ("l2", "words of eight BF16 values", &[]),
             Self::Constants(Cache::FmapShape) => ("engines", "shapes of activations", &["x", "y", "z"]),
             Self::Constants(Cache::WeightShape) => ("engines", "shapes of weights", &["x", "y", "z"]),
             Self::Maximum => ("engines", "largest exponent", &[]),
-            Self::Window(Direction::HostToL2, _) => ("windows", "what the host gives", &[]),
-            Self::Window(Direction::L2ToHost, _) => ("windows", "what the host gets", &[]),
+            Self::Window(Direction::HostToL2, _) => ("windows", "data from the host", &[]),
+            Self::Window(Direction::L2ToHost, _) => ("windows", "data for the host", &[]),
             Self::Weights(_) => ("weights", "4-bit rows", &[]),
             Self::Scales(_) => ("weights", "a factor for each row", &[]),
         }
     }
 
-    /// The number that a real value becomes; none for integers.
+    /// Converts a real value to a number of the memory; `None` for integers.
     pub fn number(self, real: f64) -> Option<i64> {
         match self {
             Kind::L2 | Kind::Maximum | Kind::Window(..) => Some(bf_of_double(real).into()),
@@ -56,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// The real value of a number; none for integers.
+    /// Converts a number of the memory to a real value; `None` for integers.
     pub fn real(self, number: i64) -> Option<f64> {
         match self {
             Self::L2 | Self::Maximum | Self::Window(..) => Some(val(number as u16).into()),
@@ -66,11 +67,11 @@ impl Kind {
     }
 }
 
-/// Writes numbers to what the machine holds, from `address` on.
+/// Writes numbers to a memory of the machine, starting at `address`.
 ///
 /// # Errors
-///
-/// Constant banks, which instructions write alone; a place beyond the end; weights and scales, which are the host's.
+/// A constant bank, which only instructions write; an address after the end; weights and scales,
+/// which are in host memory.
 pub fn put(machine: &mut Machine, kind: Kind, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
     let patterns: Vec<u16> = numbers.iter().map(|&number| number as u16).collect();
     match kind {
@@ -92,8 +93,8 @@ pub fn put(machine: &mut Machine, kind: Kind, address: u64, numbers: &[i64]) -> 
     }
 }
 
-/// The floats at `count` addresses of a memory from `address` on; of what the machine in float does not reach they are zero.
-/// None of a memory of integers, and of what is the host's.
+/// Returns the float reference values at `count` addresses, starting at `address`; zero where the
+/// float machine has none. `None` for a memory of integers, and for host memory.
 pub fn floats(machine: &Machine<Reals>, kind: Kind, address: u64, count: u64) -> Option<Vec<f64>> {
     let lanes = count as usize * WORD_LANES;
     let mut found = match kind {
@@ -114,8 +115,8 @@ pub fn floats(machine: &Machine<Reals>, kind: Kind, address: u64, count: u64) ->
     Some(found)
 }
 
-/// The numbers at `count` addresses of a memory from `address` on, which it has; none for weights and scales, which are the
-/// host's.
+/// Returns the numbers at `count` valid addresses, starting at `address`; `None` for weights and
+/// scales, which are in host memory.
 pub fn numbers(
     machine: &Machine,
     kind: Kind,
@@ -145,10 +146,10 @@ pub fn numbers(
     })
 }
 
-/// Units of each window that a program names, as far as its MEMCPYs reach.
+/// Size in units of each window that a program uses.
 pub type Windows = BTreeMap<(Direction, u32), u64>;
 
-/// The windows of a program.
+/// Returns the windows of a program.
 pub fn windows(config: &Config, ops: &[Op]) -> Windows {
     let (mut banks, mut windows) = (Banks::default(), Windows::new());
     for op in ops {
@@ -157,7 +158,7 @@ pub fn windows(config: &Config, ops: &[Op]) -> Windows {
         let Some(window) = window(memcpy) else { continue };
         let shape = banks.fmap(memcpy.shape_ptr_addr);
         let words = match config.strict {
-            // Default: more values than there are addresses are more than a window has.
+            // Default: a number that exceeds the range exceeds any window, too.
             true => words_of(usize::try_from(shape.product()).unwrap_or(usize::MAX)),
             false => upstream_words(shape),
         };
@@ -168,7 +169,7 @@ pub fn windows(config: &Config, ops: &[Op]) -> Windows {
     windows
 }
 
-/// The window that a MEMCPY uses.
+/// Returns the window that a MEMCPY uses.
 const fn window(memcpy: &Memcpy) -> Option<(Direction, u32)> {
     match (memcpy.from_device, memcpy.to_device) {
         (Device::Host, Device::Npu) => Some((Direction::HostToL2, memcpy.src_addr)),
@@ -177,7 +178,7 @@ const fn window(memcpy: &Memcpy) -> Option<(Direction, u32)> {
     }
 }
 
-/// The name of a window.
+/// Returns the name of a window.
 pub fn window_name(direction: Direction, number: u32) -> String {
     let side = match direction {
         Direction::HostToL2 => "host_to_l2",
@@ -186,12 +187,12 @@ pub fn window_name(direction: Direction, number: u32) -> String {
     format!("{side}.{number}")
 }
 
-/// The memories of a program with a host, whose weights have no names.
+/// Returns the memories of a compiled program, whose weights have no names.
 pub fn memories_of(config: &Config, windows: &Windows) -> Vec<(Kind, MachineMemory)> {
     memories(config, windows, &Products::new(&[], 0))
 }
 
-/// All memories, L2 first.
+/// Returns all memories, L2 first.
 pub fn memories(config: &Config, windows: &Windows, products: &Products) -> Vec<(Kind, MachineMemory)> {
     let memory = |kind, name: String, depth: u64, lanes, bits| {
         let is_signed = matches!(kind, Kind::Weights(_));

@@ -1,4 +1,4 @@
-//! [`Products`]: the GEMVs and GEMMs of a program, each with weights of its own.
+//! [`Products`]: the GEMVs and GEMMs of an assembly program, each with its own weights.
 
 use std::sync::Arc;
 
@@ -9,34 +9,35 @@ use crate::machine::weights::WeightImage;
 /// A product with its weights.
 #[derive(Clone, Debug)]
 struct Product {
-    /// Its instruction.
+    /// Index of the instruction.
     index: usize,
-    /// Rows and columns, as the program's MEMSETs say.
+    /// Rows and columns, according to the program's MEMSETs.
     n: usize,
     k: usize,
-    /// None before anybody fills them.
+    /// Weights; `None` before any are written.
     image: Option<WeightImage>,
-    /// Which rows are filled.
+    /// Whether each row is written.
     rows: Vec<bool>,
-    /// The factors of the rows that are filled.
+    /// Scales of the rows; `None` if not written.
     scales: Vec<Option<f32>>,
 }
 
-/// Number, rows and columns of the products of a program that have any, as its MEMSETs say.
+/// Returns number, rows and columns of the products of a program, according to its MEMSETs.
+/// Products with invalid sizes are left out.
 pub fn products(ops: &[Op]) -> Vec<(usize, usize, usize)> {
     Products::new(ops, 0).sizes().collect()
 }
 
-/// The products of a program whose weights stream, in the order of issue.
+/// Products of a program with streamed weights, in issue order.
 #[derive(Clone, Debug)]
 pub struct Products {
     all: Vec<Product>,
-    /// Bytes at the host, windows among them.
+    /// Bytes in host memory, including windows.
     host_bytes: u64,
 }
 
 impl Products {
-    /// Those of a program beside windows of `host_bytes` bytes.
+    /// Collects the matrix products of a program whose host windows have `host_bytes` bytes.
     pub fn new(ops: &[Op], host_bytes: u64) -> Self {
         let (mut banks, mut all) = (Banks::default(), Vec::new());
         for (index, op) in ops.iter().enumerate() {
@@ -52,24 +53,23 @@ impl Products {
         Self { all, host_bytes }
     }
 
-    /// Number, rows and columns of those that have any.
+    /// Returns number, rows and columns of the products that have a valid size.
     pub fn sizes(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         let all = self.all.iter().enumerate().map(|(number, product)| (number, product.n, product.k));
         all.filter(|(_, n, k)| *n > 0 && *k > 0)
     }
 
-    /// Fills rows from `row` on, each of K weights of -8 to 7.
+    /// Writes rows of weights, starting at `row`; each row has K values of -8 to 7.
     ///
     /// # Errors
-    ///
-    /// [`HandError::HostMemory`] for weights beyond what the host is taken to have.
+    /// [`HandError::HostMemory`] if the weights exceed host memory.
     pub fn write_weights(&mut self, number: usize, row: usize, numbers: &[i64]) -> Result<(), HandError> {
         let product = &mut self.all[number];
         if product.image.is_none() {
             let image = WeightImage::size_of(product.n, product.k);
             self.host_bytes = self.host_bytes.saturating_add(image);
             HandError::check(self.host_bytes)?;
-            // Both are 1 to 65535, of 16 bits of a constant entry.
+            // Both are 1 to 65535, as a constant entry has 16 bits each.
             product.image = WeightImage::zeros(product.n, product.k).ok();
             product.rows = vec![false; product.n];
         }
@@ -82,7 +82,7 @@ impl Products {
         Ok(())
     }
 
-    /// Fills factors from that of `row` on, bits of `f32`.
+    /// Writes scales as bits of `f32`, starting with the scale of `row`.
     pub fn write_scales(&mut self, number: usize, row: usize, numbers: &[i64]) {
         let product = &mut self.all[number];
         product.scales.resize(product.n, None);
@@ -91,22 +91,22 @@ impl Products {
         }
     }
 
-    /// The weights of `count` rows from `row` on; zeros where nobody has filled them.
+    /// Returns the weights of `count` rows, starting at `row`; zeros if not written.
     pub fn weights(&self, number: usize, row: usize, count: usize) -> Vec<i64> {
         let product = &self.all[number];
         let weight = |row, column| {
             let weight = product.image.as_ref().and_then(|image| image.weight(row, column));
-            // Default: a row that nobody has filled is of zeros.
+            // Default: an unwritten row is zero.
             weight.map_or(0, i64::from)
         };
         (row..row + count).flat_map(|row| (0..product.k).map(move |column| weight(row, column))).collect()
     }
 
-    /// The bits of `count` factors from that of `row` on; zeros where nobody has filled them.
+    /// Returns the bits of `count` scales, starting at `row`; zeros if not written.
     pub fn scales(&self, number: usize, row: usize, count: usize) -> Vec<i64> {
         let scale = |row| {
             let scale = self.all[number].scales.get(row).copied().flatten();
-            // Default: a factor that nobody has filled is 0.
+            // Default: an unwritten factor is 0.
             scale.map_or(0, |scale: f32| i64::from(scale.to_bits()))
         };
         (row..row + count).map(scale).collect()
@@ -117,7 +117,8 @@ impl Products {
         Some((number, &self.all[number]))
     }
 
-    /// What the product at an instruction takes that nobody has filled, of weights that somebody has filled in part.
+    /// Describes the unwritten rows and scales that a product uses, if its weights are partly
+    /// written.
     pub fn missing(&self, index: usize) -> Vec<String> {
         let Some((number, product)) = self.at(index) else { return Vec::new() };
         let row = product.rows.iter().position(|is_filled| !is_filled);
@@ -128,12 +129,11 @@ impl Products {
         [told(row, "weights"), told(scale, "scales")].into_iter().flatten().collect()
     }
 
-    /// The weights of the product at an instruction; none where it is no product, or one of a size that no weights have,
-    /// which the machine refuses.
+    /// Returns the weights of the product at an instruction. `None` if the instruction is not a
+    /// product, or has an invalid size, which the machine refuses.
     ///
     /// # Errors
-    ///
-    /// [`HandError::NoWeights`] when nobody has filled any.
+    /// [`HandError::NoWeights`] if no weights are written.
     pub fn image(&self, index: usize) -> Result<Option<Arc<WeightImage>>, HandError> {
         let Some((number, &Product { n, k, ref image, ref scales, .. })) = self.at(index) else {
             return Ok(None);
@@ -142,7 +142,7 @@ impl Products {
             _ if n == 0 || k == 0 => Ok(None),
             None => Err(HandError::NoWeights { number, n, k }),
             Some(image) => {
-                // Default: a factor that nobody has filled is 0, which was remarked upon.
+                // Default: an unwritten factor is 0, which was reported.
                 let scales: Vec<f32> = scales.iter().map(|scale| scale.unwrap_or(0.0)).collect();
                 Ok(Some(Arc::new(image.clone().with_scales(scales))))
             }

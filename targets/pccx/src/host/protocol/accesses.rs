@@ -1,5 +1,5 @@
-//! [`accesses`]: what a driver writes and reads to run a program: commands to the data movers, instruction words, and the
-//! reads by which it knows what is complete. Source: specification 3.6, 4.3 and 4.4.4.
+//! [`accesses`]: register accesses of a driver that runs a program: commands to the data movers,
+//! instruction words, and reads that detect completion. Source: specification 3.6, 4.3 and 4.4.4.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,36 +19,37 @@ use crate::isa::op::{Banks, Device, Engine, Memcpy, Op};
 use crate::isa::usage::words_of;
 use crate::machine::weights::WeightImage;
 
-/// Commands that a data mover's queue takes, and statuses.
+/// Capacity of a data mover's command queue and status queue.
 const QUEUE: usize = 8;
 /// Bytes of the largest command of whole units: its field has 23 bits.
 const MOST_BYTES: u64 = ((1 << 23) - 1) / 16 * 16;
-/// Places begin at pages.
+/// Alignment of buffers in host memory.
 const PAGE: u64 = 4096;
-/// What a mover's status must be: okay, and no error. The tag is not looked at: documents disagree where it is.
+/// Expected status of a mover: okay, and no error. The tag is ignored, as documents disagree on its
+/// bits.
 const OKAY: (&str, &str) = ("0x80", "0xf0");
-/// DONE of the accelerator's status.
+/// Value and mask of DONE in the accelerator's status.
 const DONE: (&str, &str) = ("0x0000000000000002", "0x0000000000000002");
 
-/// Why there are no such accesses.
+/// Reason why a program's accesses cannot be listed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccessesError {
-    /// More than the movers' addresses reach.
+    /// Host memory exceeds the address range of the movers.
     #[error("host memory of the program ends at {end:#x}: addresses of the data movers have 32 bits")]
     Address {
-        /// Byte after the last.
+        /// Address after the last byte.
         end: u64,
     },
-    /// An instruction that has no word.
+    /// An instruction cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
 }
 
-/// The accesses for a program whose host waits before some instructions, and whose host memory begins at `base`.
+/// Returns the accesses for a program whose host waits before some instructions, and whose host
+/// memory begins at `base`.
 ///
 /// # Errors
-///
-/// The instruction that breaks an order; host memory that movers do not reach.
+/// An instruction with a hazard; host memory outside the address range of the movers.
 pub fn accesses(config: &Config, ops: &[Op], experiment: &Experiment, base: u64) -> Result<HostRun, Stopped> {
     let mut driver = Driver::new(config, ops, base)?;
     let mut orders = Orders::default();
@@ -80,20 +81,20 @@ struct Driver {
     codec: Codec,
     banks: Banks,
     run: HostRun,
-    /// Where places lie, by their names.
+    /// Address ranges in host memory, by name.
     places: BTreeMap<String, (u64, u64)>,
-    /// Instructions whose commands the movers have, in order.
+    /// Instructions with unfinished mover commands, in order.
     outstanding: [VecDeque<usize>; Stream::ALL.len()],
     tags: [u8; Stream::ALL.len()],
     products: usize,
-    /// The last instruction, where DONE is its own until another is issued.
+    /// Last instruction whose completion DONE shows; `None` after another one is issued.
     done: Option<usize>,
-    /// Whether an instruction before it may still raise DONE.
+    /// Whether an earlier instruction may still raise DONE.
     is_ambiguous: bool,
 }
 
 impl Driver {
-    /// With host memory for windows and weights.
+    /// Allocates host memory for windows and weights.
     fn new(config: &Config, ops: &[Op], base: u64) -> Result<Self, Stopped> {
         let mut places = Vec::new();
         let mut next = base;
@@ -128,7 +129,7 @@ impl Driver {
         })
     }
 
-    /// Where something lies in host memory.
+    /// Returns the address range of a named buffer in host memory.
     fn place(&self, name: &str) -> Option<(u64, u64)> {
         self.places.get(name).copied()
     }
@@ -155,11 +156,12 @@ impl Driver {
         Ok(())
     }
 
-    /// Commands for what an instruction takes from host memory, or puts there; gives the streams that tell when it has.
+    /// Issues the mover commands of an instruction; returns the streams whose status shows
+    /// completion.
     fn bring(&mut self, index: usize, op: &Op) -> Vec<Stream> {
         match op {
             Op::Memcpy(memcpy) => self.transfer(index, memcpy).into_iter().collect(),
-            // Weights that lie in L2 have come by a MEMCPY.
+            // An earlier MEMCPY has loaded the weights in L2.
             Op::Gemv(_) | Op::Gemm(_) if op.takes_weights(&self.banks) => {
                 let streams = if matches!(op, Op::Gemm(_)) {
                     [Stream::Hp0, Stream::Hp1]
@@ -175,7 +177,7 @@ impl Driver {
                 self.products += 1;
                 Vec::new()
             }
-            // The other engines work in L2 alone.
+            // The other engines use only L2.
             _ => Vec::new(),
         }
     }
@@ -194,7 +196,7 @@ impl Driver {
         Some(stream)
     }
 
-    /// Commands to a mover: one for each part that its field of bytes holds.
+    /// Sends commands to a mover: one for each part that fits its length field.
     fn command(&mut self, index: usize, stream: Stream, mut address: u64, mut bytes: u64) {
         while bytes > 0 {
             let part = bytes.min(MOST_BYTES);
@@ -203,7 +205,7 @@ impl Driver {
             }
             let tag = self.tags[stream as usize];
             self.tags[stream as usize] = (tag + 1) % 16;
-            // Addresses were checked; a part is of 23 bits.
+            // Addresses were checked, and a part has at most 23 bits.
             let command = data_mover(tag, address as u32, part as u32, part == bytes);
             let Some((high, low)) = command else { return };
             let name = stream.name();
@@ -219,22 +221,20 @@ impl Driver {
         }
     }
 
-    /// What tells of the end of an instruction that was issued.
+    /// Describes how the completion of an issued instruction is detected.
     fn issued(&mut self, index: usize, op: &Op) -> String {
-        // What raised DONE and was not read may raise it still.
+        // A DONE that was raised and not read may still be visible.
         self.is_ambiguous |= self.done.take().is_some();
         match op.engine() {
             Engine::Gemm | Engine::Cvo if self.is_ambiguous => {
-                "nothing: DONE may be that of an instruction before it, which the host has not waited for"
+                "nothing: DONE may belong to an earlier instruction, which the host has not waited for"
                     .to_owned()
             }
             Engine::Gemm | Engine::Cvo => {
                 self.done = Some(index);
                 "DONE in STATUS, unless another instruction is issued first".to_owned()
             }
-            Engine::Gemv => {
-                "nothing: GEMV does not set DONE, and its movers tell of weights alone".to_owned()
-            }
+            Engine::Gemv => "nothing: GEMV does not set DONE, and its movers only report weights".to_owned(),
             Engine::Memcpy => match op {
                 Op::Memcpy(Memcpy { from_device: Device::Host, .. }) => "the status of acp_fmap".to_owned(),
                 Op::Memcpy(Memcpy { to_device: Device::Host, .. }) => "the status of acp_result".to_owned(),
@@ -244,7 +244,7 @@ impl Driver {
         }
     }
 
-    /// Waits for what is under way, as far as anything tells of it.
+    /// Waits for unfinished instructions, as far as their completion can be detected.
     fn wait(&mut self) {
         Stream::ALL.into_iter().for_each(|stream| self.pop_all(stream));
         self.read_done();
@@ -257,7 +257,7 @@ impl Driver {
         }
     }
 
-    /// Takes a status out of a mover's queue: its oldest command is done.
+    /// Reads a status of a mover: its oldest command is done.
     fn pop(&mut self, stream: Stream) {
         let Some(index) = self.outstanding[stream as usize].pop_front() else { return };
         self.read(
@@ -272,15 +272,15 @@ impl Driver {
         }
     }
 
-    /// Reads the status until DONE, where that is the last instruction's.
+    /// Polls the status for DONE, if it belongs to the last instruction.
     fn read_done(&mut self) {
         let Some(index) = self.done.take() else { return };
-        let meaning = "until DONE; the first eight words may be old".to_owned();
+        let meaning = "until DONE; the first eight words may be outdated".to_owned();
         self.read(Some(index), COMMAND, 64, DONE, meaning);
         self.completed(index);
     }
 
-    /// The last access tells that an instruction is complete.
+    /// Records that the last access shows the completion of an instruction.
     fn completed(&mut self, index: usize) {
         let last = self.run.accesses.len() - 1;
         if let Some(completion) = self.run.completions.get_mut(index) {
@@ -323,7 +323,8 @@ impl Driver {
     }
 }
 
-/// The rows of a product's weights that a port brings: the even ones, or the odd ones.
+/// Returns the buffer name of the even or odd rows of a product's weights, as one port transfers
+/// them.
 fn rows_name(number: usize, odd: usize) -> String {
     format!("weights.{number}, {} rows", if odd == 0 { "even" } else { "odd" })
 }

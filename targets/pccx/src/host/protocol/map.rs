@@ -1,37 +1,37 @@
-//! [`map`]: the registers of the board's design, and the bits of the words that go through them. Source: specification
+//! [`map`]: registers of the board design, and the bits of the words in them. Source: specification
 //! 3.6 and 7.3.
 
 use npukit_target::{HostBits, HostMap, HostRegister};
 
 /// First address of the registers.
 pub const BASE: u64 = 0xA000_0000;
-/// Where instructions are pushed.
+/// Offset of the register to which instructions are pushed.
 pub const COMMAND: u64 = 0x000;
-/// Where the host marks the end of a batch.
+/// Offset of the register that marks the end of a batch.
 pub const KICK: u64 = 0x008;
 
-/// A stream of the board's design, with a data mover of its own.
+/// Stream of the board design, with its own data mover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     /// Weights of the matrix core's lower channel.
     Hp0,
-    /// Those of its upper channel.
+    /// Weights of the matrix core's upper channel.
     Hp1,
-    /// Weights of the vector core.
+    /// Even weight rows of the vector core.
     Hp2,
-    /// The same, every second row.
+    /// Odd weight rows of the vector core.
     Hp3,
-    /// From the host to L2.
+    /// Data from the host to L2.
     AcpFmap,
-    /// From L2 to the host.
+    /// Data from L2 to the host.
     AcpResult,
 }
 
 impl Stream {
-    /// All of them, by their pages.
+    /// All streams in the order of their pages.
     pub const ALL: [Self; 6] = [Self::Hp0, Self::Hp1, Self::Hp2, Self::Hp3, Self::AcpFmap, Self::AcpResult];
 
-    /// Its name in the design.
+    /// Returns the name in the design.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hp0 => "hp0",
@@ -43,7 +43,7 @@ impl Stream {
         }
     }
 
-    /// Offset of its page.
+    /// Returns the offset of the stream's register page.
     pub const fn page(self) -> u64 {
         0x1000 * (self as u64 + 1)
     }
@@ -63,25 +63,25 @@ pub const MOVER: [(u64, &str, &str, &str); 9] = [
     (0x20, "ERR_W1C", "RW1C", "clears errors, bits 3:0"),
 ];
 
-/// Registers of the accelerator itself.
+/// Registers of the accelerator: offset, name, access, meaning.
 #[rustfmt::skip] // A table.
 const OWN: [(u64, &str, &str, &str); 3] = [
     (COMMAND, "COMMAND", "W", "pushes an instruction, 64 bits; stalls while eight wait"),
     (KICK, "KICK", "W", "pushes the kick marker, whatever is written: no effect"),
-    (COMMAND, "STATUS", "R", "takes a word of status, 64 bits; any address does; the first eight may be old"),
+    (COMMAND, "STATUS", "R", "takes a status word, 64 bits; any address works; the first eight may be outdated"),
 ];
 
-/// Parts of words.
+/// Bit fields of words: word, bits, meaning.
 #[rustfmt::skip] // A table.
 const WORDS: [(&str, &str, &str); 23] = [
     ("STATUS", "0", "BUSY: set as an instruction is issued, cleared as MEMSET, CVO or the store of GEMM is done"),
     ("STATUS", "1", "DONE: cleared as an instruction is issued; GEMV and MEMCPY never set it"),
-    ("STATUS", "31:2", "for debugging, other in each build"),
+    ("STATUS", "31:2", "for debugging, different in each build"),
     ("mover command", "22:0", "bytes"),
     ("mover command", "23", "1: addresses rise"),
     ("mover command", "30", "1: the last of a frame"),
     ("mover command", "63:32", "address in host memory"),
-    ("mover command", "71:68", "tag, which its status has again"),
+    ("mover command", "71:68", "tag, repeated in its status"),
     ("mover status", "3:0", "tag"),
     ("mover status", "6:4", "errors: 4 internal, 5 decode, 6 slave"),
     ("mover status", "7", "okay"),
@@ -94,12 +94,12 @@ const WORDS: [(&str, &str, &str); 23] = [
     ("LOAD_PROMPT", "55:32", "position"),
     ("LOAD_PROMPT", "31:0", "token"),
     ("NEXT_TOKEN", "55:40", "request"),
-    ("NEXT_TOKEN", "39:32", "0 the likeliest, 1 at random"),
-    ("NEXT_TOKEN", "31:0", "temperature and, below, the share to draw from, in 256ths of 16 bits"),
+    ("NEXT_TOKEN", "39:32", "0 most likely, 1 random"),
+    ("NEXT_TOKEN", "31:0", "temperature and, below, total probability to sample from, 16 bits each, in 256ths"),
     ("host status", "63:32, 3:0", "token; 0 busy, 1 done, 2 error, 3 a token is there"),
 ];
 
-/// The map of the board's design.
+/// Returns the register map of the board design.
 pub fn map() -> HostMap {
     let register =
         |page: &str, start: u64, (offset, name, access, meaning): (u64, &str, &str, &str)| HostRegister {

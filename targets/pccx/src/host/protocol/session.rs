@@ -1,5 +1,6 @@
-//! [`Session`]: what a device that keeps a language model answers to commands. Nothing published decodes them; the order
-//! that is asked for here is that of the runtime which sends them (`SOURCES.md`).
+//! [`Session`]: answers of a device with a language model to commands. No published hardware
+//! decodes them; the expected order of commands is that of the runtime that sends them
+//! (`SOURCES.md`).
 
 use npukit_graph::decoder::likeliest;
 use npukit_target::sim::garbage;
@@ -8,65 +9,65 @@ use thiserror::Error;
 
 use super::{Command, Status};
 
-/// What a command gets wrong.
+/// Reason why the device rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
-    /// A word that is no command.
-    #[error("no command: opcodes are 1 to 4, and bits that a command does not have are 0")]
+    /// The word is not a command.
+    #[error("not a command: opcodes are 1 to 4, and bits outside the command's fields must be 0")]
     None,
-    /// Other weights than the model's.
+    /// The weights belong to another model.
     #[error("manifest {found:#010x} is not the model's: the CRC-32 of its description is {expected:#010x}")]
     Manifest {
-        /// As the command says.
+        /// CRC-32 in the command.
         found: u32,
-        /// The model's.
+        /// CRC-32 of the model's description.
         expected: u32,
     },
-    /// A token out of its turn.
-    #[error("position {found} is out of turn: the next is {expected}")]
+    /// A token of the prompt has the wrong position.
+    #[error("position {found} is out of order: the next position is {expected}")]
     Position {
-        /// As the command says.
+        /// Position in the command.
         found: u32,
-        /// Tokens before it.
+        /// Number of tokens before it.
         expected: u32,
     },
-    /// Nothing to go on from.
-    #[error("there is no token to go on from: LOAD_PROMPT gives one")]
+    /// A token is requested before any prompt.
+    #[error("no token to continue from: send LOAD_PROMPT first")]
     NoPrompt,
-    /// A way of choosing that there is none of.
-    #[error("sampling is {found}: legal are 0 (the likeliest) and 1 (at random)")]
+    /// The sampling method does not exist.
+    #[error("sampling is {found}: legal are 0 (most likely) and 1 (random)")]
     Sampling {
-        /// As the command says.
+        /// Value of `sampling` in the command.
         found: u8,
     },
-    /// Nothing to draw from.
-    #[error("`{what}` is 0 in a draw at random: legal are 1 to 65535, in 256ths")]
+    /// A sampling parameter is 0.
+    #[error("`{what}` is 0 with random sampling: legal are 1 to 65535, in 256ths")]
     Draw {
-        /// Temperature or share.
+        /// Name of the parameter: temperature or top_p.
         what: &'static str,
     },
-    /// What the machine says.
+    /// The machine failed, with this message.
     #[error("{0}")]
     Machine(String),
 }
 
-/// A model in the middle of a text, and the tokens that it has not taken yet.
+/// Language model within a text, and the tokens that it has not processed yet.
 pub struct Session<'a> {
     generator: &'a mut Generator,
     manifest: u32,
     pending: Vec<usize>,
-    /// Tokens of the text.
+    /// Number of tokens in the text.
     position: u32,
 }
 
 impl<'a> Session<'a> {
-    /// At the beginning of a text, with the model that `description` describes.
+    /// Starts a text with the model that `description` describes.
     pub fn new(generator: &'a mut Generator, description: &[u8]) -> Self {
         generator.reset();
         Self { generator, manifest: crc32(description), pending: Vec::new(), position: 0 }
     }
 
-    /// What the device answers to a word.
+    /// Answers a command word.
     pub fn answer(&mut self, word: u64, command: String) -> HostAnswer {
         let result = Command::decode(word).ok_or(CommandError::None).and_then(|command| self.obey(command));
         let (status, error, cycles) = match result {
@@ -109,7 +110,7 @@ impl<'a> Session<'a> {
                 let step = step.map_err(|error| CommandError::Machine(error.to_string()))?;
                 self.pending.clear();
                 let token = draw.map_or_else(|| likeliest(&step.logits), |draw| draw.token(&step.logits));
-                // A vocabulary has fewer tokens than 32 bits count.
+                // A vocabulary has fewer than 2^32 tokens.
                 let token = token as u32;
                 self.push(token);
                 Ok((Some(token), step.cycles))
@@ -123,7 +124,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A draw at random.
+/// State of random sampling.
 #[derive(Clone, Copy, Debug)]
 struct Draw {
     seed: u64,
@@ -132,7 +133,7 @@ struct Draw {
 }
 
 impl Draw {
-    /// One that follows from the number of the request.
+    /// Returns a sampler seeded with the request number.
     fn new(request: u16, temperature: u16, share: u16) -> Result<Self, CommandError> {
         for (value, what) in [(temperature, "temperature"), (share, "top_p")] {
             if value == 0 {
@@ -143,7 +144,8 @@ impl Draw {
         Ok(Self { seed: request.into(), temperature, share })
     }
 
-    /// One of the likeliest tokens that have this share of all likelihood together, the last of them whole.
+    /// Samples from the smallest set of most likely tokens whose total probability reaches the
+    /// share.
     fn token(self, logits: &[f32]) -> usize {
         let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let weight = |&logit: &f32| (f64::from(logit - largest) / self.temperature).exp();
@@ -158,18 +160,18 @@ impl Draw {
         });
         let likely: Vec<(usize, f64)> = likely.copied().collect();
         let sum: f64 = likely.iter().map(|(_, weight)| weight).sum();
-        // 53 bits of a number from 0 on, below 1.
+        // 53 random bits give a number in [0, 1).
         let mut left = (garbage(self.seed)() >> 11) as f64 / (1_u64 << 53) as f64 * sum;
         let chosen = likely.iter().find(|(_, weight)| {
             left -= weight;
             left < 0.0
         });
-        // Default: rounding leaves the last one; without logits there is no token but the first.
+        // Default: the last token after rounding; the first token without logits.
         chosen.or(likely.last()).map_or(0, |(token, _)| *token)
     }
 }
 
-/// The checksum of a text by which the runtime names a manifest: that of Ethernet and zip.
+/// Returns the CRC-32 (as in Ethernet and zip) with which the runtime identifies a manifest.
 pub fn crc32(bytes: &[u8]) -> u32 {
     const POLYNOMIAL: u32 = 0xEDB8_8320;
     let byte = |crc: u32, &byte: &u8| {
@@ -182,13 +184,14 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// The check value of the published catalogue of checksums.
+    /// Compares with the check value of the published catalog of checksums.
     #[test]
     fn the_checksum_is_the_common_one() {
         assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
     }
 
-    /// Of likelihoods 8, 4, 2, 1, 1 of 16 three quarters are the first two; at the hottest all are drawn alike.
+    /// With probabilities of 8, 4, 2, 1 and 1 sixteenths, three quarters are the first two tokens;
+    /// at the highest temperature all are equally likely.
     #[test]
     fn draws_are_from_the_likeliest() {
         let logits: Vec<f32> = [2.0_f32, 8.0, 1.0, 4.0, 1.0].map(f32::ln).to_vec();

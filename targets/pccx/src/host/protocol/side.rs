@@ -14,17 +14,17 @@ use super::{Command, Status, WORD_BYTES};
 use crate::config::Config;
 use crate::isa::op::Op;
 
-/// Bytes that are not whole words.
+/// The stream does not consist of whole words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{rest} bytes are left of a word of {WORD_BYTES}: the stream is cut short")]
+#[error("the stream ends after {rest} of the {WORD_BYTES} bytes of a word")]
 pub struct CutShort {
     rest: usize,
 }
 
-/// Reads the instructions of a program and where they stand.
+/// Instructions of a program and their positions in the text.
 type Program = Result<(Vec<Op>, ProgramText), TargetError>;
 
-/// The host's side of an instance; `program` reads programs for it.
+/// Returns the host's side of an instance; `program` reads programs for it.
 pub fn host_side<'i>(
     config: &'i Config,
     program: impl Fn(&str, &[u8], &dyn Reader) -> Program + 'i,
@@ -36,7 +36,7 @@ pub fn host_side<'i>(
     HostSide { map: map(), commands, statuses, accesses: Box::new(accesses), answers, tokens }
 }
 
-/// The words of a stream.
+/// Splits a stream into words.
 fn words(bytes: &[u8]) -> Result<Vec<u64>, CutShort> {
     let (words, rest) = bytes.as_chunks::<WORD_BYTES>();
     if !rest.is_empty() {
@@ -49,7 +49,7 @@ fn word_text(word: u64) -> String {
     format!("{word:#018x}")
 }
 
-/// A stream of commands, text or words.
+/// Reads a stream of commands, as text or words.
 fn commands(name: &str, bytes: &[u8], files: &dyn Reader) -> Result<HostStream, TargetError> {
     let bytes = match program_text(bytes) {
         Some(text) => {
@@ -65,14 +65,14 @@ fn commands(name: &str, bytes: &[u8], files: &dyn Reader) -> Result<HostStream, 
     Ok(HostStream { text: listing.to_string(), words: listed, bytes, problems })
 }
 
-/// A stream of words of status.
+/// Reads a stream of status words.
 fn statuses(name: &str, bytes: &[u8]) -> Result<HostStream, TargetError> {
     let all = words(bytes).map_err(|error| TargetError::in_file(name, error))?;
     let word = |&word: &u64| HostWord { word: word_text(word), text: Status::decode(word).text() };
     Ok(HostStream { bytes: bytes.to_vec(), words: all.iter().map(word).collect(), ..HostStream::default() })
 }
 
-/// What the device answers to the words of a stream.
+/// Returns the answers of the device to the words of a stream.
 fn answers(
     stream: &[u8],
     description: &[u8],
@@ -84,7 +84,7 @@ fn answers(
     Ok(all.into_iter().zip(listed).map(|(word, listed)| session.answer(word, listed.text)).collect())
 }
 
-/// Tokens that a stream gives and asks for.
+/// Returns the number of tokens that a stream sends and requests.
 fn tokens(stream: &[u8]) -> usize {
     let is_token = |word: &[u8; WORD_BYTES]| {
         let command = Command::decode(u64::from_le_bytes(*word));
@@ -93,7 +93,7 @@ fn tokens(stream: &[u8]) -> usize {
     stream.as_chunks().0.iter().filter(|word| is_token(word)).count()
 }
 
-/// Each word of a stream of commands, with its text.
+/// Returns each word of a command stream with its text.
 fn stream_words(bytes: &[u8]) -> Result<Vec<HostWord>, CutShort> {
     let listing = disassemble_as(&Command::spec(), bytes, None, Words::Value);
     let texts = listing.lines.iter().map(|line| line.text.clone());

@@ -1,29 +1,30 @@
-//! What an instruction uses: its [`Engine`], and [`Access`] to L2, to the constant banks and to e_max. Each
-//! instruction says it beside its row ([`Op::engine`], [`Op::access`]); clock, lint and reports read it here.
+//! Resources of an instruction: its [`Engine`], and its [`Access`] to L2, the constant banks and
+//! e_max. [`Op::engine`] and [`Op::access`] are the only definition; clock, lint and reports use
+//! them.
 
 use super::{Cache, Op, Shape};
 use crate::config::CONSTANT_ENTRIES;
 
-/// What works on an instruction.
+/// Unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Engine {
-    /// The vector core.
+    /// Vector core, which executes GEMV.
     Gemv,
-    /// The matrix core.
+    /// Matrix core, which executes GEMM.
     Gemm,
-    /// The unit of special functions.
+    /// Special-function unit, which executes CVO.
     Cvo,
-    /// The coherent port and L2's first port.
+    /// Coherent port and L2's first port.
     Memcpy,
-    /// The dispatcher itself.
+    /// Dispatcher, which executes MEMSET and markers itself.
     Dispatch,
 }
 
 impl Engine {
-    /// All of them.
+    /// All engines, in the order of reports.
     pub const ALL: [Self; 5] = [Self::Gemv, Self::Gemm, Self::Cvo, Self::Memcpy, Self::Dispatch];
 
-    /// Its name in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gemv => "vector core",
@@ -35,38 +36,38 @@ impl Engine {
     }
 }
 
-/// BF16 values in L2, one after another from the first lane of a word on.
+/// Consecutive BF16 values in L2, starting at the first lane of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// The word.
+    /// L2 word of the first value.
     pub word: u32,
     /// Number of values; may be 0.
     pub count: usize,
 }
 
 impl Values {
-    /// `count` values from `word` on.
+    /// Returns `count` values, starting at `word`.
     pub const fn new(word: u32, count: usize) -> Self {
         Self { word, count }
     }
 
-    /// The values of a transfer from `word` on: X * Y * Z of its shape.
+    /// Returns the values of a transfer: X * Y * Z of its shape, starting at `word`.
     pub fn of(word: u32, shape: Shape) -> Self {
-        // Default: more values than there are addresses are more than L2 has.
+        // Default: a number that exceeds the range exceeds L2, too.
         Self::new(word, usize::try_from(shape.product()).unwrap_or(usize::MAX))
     }
 }
 
-/// What an instruction reads and writes, with the constant banks as they are when it is issued.
+/// Data that an instruction reads and writes, given the constant banks at its issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Entries of the constant banks that it reads.
     pub shapes: [Option<(Cache, u8)>; 2],
-    /// Values of L2 that it reads, in rising order where they are parts of one operand.
+    /// Values of L2 that it reads; parts of one operand are in ascending order.
     pub reads: [Option<Values>; 2],
     /// Values of L2 that it writes.
     pub writes: Option<Values>,
-    /// Whether it also reads what it writes over.
+    /// Whether it also reads the values that it overwrites.
     pub updates: bool,
     /// Whether it reads e_max.
     pub reads_maximum: bool,
@@ -74,7 +75,7 @@ pub struct Access {
     pub writes_maximum: bool,
 }
 
-/// Constant banks as they are when an instruction is issued.
+/// Content of the constant banks when an instruction is issued.
 #[derive(Clone, Debug)]
 pub struct Banks {
     fmap: [Shape; CONSTANT_ENTRIES],
@@ -89,7 +90,7 @@ impl Default for Banks {
 }
 
 impl Banks {
-    /// Takes a MEMSET; other instructions change nothing.
+    /// Applies a MEMSET; other instructions change nothing.
     pub fn step(&mut self, op: &Op) {
         let Op::Memset(memset) = op else { return };
         let bank = if memset.dest_cache == Cache::FmapShape { &mut self.fmap } else { &mut self.weight };
@@ -98,15 +99,15 @@ impl Banks {
         }
     }
 
-    /// An entry of the activations' bank.
+    /// Returns an entry of the activations' bank.
     pub fn fmap(&self, entry: u8) -> Shape {
-        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
+        // Default: an entry outside the bank is an empty shape, with which an instruction faults.
         self.fmap.get(usize::from(entry)).copied().unwrap_or_default()
     }
 
-    /// An entry of the weights' bank.
+    /// Returns an entry of the weights' bank.
     pub fn weight(&self, entry: u8) -> Shape {
-        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
+        // Default: an entry outside the bank is an empty shape, with which an instruction faults.
         self.weight.get(usize::from(entry)).copied().unwrap_or_default()
     }
 }

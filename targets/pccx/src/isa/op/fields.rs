@@ -1,4 +1,4 @@
-//! Where the fields are in the word. Source: specification 2.2.
+//! Bit ranges of the fields. Source: specification 2.2.
 
 use npukit_base::BitRange;
 
@@ -8,12 +8,12 @@ const fn bits(hi: u32, lo: u32) -> BitRange {
 
 pub const OPCODE: BitRange = bits(63, 60);
 
-/// GEMV and GEMM.
+/// Fields of GEMV and GEMM.
 pub mod mac {
     use super::{BitRange, bits};
     pub const DEST_REG: BitRange = bits(59, 43);
     pub const SRC_ADDR: BitRange = bits(42, 26);
-    /// The bits with a name: findemax, accm, w_scale from the highest.
+    /// Flag bits, from the highest: findemax, accm, w_scale.
     pub const FLAGS: BitRange = bits(25, 23);
     pub const SIZE_PTR_ADDR: BitRange = bits(19, 14);
     pub const SHAPE_PTR_ADDR: BitRange = bits(13, 8);
@@ -46,7 +46,7 @@ pub mod cvo {
     pub const SRC_ADDR: BitRange = bits(55, 39);
     pub const DST_ADDR: BitRange = bits(38, 22);
     pub const LENGTH: BitRange = bits(21, 6);
-    /// The bits with a name: sub_emax, recip_scale, accm from the highest.
+    /// Flag bits, from the highest: sub_emax, recip_scale, accm.
     pub const FLAGS: BitRange = bits(5, 3);
     pub const ASYNC: BitRange = bits(0, 0);
 }
@@ -55,7 +55,7 @@ pub mod cvo {
 mod tests {
     use super::*;
 
-    /// The rows of the document's tables: bits and width.
+    /// Fields as in the tables of the specification: bits and width.
     #[test]
     fn fields_are_as_wide_as_the_document_says() {
         for (field, [hi, lo, width]) in [

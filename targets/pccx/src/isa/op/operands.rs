@@ -1,12 +1,12 @@
-//! Types of operands. Names are those of the encoding page (specification 2.2).
+//! Types of operands, with the names of the encoding page (specification 2.2).
 
 use npukit_isa::{codes, flags};
 
-/// An end of a MEMCPY; the discriminant is the code.
+/// Source or destination of a MEMCPY; the discriminant is the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Device {
-    /// L2.
+    /// The L2 memory.
     #[default]
     Npu = 0,
     /// A host window.
@@ -29,7 +29,7 @@ pub enum Cache {
 codes!(Cache, [Self::FmapShape, Self::WeightShape]);
 
 impl Cache {
-    /// The bank's name in the document.
+    /// Returns the name in the specification.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FmapShape => "FMAP_SHAPE",
@@ -38,30 +38,30 @@ impl Cache {
     }
 }
 
-/// An entry of a constant bank: X, Y and Z, MEMSET's `a_value`, `b_value` and `c_value`.
+/// Entry of a constant bank: X, Y and Z, which are `a_value`, `b_value` and `c_value` of MEMSET.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// `a_value`: M of an activation, T of weights.
     pub x: u16,
-    /// `b_value`: 1 of an activation, N of weights.
+    /// `b_value`: 1 for an activation, N of weights.
     pub y: u16,
     /// `c_value`: K.
     pub z: u16,
 }
 
 impl Shape {
-    /// X, Y and Z.
+    /// Returns a shape of X, Y and Z.
     pub const fn new(x: u16, y: u16, z: u16) -> Self {
         Self { x, y, z }
     }
 
-    /// X * Y * Z.
+    /// Returns X * Y * Z.
     pub const fn product(self) -> u64 {
         self.x as u64 * self.y as u64 * self.z as u64
     }
 }
 
-/// A function of CVO; the discriminant is the code.
+/// Function of CVO; the discriminant is the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "the names are the instruction set's own; `exec::cvo` documents each")]
@@ -75,9 +75,9 @@ pub enum CvoFunc {
     ReduceSum,
     Scale,
     Recip,
-    /// Extension: the product with the old destination.
+    /// Extension: multiplies by the old destination.
     Mul,
-    /// Extension: the larger of the value and 0.
+    /// Extension: the maximum of the value and 0.
     Relu,
     /// Extension: the hyperbolic tangent.
     Tanh,
@@ -86,7 +86,7 @@ pub enum CvoFunc {
 codes!(CvoFunc, Self::ALL);
 
 impl CvoFunc {
-    /// Every function, by code; those from 8 on are extensions.
+    /// All functions in the order of their codes; codes 8 and above are extensions.
     pub const ALL: [Self; 11] = [
         Self::Exp,
         Self::Sqrt,
@@ -101,22 +101,22 @@ impl CvoFunc {
         Self::Tanh,
     ];
 
-    /// The `cvo_func` field.
+    /// Returns the `cvo_func` field.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The function of the largest code that an instance has.
+    /// Returns the function with the largest code in an instance.
     pub const fn last(extensions: bool) -> Self {
         if extensions { Self::Tanh } else { Self::Recip }
     }
 
-    /// Whether only instances with extensions have it.
+    /// Whether only instances with extensions have the function.
     pub const fn is_extension(self) -> bool {
         self.code() >= Self::Mul.code()
     }
 
-    /// The name in assembly text.
+    /// Returns the name in assembly text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exp => "exp",
@@ -137,7 +137,7 @@ impl CvoFunc {
 /// Flags of GEMV and GEMM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MacFlags {
-    /// Puts the largest result into the e_max register.
+    /// Stores the largest result in the e_max register.
     pub findemax: bool,
     /// Adds to the destination instead of overwriting.
     pub accm: bool,
@@ -150,54 +150,54 @@ flags!(MacFlags, [findemax, accm, w_scale]);
 /// Operands of GEMV and GEMM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mac {
-    /// Where the result goes.
+    /// L2 word of the result.
     pub dest_reg: u32,
-    /// Where the activation is.
+    /// L2 word of the activation.
     pub src_addr: u32,
-    /// What is done beside the product.
+    /// Flags for additional operations, such as accumulation.
     pub flags: MacFlags,
     /// Entry of the weights' bank: (T, N, K).
     pub size_ptr_addr: u8,
     /// Entry of the activations' bank: (M, 1, K).
     pub shape_ptr_addr: u8,
-    /// Lanes used, 0 for all; time only.
+    /// Number of lanes used, 0 for all; affects only time.
     pub parallel_lane: u8,
 }
 
 /// Operands of MEMCPY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memcpy {
-    /// Where from.
+    /// Source of the transfer.
     pub from_device: Device,
-    /// Where to.
+    /// Destination of the transfer.
     pub to_device: Device,
-    /// Destination in L2; from L2 to the host the number of the window.
+    /// Destination word in L2; for a transfer to the host, the number of the window.
     pub dest_addr: u32,
-    /// Source in L2; from the host to L2 the number of the window.
+    /// Source word in L2; for a transfer from the host, the number of the window.
     pub src_addr: u32,
-    /// Place in the host window, in units of 16 bytes.
+    /// Offset in the host window, in units of 16 bytes.
     pub aux_addr: u32,
-    /// Entry of the activations' bank: what is moved.
+    /// Entry of the activations' bank: shape of the moved values.
     pub shape_ptr_addr: u8,
-    /// Whether the next instruction may start before it is done; time only.
+    /// Whether the next instruction may start before this one is complete; affects only time.
     pub is_async: bool,
 }
 
 /// Operands of MEMSET.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memset {
-    /// The bank.
+    /// Constant bank that is written.
     pub dest_cache: Cache,
-    /// The entry.
+    /// Index of the entry, 0 to 63.
     pub dest_addr: u8,
-    /// What it becomes.
+    /// New content of the entry.
     pub shape: Shape,
 }
 
 /// Flags of CVO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CvoFlags {
-    /// Takes e_max off every input.
+    /// Subtracts e_max from each input.
     pub sub_emax: bool,
     /// SCALE multiplies by the reciprocal of its scalar.
     pub recip_scale: bool,
@@ -208,25 +208,25 @@ pub struct CvoFlags {
 flags!(CvoFlags, [sub_emax, recip_scale, accm]);
 
 impl CvoFlags {
-    /// None of them.
+    /// No flags.
     pub const PLAIN: Self = Self { sub_emax: false, recip_scale: false, accm: false };
-    /// Adds to the destination.
+    /// Flags that add to the destination, and nothing more.
     pub const ADD: Self = Self { accm: true, ..Self::PLAIN };
 }
 
 /// Operands of CVO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cvo {
-    /// What is computed.
+    /// Function that is computed.
     pub cvo_func: CvoFunc,
-    /// Source; of SCALE the scalar's word, which the vector follows.
+    /// Source word; for SCALE the word of the scalar, which the vector follows.
     pub src_addr: u32,
-    /// Destination.
+    /// L2 word of the destination.
     pub dst_addr: u32,
-    /// Elements of the vector.
+    /// Number of elements of the vector.
     pub length: u16,
-    /// What is done beside.
+    /// Flags for additional operations, such as accumulation.
     pub flags: CvoFlags,
-    /// Whether the next instruction may start before it is done; time only.
+    /// Whether the next instruction may start before this one is complete; affects only time.
     pub is_async: bool,
 }

@@ -1,5 +1,5 @@
-//! Attention: scores, softmax and context of one row after the other, with keys and values as weights of
-//! 4 bits (specification 5.4, 5.5).
+//! Attention: scores, softmax and context row by row, with keys and values as 4-bit weights
+//! (specification 5.4, 5.5).
 
 mod find;
 
@@ -22,26 +22,25 @@ use crate::lower::work::Attention;
 use crate::machine::weights::WeightImage;
 use crate::program::host::{HostStep, Tokens};
 
-/// Most chances in L2 at a time: a quarter of the published one.
+/// Maximum number of probabilities in L2 at a time: a quarter of the published L2.
 const MAX_CHANCES: usize = 114_688 * WORD_LANES / 4;
 
-/// Weights of what a row sees.
+/// Weights of keys and values that a row sees.
 #[derive(Clone, Copy)]
 struct Sight {
     keys: u32,
     values: u32,
-    /// Slot of the values' scales, and where they are in L2 when the machine multiplies by them.
+    /// Slot of the values' scales, and their region in L2 if the machine multiplies by them.
     scales: ValueId,
 }
 
-/// Which matrices of keys and values, and which tokens of them.
+/// Indices of the matrices of keys and values, and the tokens in them.
 type Seen = ([usize; 2], Rc<Tokens>);
 
 impl Lowering<'_> {
-    /// Computes scores, softmax and context, as many rows at a time as there is room for.
+    /// Computes scores, softmax and context, in groups of rows that fit into L2.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn attend(
         &mut self,
@@ -64,7 +63,7 @@ impl Lowering<'_> {
             let added = bias.map(|bias| self.part_of(bias, chunk * group * most, rows.len() * most));
             let added = added.transpose()?;
             for (place, &(row, (sight, count))) in rows.iter().enumerate() {
-                // Scores begin as what is added to them.
+                // Scores are initialized with their bias.
                 if let Some(added) = added {
                     self.code.copy(added.at(place * most), scores.base, count);
                 }
@@ -90,10 +89,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The softmax of what the last product left, with its largest taken off.
+    /// Computes the softmax of the last product's results, with their maximum subtracted.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn softmax(&mut self, scores: Region, dst: u32, count: usize) -> Result<(), LowerError> {
         let shifted = CvoFlags { sub_emax: true, ..CvoFlags::PLAIN };
@@ -101,7 +99,8 @@ impl Lowering<'_> {
         self.shares(scores, dst, count)
     }
 
-    /// The softmax of `cap * tanh(scores)`: no larger than the cap, so that no largest is taken off.
+    /// Computes the softmax of `cap * tanh(scores)`. The cap limits the values, so no maximum is
+    /// subtracted.
     fn capped_softmax(&mut self, scores: Region, cap: f32, dst: u32, count: usize) -> Result<(), LowerError> {
         let scalar = self.scalar(cap)?;
         self.code.cvo(CvoFunc::Tanh, scores.base, scores.base, count, CvoFlags::PLAIN);
@@ -110,14 +109,15 @@ impl Lowering<'_> {
         self.shares(scores, dst, count)
     }
 
-    /// Divides by the sum.
+    /// Divides exponentials by their sum.
     fn shares(&mut self, scores: Region, dst: u32, count: usize) -> Result<(), LowerError> {
         self.code.cvo(CvoFunc::ReduceSum, scores.base, scores.head(), count, CvoFlags::PLAIN);
         let share = CvoFlags { recip_scale: true, ..CvoFlags::PLAIN };
         self.scale([scores.base, scores.head(), dst], true, count, share)
     }
 
-    /// A constant with what is added to the scores of the tokens that each row sees, `most` for each; none where nothing is.
+    /// Returns a constant with the bias of the scores that each row sees, `most` per row; `None` if
+    /// the attention has no bias.
     fn bias(&mut self, attention: &Attention, most: usize) -> Result<Option<ValueId>, LowerError> {
         if attention.bias.is_empty() {
             return Ok(None);
@@ -135,14 +135,14 @@ impl Lowering<'_> {
         Ok(Some(self.graph.add_constant(name, tensor.map_err(|_| LowerError::Fault("a bias"))?)))
     }
 
-    /// Values of a slot from `start` on, in L2 until the caller releases them.
+    /// Sends part of a slot, starting at `start`, to L2; the caller releases the region.
     fn part_of(&mut self, slot: ValueId, start: usize, values: usize) -> Result<Region, LowerError> {
         let region = self.allocate(values)?;
         self.code.send_part(slot, start, region);
         Ok(region)
     }
 
-    /// The host makes weights of keys and values; rows that see the same share them.
+    /// Makes weights of keys and values at the host; rows that see the same tokens share them.
     fn sights(&mut self, attention: &Attention) -> Result<Vec<Sight>, LowerError> {
         self.bring_to_host(attention.keys);
         self.bring_to_host(attention.values);
@@ -188,11 +188,10 @@ impl Lowering<'_> {
         Ok(Sight { keys, values, scales })
     }
 
-    /// Weights of zeros, until the host makes others: those of one size and form are one in memory.
+    /// Adds weights of zeros, which the host replaces. Images of equal size and kind share memory.
     ///
     /// # Errors
-    ///
-    /// A size that no weights have.
+    /// A size that weights cannot have.
     pub(super) fn blank(&mut self, [n, k]: [usize; 2], scales: Option<Vec<f32>>) -> Result<u32, LowerError> {
         let key = (n, k, scales.is_some());
         let image = match self.blanks.get(&key) {
@@ -206,7 +205,7 @@ impl Lowering<'_> {
         Ok(self.code.image(image))
     }
 
-    /// Multiplies each row's chances by the scales of the values they are of.
+    /// Multiplies each row's probabilities by the scales of their values.
     fn weigh(
         &mut self,
         extensions: bool,

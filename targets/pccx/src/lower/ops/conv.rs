@@ -1,5 +1,5 @@
-//! Convolutions as products: the host lays out the patches, a row for each pixel of the result, and the machine
-//! multiplies them by the weights.
+//! Convolutions as products. The host lays out the patches, one row per pixel of the result, and
+//! the machine multiplies them by the weights.
 
 use npukit_graph::op::{Conv, Window};
 use npukit_graph::{NodeId, ValueId};
@@ -16,11 +16,11 @@ use crate::lower::work::{Convolution, Work};
 use crate::program::host::HostStep;
 
 impl Layers {
-    /// A convolution of `x [n, h, w, ci]` with constant weights. One of single pixels is a product as it is.
+    /// Lowers a convolution of `x [n, h, w, ci]` with constant weights. A 1 x 1 convolution is a
+    /// product without patches.
     ///
     /// # Errors
-    ///
-    /// Why it is the host's.
+    /// The reason why the host computes it.
     pub(super) fn convolution(
         &mut self,
         id: NodeId,
@@ -54,7 +54,8 @@ impl Layers {
         Ok((Work::Convolution(Convolution { product, window }), vec![x]))
     }
 
-    /// The weights as `[row, filters]`; each group's filters have zeros for the channels of others.
+    /// Returns the weights as `[row, filters]`. The filters of a group have zeros for the channels
+    /// of other groups.
     fn matrix(&mut self, conv: &Conv, weights: ValueId, row: usize) -> Result<ValueId, HostReason> {
         let name = format!("{} as a matrix of {} groups", self.graph.value(weights).name, conv.group);
         if let Some(known) = self.graph.find_value(&name) {
@@ -81,11 +82,10 @@ impl Layers {
 }
 
 impl Lowering<'_> {
-    /// The host lays out patches, which the product takes.
+    /// Emits the host step for patches, and the product.
     ///
     /// # Errors
-    ///
-    /// Too little room in L2; weights that cannot be quantised.
+    /// Too little room in L2; weights that cannot be quantized.
     pub(super) fn convolve(
         &mut self,
         convolution: &Convolution,
@@ -98,7 +98,7 @@ impl Lowering<'_> {
         let window = convolution.window.clone();
         self.code.step(HostStep::Patches { slot: x, patches, window });
         self.filled(patches);
-        // They stay where they are until the product is done.
+        // The patches stay in place until the product is complete.
         self.pin(patches);
         self.product(&convolution.product, &[patches], result)?;
         self.forget(patches);

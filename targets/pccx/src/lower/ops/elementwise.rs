@@ -1,4 +1,4 @@
-//! Functions and arithmetic of whole values.
+//! Element-wise functions and arithmetic.
 
 use npukit_graph::op::{Binary, BinaryKind, GeluForm, UnaryKind};
 use npukit_graph::shape::broadcast;
@@ -15,11 +15,10 @@ use crate::lower::steps::Layers;
 use crate::lower::work::Work;
 
 impl Layers {
-    /// A function of each value.
+    /// Lowers a function of each value.
     ///
     /// # Errors
-    ///
-    /// Why it is the host's.
+    /// The reason why the host computes it.
     pub(super) fn unary(&mut self, kind: UnaryKind, options: &Options) -> Result<Work, HostReason> {
         let ext = options.isa == Isa::Ext;
         let function = match kind {
@@ -47,11 +46,10 @@ impl Layers {
         Ok(Work::Function(function))
     }
 
-    /// Arithmetic of two values, or of one and a number.
+    /// Lowers arithmetic of two values, or of a value and a number.
     ///
     /// # Errors
-    ///
-    /// Why it is the host's.
+    /// The reason why the host computes it.
     pub(super) fn binary(
         &mut self,
         node: &Node,
@@ -96,10 +94,9 @@ impl Layers {
 }
 
 impl Lowering<'_> {
-    /// One function of CVO for each value.
+    /// Emits a CVO function of each value.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn function(
         &mut self,
@@ -114,10 +111,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `factor * x`
+    /// Emits `factor * x`.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn factor(&mut self, factor: f32, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let (source, scalar) = (self.fetch(x)?, self.scalar(factor)?);
@@ -127,10 +123,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `1 / (1 + e^-x)`
+    /// Emits `1 / (1 + e^-x)`.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn sigmoid(&mut self, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let source = self.fetch(x)?;
@@ -140,10 +135,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `x / (1 + e^(-alpha x))`
+    /// Emits `x / (1 + e^(-alpha x))`.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn swish(&mut self, alpha: f32, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let source = self.fetch(x)?;
@@ -154,7 +148,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `1 / (1 + e^(-alpha x))`
+    /// Emits `1 / (1 + e^(-alpha x))`.
     fn sigmoid_of(&mut self, src: u32, dst: u32, values: usize, alpha: f32) -> Result<(), LowerError> {
         let (minus, one) = (self.scalar(-alpha)?, self.scalar(1.0)?);
         let ones = self.keep(&format!("{values} ones"), || vec![1.0; values])?;
@@ -165,10 +159,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `x * x`
+    /// Emits `x * x`.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn square(&mut self, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let region = self.turn(x)?;
@@ -177,10 +170,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Adds, takes off or multiplies, in the place of an operand where that is free.
+    /// Emits a sum, difference or product, in the place of an operand if that is free.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn binary(
         &mut self,
@@ -191,7 +183,7 @@ impl Lowering<'_> {
         if left == right && binary.kind == BinaryKind::Add {
             return self.factor(2.0, left, result);
         }
-        // Sums and products may begin as either; a difference begins as what is taken from.
+        // Sums and products may start from either operand, a difference only from the first.
         let swaps = binary.kind != BinaryKind::Sub;
         let (source, region) = match self.take(left)? {
             Some(region) => (self.fetch(right)?, region),

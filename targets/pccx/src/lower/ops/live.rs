@@ -1,5 +1,5 @@
-//! Products of two values that change, of an attention that is the host's otherwise: the host makes weights of 4 bits of
-//! the second one, as it does of keys.
+//! Products of two values that are not constant, in an attention that the host computes otherwise.
+//! The host makes 4-bit weights of the second value, as for keys.
 
 use npukit_graph::ValueId;
 
@@ -13,7 +13,8 @@ use crate::lower::work::Live;
 use crate::program::host::{HostStep, Tokens};
 
 impl Layers {
-    /// The products of two values, matrix by matrix; none where matrices are repeated or are no whole words of L2.
+    /// Returns the products of two values, matrix by matrix; `None` if matrices are repeated or are
+    /// not whole words of L2.
     pub(in crate::lower) fn live(&self, left: ValueId, right: ValueId) -> Option<Live> {
         let is_float = |id| self.graph.value(id).info.element.is_float() && self.graph.constant(id).is_none();
         let (left_shape, right_shape) = (self.graph.shape(left), self.graph.shape(right));
@@ -33,10 +34,9 @@ impl Layers {
 }
 
 impl Lowering<'_> {
-    /// Each product with weights that the host has just made.
+    /// Emits each product with weights that the host has just made.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn live_products(
         &mut self,

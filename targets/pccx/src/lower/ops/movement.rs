@@ -1,4 +1,5 @@
-//! Nodes that only move elements: where those go is found by moving their numbers, [`movement`].
+//! Nodes that only move elements. [`movement`] finds the destinations by evaluating the node on
+//! element indices.
 
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
@@ -12,11 +13,11 @@ use crate::lower::reason::HostReason;
 use crate::lower::steps::Layers;
 use crate::lower::work::{Run, Work};
 
-/// Most elements whose way is looked at.
+/// Maximum number of elements that are traced.
 const MAX_VALUES: usize = 1 << 22;
 
-/// For each result of `node` where its elements come from, in runs as long as possible; none when the
-/// node does more than move elements of operands that are not constants.
+/// Returns the source of each result's elements, in runs as long as possible; `None` if the node
+/// does more than move elements of operands that are not constant.
 pub fn movement(graph: &Graph, node: &Node) -> Option<Vec<Vec<Run>>> {
     let moved = match node.op {
         Op::Concat(_) => node.inputs.len(),
@@ -59,18 +60,17 @@ fn runs(numbers: &[i64], starts: &[usize]) -> Vec<Run> {
     runs
 }
 
-/// Whether the result is the operand, element by element.
+/// Whether the result equals the operand, element by element.
 pub fn is_identity(results: &[Vec<Run>], values: usize) -> bool {
     let whole = Run { operand: 0, from: 0, to: 0, length: values };
     matches!(results, [runs] if runs[..] == [whole])
 }
 
 impl Layers {
-    /// What a node becomes that moves `runs` of its operands.
+    /// Returns the work of a node that moves `runs` of its operands.
     ///
     /// # Errors
-    ///
-    /// Why it is the host's.
+    /// The reason why the host computes it.
     pub(super) fn moved(&self, node: &Node, runs: Vec<Vec<Run>>) -> Found {
         let operands = match node.op {
             Op::Concat(_) => node.inputs.clone(),
@@ -97,10 +97,9 @@ impl Layers {
 }
 
 impl Lowering<'_> {
-    /// Moves runs of values; results that are the operand share its place.
+    /// Emits moves of values; results that equal the operand share its region.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn rearrange(
         &mut self,
@@ -136,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// Operand, from, to and length of every run, of each result.
+    /// Returns operand, source, destination and length of each run, for each result.
     fn found(op: impl Into<Op>, shapes: &[&[usize]], results: usize) -> Option<Vec<Vec<[usize; 4]>>> {
         let mut graph = Graph::default();
         let input = |(index, shape): (usize, &&[usize])| {
@@ -154,7 +153,7 @@ mod tests {
     fn runs_are_as_long_as_elements_stay_neighbours() {
         let reshape = Reshape { shape: vec![6] };
         assert_eq!(found(reshape, &[&[2, 3]], 1), Some(vec![vec![[0, 0, 0, 6]]]));
-        // Operands that follow each other are apart all the same; empty ones are nowhere.
+        // Adjacent operands still give separate runs; empty ones give no run.
         let concat = Concat { axis: 0 };
         assert_eq!(
             found(concat.clone(), &[&[2], &[3], &[1]], 1),
@@ -176,7 +175,7 @@ mod tests {
         assert_eq!(found(npukit_graph::op::Relu, &[&[2]], 1), None);
     }
 
-    /// Operands and results together.
+    /// The limit applies to operands and results together.
     #[test]
     fn the_way_of_four_million_elements_is_looked_at() {
         let flat = |count: usize| found(Reshape { shape: vec![count] }, &[&[1, count]], 1);

@@ -16,11 +16,10 @@ use crate::lower::work::{Norm, Work};
 use crate::program::host::HostStep;
 
 impl Layers {
-    /// A norm of rows over the axes from `axis` on.
+    /// Lowers a norm of rows over the axes from `axis` to the last.
     ///
     /// # Errors
-    ///
-    /// Why it is the host's.
+    /// The reason why the host computes it.
     pub(super) fn norm(
         &mut self,
         id: NodeId,
@@ -46,7 +45,7 @@ impl Layers {
         let gain = gain.map(|gain| self.spread(gain, &trailing)).transpose()?;
         let bias = bias.map(|bias| self.spread(bias, &trailing)).transpose()?;
         let centred = matches!(self.graph.node(id).op, Op::LayerNormalization(_));
-        // Gains and biases that change are operands.
+        // Gains and biases that are not constant are operands.
         let moving = [gain, bias].into_iter().flatten().filter(|&id| self.graph.constant(id).is_none());
         let operands = std::iter::once(x).chain(moving).collect();
         Ok((
@@ -56,20 +55,19 @@ impl Layers {
     }
 }
 
-/// Words of a norm's numbers: 1/N, a sum, 1, epsilon, and the root of their mean.
+/// Words of a norm's constants: 1/N, a sum, 1, epsilon, and the root of the mean.
 struct Numbers {
-    /// 1 / N; sums go into the next word.
+    /// Word of 1 / N; sums are stored in the next word.
     share: u32,
-    /// 1; epsilon is in the next word.
+    /// Word of 1; epsilon is in the next word.
     one: u32,
     root: u32,
 }
 
 impl Lowering<'_> {
-    /// One row after the other: mean, squares, root of their mean, and the quotient.
+    /// Emits row by row: mean, squares, root of their mean, and quotient.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn norm(&mut self, norm: &Norm, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let (source, row) = (self.fetch(x)?, norm.row);
@@ -84,7 +82,7 @@ impl Lowering<'_> {
         }
         let [gain, bias] = [norm.gain, norm.bias].map(|id| id.map(|id| self.load(id)).transpose());
         let (gain, bias) = (gain?, bias?);
-        // Squares of a row, or the sums of all rows, each in a word of its own.
+        // Squares of a row, or the sums of all rows with one word per row.
         let squares = match norm.squares_by_host {
             true => self.roots(norm, x, &numbers)?,
             false => self.allocate(row)?,
@@ -95,7 +93,7 @@ impl Lowering<'_> {
         };
         for (index, start) in (0..source.values).step_by(row.max(1)).enumerate() {
             let (from, to) = (source.at(start), region.at(start));
-            // What the square is taken of, and whether the word before it is free.
+            // Operand of the square, and whether the word before it is free.
             let (from, owns) = match norm.centred {
                 true => {
                     self.take_mean_off(&numbers, to, row)?;
@@ -125,7 +123,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Words with the root of the mean square of each row, by MUL.
+    /// Emits the root of the mean square of each row with MUL; returns one word per row.
     fn own_roots(&mut self, norm: &Norm, source: Region, numbers: &Numbers) -> Result<Region, LowerError> {
         let rows = source.values / norm.row.max(1);
         let (squares, roots) = (self.allocate(norm.row)?, self.allocate(rows * WORD_LANES)?);
@@ -137,7 +135,7 @@ impl Lowering<'_> {
         Ok(roots)
     }
 
-    /// The root of the mean square of a row, by MUL, into a word.
+    /// Stores the root of a row's mean square, computed with MUL, in a word.
     fn root(&mut self, numbers: &Numbers, squares: Region, from: u32, row: usize, root: u32) {
         self.code.copy(from, squares.base, row);
         self.code.cvo(CvoFunc::Mul, from, squares.base, row, CvoFlags::PLAIN);
@@ -147,7 +145,8 @@ impl Lowering<'_> {
         self.code.cvo(CvoFunc::Sqrt, numbers.root, root, 1, CvoFlags::PLAIN);
     }
 
-    /// Words with the root of the mean square of each row: the host adds up squares, the machine does the rest.
+    /// Emits the root of the mean square of each row; the host adds up squares, the machine does
+    /// the rest. Returns one word per row.
     fn roots(&mut self, norm: &Norm, x: ValueId, numbers: &Numbers) -> Result<Region, LowerError> {
         let rows = self.values(x) / norm.row.max(1);
         let sums = self.slot("sums of squares", vec![rows, WORD_LANES]);
@@ -167,7 +166,7 @@ impl Lowering<'_> {
         Ok(region)
     }
 
-    /// A gain or bias, for as long as the caller does not release it.
+    /// Loads a gain or bias; the caller releases it.
     fn load(&mut self, id: ValueId) -> Result<Region, LowerError> {
         if self.graph.constant(id).is_none() {
             let (source, region) = (self.fetch(id)?, self.allocate(self.values(id))?);
@@ -187,7 +186,7 @@ impl Lowering<'_> {
         Ok(Numbers { share: base, one: base + 2, root: base + 4 })
     }
 
-    /// Takes its mean off a row, by adding ones times its negative.
+    /// Subtracts the mean from a row: adds ones times its negative.
     fn take_mean_off(&mut self, numbers: &Numbers, row: u32, length: usize) -> Result<(), LowerError> {
         let ones = self.keep(&format!("{length} ones"), || vec![1.0; length])?;
         let minus = self.scalar(-1.0)?;

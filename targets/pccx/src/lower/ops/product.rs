@@ -29,11 +29,10 @@ use crate::lower::limits::{LARGEST, MAX_ROWS};
 use crate::lower::work::{Bits, Product, Work};
 
 impl Layers {
-    /// A product of rows with a constant matrix, which lies by rows or by columns.
+    /// Lowers a product of rows with a constant matrix, which is stored by rows or by columns.
     ///
     /// # Errors
-    ///
-    /// Why it is the host's.
+    /// The reason why the host computes it.
     pub(super) fn product(
         &mut self,
         id: NodeId,
@@ -60,11 +59,11 @@ impl Layers {
         Ok((Work::Product(product), vec![x]))
     }
 
-    /// A product of `m` rows of `k` values with a constant matrix that makes `n` results of each.
+    /// Lowers a product of `m` rows of `k` values with a constant matrix that gives `n` results per
+    /// row.
     ///
     /// # Errors
-    ///
-    /// Why it is the host's.
+    /// The reason why the host computes it.
     pub(super) fn product_of(
         &mut self,
         [m, k, n]: [usize; 3],
@@ -77,7 +76,7 @@ impl Layers {
         if k > LARGEST {
             return Err(HostReason::LongRow);
         }
-        // Rows go one by one when their results are of several images.
+        // If results come from several images, rows are computed one by one.
         if n > MAX_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
             return Err(HostReason::ProductRows);
         }
@@ -88,7 +87,7 @@ impl Layers {
         if bad(weights) || bias.is_some_and(bad) {
             return Err(HostReason::NotFinite);
         }
-        // A row of whole words of L2 is sent once; anything else as the whole result.
+        // A bias of whole L2 words is sent as one row; any other is sent for the whole result.
         let rows = if m == 1 || n.is_multiple_of(WORD_LANES) { 1 } else { m };
         let is_row = |id| self.size(id) == n && self.graph.shape(id).last() == Some(&n);
         let bias = match bias {
@@ -119,7 +118,8 @@ impl Layers {
         Ok(product)
     }
 
-    /// The bias of a product behind a norm with biases: its own, else `rows` rows of none, and what those become in it.
+    /// Returns the bias of a product after a norm with biases: the product's own bias or `rows`
+    /// rows of zeros, plus the norm's biases times the weights.
     fn shifted(&mut self, product: &Product, shift: ValueId, rows: usize) -> Result<ValueId, HostReason> {
         let floats =
             |id| self.graph.constant(id).and_then(|tensor| tensor.as_f32()).ok_or(HostReason::Unmade);
@@ -145,11 +145,10 @@ impl Layers {
         Ok(self.graph.add_constant(name, tensor))
     }
 
-    /// A constant times a factor.
+    /// Returns a constant times a factor.
     ///
     /// # Errors
-    ///
-    /// A factor that changes from run to run, or is not of floats.
+    /// The factor is not constant, or is not of floats.
     pub(super) fn scaled(&mut self, id: ValueId, factor: f32) -> Result<ValueId, HostReason> {
         let constant = self.graph.constant(id).ok_or(HostReason::BiasChanges)?;
         if factor == 1.0 {
@@ -165,11 +164,10 @@ impl Layers {
 }
 
 impl Lowering<'_> {
-    /// `x weights`, plus the bias or the second operand.
+    /// Emits `x weights`, plus the bias or the second operand.
     ///
     /// # Errors
-    ///
-    /// Too little room in L2; weights that cannot be quantised.
+    /// Too little room in L2; weights that cannot be quantized.
     pub(super) fn product(
         &mut self,
         product: &Product,
@@ -210,7 +208,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The softmax of each row of a product, which begins as `region` is and ends there.
+    /// Emits the softmax of each row of a product, with `region` as initial value and result.
     fn softmax_of_rows(
         &mut self,
         passes: &[Vec<u32>],
@@ -231,7 +229,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Every row of the region begins as the bias.
+    /// Initializes each row of the region with the bias.
     fn send_bias(&mut self, bias: ValueId, region: Region, [m, n]: [usize; 2]) -> Result<(), LowerError> {
         if self.values(bias) == m * n {
             self.send(bias, region);
@@ -243,7 +241,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The images of each pass of a product's weights.
+    /// Returns the images of each pass over a product's weights.
     fn passes_of(&mut self, product: &Product) -> Result<Vec<Vec<u32>>, LowerError> {
         let value = self.graph.value(product.weights);
         let gain = product.gain.map(|gain| self.graph.value(gain));
@@ -270,7 +268,7 @@ impl Lowering<'_> {
         Ok(passes)
     }
 
-    /// Rows from word `source` on, as the engines take them, times the weights of the images.
+    /// Emits products of rows, starting at word `source`, with the weights of the images.
     pub(super) fn multiply_once(
         &mut self,
         images: &[u32],
@@ -279,7 +277,7 @@ impl Lowering<'_> {
         flags: MacFlags,
     ) {
         self.bring_weights(images);
-        // Results of several images do not lie next to each other: then rows go one by one.
+        // Results of several images are not adjacent, so rows are computed one by one.
         let tile = if images.len() > 1 { 1 } else { Code::most_rows(k) };
         for start in (0..m).step_by(tile) {
             let rows = (m - start).min(tile);

@@ -1,4 +1,5 @@
-//! Rotation of pairs of features: `x cos + R x sin`, with `R` a matrix of -1, 0 and 1 (specification 5.4).
+//! Rotation of pairs of features: `x cos + R x sin`, with `R` a matrix of -1, 0 and 1
+//! (specification 5.4).
 
 use std::sync::Arc;
 
@@ -21,15 +22,15 @@ use crate::machine::bf16::{bf, val};
 use crate::machine::weights::WeightImage;
 use crate::program::host::HostStep;
 
-/// How far cosine and sine of an angle are from the circle at most, squared: tables have factors of their own otherwise.
+/// Maximum squared distance of (cosine, sine) from the unit circle; beyond it, tables contain other
+/// factors.
 const OFF_CIRCLE: f32 = 1e-3;
 
 impl Layers {
-    /// A rotation of every head by the rows of the tables for its positions.
+    /// Lowers a rotation of each head by the table rows for its positions.
     ///
     /// # Errors
-    ///
-    /// Why it is the host's.
+    /// The reason why the host computes it.
     pub(super) fn rotary(
         &mut self,
         op: &RotaryEmbedding,
@@ -81,7 +82,8 @@ impl Layers {
         within && cosines.len() == sines.len() && cosines.iter().zip(sines).all(on_circle)
     }
 
-    /// A table with a value for each feature of a head; `rest` is that of features that stay.
+    /// Returns a table with a value for each feature of a head; features that do not rotate get
+    /// `rest`.
     fn table(
         &mut self,
         op: &RotaryEmbedding,
@@ -113,7 +115,7 @@ impl Layers {
         Ok(self.graph.add_constant(name, tensor))
     }
 
-    /// The same of tables that the host computes in every run.
+    /// Like [`Self::table`], for tables that the host computes in each run.
     fn moving_table(
         &mut self,
         op: &RotaryEmbedding,
@@ -143,7 +145,7 @@ impl Layers {
         Ok(table)
     }
 
-    /// A node more, for the host.
+    /// Adds a node for the host.
     fn on_host(
         &mut self,
         op: impl Into<Op>,
@@ -161,10 +163,10 @@ impl Layers {
 }
 
 impl Lowering<'_> {
-    /// Multiplies by the cosines, and what the matrix turns by the sines; their sum is the result.
+    /// Emits the rotation: multiplies by the cosines, and the product with the turning matrix by
+    /// the sines, and adds both.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(super) fn rotate(&mut self, rotary: &Rotary, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         if rotary.by_products {
@@ -190,8 +192,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The products of all heads with a diagonal of cosines, and with the matrix that turns pairs and has the sines in its
-    /// scales: heads of one position at once. Results begin as the first and the second adds to them.
+    /// Emits the products of all heads with a diagonal of cosines, and with the turning matrix that
+    /// has the sines as scales, for all heads of one position at once. The second product adds to
+    /// the first.
     fn rotate_by_products(&mut self, rotary: &Rotary, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let (source, head) = (self.fetch(x)?, rotary.head);
         let region = self.allocate(source.values)?;
@@ -209,7 +212,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The weights that rotate heads of a position: the machine's tables come to the host as scales, once a program.
+    /// Returns the weights that rotate heads of a position. The machine's tables are sent to the
+    /// host as scales, once per program.
     fn rotating(&mut self, rotary: &Rotary, position: usize) -> Result<[u32; 2], LowerError> {
         let key = |table| format!("rotation by row {position} of {}", self.graph.value(table).name);
         let keys = [rotary.cosines, rotary.sines].map(key);
@@ -231,7 +235,7 @@ impl Lowering<'_> {
         Ok(found)
     }
 
-    /// Slots of the host with the tables that [`Lowering::tables`] makes.
+    /// Returns host slots of the tables that [`Lowering::tables`] makes.
     fn table_slots(&mut self, rotary: &Rotary) -> Result<[ValueId; 2], LowerError> {
         if !rotary.own_tables {
             return Ok([rotary.cosines, rotary.sines]);
@@ -251,7 +255,7 @@ impl Lowering<'_> {
         Ok(slots)
     }
 
-    /// Cosines and sines in L2. They stay there when they are the same in every run.
+    /// Returns cosines and sines in L2. They stay there if they are the same in each run.
     fn tables(&mut self, rotary: &Rotary) -> Result<[Region; 2], LowerError> {
         let tables = [rotary.cosines, rotary.sines];
         if !rotary.own_tables {
@@ -263,7 +267,8 @@ impl Lowering<'_> {
         };
         let names = tables.map(|id| self.graph.value(id).name.clone());
         if rotary.by_products {
-            // Of the angles that have the same sine or cosine those nearest to 0, of which BF16 loses least.
+            // Among angles with equal sine or cosine, use the one nearest to 0, for which BF16 is
+            // most precise.
             let angles =
                 [cosines.iter().map(|x| x.acos()).collect(), sines.iter().map(|x| x.asin()).collect()];
             return self.both(names, angles, |lowering, region, function| {
@@ -279,7 +284,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Two tables that stay in L2, made of angles.
+    /// Returns two tables that stay in L2, computed from angles.
     fn both(
         &mut self,
         names: [String; 2],
@@ -297,7 +302,8 @@ impl Lowering<'_> {
         Ok([cosines, one(&names[1], sines, CvoFunc::Sin)?])
     }
 
-    /// Sine or cosine of angles, in their place, with what BF16 lost of the angles: `sin a + r cos a`, `cos a - r sin a`.
+    /// Computes sine or cosine of angles in place, corrected by the rest that BF16 angles lose:
+    /// `sin a + r cos a`, `cos a - r sin a`.
     fn function_with_rest(
         &mut self,
         angles: Region,
@@ -319,7 +325,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A table of the host's.
+    /// Returns a table from the host.
     fn table(&mut self, id: ValueId) -> Result<Region, LowerError> {
         let Some(table) = self.graph.constant(id).cloned() else { return self.fetch(id) };
         let name = self.graph.value(id).name.clone();
@@ -327,7 +333,8 @@ impl Lowering<'_> {
         self.keep(&name, || values.to_vec())
     }
 
-    /// The weights of `R`: of a pair `(a, b)`, `a` becomes `-b` and `b` becomes `a`; what stays becomes 0.
+    /// Returns the weights of `R`: it turns a pair `(a, b)` into `(-b, a)`; features that do not
+    /// rotate become 0.
     fn turning(&mut self, rotary: &Rotary) -> Result<u32, LowerError> {
         let (head, size, half) = (rotary.head, rotary.op.size, rotary.op.size / 2);
         let key = format!("rotation of {size} of {head}, {}", rotary.op.interleaved);

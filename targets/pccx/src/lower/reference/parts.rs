@@ -1,4 +1,4 @@
-//! Products, attention, norms and rotations of the reference.
+//! Products, attention, norms and rotations of the reference graph.
 
 use npukit_graph::op::{BinaryKind, ReduceKind, UnaryKind};
 use npukit_graph::{Node, Op, ValueId};
@@ -10,9 +10,10 @@ use crate::lower::ops::{nearest, value_of};
 use crate::lower::work::{Attention, Convolution, Live, Norm, Product, Rotary};
 use crate::machine::arith::field::KEPT;
 
-/// Whether a code of 4 bits is the nearest to a weight; the last ones also stand for what is beyond them.
+/// Whether a 4-bit code is the nearest to a weight. The smallest and largest codes also represent
+/// weights beyond them.
 fn is_nearest(code: f32, weight: f32, scale: f32) -> bool {
-    // Scales are rounded, too.
+    // Slightly more than 0.5, because scales are rounded, too.
     const HALF: f32 = 0.501;
     let exact = weight / scale;
     let is_beyond = code.abs() >= 7.0 && exact / code >= 1.0;
@@ -20,7 +21,8 @@ fn is_nearest(code: f32, weight: f32, scale: f32) -> bool {
     scale == 0.0 && weight == 0.0 || (exact - code).abs() <= HALF || is_beyond
 }
 
-/// Whether the codes of a weight, each with its scale, are the nearest to it: of two the remainder is first.
+/// Whether the codes of a weight, each with its scale, are the nearest to it. The remainder is the
+/// first of two codes.
 fn are_nearest(codes: &[[f32; 2]], weight: f32) -> bool {
     match *codes {
         [[code, scale]] => is_nearest(code, weight, scale),
@@ -36,8 +38,8 @@ fn are_nearest(codes: &[[f32; 2]], weight: f32) -> bool {
 }
 
 impl Builder {
-    /// The weights of each pass of a product as `[k, n]` in front of factors of `n` results: codes and scales, or the
-    /// model's.
+    /// Returns the weights of each pass over a product as `[k, n]`, with the factors of `n`
+    /// results: codes and scales, or the model's weights.
     fn weights(&mut self, product: &Product) -> Result<Vec<[Vec<f32>; 2]>, ReferenceError> {
         let [.., n] = product.size;
         let floats = |id: ValueId| {
@@ -65,7 +67,7 @@ impl Builder {
         Ok(passes)
     }
 
-    /// The weights of a product as the model has them, `[k, n]`, with gains.
+    /// Returns a product's weights in the model, `[k, n]`, multiplied by gains.
     fn model_weights(
         &self,
         product: &Product,
@@ -83,8 +85,8 @@ impl Builder {
         Ok((0..k).flat_map(|input| (0..n).map(move |output| weight(input, output))).collect())
     }
 
-    /// What engines make of a product of exact activations, of `k` values a row: they take as many rows at once as `chunks`
-    /// say, or each chunk of one number again and again.
+    /// Returns the activations as the engines use them, with `k` values per row. `chunks` gives the
+    /// number of rows in each product; a single number is repeated.
     pub(super) fn by_engines(
         &mut self,
         y: ValueId,
@@ -94,7 +96,7 @@ impl Builder {
         if self.constants == Constants::Exact {
             return Ok(y);
         }
-        // What is left of an activation is taken as well.
+        // The residual of an activation is used, too.
         let share = |&rows: &usize| match self.two_bytes && (rows == 1 || k.is_multiple_of(WORD_LANES)) {
             true => KEPT * (2.0 - KEPT),
             false => KEPT,
@@ -107,7 +109,7 @@ impl Builder {
         self.binary(BinaryKind::Mul, y, shares)
     }
 
-    /// That no rows of a product are computed otherwise than the others, for they are alone in what L2 holds of them.
+    /// Checks that no row of a product is computed differently because it is alone in its tile.
     fn check_tiles(&self, product: &Product) -> Result<(), ReferenceError> {
         let [m, k, n] = product.size;
         let is_whole = k.is_multiple_of(WORD_LANES) || m % WORD_LANES != 1 || m == 1;
@@ -118,7 +120,7 @@ impl Builder {
         }
     }
 
-    /// Products of two values that change, matrix by matrix.
+    /// Adds products of two values that are not constant, matrix by matrix.
     pub(super) fn live(&mut self, live: &Live, operands: &[ValueId]) -> Result<ValueId, ReferenceError> {
         let &[left, right] = operands else { return Err(ReferenceError::Unmade("a product of two")) };
         let [rows, k, _] = live.size;
@@ -142,7 +144,8 @@ impl Builder {
         self.behind(product, parts, others)
     }
 
-    /// What follows the products of codes, `[m, n]`, of each pass with its factors.
+    /// Adds the operations after the products of codes, `[m, n]`, given for each pass with its
+    /// factors.
     fn behind(
         &mut self,
         product: &Product,
@@ -185,7 +188,7 @@ impl Builder {
         Ok(y)
     }
 
-    /// The same convolution with all groups in one matrix of codes.
+    /// Adds a convolution with all groups in one matrix of codes.
     pub(super) fn convolution(
         &mut self,
         convolution: &Convolution,
@@ -195,7 +198,8 @@ impl Builder {
         let product = &convolution.product;
         let [m, _, n] = product.size;
         let (Op::Conv(conv), &[.., channels]) = (&node.op, self.graph.shape(x)) else {
-            // The node may be a sum behind the convolution: then its own operator is not at hand.
+            // The node may be a sum after the convolution, which does not give the convolution's
+            // operator.
             return Err(ReferenceError::Unmade("a convolution"));
         };
         let conv = npukit_graph::op::Conv { group: 1, ..conv.clone() };
@@ -210,7 +214,7 @@ impl Builder {
         self.behind(product, parts, &[])
     }
 
-    /// Rows of queries that see the same tokens of the same matrices together.
+    /// Adds attention, for groups of rows that see the same tokens of the same matrices.
     pub(super) fn attention(&mut self, attention: &Attention) -> Result<ValueId, ReferenceError> {
         let [features, wide] = attention.features;
         let queries = self.rows(attention.queries, features)?;
@@ -247,7 +251,7 @@ impl Builder {
         self.gather(all, 0, &places)
     }
 
-    /// A matrix of several, whose rows or columns are `features`.
+    /// Selects one of several matrices; `features` is its number of rows or columns.
     fn matrix(
         &mut self,
         id: ValueId,
@@ -273,7 +277,7 @@ impl Builder {
         rows: &[usize],
         tokens: &[usize],
     ) -> Result<ValueId, ReferenceError> {
-        // The factor is in the scales of the keys.
+        // The scales of the keys contain the factor.
         let factor = self.exactly(&[1], vec![attention.factor])?;
         let mut scores = self.binary(BinaryKind::Mul, scores, factor)?;
         if !attention.bias.is_empty() {
@@ -293,7 +297,8 @@ impl Builder {
         self.softmax(scores, attention.cap.is_none())
     }
 
-    /// The root of the mean square of each row, `[rows, 1]`: of `own` where the host adds up, of `x` where the machine does.
+    /// Returns the root of the mean square of each row, `[rows, 1]`: from `own` if the host adds up
+    /// squares, from `x` if the machine does.
     pub(super) fn roots_of(
         &mut self,
         norm: &Norm,
@@ -333,7 +338,7 @@ impl Builder {
         Ok(y)
     }
 
-    /// `x cos + R x sin`
+    /// Adds `x cos + R x sin`.
     pub(super) fn rotary(&mut self, rotary: &Rotary, x: ValueId) -> Result<ValueId, ReferenceError> {
         if rotary.own_tables {
             return Err(ReferenceError::OwnSines);
@@ -343,7 +348,7 @@ impl Builder {
         let mut turning = vec![0.0; head * head];
         for pair in 0..half {
             let [a, b] = if rotary.op.interleaved { [2 * pair, 2 * pair + 1] } else { [pair, pair + half] };
-            // `[inputs, results]`
+            // The matrix is `[inputs, results]`.
             turning[b * head + a] = -1.0;
             turning[a * head + b] = 1.0;
         }

@@ -1,4 +1,4 @@
-//! [`Trial`]: programs with weights of 8 bits in some steps, on samples beside the model.
+//! [`Trial`]: compares programs with 8-bit weights in some steps with the model, on samples.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,33 +15,34 @@ use crate::lower::{Executable, Options, WeightBits, Weights, compile};
 use crate::machine::Machine;
 use crate::program::runtime::{RunError, Session};
 
-/// How a program does.
+/// Quality and speed of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measured {
-    /// Mean square of the differences to the model by that of its outputs; the mean over outputs. Infinite where they
-    /// are no numbers.
+    /// Mean square of the differences to the model, relative to the mean square of the model's
+    /// outputs; mean over outputs. Infinite if a result is not a number.
     pub error: f64,
-    /// Rows of outputs whose largest element is where the model's is.
+    /// Number of output rows whose maximum is at the same index as in the model.
     pub agreeing: usize,
-    /// On the machine, of one run.
+    /// Cycles of one run on the machine.
     pub cycles: u64,
 }
 
-/// A model, and samples of which its outputs are known.
+/// A model with samples and their expected outputs.
 pub(super) struct Trial<'a> {
     config: &'a Config,
     graph: &'a Graph,
     options: &'a Options,
     samples: &'a [Vec<Tensor>],
-    /// Outputs of the model for each.
+    /// Outputs of the model for each sample.
     expected: Vec<Vec<Tensor>>,
     weights: Weights,
 }
 
 impl<'a> Trial<'a> {
-    /// # Errors
+    /// Evaluates the model on the samples.
     ///
-    /// A sample that the model does not take.
+    /// # Errors
+    /// A sample that the model rejects.
     pub fn new(
         config: &'a Config,
         graph: &'a Graph,
@@ -64,20 +65,18 @@ impl<'a> Trial<'a> {
         Ok((executable, cycles))
     }
 
-    /// Cycles of the program with weights of 8 bits in these steps.
+    /// Returns the cycles of the program with 8-bit weights in these steps.
     ///
     /// # Errors
-    ///
-    /// A program that does not compile.
+    /// The program cannot be compiled.
     pub fn cycles(&mut self, steps: &BTreeSet<usize>) -> Result<u64, ChoiceError> {
         Ok(self.compile(steps)?.1)
     }
 
-    /// How the program with weights of 8 bits in these steps does on the samples.
+    /// Runs the program with 8-bit weights in these steps on the samples.
     ///
     /// # Errors
-    ///
-    /// A program that does not compile, or does not run.
+    /// The program cannot be compiled, or fails.
     pub fn measure(&mut self, steps: &BTreeSet<usize>) -> Result<Measured, ChoiceError> {
         let (executable, cycles) = self.compile(steps)?;
         let one = |(sample, inputs): (usize, &Vec<Tensor>)| {
@@ -106,7 +105,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Of an output over samples.
+/// Sums of an output over samples.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     differences: f64,
@@ -118,7 +117,7 @@ impl Sums {
     fn with(mut self, found: &Tensor, expected: &Tensor) -> Self {
         let [ours, theirs] = [found, expected].map(|tensor| tensor.reals());
         for (ours, theirs) in ours.iter().zip(&theirs) {
-            // Numbers that are none are the model's own where they are none there.
+            // NaNs are accepted where the model's output has the same bits.
             if ours.to_bits() != theirs.to_bits() {
                 self.differences += (ours - theirs) * (ours - theirs);
             }
@@ -131,13 +130,13 @@ impl Sums {
         self
     }
 
-    /// The differences by the signal.
+    /// Returns the noise-to-signal ratio.
     fn share(&self) -> f64 {
         if self.differences == 0.0 { 0.0 } else { self.differences / self.signal }
     }
 }
 
-/// Where the largest element of a row is.
+/// Returns the index of the largest element of a row.
 fn largest(row: &[f64]) -> Option<usize> {
     (0..row.len()).reduce(|best, place| if row[place] > row[best] { place } else { best })
 }

@@ -1,10 +1,11 @@
-//! Machine and host over a prime field: [`Modular`]. Nothing is rounded; an element stands for the real value.
+//! Machine and host over a prime field: [`Modular`]. Nothing is rounded; an element represents a
+//! real value.
 //!
-//! What the engines take of an activation is a share of it, [`KEPT`], so that what they leave is something. Rows that the
-//! host quantises in a run have a scale that is an element nothing is known of but the row, so that codes and scale must
-//! meet again. A function of CVO is the same
-//! element for the same function and argument; a reciprocal is the inverse. Words of weights that MEMCPY brings to L2
-//! are elements that stand for 16 bits, and for no number.
+//! The engines use a constant fraction of each activation, [`KEPT`], so that there is a residual.
+//! Rows that the host quantizes during a run get a scale that is a hash of the row, so a proof
+//! needs codes and scale to be multiplied again. A CVO function gives equal elements for equal
+//! arguments; a reciprocal is the inverse. Words of weights that MEMCPY brings to L2 are elements
+//! that represent 16 bits and not a number.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -24,29 +25,29 @@ use crate::machine::arith::{Arithmetic, NodeError, Rows};
 use crate::machine::bf16::{bf, val};
 use crate::machine::weights::{WeightError, WeightImage};
 
-/// Elements of the field of 2^61 - 1 in place of numbers.
+/// Arithmetic on elements of the field of 2^61 - 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modular;
 
-/// The share of an activation that the engines' 8 bits keep: nothing depends on which one it is.
+/// Fraction of an activation that the engines' 8 bits keep; the proof does not depend on its value.
 pub(crate) const KEPT: f32 = 1.0 - 1.0 / 256.0;
 
-/// Keys of what is opaque.
+/// Keys of hashes that represent opaque values.
 const PATTERN: u64 = 0x6269_7473;
 const SCALE: u64 = 0x7363_616c;
 const CODE: u64 = 0x636f_6465;
 
-/// A matrix of weights: codes and scales.
+/// Weight matrix: codes and scales.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldImage {
     size: [usize; 2],
     codes: Factors,
     scales: Option<Vec<Element>>,
-    /// The same in bits, where it is the program's.
+    /// The matrix in bits, if it is from the program.
     bits: Option<Arc<WeightImage>>,
 }
 
-/// The image of an `f32`. Default: what is no number is nothing known.
+/// Returns the element of an `f32`. Default: a value that is not a number is an unknown element.
 fn image_of(value: f32) -> Element {
     Element::from_f32(value).unwrap_or_else(|| Element::hashed(PATTERN, [exact_bits(value)]))
 }
@@ -55,19 +56,19 @@ fn exact_bits(value: f32) -> Element {
     Element::from_integer(value.to_bits().into())
 }
 
-/// A word's 16 bits that are no number.
+/// Returns the element that represents 16 bits of a word, not a number.
 fn pattern(bits: u16) -> Element {
     Element::hashed(PATTERN, [Element::from_integer(bits.into())])
 }
 
-/// The bits that an element of [`pattern`] stands for.
+/// Returns the bits that an element of [`pattern`] represents.
 fn bits_of(element: Element) -> Option<u16> {
     static KNOWN: OnceLock<HashMap<Element, u16>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| (0..=u16::MAX).map(|bits| (pattern(bits), bits)).collect());
     known.get(&element).copied()
 }
 
-/// A function of CVO of one element.
+/// Evaluates a CVO function of one element.
 fn law(function: CvoFunc, x: Element) -> Element {
     match function {
         // Default: the reciprocal of 0 is 0.
@@ -77,7 +78,7 @@ fn law(function: CvoFunc, x: Element) -> Element {
     }
 }
 
-/// Four weights of a scalar of L2, and those that bits do not say.
+/// Returns the four weights in a scalar of L2; an unknown scalar gives unknown weights.
 fn codes_in(lane: Element) -> [Element; 4] {
     let bits = bits_of(lane);
     std::array::from_fn(|nibble| match bits {
@@ -145,7 +146,7 @@ impl Arithmetic for Modular {
     }
 
     fn function(function: CvoFunc, _: Reading, x: Element, old: Option<Element>) -> Element {
-        // Default: nothing is added to.
+        // Default: without an addend.
         law(function, x) + old.unwrap_or_default()
     }
 
@@ -159,7 +160,7 @@ impl Arithmetic for Modular {
 
     fn image(image: &Arc<WeightImage>) -> Arc<FieldImage> {
         let size = [image.n(), image.k()];
-        // Default: every row has that many.
+        // Default: every row has `k` weights.
         let code = |row, column| Element::from_integer(image.weight(row, column).unwrap_or_default().into());
         let codes = (0..size[0]).flat_map(|row| (0..size[1]).map(move |column| code(row, column))).collect();
         let scales = image.scales().map(|scales| scales.iter().map(|&scale| image_of(scale)).collect());
@@ -176,7 +177,8 @@ impl Arithmetic for Modular {
         codes: &[Element],
         scales: Option<Vec<Element>>,
     ) -> Result<FieldImage, WeightError> {
-        // As the machine's own: what is wrong about the sizes is wrong here, too.
+        // Builds an image of the same size to report the same size errors as the machine's own
+        // arithmetic.
         WeightImage::new(
             size[0],
             size[1],
@@ -216,7 +218,7 @@ impl Arithmetic for Modular {
     }
 
     fn window(scalars: usize, seed: Option<u64>) -> Vec<Element> {
-        // Default: memories that nobody fills are zero.
+        // Default: uninitialized memories are zero.
         seed.map_or_else(
             || vec![Element::ZERO; scalars],
             |seed| Element::random(seed).take(scalars).collect(),
@@ -264,7 +266,7 @@ impl Arithmetic for Modular {
         }
     }
 
-    /// Constants are rounded as they are sent.
+    /// Constants are rounded when they are sent.
     fn sent(slot: &Operand) -> Option<impl Iterator<Item = Element>> {
         let (elements, constants) = match slot {
             Operand::Field(tensor) => (&tensor.elements[..], &[][..]),
@@ -283,12 +285,12 @@ impl Arithmetic for Modular {
         Ok(apply_node(graph, node, operands, &Laws)?)
     }
 
-    /// The scale of a row is a hash of the row, of which each code is a part.
+    /// The scale of a row is a hash of the row, and the codes are the row divided by it.
     fn quantised(rows: usize, columns: usize, values: &[Element]) -> Result<Rows<Self>, RowsError> {
         let (mut codes, mut scales) = (Vec::with_capacity(values.len()), Vec::with_capacity(rows));
         for row in values.chunks(columns.max(1)).take(rows) {
             let scale = Element::hashed(SCALE, row.iter().copied());
-            // Default: a hash is 0 once in 2^61.
+            // Default: a hash is 0 with probability 2^-61.
             let inverse = scale.inverse().unwrap_or_default();
             codes.extend(row.iter().map(|&value| value * inverse));
             scales.push(scale);
@@ -301,13 +303,13 @@ impl Arithmetic for Modular {
     }
 }
 
-/// What numbers and functions are, on the machine, at the host and in the graph.
+/// Rules for numbers and functions on the machine, at the host and in the graph.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Laws;
 
 impl Images for Laws {
     fn constant(&self, value: f32) -> Option<Element> {
-        // Masks have infinities: elements that nothing is known of.
+        // Masks contain infinities, which become unknown elements.
         Some(image_of(value))
     }
 
@@ -322,19 +324,20 @@ impl Images for Laws {
         Ok(arguments.iter().map(image).collect())
     }
 
-    /// Nodes that no rule is for are the host's, on both sides.
+    /// The host computes nodes without a rule, on both sides of the comparison.
     fn is_evaluator(&self) -> bool {
         true
     }
 
-    /// What the host computes with the reference evaluator is the same function of the same operands, whatever it is.
+    /// A node that the host evaluates gives the same unknown function of its operands on both
+    /// sides.
     fn operator(&self, op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<FieldTensor>, NoImage>> {
         let found = if hides(op) { Err(NoImage::Operator) } else { operands.applied(op) };
         Some(found.or_else(|reason| opaque(op, operands).ok_or(reason)))
     }
 }
 
-/// What CVO has of the functions of one element.
+/// Returns the CVO function for an element-wise operator.
 const fn function_of(kind: UnaryKind) -> Option<CvoFunc> {
     Some(match kind {
         UnaryKind::Exp => CvoFunc::Exp,
@@ -348,13 +351,13 @@ const fn function_of(kind: UnaryKind) -> Option<CvoFunc> {
     })
 }
 
-/// Whether results do not depend on all of the operands, whatever these are: a wrong one could stay unseen. Programs of
-/// this target take such operators as they are, and need no law of theirs.
+/// Whether results may be independent of some operands, so that a wrong operand could stay
+/// unnoticed. Programs of this target only move such operands, and need no rule for them.
 fn hides(op: &Op) -> bool {
     matches!(op, Op::Unary(unary) if matches!(unary.kind, UnaryKind::ThresholdedRelu { .. }))
 }
 
-/// Results that depend on the operator and on all of its operands.
+/// Returns unknown results that depend on the operator and on all of its operands.
 fn opaque(op: &Op, operands: &Operands<'_>) -> Option<Vec<FieldTensor>> {
     let mut values = Vec::new();
     let mut all = Element::hashed(key(&op.to_string()), []);

@@ -1,7 +1,9 @@
-//! Machine and host in floats of 64 bits: [`Reals`]. Activations keep all of their bits, results are not rounded to BF16, rows
-//! that the host quantises in a run are as they are; nodes of the host are computed in `f32`, as the model's are.
+//! Machine and host in 64-bit floats: [`Reals`]. Activations keep all of their bits, results are
+//! not rounded to BF16, and rows that the host quantizes are unchanged. Nodes of the host are
+//! computed in `f32`, as in the model.
 //!
-//! Words of weights that MEMCPY brings to L2 stand for 16 bits, and for no number: they lie there as a NaN with these bits.
+//! Words of weights that MEMCPY brings to L2 represent 16 bits and not a number: they are stored as
+//! a NaN with these bits.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,37 +21,37 @@ use crate::machine::bf16::val;
 use crate::machine::functions::evaluate;
 use crate::machine::weights::{WeightError, WeightImage};
 
-/// Floats in place of BF16 patterns.
+/// Arithmetic on floats instead of BF16 patterns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reals;
 
-/// A matrix of weights: what its codes would be if they had no 4 bits, and scales.
+/// Weight matrix: unrounded codes, and scales.
 #[derive(Clone, Debug)]
 pub(crate) struct RealImage {
     size: [usize; 2],
     codes: Arc<[f64]>,
     scales: Option<Vec<f64>>,
-    /// The same in bits, where it is the program's.
+    /// The matrix in bits, if it is from the program.
     bits: Option<Arc<WeightImage>>,
 }
 
 impl RealImage {
-    /// The program's image with the codes that the model's weights would have.
+    /// Returns the program's image with the unrounded codes of the model's weights.
     pub fn exact(image: &Arc<WeightImage>, codes: Arc<[f64]>) -> Self {
         let scales = image.scales().map(|scales| scales.iter().copied().map(f64::from).collect());
         Self { size: [image.n(), image.k()], codes, scales, bits: Some(Arc::clone(image)) }
     }
 }
 
-/// The upper bits of a NaN of ours.
+/// Upper bits of the NaN that marks packed weights.
 const PACKED: u64 = 0x7FF8_7061_636B_0000;
 
-/// A word's 16 bits that are no number.
+/// Returns the float that represents 16 bits of a word, not a number.
 const fn packed(bits: u16) -> f64 {
     f64::from_bits(PACKED | bits as u64)
 }
 
-/// The bits of [`packed`].
+/// Returns the bits in a value of [`packed`].
 const fn unpacked(lane: f64) -> Option<u16> {
     let bits = lane.to_bits();
     if bits & !0xFFFF == PACKED { Some(bits as u16) } else { None }
@@ -96,7 +98,7 @@ impl Arithmetic for Reals {
     }
 
     fn maximum(results: &[f64]) -> f64 {
-        // Default: the machine's answer where nothing is a number.
+        // Default: NaN, like the machine, if there are only NaNs.
         results.iter().copied().filter(|result| !result.is_nan()).reduce(f64::max).unwrap_or(f64::NAN)
     }
 
@@ -106,7 +108,7 @@ impl Arithmetic for Reals {
             (CvoFunc::Recip, Reading::Seed) => 1.0 / x,
             _ => evaluate(function, x),
         };
-        // Default: nothing is added to.
+        // Default: without an addend.
         old.unwrap_or(0.0) + y
     }
 
@@ -120,7 +122,7 @@ impl Arithmetic for Reals {
 
     fn image(image: &Arc<WeightImage>) -> Arc<RealImage> {
         let [n, k] = [image.n(), image.k()];
-        // Default: every row has that many.
+        // Default: every row has `k` weights.
         let code = |row, column| f64::from(image.weight(row, column).unwrap_or_default());
         let codes = (0..n).flat_map(|row| (0..k).map(move |column| code(row, column))).collect();
         Arc::new(RealImage::exact(image, codes))
@@ -131,7 +133,8 @@ impl Arithmetic for Reals {
         codes: &[f64],
         scales: Option<Vec<f64>>,
     ) -> Result<RealImage, WeightError> {
-        // As the machine's own: what is wrong about the sizes is wrong here, too.
+        // Builds an image of the same size to report the same size errors as the machine's own
+        // arithmetic.
         WeightImage::new(n, k, &vec![0; codes.len()], scales.as_ref().map(|all| vec![0.0; all.len()]))?;
         Ok(RealImage { size: [n, k], codes: codes.into(), scales, bits: None })
     }
@@ -217,7 +220,7 @@ impl Arithmetic for Reals {
         Bits::computed(graph, node, operands)
     }
 
-    /// Rows as they are, with scales of 1.
+    /// Returns rows unchanged, with scales of 1.
     fn quantised(rows: usize, _: usize, values: &[f64]) -> Result<Rows<Self>, RowsError> {
         Ok(Rows { codes: values.to_vec(), scales: vec![1.0; rows] })
     }
@@ -231,7 +234,7 @@ impl Arithmetic for Reals {
 mod tests {
     use super::*;
 
-    /// Weights that lie in L2 are those that were brought there, and are no numbers.
+    /// Weights in L2 are the ones that were sent there, and are not numbers.
     #[test]
     fn weights_in_l2_are_those_that_were_brought() {
         let (n, k) = (3, 37);

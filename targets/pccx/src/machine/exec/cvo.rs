@@ -7,19 +7,18 @@ use crate::isa::usage::words_of;
 use crate::machine::arith::Arithmetic;
 use crate::machine::state::State;
 
-/// Reads all, then writes all: source and destination may overlap.
+/// Reads all operands before it writes: source and destination may overlap.
 ///
 /// Source: specification, section 4.6.
 ///
 /// # Errors
-///
-/// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] when source or destination do not lie in L2.
+/// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] if source or destination exceed L2.
 pub fn cvo<A: Arithmetic>(state: &mut State<A>, reading: Reading, cvo: &Cvo) -> Result<(), FaultKind> {
     let length = usize::from(cvo.length);
     if length == 0 {
         return Err(FaultKind::LengthZero);
     }
-    // SCALE has its scalar in a word of its own, before the vector.
+    // SCALE has its scalar in a separate word before the vector.
     let scalar_words = u32::from(cvo.cvo_func == CvoFunc::Scale);
     let results = if cvo.cvo_func == CvoFunc::ReduceSum { 1 } else { length };
     state.check_l2("src_addr", cvo.src_addr, u64::from(scalar_words) + words_of(length))?;

@@ -9,13 +9,12 @@ use crate::isa::usage::words_of;
 use crate::machine::arith::Arithmetic;
 use crate::machine::state::State;
 
-/// One row of activations.
+/// Executes GEMV, with one row of activations.
 ///
 /// Source: specification, section 4.4.
 ///
 /// # Errors
-///
-/// Those of [`gemm`]; [`FaultKind::ShapeMismatch`] for more than one row.
+/// The faults of [`gemm`]; [`FaultKind::ShapeMismatch`] for more than one row.
 pub fn gemv<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
     let (fmap, weight) = shapes(state, reading, mac)?;
     if fmap.x != 1 {
@@ -25,23 +24,22 @@ pub fn gemv<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) ->
     product(state, reading, mac, fmap, weight)
 }
 
-/// M rows of activations.
+/// Executes GEMM, with M rows of activations.
 ///
 /// Source: specification, section 4.4.
 ///
 /// # Errors
-///
-/// [`FaultKind::ShapeZero`], [`FaultKind::ShapeOverflow`] and [`FaultKind::ShapeMismatch`] for shapes that
-/// are not those of a product; [`FaultKind::NoWeight`], [`FaultKind::WeightMismatch`] and
-/// [`FaultKind::NoScale`] when no weights, others or none with scales are bound; [`FaultKind::L2Range`] when
-/// operand or result do not lie in L2.
+/// [`FaultKind::ShapeZero`], [`FaultKind::ShapeOverflow`] and [`FaultKind::ShapeMismatch`] for
+/// shapes that do not form a product; [`FaultKind::NoWeight`], [`FaultKind::WeightMismatch`] and
+/// [`FaultKind::NoScale`] if no weights are bound, or they have the wrong size or no scales;
+/// [`FaultKind::L2Range`] if operand or result exceed L2.
 pub fn gemm<A: Arithmetic>(state: &mut State<A>, reading: Reading, mac: &Mac) -> Result<(), FaultKind> {
     let (fmap, weight) = shapes(state, reading, mac)?;
     product(state, reading, mac, fmap, weight)
 }
 
-/// (M, 1, K) and (T, N, K), which fit each other; for the page of the instruction set also (M, B, K), with the weights in L2
-/// from word 2 B on.
+/// Returns the shapes (M, 1, K) and (T, N, K), and checks that they match. With the page of the
+/// instruction set, (M, B, K) is legal, too: the weights are then in L2, starting at word 2 B.
 fn shapes<A: Arithmetic>(state: &State<A>, reading: Reading, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
     let fmap = state.transfer_shape("shape_ptr_addr", mac.shape_ptr_addr)?;
     let (cache, entry) = (Cache::WeightShape, mac.size_ptr_addr);
@@ -84,12 +82,12 @@ fn product<A: Arithmetic>(
         Reading::Documents => (None, scales.as_deref()),
         Reading::Seed => (scales.as_deref(), None),
     };
-    // The source is read completely before anything is written: they may overlap.
+    // The source is read completely before anything is written, because they may overlap.
     let sums = A::sums(state.values(mac.src_addr, m * k), k, &image, within);
     let dest = state.values_mut(mac.dest_reg, m * n);
     store::<A>(dest, &sums, n, after, mac.flags.accm);
     let e_max = mac.flags.findemax.then(|| A::maximum(dest));
-    // Default: without `findemax` the register stays.
+    // Default: without `findemax` the register is unchanged.
     state.e_max = e_max.unwrap_or(state.e_max);
     if in_l2.is_none() {
         state.bindings.pop_front();
@@ -98,7 +96,7 @@ fn product<A: Arithmetic>(
     Ok(())
 }
 
-/// The next weights of the list.
+/// Returns the next bound weights.
 fn streamed<A: Arithmetic>(state: &State<A>, weight: Shape) -> Result<Arc<A::Image>, FaultKind> {
     let Some(image) = state.bindings.front().cloned() else {
         return Err(FaultKind::NoWeight { number: state.taken, bound: state.bound });
@@ -110,8 +108,8 @@ fn streamed<A: Arithmetic>(state: &State<A>, weight: Shape) -> Result<Arc<A::Ima
     Ok(image)
 }
 
-/// The weights that MEMCPY has brought to L2 from `word` on: rows of whole beats and, where `w_scale` asks for them and
-/// MEMSET brings no factor, a factor of each row in `f32`.
+/// Returns the weights that MEMCPY has brought to L2, starting at `word`: rows of whole beats,
+/// followed by one `f32` scale per row if `w_scale` is set and MEMSET gives no factor.
 fn brought<A: Arithmetic>(
     state: &State<A>,
     mac: &Mac,
@@ -125,8 +123,9 @@ fn brought<A: Arithmetic>(
     image.map(Arc::new).ok_or(FaultKind::NoWeight { number: state.taken, bound: state.bound })
 }
 
-/// The factor of each row: the weights' own, and for the page of the instruction set also what MEMSET puts into the slot
-/// `a` of the size entry, a BF16 number, where that is not 0. None when there are none.
+/// Returns the factor of each row: the scales of the weights and, with the page of the instruction
+/// set, the BF16 factor that MEMSET writes to slot `a` of the size entry, if not 0. `None` if the
+/// product has no factors.
 fn scales<A: Arithmetic>(reading: Reading, weight: Shape, image: &A::Image) -> Option<Vec<A::Real>> {
     let injected = (reading == Reading::Seed && weight.x != 0).then(|| A::of_pattern(weight.x));
     match (A::scales(image), injected) {

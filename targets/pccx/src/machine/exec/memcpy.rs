@@ -7,15 +7,14 @@ use crate::isa::usage::words_of;
 use crate::machine::arith::Arithmetic;
 use crate::machine::state::{State, upstream_words, window};
 
-/// Moves whole words, the tail of the last one too.
+/// Moves whole words, including the rest of the last one.
 ///
 /// Source: specification, section 4.3.
 ///
 /// # Errors
-///
-/// [`FaultKind::BadDirection`] between the same device; [`FaultKind::ShapeZero`] and
-/// [`FaultKind::ShapeOverflow`] for the number of values; [`FaultKind::L2Range`] and [`FaultKind::HostRange`]
-/// when they do not lie in L2 or the window.
+/// [`FaultKind::BadDirection`] for host to host; [`FaultKind::ShapeZero`] and
+/// [`FaultKind::ShapeOverflow`] for the number of values; [`FaultKind::L2Range`] and
+/// [`FaultKind::HostRange`] if the transfer exceeds L2 or the window.
 pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy) -> Result<(), FaultKind> {
     let words = words(state, strict, memcpy)?;
     if words == 0 {
@@ -42,7 +41,7 @@ pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy
         (Device::Npu, Device::Npu) => {
             state.check_l2("src_addr", src_addr, words)?;
             state.check_l2("dest_addr", dest_addr, words)?;
-            // As if through a temporary: the ranges may overlap.
+            // Copies through a temporary, because the ranges may overlap.
             let values = state.l2.vectors(src_addr.into(), words).to_vec();
             state.l2.vectors_mut(dest_addr.into(), words).copy_from_slice(&values);
         }
@@ -51,7 +50,7 @@ pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy
     Ok(())
 }
 
-/// How many words are moved. The circuits count with 20 bits, and may move none.
+/// Returns the number of words to move. The circuits count with 20 bits, and may move no word.
 fn words<A: Arithmetic>(state: &State<A>, strict: bool, memcpy: &Memcpy) -> Result<u64, FaultKind> {
     let entry = memcpy.shape_ptr_addr;
     if !strict {

@@ -1,4 +1,5 @@
-//! Activations on their way into the engines: 8-bit block floating point. Source: specification 4.4.1.
+//! Quantization of activations for the engines: 8-bit block floating point. Source: specification
+//! 4.4.1.
 
 use npukit_numeric::BLOCK;
 
@@ -6,33 +7,34 @@ use crate::machine::bf16::exponent;
 
 /// Exponent of infinities and NaNs.
 const SPECIAL: u8 = 255;
-/// From the block's exponent to that of its scale: the bias, and the six bits of a 7-bit magnitude below 1.
+/// Difference of the block's exponent to that of its scale: the bias, and six bits of a 7-bit
+/// magnitude below 1.
 const SCALE_BIAS: i32 = 133;
 
-/// A row of activations as the engines take it.
+/// Quantized row of activations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quantised {
-    /// The values, -127 to 127, in blocks of 32 of which the last may be short.
+    /// Values of -127 to 127, in blocks of 32; the last block may be shorter.
     pub values: Vec<i8>,
-    /// The largest biased exponent of each block: value times 2^(exponent - 133).
+    /// Largest biased exponent of each block: a value represents value times 2^(exponent - 133).
     pub exponents: Vec<u8>,
 }
 
 impl Quantised {
-    /// Whether a value is infinite or no number: all results of the row are NaN then.
+    /// Whether a value is infinite or NaN, so that all results of the row are NaN.
     pub fn is_special(&self) -> bool {
         self.exponents.contains(&SPECIAL)
     }
 
-    /// The scale of each block; of special ones it means nothing.
+    /// Returns the scale of each block; meaningless for a block with infinities or NaNs.
     pub fn scales(&self) -> Vec<f32> {
-        // 2^-133 is subnormal in f32, so the power is taken in f64.
+        // 2^-133 is subnormal in f32, so the power is computed in f64.
         let scale = |&exponent: &u8| 2.0_f64.powi(i32::from(exponent) - SCALE_BIAS) as f32;
         self.exponents.iter().map(scale).collect()
     }
 }
 
-/// Quantises a row of BF16 patterns: truncation toward zero, subnormals are zeros.
+/// Quantizes a row of BF16 patterns: truncates toward zero; subnormals are zeros.
 ///
 /// Source: specification, section 4.4.1.
 pub fn quantise(row: &[u16]) -> Quantised {
@@ -45,7 +47,7 @@ pub fn quantise(row: &[u16]) -> Quantised {
     quantised
 }
 
-/// The value in a block whose largest exponent is `largest`.
+/// Returns the quantized value in a block whose largest exponent is `largest`.
 fn align(bits: u16, largest: u8) -> i8 {
     let exponent = exponent(bits);
     let shift = u32::from(largest - exponent);

@@ -1,4 +1,4 @@
-//! CVO as the published circuits compute it, where they do. Source: specification 4.6.4.
+//! CVO as the published circuits compute it, where they define it. Source: specification 4.6.4.
 
 use crate::config::WORD_LANES;
 use crate::isa::fault::FaultKind;
@@ -7,14 +7,14 @@ use crate::isa::usage::words_of;
 use crate::machine::arith::Arithmetic;
 use crate::machine::state::State;
 
-/// Addresses count elements, of which three bits are dropped; of SCALE the first element is the scalar.
+/// Executes CVO like the circuits. Addresses are in elements, and their lowest three bits are
+/// dropped; for SCALE the first element is the scalar.
 ///
 /// Source: specification, section 4.6.4.
 ///
 /// # Errors
-///
-/// [`FaultKind::UpstreamUndefined`] for flags and functions that upstream's code does not define;
-/// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] when source or destination do not lie in L2.
+/// [`FaultKind::UpstreamUndefined`] for flags and functions that the published code does not
+/// define; [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] if source or destination exceed L2.
 pub fn cvo<A: Arithmetic>(state: &mut State<A>, cvo: &Cvo) -> Result<(), FaultKind> {
     let undefined = |what| Err(FaultKind::UpstreamUndefined { what });
     if cvo.flags.sub_emax || cvo.flags.accm {

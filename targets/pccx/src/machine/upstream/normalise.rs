@@ -1,24 +1,25 @@
-//! Accumulators of 48 bits to BF16: [`normalise`].
+//! Conversion of 48-bit accumulators to BF16: [`normalise`].
 
 /// Bits of an accumulator.
 pub const ACCUMULATOR_BITS: u32 = 48;
-/// The place of the leading one that stands for the block's exponent.
+/// Bit of the leading one that corresponds to the block's exponent.
 const HIDDEN: u8 = 26;
 
-/// The number in the lowest 48 bits.
+/// Sign-extends the lowest 48 bits.
 pub const fn sign_extended(accumulator: u64) -> i64 {
     ((accumulator << (64 - ACCUMULATOR_BITS)) as i64) >> (64 - ACCUMULATOR_BITS)
 }
 
-/// The BF16 pattern of an accumulator with a block exponent: the fraction is cut off, the exponent wraps.
+/// Converts an accumulator with a block exponent to BF16: the fraction is truncated, the exponent
+/// wraps.
 pub const fn normalise(accumulator: u64, e_max: u8) -> u16 {
     let value = sign_extended(accumulator);
     let (magnitude, sign) = (value.unsigned_abs(), ((value < 0) as u16) << 15);
     if magnitude == 0 {
         return sign;
     }
-    // The scan begins at bit 46. It finds nothing in the magnitude of the most negative number, and then says bit 0,
-    // below which nothing is.
+    // The scan begins at bit 46. In the magnitude of the most negative number it finds no one, and
+    // then returns bit 0.
     let leading = match (magnitude & ((1 << (ACCUMULATOR_BITS - 1)) - 1)).checked_ilog2() {
         Some(leading) => leading,
         None => 0,
@@ -35,7 +36,7 @@ mod tests {
 
     const MASK: u64 = (1 << ACCUMULATOR_BITS) - 1;
 
-    /// The circuit's four stages, register by register.
+    /// Models the circuit's four stages, register by register.
     fn stages(data_in: u64, e_max: u8) -> u16 {
         let sign = data_in >> 47 & 1;
         let magnitude = if sign == 1 { (!data_in).wrapping_add(1) & MASK } else { data_in };
@@ -51,7 +52,7 @@ mod tests {
             exponent = e_max.wrapping_add(first_one).wrapping_sub(26);
             mantissa = match first_one {
                 7.. => magnitude >> (first_one - 7) & 0x7F,
-                // Seven bits wide before the shift and after it.
+                // Seven bits wide before and after the shift.
                 _ => (magnitude & 0x7F) << (7 - first_one) & 0x7F,
             };
         }

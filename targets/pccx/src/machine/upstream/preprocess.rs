@@ -1,6 +1,6 @@
-//! BF16 activations to fixed-point numbers of 27 bits that share an exponent: [`align`].
+//! Conversion of BF16 activations to 27-bit fixed-point numbers with a shared exponent: [`align`].
 
-/// Bits of fraction below the significand's eight.
+/// Fraction bits below the significand's eight.
 const FRACTION: u32 = 12;
 /// Bits that the projection to 8 bits drops.
 const DROPPED: u32 = 13;
@@ -8,9 +8,9 @@ const DROPPED: u32 = 13;
 /// A block as the circuits align it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aligned {
-    /// The largest biased exponent.
+    /// Largest biased exponent in the block.
     pub emax: u8,
-    /// The values, signed, of 27 bits.
+    /// Signed values of 27 bits.
     pub fixed27: Vec<i32>,
 }
 
@@ -30,7 +30,8 @@ pub fn align(block: &[u16]) -> Aligned {
     Aligned { emax, fixed27: block.iter().map(fixed).collect() }
 }
 
-/// The projection to 8 bits of the upstream testbench: truncation toward zero, at most 127 in size.
+/// Projects to 8 bits like the published testbench: truncates toward zero, with a magnitude of at
+/// most 127.
 pub fn project(fixed27: i32) -> i8 {
     let magnitude = (fixed27.unsigned_abs() >> DROPPED).min(127) as i8;
     if fixed27 < 0 { -magnitude } else { magnitude }

@@ -1,8 +1,9 @@
-//! The unit of special functions: a function for each of CVO's, on BF16 patterns.
+//! Special-function unit of the circuits: one function per CVO function, on BF16 patterns.
 //!
-//! The arithmetic is theirs: no rounding, no subnormals, infinities or NaNs, exponents that wrap.
+//! The arithmetic is that of the circuits: no rounding, no subnormals, infinities or NaNs, and
+//! exponents wrap.
 
-/// Significand of 8 bits, hidden bit included.
+/// Returns the 8-bit significand, hidden bit included.
 fn significand(bits: u16) -> u32 {
     128 | u32::from(bits & 0x7F)
 }
@@ -15,12 +16,12 @@ fn is_zero(bits: u16) -> bool {
     bits & 0x7FFF == 0
 }
 
-/// A pattern of a sign bit in place, and an exponent and a fraction of which the low bits count.
+/// Returns a pattern of a sign bit in place, and the low bits of exponent and fraction.
 fn pattern(sign: u16, exponent: u32, fraction: u32) -> u16 {
     sign | ((exponent & 0xFF) << 7) as u16 | (fraction & 0x7F) as u16
 }
 
-/// The product, cut off; zero has no sign.
+/// Multiplies and truncates; zero has no sign.
 fn multiply(a: u16, b: u16) -> u16 {
     if is_zero(a) || is_zero(b) {
         return 0;
@@ -31,8 +32,8 @@ fn multiply(a: u16, b: u16) -> u16 {
     pattern((a ^ b) & 0x8000, exponent, product >> (7 + carry))
 }
 
-/// The sum, cut off. The hidden bit is sought one place too high, so that sums without a carry come out
-/// halved.
+/// Adds and truncates. The hidden bit is searched one position too high, so that sums without a
+/// carry are halved.
 fn add(a: u16, b: u16) -> u16 {
     if is_zero(a) {
         return b;
@@ -56,14 +57,14 @@ fn add(a: u16, b: u16) -> u16 {
     }
 }
 
-/// The seed of a reciprocal: exponent and fraction turned round.
+/// Returns the initial approximation of a reciprocal: negated exponent and fraction.
 fn reciprocal_seed(bits: u16) -> u16 {
     pattern(bits & 0x8000, 254_u32.wrapping_sub(exponent(bits)), 127 - (u32::from(bits & 0x7F) >> 1))
 }
 
-/// EXP: the argument in fixed point with 14 bits of fraction is shifted out of its 16 bits for most
-/// arguments. The fraction of the power of two is taken as it is: its correction, a square shifted down by
-/// the width it is computed in, is always 0.
+/// Computes EXP. For most arguments, the fixed-point argument with 14 fraction bits is shifted out
+/// of its 16 bits. The fraction of the power of two is not corrected: its correction, a square
+/// shifted down by the width in which it is computed, is always 0.
 pub fn exp(bits: u16) -> u16 {
     const LOG2_E: i32 = 0xB8;
     let shift = exponent(bits) as i32 - 127;
@@ -75,7 +76,7 @@ pub fn exp(bits: u16) -> u16 {
         // Default: a shift by the register's width or more leaves no bit.
         _ => significand.checked_shr(-(shift + 7) as u32).unwrap_or(0),
     };
-    // The sign is that of 16 bits.
+    // The sign is applied in 16 bits.
     let fixed = i32::from(if bits >> 15 == 1 { (magnitude as i16).wrapping_neg() } else { magnitude as i16 });
     let scaled = fixed * LOG2_E;
     let whole = (scaled >> 14) as u32 & 0x1FF;
@@ -88,8 +89,8 @@ pub fn exp(bits: u16) -> u16 {
     }
 }
 
-/// SQRT: the exponent is halved without its sign, and corrections of the fraction are lost in sums of 9
-/// bits.
+/// Computes SQRT. The exponent is halved as unsigned, and corrections of the fraction are lost in
+/// 9-bit sums.
 pub fn sqrt(bits: u16) -> u16 {
     let unbiased = exponent(bits).wrapping_sub(127) & 0xFF;
     let k = u32::from(bits & 0x7F);
@@ -97,7 +98,7 @@ pub fn sqrt(bits: u16) -> u16 {
     pattern(0, 127 + (unbiased >> 1), fraction)
 }
 
-/// RECIP: one Newton step from the seed, with `add`'s defect.
+/// Computes RECIP: one Newton step from the initial approximation, with `add`'s defect.
 pub fn recip(bits: u16) -> u16 {
     const TWO: u16 = 0x4000;
     let size = bits & 0x7FFF;
@@ -106,19 +107,20 @@ pub fn recip(bits: u16) -> u16 {
     multiply(bits & 0x8000 | seed, correction & 0x7FFF)
 }
 
-/// SCALE: each element times the scalar, or times the seed of its reciprocal.
+/// Computes SCALE: each element times the scalar, or times the approximate reciprocal of the
+/// scalar.
 pub fn scale(scalar: u16, vector: &[u16], recip_scale: bool) -> Vec<u16> {
     let factor = if recip_scale { reciprocal_seed(scalar) } else { scalar };
     vector.iter().map(|&element| multiply(element, factor)).collect()
 }
 
-/// REDUCE_SUM: the sum in order, with `add`'s defect.
+/// Computes REDUCE_SUM: the sum in order, with `add`'s defect.
 pub fn reduce_sum(vector: &[u16]) -> u16 {
     vector.iter().fold(0, |sum, &element| add(sum, element))
 }
 
-/// SIN and COS of an angle: 14 rotations in fixed point with 12 bits of fraction. The angle is shifted out
-/// of its 16 bits for most arguments, and nothing brings it below a quarter turn.
+/// Computes SIN and COS of an angle with 14 rotations in fixed point with 12 fraction bits. Most
+/// angles are shifted out of their 16 bits, and angles are not reduced to a quarter turn.
 pub fn sin_cos(angle: u16) -> (u16, u16) {
     const ANGLES: [i16; 14] = [0xC91, 0x76B, 0x3EB, 0x1FD, 0x100, 0x80, 0x40, 0x20, 0x10, 8, 4, 2, 1, 1];
     const GAIN: i16 = 0x9B8;
@@ -134,7 +136,7 @@ pub fn sin_cos(angle: u16) -> (u16, u16) {
     (of_fixed(y), of_fixed(x))
 }
 
-/// An angle in fixed point with 12 bits of fraction, as far as it keeps within 16 bits.
+/// Converts an angle to fixed point with 12 fraction bits, keeping only 16 bits.
 fn fixed_angle(angle: u16) -> i16 {
     let shift = exponent(angle) as i32 - 122;
     let significand = significand(angle) << 7;
@@ -148,7 +150,7 @@ fn fixed_angle(angle: u16) -> i16 {
     if angle >> 15 == 1 { (magnitude as i16).wrapping_neg() } else { magnitude as i16 }
 }
 
-/// A fixed-point number with 12 bits of fraction as a pattern, cut off.
+/// Converts a fixed-point number with 12 fraction bits to a pattern, truncated.
 fn of_fixed(value: i16) -> u16 {
     let magnitude = u32::from(value.unsigned_abs()) & 0x7FFF;
     let Some(leading) = magnitude.checked_ilog2() else { return 0 };

@@ -1,4 +1,4 @@
-//! Why bytes are not a program container, or a program has none: [`ArtifactError`].
+//! Errors of reading and writing program containers: [`ArtifactError`].
 
 use thiserror::Error;
 
@@ -6,55 +6,55 @@ use crate::isa::codec::{DecodeErrors, EncodeErrors};
 use crate::machine::weights::WeightError;
 use crate::program::ProgramError;
 
-/// Why a container cannot be read or written. Offsets count from the start of the file.
+/// Reason why a container cannot be read or written. Offsets are relative to the start of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArtifactError {
-    /// Not this format.
+    /// The bytes do not follow the format.
     #[error("byte {offset:#x}: {what}")]
     Malformed {
-        /// Where.
+        /// Offset of the error in the file.
         offset: usize,
-        /// What is wrong, and what is legal.
+        /// Error and legal values.
         what: String,
     },
-    /// A part that ends beyond what holds it.
-    #[error("byte {offset:#x}: {have} bytes are left of {what}, which takes {need}")]
+    /// A part exceeds its container.
+    #[error("byte {offset:#x}: {what} needs {need} bytes, but only {have} are left")]
     Short {
-        /// Where the part begins.
+        /// Offset of the incomplete part.
         offset: usize,
-        /// Which part.
+        /// Name of the incomplete part.
         what: &'static str,
-        /// Bytes present.
+        /// Number of bytes left in the file.
         have: usize,
-        /// Bytes needed.
+        /// Number of bytes that the part needs.
         need: u64,
     },
     /// Words that are not instructions.
     #[error("section CODE at byte {offset:#x}: {errors}")]
     Code {
-        /// Where the section begins.
+        /// Offset of the section in the file.
         offset: usize,
-        /// Which words.
+        /// Errors of the section's words.
         errors: DecodeErrors,
     },
-    /// Weights that are none; offsets count from the start of the file too.
+    /// An invalid weight image; its offsets are relative to the start of the file, too.
     #[error("weight image {image}: {error}")]
     Weights {
-        /// Which one.
+        /// Index of the image.
         image: usize,
-        /// What is wrong.
+        /// Error in the image.
         error: WeightError,
     },
-    /// Parts that do not go together.
+    /// Inconsistent parts of a program.
     #[error("{0}")]
     Program(#[from] ProgramError),
-    /// Instructions without an encoding.
+    /// Instructions that cannot be encoded.
     #[error("{0}")]
     Encode(#[from] EncodeErrors),
-    /// More than offsets of 32 bits reach.
+    /// The program exceeds the range of 32-bit offsets.
     #[error("the program has {bytes} bytes: a container holds at most {}", u32::MAX)]
     TooLarge {
-        /// Its size.
+        /// Size of the program in bytes.
         bytes: u64,
     },
 }

@@ -1,5 +1,5 @@
-//! `memh`, the text that simulators of circuits load: [`memh`] and [`read_memh`]. A word a line, 16 hexadecimal
-//! digits. Source: specification 2.1 and 7.4.
+//! The text format `memh` of circuit simulators: [`memh`] and [`read_memh`]. One word per line, in
+//! 16 hexadecimal digits. Source: specification 2.1 and 7.4.
 
 use miette::NamedSource;
 use npukit_asm::{AsmError, AsmErrors};
@@ -12,24 +12,22 @@ use crate::program::Program;
 
 /// Digits of a word.
 const DIGITS: usize = 16;
-/// Faults listed of one file; more are counted only.
+/// Maximum number of errors listed per file; further ones are only counted.
 const MAX_ERRORS: usize = 100;
 
-/// The instructions of a program as text; nothing else of it.
+/// Returns the instructions of a program as text, without its other parts.
 ///
 /// # Errors
-///
-/// Every instruction that cannot be encoded, with its place.
+/// All instructions that cannot be encoded, with their places.
 pub fn memh(program: &Program) -> Result<String, EncodeErrors> {
     Ok(listing::memh(&code(program)?))
 }
 
-/// Reads words, the least significant byte of each first; `name` is the file's, for errors. Lines may be empty, and
-/// `#` and `//` begin comments.
+/// Reads words and returns their bytes, little-endian; `name` is the file name for errors. Lines
+/// may be empty, and `#` and `//` begin comments.
 ///
 /// # Errors
-///
-/// Every line that is not a word, the first 100 of them with their places.
+/// The first 100 lines that are not words, with their places.
 pub fn read_memh(name: &str, text: &str) -> Result<Vec<u8>, AsmErrors> {
     let (mut bytes, mut errors, mut more, mut start) = (Vec::new(), Vec::new(), 0, 0);
     let text = without_bom(text);
@@ -67,6 +65,6 @@ fn no_word(found: &str, start: usize) -> AsmError {
         expected: format!("{DIGITS} hexadecimal digits"),
         found: format!("`{found}`"),
         span: (start, found.len()).into(),
-        help: "a word a line, as `3000800000100010`".to_owned(),
+        help: "one word per line, such as `3000800000100010`".to_owned(),
     }
 }

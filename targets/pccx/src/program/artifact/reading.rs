@@ -1,4 +1,4 @@
-//! Bytes to [`Program`].
+//! Reads a [`Program`] from bytes.
 
 use std::sync::Arc;
 
@@ -12,10 +12,9 @@ use crate::program::{Extra, HostOp, Program, Window};
 /// Reads a container.
 ///
 /// # Errors
-///
-/// [`ArtifactError::Malformed`] and [`ArtifactError::Short`] for another format or version, and for sections
-/// that overlap, are there twice or end beyond the file; [`ArtifactError::Code`], [`ArtifactError::Weights`]
-/// and [`ArtifactError::Program`] for whatever breaks a rule of their content.
+/// [`ArtifactError::Malformed`] and [`ArtifactError::Short`] for another format or version, and for
+/// sections that overlap, are duplicate or exceed the file; [`ArtifactError::Code`],
+/// [`ArtifactError::Weights`] and [`ArtifactError::Program`] for invalid contents.
 pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
     let head = part(bytes, 0, HEAD_BYTES as u64, "the container's head")?;
     if !head.starts_with(&MAGIC) {
@@ -26,7 +25,9 @@ pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
         return Err(malformed(4, format!("version {version}: this reads version {VERSION}")));
     }
     if flags & !(EXTENSIONS | SEED) != 0 {
-        let legal = format!("sums of {EXTENSIONS} (extensions) and {SEED} (to the letter of the page)");
+        let legal = format!(
+            "sums of {EXTENSIONS} (extensions) and {SEED} (following the page of the instruction set)"
+        );
         return Err(malformed(8, format!("flags {flags:#x}: legal are {legal}")));
     }
     let sections = table(bytes, count)?;
@@ -50,7 +51,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
     Ok(program)
 }
 
-/// A section in its file.
+/// Section of the file.
 #[derive(Clone, Copy)]
 struct Section<'a> {
     tag: [u8; 4],
@@ -68,7 +69,7 @@ fn part<'a>(
     need: u64,
     what: &'static str,
 ) -> Result<&'a [u8], ArtifactError> {
-    // Default: beyond the end there is nothing left, which is too short below.
+    // Default: no bytes are left after the end, which is reported below.
     let left = bytes.get(offset..).unwrap_or_default();
     let size = usize::try_from(need).ok();
     size.and_then(|size| left.get(..size)).ok_or(ArtifactError::Short {
@@ -79,7 +80,7 @@ fn part<'a>(
     })
 }
 
-/// The 32 bits at `at`; 0 beyond the end, which the caller has excluded.
+/// Returns the 32 bits at `at`; 0 after the end, which the caller has excluded.
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
@@ -97,7 +98,7 @@ fn table(bytes: &[u8], count: u32) -> Result<Vec<Section<'_>>, ArtifactError> {
         let tag = *entry.first_chunk().expect("an entry is longer than its tag");
         let (offset, length) = (u32_at(entry, 4) as usize, u32_at(entry, 8));
         if sections.iter().any(|section| section.tag == tag) {
-            return Err(malformed(at, format!("section {} is there twice", name(tag))));
+            return Err(malformed(at, format!("there are two sections {}", name(tag))));
         }
         if offset < HEAD_BYTES + table.len() {
             return Err(malformed(at + 4, format!("section {} begins in the table of sections", name(tag))));
@@ -128,12 +129,12 @@ fn code(section: Section<'_>, extensions: bool) -> Result<Vec<crate::isa::op::Op
     decode_program(&codec, section.content).map_err(|errors| ArtifactError::Code { offset, errors })
 }
 
-/// A section of numbers of 32 bits.
+/// Returns the 32-bit numbers of a section.
 fn words(section: Section<'_>) -> Result<Vec<u32>, ArtifactError> {
     let (words, rest) = section.content.as_chunks::<4>();
     if !rest.is_empty() {
         let offset = section.offset + section.content.len() - rest.len();
-        return Err(malformed(offset, format!("{} bytes are left of a number of 4", rest.len())));
+        return Err(malformed(offset, format!("the last number has {} of 4 bytes", rest.len())));
     }
     Ok(words.iter().map(|&word| u32::from_le_bytes(word)).collect())
 }
@@ -152,7 +153,8 @@ fn images(bytes: &[u8], section: Section<'_>) -> Result<Vec<Arc<WeightImage>>, A
     let count = u32_at(part(content, 0, 4, "the number of weight images").map_err(within)?, 0);
     let places = part(content, 4, 8 * u64::from(count), "the places of weight images").map_err(within)?;
     let end = offset + content.len();
-    // Offsets in errors are the file's: an image is read from the file up to the section's end.
+    // Offsets in errors are relative to the file: an image is read from the file up to the
+    // section's end.
     let file = &bytes[..end];
     let mut total = 0;
     let one = |(image, place): (usize, &[u8])| {
@@ -163,7 +165,7 @@ fn images(bytes: &[u8], section: Section<'_>) -> Result<Vec<Arc<WeightImage>>, A
         })?;
         let (found, until) =
             WeightImage::read(file, at).map_err(|error| ArtifactError::Weights { image, error })?;
-        // Else a small file could fill memory.
+        // Without this limit, a small file could fill memory.
         total += until - at;
         if total > content.len() {
             return Err(malformed(at, format!("weight image {image} begins inside another")));
@@ -177,7 +179,7 @@ fn windows(section: Section<'_>, strings: Section<'_>) -> Result<Vec<Window>, Ar
     let entries = section.content.chunks_exact(WINDOW_BYTES);
     if !entries.remainder().is_empty() {
         let (left, offset) = (entries.remainder().len(), section.offset + section.content.len());
-        return Err(malformed(offset - left, format!("{left} bytes are left of a window of {WINDOW_BYTES}")));
+        return Err(malformed(offset - left, format!("the last window has {left} of {WINDOW_BYTES} bytes")));
     }
     let mut total = 0;
     let one = |(index, entry): (usize, &[u8])| {
@@ -201,9 +203,9 @@ fn windows(section: Section<'_>, strings: Section<'_>) -> Result<Vec<Window>, Ar
     entries.enumerate().map(one).collect()
 }
 
-/// The name at byte `start` of the names; `at` is where that was said.
+/// Returns the name at byte `start` of the names; `at` is the offset of the reference, for errors.
 fn string(strings: Section<'_>, start: u32, at: usize) -> Result<String, ArtifactError> {
-    // Default: beyond the section there is nothing left, and no name ends in it.
+    // Default: no bytes are left after the section, and no name ends there.
     let rest = strings.content.get(start as usize..).unwrap_or_default();
     let Some(end) = rest.iter().position(|&byte| byte == 0) else {
         return Err(malformed(at, format!("no name begins at byte {start} of section STRS and ends in it")));
@@ -237,7 +239,7 @@ fn host_ops(section: Section<'_>) -> Result<Vec<HostOp>, ArtifactError> {
         let offset = section.offset + 4 * (words.len() - rest.len());
         return Err(malformed(
             offset,
-            "a host operation is cut short: it has a position, a kind and a number of operands",
+            "a host operation is incomplete: it has a position, a kind and a number of operands",
         ));
     }
     Ok(ops)

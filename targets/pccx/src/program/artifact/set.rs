@@ -1,4 +1,4 @@
-//! A container among the files that it was written with: [`read_set`].
+//! Reads a container together with the files that were written with it: [`read_set`].
 
 use npukit_target::{Parts, ReadError, Reader, Seal, TargetError, sibling};
 use serde::Deserialize;
@@ -6,29 +6,28 @@ use serde::Deserialize;
 use super::read;
 use crate::program::Program;
 
-/// Ending of containers.
+/// Extension of containers.
 const CONTAINER: &str = "pcp";
-/// Ending of manifests.
+/// Suffix of manifests.
 const MANIFEST: &str = "manifest.toml";
-/// Endings of what says the same as the container: its words and its text.
+/// Extensions of files that repeat content of the container: its words and its text.
 const LISTINGS: [&str; 2] = ["memh", "s"];
 
-/// What a manifest says of itself and of the other files.
+/// Hashes in a manifest: of the manifest itself and of the other files.
 #[derive(Deserialize)]
 struct Hashes {
     digest: Seal,
     sha256: Parts,
 }
 
-/// The name, without an ending, and the program of the container at `path`.
+/// Returns the name without extension and the program of the container at `path`.
 ///
-/// It stands for itself. With a manifest beside it it is one of a set: then it is the one that was written with that,
-/// and so are words and text that lie there too, and no byte of the manifest has changed.
+/// A container may be read alone. If a manifest is next to it, both must be from the same
+/// compilation, and so must words and text in the same folder; the manifest must be unchanged.
 ///
 /// # Errors
-///
-/// [`TargetError::Failed`] with the file: one that cannot be read, a manifest that is not one, files of two
-/// compilations, and what [`read`] refuses.
+/// [`TargetError::Failed`] with the file: a file that cannot be read, an invalid manifest, files of
+/// two compilations, and errors of [`read`].
 pub fn read_set(path: &str, files: &dyn Reader) -> Result<(String, Program), TargetError> {
     let bytes = files.read(path).map_err(TargetError::failed)?;
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
@@ -39,7 +38,7 @@ pub fn read_set(path: &str, files: &dyn Reader) -> Result<(String, Program), Tar
     Ok((name.to_owned(), program))
 }
 
-/// The files beside a container.
+/// Files next to a container.
 struct Set<'a> {
     path: &'a str,
     name: &'a str,
@@ -47,7 +46,7 @@ struct Set<'a> {
 }
 
 impl Set<'_> {
-    /// Checks the container, called `file`, and what there is beside it.
+    /// Checks the container `file` and the files next to it.
     fn check(&self, file: &str, bytes: &[u8]) -> Result<(), TargetError> {
         let manifest = format!("{}.{MANIFEST}", self.name);
         let Some(text) = self.beside(&manifest)? else { return Ok(()) };

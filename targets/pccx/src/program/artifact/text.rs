@@ -1,4 +1,4 @@
-//! A [`Program`] as text: [`assembly`] for its instructions, [`manifest`] for what else it has, and
+//! A [`Program`] as text: [`assembly`] for its instructions, [`manifest`] for its other parts, and
 //! [`read_text`] for both with the weights. Source: specification 9.
 
 use std::sync::Arc;
@@ -15,21 +15,22 @@ use crate::isa::isa;
 use crate::machine::weights::WeightImage;
 use crate::program::{HostOp, Program, ProgramError, Window};
 
-/// What of a program is not instructions. Sections of others have no text.
+/// Parts of a program other than instructions. Unknown sections have no text form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {
-    /// Of this text as it was written, which [`read_set`](super::read_set) checks.
+    /// Hash of the manifest's own text, which [`read_set`](super::read_set) checks.
     #[serde(default)]
     digest: Seal,
-    /// Whether it uses CVO's extensions.
+    /// Whether the program uses CVO's extensions.
     extensions: bool,
-    /// Which text it goes by where two say different things.
+    /// Document that takes precedence where two contradict each other.
     #[serde(default, skip_serializing_if = "Reading::is_default")]
     reading: Reading,
     /// Index of the weights of each GEMV and GEMM.
     bindings: Vec<u32>,
-    /// Of the files beside it, which [`read_set`](super::read_set) checks. Text may be edited: it is not checked here.
+    /// Hashes of the other files, which [`read_set`](super::read_set) checks. Text may be edited,
+    /// so they are not checked here.
     #[serde(default, skip_serializing_if = "Parts::is_empty")]
     sha256: Parts,
     #[serde(default)]
@@ -40,7 +41,7 @@ struct Manifest {
     host: Vec<HostOp>,
 }
 
-/// The size of an image, by which it is known again.
+/// Size of a weight image, to identify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WeightsEntry {
@@ -49,7 +50,7 @@ struct WeightsEntry {
     scales: bool,
 }
 
-/// Why texts are not a program.
+/// Reason why texts are not a program.
 #[derive(Debug, Error)]
 pub enum TextError {
     /// Lines that are not instructions.
@@ -58,49 +59,47 @@ pub enum TextError {
     /// Words that are not instructions.
     #[error("{0}")]
     Code(#[from] DecodeErrors),
-    /// Not the TOML of a manifest; the text draws the place.
+    /// The text is not a valid manifest; the message shows the place.
     #[error("{0}")]
     Manifest(String),
-    /// Not as many weights as the manifest lists.
+    /// The number of weight images differs from the manifest.
     #[error("there are {have} weight images: the manifest lists {need}")]
     Images {
-        /// Images given.
+        /// Number of images given.
         have: usize,
-        /// Images listed.
+        /// Number of images in the manifest.
         need: usize,
     },
-    /// Weights of another size than the manifest's.
-    #[error("weight image {image} is {have}: the manifest says {need}")]
+    /// The size of a weight image differs from the manifest.
+    #[error("weight image {image} is {have}: the manifest requires {need}")]
     Image {
-        /// Which one.
+        /// Index of the image.
         image: usize,
-        /// What it is.
+        /// Size of the image.
         have: String,
-        /// What it should be.
+        /// Size in the manifest.
         need: String,
     },
-    /// Parts that do not go together.
+    /// Inconsistent parts of a program.
     #[error("{0}")]
     Program(#[from] ProgramError),
 }
 
-/// The instructions of a program as text that assembles to them.
+/// Returns the instructions of a program as text that assembles to them.
 ///
 /// # Errors
-///
-/// Every instruction that cannot be encoded, with its place.
+/// All instructions that cannot be encoded, with their places.
 pub fn assembly(program: &Program) -> Result<String, EncodeErrors> {
     let bytes = code(program)?;
     let config = program.config().expect("every preset that a program names is there");
     Ok(disassemble_as(&isa(&config), &bytes, None, Words::Value).to_string())
 }
 
-/// Bindings, sizes of weights, windows and host operations of a program that keeps its rules, as TOML; `sha256` are
-/// those of the files beside it.
+/// Returns bindings, sizes of weights, windows and host operations of a program as TOML; `sha256`
+/// contains the hashes of the other files.
 ///
 /// # Errors
-///
-/// Those of [`Program::check`].
+/// The errors of [`Program::check`].
 pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError> {
     program.check()?;
     let manifest = Manifest {
@@ -118,13 +117,12 @@ pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError
     Ok(Seal::default().put(&text))
 }
 
-/// The program of an assembly text, a manifest and the weights that it lists.
+/// Reads the program of an assembly text, a manifest and the weights that the manifest lists.
 ///
 /// # Errors
-///
 /// [`TextError::Assembly`] and [`TextError::Code`] for lines and words that are not instructions;
-/// [`TextError::Manifest`] for what is not a manifest; [`TextError::Images`] and [`TextError::Image`] for
-/// weights of other numbers and sizes than it lists; those of [`Program::check`].
+/// [`TextError::Manifest`] for an invalid manifest; [`TextError::Images`] and [`TextError::Image`]
+/// for weights that differ from the manifest; the errors of [`Program::check`].
 pub fn read_text(
     assembly: &str,
     manifest: &str,

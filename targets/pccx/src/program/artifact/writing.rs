@@ -1,4 +1,4 @@
-//! [`Program`] to bytes.
+//! Writes a [`Program`] as bytes.
 
 use super::{ArtifactError, ENTRY_BYTES, EXTENSIONS, HEAD_BYTES, MAGIC, SEED, VERSION, tag};
 use crate::config::{Reading, WORD_BYTES};
@@ -6,12 +6,12 @@ use crate::isa::codec::{Codec, EncodeErrors, encode_program};
 use crate::isa::fault::Direction;
 use crate::program::Program;
 
-/// The container of a program that keeps its rules; sections begin at multiples of 16 bytes, as beats do.
+/// Returns the container of a consistent program; sections are aligned to 16 bytes, the size of a
+/// beat.
 ///
 /// # Errors
-///
-/// Those of [`Program::check`]; [`ArtifactError::Encode`] with every instruction that cannot be encoded;
-/// [`ArtifactError::TooLarge`] above 4 GiB.
+/// The errors of [`Program::check`]; [`ArtifactError::Encode`] with all instructions that cannot be
+/// encoded; [`ArtifactError::TooLarge`] above 4 GiB.
 pub fn write(program: &Program) -> Result<Vec<u8>, ArtifactError> {
     program.check()?;
     let sections = sections(program)?;
@@ -42,7 +42,7 @@ pub fn write(program: &Program) -> Result<Vec<u8>, ArtifactError> {
     Ok(bytes)
 }
 
-/// A section's tag and content.
+/// Tag and content of a section.
 type Section = ([u8; 4], Vec<u8>);
 
 fn sections(program: &Program) -> Result<Vec<Section>, ArtifactError> {
@@ -59,7 +59,7 @@ fn sections(program: &Program) -> Result<Vec<Section>, ArtifactError> {
     Ok(sections)
 }
 
-/// The words of the instructions.
+/// Returns the words of the instructions.
 pub(super) fn code(program: &Program) -> Result<Vec<u8>, EncodeErrors> {
     encode_program(&Codec { extensions: program.extensions, strict: true }, &program.code)
 }
@@ -78,7 +78,7 @@ fn images(program: &Program) -> Vec<u8> {
     bytes
 }
 
-/// The table of windows, and their names.
+/// Returns the table of windows, and their names.
 fn windows(program: &Program) -> (Vec<u8>, Vec<u8>) {
     let (mut bytes, mut strings) = (Vec::new(), Vec::new());
     for window in &program.windows {

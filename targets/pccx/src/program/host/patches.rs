@@ -1,13 +1,13 @@
-//! Patches of an image, by the host: [`lay_out`].
+//! Layout of image patches by the host: [`lay_out`].
 
 use npukit_graph::op::Window;
 
-/// Most values of patches at once: a gigabyte.
+/// Maximum number of values in patches: a gigabyte.
 const MOST_VALUES: usize = 1 << 28;
 
-/// What the windows see of images `[n, h, w, c]`, a row of `row` values for each: tap by tap, channel by channel, zeros beside
-/// the image and at the row's end. None where the window has no place, a row is shorter than what it sees, or there are too
-/// many values.
+/// Returns the patches of images `[n, h, w, c]`, with `row` values per patch: tap by tap, channel
+/// by channel, with zeros outside the image and at the end of the row. `None` if the window does
+/// not fit into the image, a row is too short, or there are too many values.
 pub fn lay_out<T: Copy + Default>(
     values: &[T],
     [count, height, width, channels]: [usize; 4],

@@ -1,4 +1,5 @@
-//! [`Host`] as two sections of a container: its description in JSON, and the elements of its constants.
+//! [`Host`] as two sections of a container: its description in JSON, and the elements of its
+//! constants.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,47 +17,47 @@ use crate::program::host::{Host, Layer};
 pub const HOST: [u8; 4] = *b"HGRF";
 /// Tag of the constants' elements, little-endian.
 pub const TENSORS: [u8; 4] = *b"HTNS";
-/// What is wrong with a description that is not JSON.
+/// Error for a description that is not JSON.
 const BEFORE_JSON: &str =
     "it is not in JSON, as this version writes it: compile the model again with this version";
 
-/// Why sections are not a host's part.
+/// Reason why sections are not a host's part.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum HostError {
-    /// Not the description.
+    /// The description is invalid.
     #[error("section HGRF: {0}")]
     Description(String),
-    /// A constant beyond the section of constants.
-    #[error("section HTNS: constant `{name}` takes {need} bytes from byte {offset} on; there are {have}")]
+    /// A constant exceeds the section of constants.
+    #[error("section HTNS: constant `{name}` needs {need} bytes at byte {offset}; the section has {have}")]
     Constant {
-        /// Its name.
+        /// Name of the constant.
         name: String,
-        /// Where it begins.
+        /// Offset of the constant in the section.
         offset: u64,
-        /// Bytes it takes.
+        /// Number of bytes that the constant needs.
         need: u64,
-        /// Bytes there are.
+        /// Size of the section in bytes.
         have: usize,
     },
-    /// The graph breaks a rule.
+    /// The graph is invalid.
     #[error("section HGRF: {0}")]
     Graph(#[from] GraphError),
-    /// A node does not take its operands.
+    /// A node does not accept its operands.
     #[error("section HGRF: node `{node}`: {error}")]
     Node {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// Why.
+        /// Reason why the node rejects its operands.
         error: OpError,
     },
-    /// A node's results are not what the description says.
-    #[error("section HGRF: node `{node}` gives {computed:?}; the description says {said:?}")]
+    /// The results of a node differ from the description.
+    #[error("section HGRF: node `{node}` gives {computed:?}, but the description has {said:?}")]
     Results {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// Shapes and types it gives.
+        /// Shapes and types of the node's results.
         computed: Vec<ValueInfo>,
-        /// Those of the slots.
+        /// Shapes and types of the slots.
         said: Vec<ValueInfo>,
     },
 }
@@ -79,7 +80,7 @@ struct Slot {
     name: String,
     shape: Vec<usize>,
     element: ElementType,
-    /// Where the elements begin, of a constant.
+    /// Offset of the elements, for a constant.
     constant: Option<u64>,
 }
 
@@ -92,7 +93,7 @@ struct HostNode {
 }
 
 impl Host {
-    /// Its sections.
+    /// Returns the two sections.
     pub fn sections(&self) -> [Extra; 2] {
         let numbers = |ids: &[ValueId]| ids.iter().map(|id| id.0).collect::<Vec<_>>();
         let mut tensors = Vec::new();
@@ -123,16 +124,16 @@ impl Host {
         [Extra { tag: HOST, bytes }, Extra { tag: TENSORS, bytes: tensors }]
     }
 
-    /// The host's part in the sections of a container; none in those of a program without.
+    /// Reads the host's part from the sections of a container; `None` if the program has no host's
+    /// part.
     ///
     /// # Errors
-    ///
-    /// [`HostError`] for sections that are not what [`Host::sections`] writes: a description that is not JSON
-    /// or names what is not there, constants outside their section, a graph that is not valid.
+    /// [`HostError`] for invalid sections: a description that is not JSON or refers to missing
+    /// items, constants outside their section, or an invalid graph.
     pub fn read(extras: &[Extra]) -> Result<Option<Self>, HostError> {
         let section = |tag| extras.iter().find(|extra| extra.tag == tag).map(|extra| &extra.bytes[..]);
         let Some(bytes) = section(HOST) else { return Ok(None) };
-        // Default: without the section there is no constant, and a slot that has one is refused.
+        // Default: without the section, constants are missing, and a slot with a constant is refused.
         let tensors = section(TENSORS).unwrap_or_default();
         let description = description(bytes)?;
         let ids = |numbers: Vec<u32>| numbers.into_iter().map(ValueId).collect::<Vec<_>>();
@@ -140,7 +141,7 @@ impl Host {
         let value = |slot: Slot| {
             let constant = slot.constant.map(|offset| constant(&slot, offset, tensors)).transpose()?;
             let info = ValueInfo { shape: slot.shape, element: slot.element };
-            // Else a small file could fill memory.
+            // Without this limit, a small file could fill memory.
             total += constant.as_ref().map_or(0, |tensor| bytes_of(tensor));
             if total > tensors.len() {
                 let name = &slot.name;
@@ -168,7 +169,7 @@ impl Host {
     }
 }
 
-/// What the section says. It was CBOR in early versions, whose maps begin otherwise.
+/// Parses the description. It was CBOR in early versions, which begins with another byte.
 fn description(bytes: &[u8]) -> Result<Description, HostError> {
     if !bytes.starts_with(b"{") {
         return Err(HostError::Description(BEFORE_JSON.to_owned()));
@@ -176,7 +177,7 @@ fn description(bytes: &[u8]) -> Result<Description, HostError> {
     serde_json::from_slice(bytes).map_err(|error| HostError::Description(error.to_string()))
 }
 
-/// Slots are filled by steps as well as by nodes, so that rules of order are not those of a whole graph.
+/// Checks the graph. Steps fill slots, too, so the order rules of a whole graph do not apply.
 fn check(graph: &Graph) -> Result<(), HostError> {
     if let Some(value) = graph.values.iter().find(|value| elements(&value.info.shape).is_err()) {
         let (name, shape) = (&value.name, &value.info.shape);
@@ -186,7 +187,9 @@ fn check(graph: &Graph) -> Result<(), HostError> {
     let used = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
     if let Some(id) = ends.chain(used).find(|id| id.0 as usize >= graph.values.len()) {
         let (number, count) = (id.0, graph.values.len());
-        return Err(HostError::Description(format!("slot {number} is named, there are {count}")));
+        return Err(HostError::Description(format!(
+            "slot {number} is referenced, but there are only {count}"
+        )));
     }
     for node in &graph.nodes {
         let operands: Vec<&Value> = node.inputs.iter().map(|&id| graph.value(id)).collect();
@@ -200,7 +203,7 @@ fn check(graph: &Graph) -> Result<(), HostError> {
     Ok(())
 }
 
-/// Appends the elements; gives where they begin.
+/// Appends the elements; returns their offset.
 fn write(data: &TensorData, bytes: &mut Vec<u8>) -> u64 {
     let start = bytes.len() as u64;
     match data {
@@ -212,7 +215,7 @@ fn write(data: &TensorData, bytes: &mut Vec<u8>) -> u64 {
     start
 }
 
-/// Bytes of an element as it is written.
+/// Returns the bytes of a written element.
 fn element_bytes(element: ElementType) -> usize {
     match element.storage() {
         Storage::F32 | Storage::I32 => 4,
@@ -228,7 +231,7 @@ fn bytes_of(tensor: &Tensor) -> usize {
 fn constant(slot: &Slot, offset: u64, tensors: &[u8]) -> Result<Arc<Tensor>, HostError> {
     let size = element_bytes(slot.element) as u64;
     let count = slot.shape.iter().try_fold(1u64, |product, &axis| product.checked_mul(axis as u64));
-    // More than any file holds.
+    // Larger than any file.
     let need = count.and_then(|count| count.checked_mul(size)).unwrap_or(u64::MAX);
     let wrong = || HostError::Constant { name: slot.name.clone(), offset, need, have: tensors.len() };
     let range = usize::try_from(offset).ok().zip(usize::try_from(need).ok());

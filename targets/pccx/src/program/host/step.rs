@@ -1,4 +1,4 @@
-//! [`HostStep`], and its form in the container.
+//! [`HostStep`], and its encoding in the container.
 
 use std::ops::Range;
 
@@ -8,127 +8,128 @@ use thiserror::Error;
 
 use crate::program::HostOp;
 
-/// Tokens of a cache, in ranges.
+/// Ranges of tokens of a cache.
 pub type Tokens = Vec<Range<u32>>;
 
-/// What the host does between two instructions. Windows count units of 16 bytes.
+/// Host operation between two instructions. Window offsets are in units of 16 bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostStep {
-    /// A slot becomes the BF16 values that MEMCPY left in a window.
+    /// Fills a slot with the BF16 values that MEMCPY has written to a window.
     Receive {
-        /// The slot.
+        /// Slot to fill.
         slot: ValueId,
-        /// Window from L2 to the host.
+        /// Number of the window from L2 to the host.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit in the window.
         unit: u32,
     },
-    /// A slot's values, rounded to BF16, go into a window for MEMCPY to fetch.
+    /// Writes the values of a slot, rounded to BF16, to a window for MEMCPY.
     Send {
-        /// The slot.
+        /// Slot to send.
         slot: ValueId,
-        /// Window from the host to L2.
+        /// Number of the window from the host to L2.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit in the window.
         unit: u32,
     },
     /// Computes a node of the host's graph in `f32`.
     Compute {
-        /// Its place in the graph.
+        /// Index of the node in the graph.
         node: u32,
     },
-    /// Keys to weights: a row for each token, `[tokens, features]`, with a scale each (specification 5.5).
+    /// Quantizes keys to weights `[tokens, features]`, with a scale per token (specification 5.5).
     Keys {
-        /// Keys, `[.., features, tokens]`.
+        /// Slot of the keys, `[.., features, tokens]`.
         slot: ValueId,
-        /// Which matrix of the slot.
+        /// Index of the matrix in the slot.
         matrix: u32,
-        /// The weight image.
+        /// Index of the weight image.
         image: u32,
-        /// Factor of every scale: that of the scores.
+        /// Factor of all scales: the factor of the scores.
         factor: f32,
-        /// Tokens taken.
+        /// Tokens whose keys are used.
         tokens: Tokens,
     },
-    /// Values to weights: a row for each feature, `[features, tokens]`, without scales; the scale of each
-    /// token goes to a slot of its own.
+    /// Quantizes values to weights `[features, tokens]` without scales; the scale of each token is
+    /// stored in another slot.
     Values {
-        /// Values, `[.., tokens, features]`.
+        /// Slot of the values, `[.., tokens, features]`.
         slot: ValueId,
-        /// Which matrix of the slot.
+        /// Index of the matrix in the slot.
         matrix: u32,
-        /// The weight image.
+        /// Index of the weight image.
         image: u32,
         /// Slot of the scales, `[tokens]`.
         scales: ValueId,
-        /// Tokens taken.
+        /// Tokens whose values are used.
         tokens: Tokens,
     },
-    /// Multiplies elements of a slot from `start` on by as many scales.
+    /// Multiplies elements of a slot, starting at `start`, by a slot of scales.
     Weigh {
-        /// The slot.
+        /// Slot to multiply.
         slot: ValueId,
-        /// First element.
+        /// Index of the first element.
         start: u32,
         /// Slot of the scales.
         scales: ValueId,
     },
-    /// Waits until everything before is complete, as every other step does too.
+    /// Waits until all earlier instructions are complete, like every other step.
     Wait,
-    /// The sum of the squares of each row of a slot.
+    /// Computes the sum of squares of each row of a slot.
     Squares {
-        /// The slot.
+        /// Slot of the rows.
         slot: ValueId,
-        /// Values of a row.
+        /// Number of values in a row.
         row: u32,
-        /// Whether each row's mean is taken off before.
+        /// Whether each row's mean is subtracted first.
         centred: bool,
-        /// Slot of the sums, `[rows, 8]`: each fills a word of L2.
+        /// Slot of the sums, `[rows, 8]`: each sum fills a word of L2.
         sums: ValueId,
     },
-    /// Elements of a slot become the scales of an image's rows.
+    /// Sets the scales of an image's rows from elements of a slot.
     Scales {
-        /// The slot.
+        /// Slot of the scales.
         slot: ValueId,
-        /// First element.
+        /// Index of the first element.
         start: u32,
-        /// The weight image.
+        /// Index of the weight image.
         image: u32,
     },
-    /// A slot becomes the patches that windows see of images in another, a row for each; zeros fill a row up.
+    /// Fills a slot with the patches of the images in another slot, one row per patch, padded with
+    /// zeros.
     Patches {
-        /// The images, `[n, h, w, c]`.
+        /// Slot of the images, `[n, h, w, c]`.
         slot: ValueId,
         /// Slot of the patches, `[rows, values]`.
         patches: ValueId,
-        /// The windows.
+        /// Shape of the windows.
         window: Window,
     },
-    /// Values of a slot, rounded to BF16, go into a window for MEMCPY to fetch.
+    /// Writes part of a slot, rounded to BF16, to a window for MEMCPY.
     Part {
-        /// The slot.
+        /// Slot to send.
         slot: ValueId,
-        /// First value.
+        /// Index of the first value.
         start: u32,
         /// Number of values.
         values: u32,
-        /// Window from the host to L2.
+        /// Number of the window from the host to L2.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit in the window.
         unit: u32,
     },
-    /// Rows of an image, and behind them its scales in `f32`, go into a window for MEMCPY to fetch.
+    /// Writes the rows of an image, followed by its scales in `f32`, to a window for MEMCPY.
     Weights {
-        /// The weight image.
+        /// Index of the weight image.
         image: u32,
-        /// Window from the host to L2.
+        /// Number of the window from the host to L2.
         window: u32,
-        /// First unit.
+        /// First 16-byte unit in the window.
         unit: u32,
     },
 }
 
-/// Kinds in the container.
+/// Codes of the kinds in the container.
 mod kind {
     pub const RECEIVE: u32 = 0;
     pub const SEND: u32 = 1;
@@ -145,55 +146,55 @@ mod kind {
     pub const LAST: u32 = PART;
 }
 
-/// Why a host operation has no meaning.
+/// Reason why a host operation is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StepError {
-    /// A kind that this version does not define.
+    /// The kind is not defined in this version.
     #[error("host operation {index} is of kind {kind}: legal are 0 to {}", kind::LAST)]
     Kind {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// Its kind.
+        /// Code of the kind.
         kind: u32,
     },
-    /// Not as many operands as the kind has.
-    #[error("host operation {index} of kind {kind} has {found} operands; it takes {expected}")]
+    /// The number of operands does not match the kind.
+    #[error("host operation {index} of kind {kind} has {found} operands; it needs {expected}")]
     Operands {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// Its kind.
+        /// Code of the kind.
         kind: u32,
-        /// Operands it has.
+        /// Number of operands given.
         found: usize,
-        /// Operands it takes.
+        /// Description of the required operands.
         expected: &'static str,
     },
-    /// A slot, node or image that is not there.
-    #[error("host operation {index} names {what} {number}: there are {count}")]
+    /// A slot, node or image does not exist.
+    #[error("host operation {index} refers to {what} {number}, but there are {count}")]
     Missing {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// What is missing.
+        /// Kind of the missing item.
         what: &'static str,
-        /// Its number.
+        /// Number of the missing item.
         number: u32,
-        /// How many there are.
+        /// Number of existing items.
         count: usize,
     },
-    /// A range of tokens that ends before it begins.
-    #[error("host operation {index} takes tokens {start} to {end}: a range ends after its start")]
+    /// A range of tokens ends before it begins.
+    #[error("host operation {index} takes tokens {start} to {end}: a range must end after its start")]
     Tokens {
-        /// Which operation.
+        /// Index of the host operation.
         index: usize,
-        /// First token.
+        /// First token of the range.
         start: u32,
-        /// One past the last.
+        /// Token after the last one.
         end: u32,
     },
 }
 
 impl HostStep {
-    /// Its form in the container, done before instruction `position`.
+    /// Encodes the step as an operation before instruction `position`.
     pub fn encode(&self, position: u32) -> HostOp {
         let runs = |tokens: &Tokens| tokens.iter().flat_map(|run| [run.start, run.end]).collect::<Vec<_>>();
         let (kind, operands) = match self {
@@ -227,12 +228,11 @@ impl HostStep {
         HostOp { position, kind, operands }
     }
 
-    /// The meaning of host operation `index`.
+    /// Decodes host operation `index`.
     ///
     /// # Errors
-    ///
-    /// [`StepError::Kind`] for a kind that is not defined; [`StepError::Operands`] for another number of
-    /// operands; [`StepError::Tokens`] for runs of tokens that are not legal.
+    /// [`StepError::Kind`] for an undefined kind; [`StepError::Operands`] for a wrong number of
+    /// operands; [`StepError::Tokens`] for illegal ranges of tokens.
     pub fn decode(index: usize, op: &HostOp) -> Result<Self, StepError> {
         let (kind, found) = (op.kind, op.operands.len());
         let wrong = |expected| StepError::Operands { index, kind, found, expected };
@@ -302,7 +302,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever decodes, encodes to the same; nothing panics.
+        /// Every operation that can be decoded is encoded to the same; nothing panics.
         #[test]
         fn steps_survive_the_container(kind in 0u32..13, operands in prop::collection::vec(0u32..9, 0..13)) {
             let op = HostOp { position: 3, kind, operands };

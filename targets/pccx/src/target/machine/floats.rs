@@ -1,4 +1,4 @@
-//! [`Beside`]: machine and host in float beside the machine, from the model's own weights.
+//! [`Beside`]: a float reference that runs next to the machine, with the model's weights.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,11 +19,12 @@ use crate::machine::arith::float::{RealImage, Reals};
 use crate::program::Program;
 use crate::program::runtime::{Kept, Moment, Session};
 
-/// What floats beside a program are.
-const EXACT: &str = "the same instructions and steps of the host in float, with the model's own weights, activations that keep \
-                     all of their bits and nothing rounded to BF16; of the functions that the machine has";
-/// The same where no compilation of the model has the program's instructions.
-const ROUNDED: &str = "the same instructions and steps of the host in float, with weights of 4 bits as the program has them: no \
+/// Description of the float reference with the model's weights.
+const EXACT: &str = "the same instructions and host steps in float, with the model's own weights, activations that keep \
+                     all of their bits and no rounding to BF16; functions are those of the machine";
+/// Description of the float reference if no compilation of the model has the program's
+/// instructions.
+const ROUNDED: &str = "the same instructions and host steps in float, with the 4-bit weights of the program: no \
                        compilation of the model has these instructions";
 
 /// Machine and host in float.
@@ -31,14 +32,15 @@ const ROUNDED: &str = "the same instructions and steps of the host in float, wit
 pub(in crate::target) struct Beside {
     machine: Box<Machine<Reals>>,
     kept: Kept<Reals>,
-    /// What its numbers are.
+    /// Description of its numbers.
     pub are: &'static str,
 }
 
 impl Beside {
-    /// Before the first step, the host having its inputs.
+    /// Returns the float reference before the first step; the host has its inputs.
     ///
-    /// Errors: inputs that do not fit; an instance that cannot be simulated.
+    /// # Errors
+    /// Inputs that do not match; an instance that cannot be simulated.
     pub fn new(
         executable: &Executable,
         config: &Config,
@@ -46,7 +48,7 @@ impl Beside {
         graph: &Graph,
     ) -> Result<Self, TargetError> {
         let Executable { program, host } = executable;
-        // What the program does not reach takes no room.
+        // Unused words of L2 need no memory.
         let reached = Config { l2_words: reached(program, config), ..config.clone() };
         let mut machine = Machine::<Reals>::filled(&reached, None).map_err(TargetError::failed)?;
         let mut session = Session::new(&mut machine, program, host).map_err(TargetError::failed)?;
@@ -59,9 +61,10 @@ impl Beside {
         Ok(Self { machine: Box::new(machine), kept, are })
     }
 
-    /// Does what the machine has done.
+    /// Executes the machine's last event.
     ///
-    /// Errors: why nothing is known of floats from here on.
+    /// # Errors
+    /// The reason why floats are unknown from this event on.
     pub fn happen(&mut self, executable: &Executable, happens: Moment) -> Result<(), String> {
         let Executable { program, host } = executable;
         let mut session = Session::resume(&mut self.machine, program, host, std::mem::take(&mut self.kept));
@@ -70,13 +73,13 @@ impl Beside {
         done.map_err(|error| error.to_string())
     }
 
-    /// The numbers at `count` addresses of a memory; none of one that has no floats.
+    /// Returns the numbers at `count` addresses of a memory; `None` if it has no floats.
     pub fn numbers(&self, kind: Kind, address: u64, count: u64) -> Option<Vec<f64>> {
         by_hand::floats(&self.machine, kind, address, count)
     }
 }
 
-/// Words of L2 up to the last one that the program uses.
+/// Returns the number of L2 words up to the last one that the program uses.
 fn reached(program: &Program, config: &Config) -> u32 {
     let mut banks = Banks::default();
     let mut last = 0;
@@ -87,11 +90,12 @@ fn reached(program: &Program, config: &Config) -> u32 {
             last = last.max(u64::from(word) + words_of(count));
         }
     }
-    // Default: what is beyond 32 bits is beyond L2.
+    // Default: more than 32 bits exceed any L2.
     u32::try_from(last).unwrap_or(u32::MAX).clamp(1, config.l2_words)
 }
 
-/// By number, the program's images with the model's own weights; none where no compilation of the model has the program.
+/// Returns the program's images with the model's weights, by number; `None` if no compilation of
+/// the model gives the program.
 fn exact(executable: &Executable, config: &Config, graph: &Graph) -> Option<BTreeMap<u32, Arc<RealImage>>> {
     let Executable { program, host } = executable;
     let options = Options::of_program(config, host).ok()?;
@@ -103,7 +107,7 @@ fn exact(executable: &Executable, config: &Config, graph: &Graph) -> Option<BTre
         let images = (0..).zip(&program.images).map(|(number, image)| {
             let codes = weights.exact(image);
             let exact = codes.map(|codes| Arc::new(RealImage::exact(image, codes)));
-            // Default: rotations and the like are as the program has them.
+            // Default: weights made by the compiler, such as rotations, are taken from the program.
             (number, exact.unwrap_or_else(|| Reals::image(image)))
         });
         images.collect()

@@ -1,4 +1,4 @@
-//! What the very number was computed from that an instruction has written.
+//! Operands of single numbers that an instruction writes.
 
 use npukit_numeric::BLOCK;
 use npukit_target::{AddressRun, Operand, Scalar};
@@ -11,7 +11,8 @@ use crate::isa::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Op, weights_in_l2
 use crate::program::runtime::Moment as Happens;
 
 impl Stepped {
-    /// What `scalar` comes from, which the step wrote; nothing of what MEMSET and the host bring.
+    /// Returns the operands of `scalar`, which the step has written; empty for MEMSET and for data
+    /// from the host.
     pub(super) fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         let Some(&Happens::Instruction(index)) = self.steps.get(step) else { return Vec::new() };
         let (Some(op), Some(used)) = (self.executable.program.code.get(index), self.uses.get(index)) else {
@@ -23,18 +24,19 @@ impl Stepped {
             (Op::Cvo(cvo), Some(Kind::L2)) if !is_upstream => self.of_function(cvo, scalar),
             (Op::Memcpy(memcpy), Some(_)) => self.of_copy(memcpy, scalar),
             (Op::Memset(_), _) => Vec::new(),
-            // A maximum is one of all results.
+            // A maximum may be any of the results.
             _ => self.all_read(index),
         }
     }
 
-    /// All that an instruction reads.
+    /// Returns all operands that an instruction reads.
     fn all_read(&self, index: usize) -> Vec<Operand> {
         let reads = self.of_instruction(index).into_iter().filter(|accessed| !accessed.is_write);
         reads.map(|accessed| Operand { role: "read", run: accessed.run, lane: None, since: None }).collect()
     }
 
-    /// Of a result of GEMV or GEMM: its row of activations, its row of weights with their factor, and what is added.
+    /// Returns the operands of a GEMV or GEMM result: its row of activations, its row of weights
+    /// with the factor, and the addend.
     fn of_product(&self, index: usize, mac: &Mac, used: &Use, scalar: Scalar) -> Vec<Operand> {
         let Use { fmap, weight, .. } = *used;
         let (n, k) = (u64::from(weight.y), u64::from(fmap.z));
@@ -68,7 +70,8 @@ impl Stepped {
         all
     }
 
-    /// Of a result of CVO: its argument or all of them, the scalar, e_max, and what is added or multiplied.
+    /// Returns the operands of a CVO result: one or all arguments, the scalar, e_max, and the old
+    /// value for addition or multiplication.
     fn of_function(&self, cvo: &Cvo, scalar: Scalar) -> Vec<Operand> {
         let (length, is_sum) = (u64::from(cvo.length), cvo.cvo_func == CvoFunc::ReduceSum);
         let results = if is_sum { 1 } else { length };
@@ -96,7 +99,7 @@ impl Stepped {
         all
     }
 
-    /// Of a number that MEMCPY has brought: where it was.
+    /// Returns the source of a number that MEMCPY has moved.
     fn of_copy(&self, memcpy: &Memcpy, Scalar { address, lane, .. }: Scalar) -> Vec<Operand> {
         let Memcpy { dest_addr, src_addr, aux_addr, shape_ptr_addr, .. } = *memcpy;
         let window = Kind::Window(Direction::HostToL2, src_addr);
@@ -110,12 +113,12 @@ impl Stepped {
         copied.into_iter().chain(self.entry("shape", Cache::FmapShape, shape_ptr_addr)).collect()
     }
 
-    /// An entry of a constant bank.
+    /// Returns an entry of a constant bank.
     fn entry(&self, role: &'static str, cache: Cache, entry: u8) -> Option<Operand> {
         self.one(role, Kind::Constants(cache), (entry.into(), 1), None)
     }
 
-    /// The number itself, as it was before.
+    /// Returns the old value of the number itself.
     fn number(&self, role: &'static str, Scalar { memory, address, lane }: Scalar) -> Option<Operand> {
         Some(Operand { role, run: AddressRun::dense(memory, address, 1), lane: Some(lane), since: None })
     }
@@ -130,8 +133,8 @@ impl Stepped {
         Some(Operand { role, run: self.run(kind, first, count)?, lane, since: None })
     }
 
-    /// Values of L2 from the first one of a word on, of which those from `first` on count: whole words, and lanes of the words
-    /// at both ends.
+    /// Returns `count` values of L2, starting with value `first` after the start of a word: whole
+    /// words, and single lanes of the first and last word.
     fn values(&self, role: &'static str, word: u32, first: u64, count: u64) -> Vec<Operand> {
         let lanes = WORD_LANES as u64;
         let (mut at, end) = (u64::from(word) * lanes + first, u64::from(word) * lanes + first + count);
@@ -149,7 +152,7 @@ impl Stepped {
     }
 }
 
-/// Which of the values from the first one of a word on a number of L2 is.
+/// Returns the index of an L2 number, relative to the first value of a word.
 fn place_of(Scalar { address, lane, .. }: Scalar, word: u32) -> Option<u64> {
     Some(address.checked_sub(word.into())? * WORD_LANES as u64 + lane as u64)
 }

@@ -1,4 +1,4 @@
-//! The program over a prime field: what `npu verify` compares with the model.
+//! Execution of a program over a prime field, with which `npu verify` compares the model.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ mod culprit;
 #[cfg(test)]
 mod tests;
 
-/// A program, whose accesses are in an order.
+/// A program without hazards.
 pub(super) struct PccxField<'a> {
     pub owner: &'a PccxProgram,
 }
 
-/// Why a model and an artifact do not belong together.
+/// Reason why a model and an artifact do not belong together.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct UnfitModel(String);
@@ -33,7 +33,7 @@ fn unfit(told: String) -> TargetError {
 }
 
 impl PccxField<'_> {
-    /// The inputs in the order of the host.
+    /// Returns the inputs in the order of the host.
     fn slots(&self, inputs: &FieldValues) -> Result<Vec<Operand>, TargetError> {
         let graph = &self.owner.host().graph;
         let slot = |&id: &npukit_graph::ValueId| {
@@ -52,7 +52,7 @@ impl PccxField<'_> {
         graph.inputs.iter().map(slot).collect()
     }
 
-    /// Runs the program; `observe` sees what there is before each host operation and instruction.
+    /// Runs the program; `observe` is called before each host operation and instruction.
     fn run_observed(
         &self,
         inputs: &FieldValues,
@@ -77,7 +77,7 @@ impl PccxField<'_> {
         host.graph.outputs.iter().zip(outputs).map(output).collect()
     }
 
-    /// What the compiler chose.
+    /// Returns the choices of the compiler.
     fn options(&self) -> Result<Options, TargetError> {
         Ok(Options::of_program(&self.owner.config, self.owner.host())?)
     }

@@ -1,4 +1,4 @@
-//! Layers compiled and run, against the same layers in float on the weights that 4 bits stand for.
+//! Compares compiled layers with the same layers in float, on dequantized 4-bit weights.
 
 use std::sync::Arc;
 
@@ -14,27 +14,27 @@ use crate::lower::{Activations, Executable, Kv, Options, Weights, compile, dequa
 use crate::machine::Machine;
 use crate::program::runtime::Session;
 
-/// Most that the root of the mean square error may be of that of the values, 0.00844 measured; and most that a gate
-/// which float has otherwise may be from its cutoff, 0.00490 measured. Both are rounding to BF16.
+/// Maximum relative RMS error (0.00844 measured), and maximum relative distance from the cutoff of
+/// a gate that float decides differently (0.00490 measured). Both come from rounding to BF16.
 const MAX_ERROR: f64 = 0.01;
 const MAX_FROM_CUTOFF: f64 = 1.2 * 0.0049;
 
-/// Seed of what lies in memory.
+/// Seed of uninitialized memory.
 const GARBAGE: u64 = 9;
 
-/// How far results are from what they are compared with.
+/// Difference between results and expected values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// The largest difference.
+    /// Largest absolute difference.
     pub max: f64,
-    /// The root of the mean square difference.
+    /// Root of the mean square difference.
     pub rms: f64,
-    /// The same relative to the root of the mean square of what they are compared with.
+    /// RMS difference relative to the RMS of the expected values.
     pub relative: f64,
 }
 
 impl Apart {
-    /// How far all values of `found` are from those of `expected`.
+    /// Compares all values of `found` with `expected`.
     pub fn new(found: &[Vec<f32>], expected: &[Vec<f32>]) -> Self {
         let (mut max, mut squares, mut energy, mut count) = (0f64, 0.0, 0.0, 0u32);
         for (&found, &expected) in found.iter().flatten().zip(expected.iter().flatten()) {
@@ -49,30 +49,30 @@ impl Apart {
     }
 }
 
-/// What a layer gives, and which of its gates are open, step by step.
+/// Results of a layer and its open gates, step by step.
 #[derive(Clone, Debug, Default)]
 pub struct Gated {
     /// The streams after each step.
     pub streams: Vec<Vec<f32>>,
-    /// For each step whether a gate reaches its cutoff; nothing in layers whose gates are all open.
+    /// For each step, whether each gate reaches its cutoff; empty for layers whose gates are all
+    /// open.
     pub open: Vec<Vec<bool>>,
 }
 
-/// The node that finds out which gates are open.
+/// Returns the node that decides which gates are open.
 fn gate(graph: &Graph) -> Option<&Node> {
     graph.nodes.iter().find(|node| matches!(node.op, Op::Compare(_)))
 }
 
 impl NumpyLayer {
-    /// What the machine computes.
+    /// Runs the layer on the machine.
     ///
     /// # Errors
-    ///
-    /// What does not compile or run.
+    /// The layer cannot be compiled, or fails.
     pub fn compiled(&self, config: &Config, options: &Options) -> Result<Gated, String> {
         let mut open = Vec::new();
         let mut weights = Weights::default();
-        // One machine for all steps, whose memories hold anything before the first.
+        // One machine for all steps, whose memories initially contain garbage.
         let mut machine =
             Machine::with(config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
         let streams = self.holding(Cache::Floats(ElementType::F32)).streams(|graph, inputs| {
@@ -95,13 +95,13 @@ impl NumpyLayer {
         Ok(Gated { streams, open })
     }
 
-    /// The streams after each step in float, as [`NumpyLayer::dequantised`], with the gates open that are `open`;
-    /// and how far from its cutoff the farthest gate is that float has otherwise, next to the gates' root of the
-    /// mean square. A gate at its cutoff opens or not by the last bit of anything before it.
+    /// Returns the streams after each step in float, like [`NumpyLayer::dequantised`], but with the
+    /// gates `open`. Also returns the largest distance from its cutoff of a gate that float decides
+    /// differently, relative to the RMS of the gates. A gate at its cutoff depends on the last bit
+    /// of all earlier results.
     ///
     /// # Errors
-    ///
-    /// A graph that does not compute.
+    /// A graph that cannot be evaluated.
     pub fn dequantised_with(
         &self,
         how: (&Config, &Options),
@@ -123,17 +123,16 @@ impl NumpyLayer {
         Ok((streams, farthest))
     }
 
-    /// The streams after each step in float, on the weights that 4 bits stand for. Keys and values are of 4 bits
-    /// where the machine has them so.
+    /// Returns the streams after each step in float, on dequantized 4-bit weights. Keys and values
+    /// have 4 bits if the machine quantizes them.
     ///
     /// # Errors
-    ///
-    /// A graph that does not compute.
+    /// A graph that cannot be evaluated.
     pub fn dequantised(&self, how: (&Config, &Options)) -> Result<Vec<Vec<f32>>, String> {
         self.float(how, |graph, inputs| evaluate(&graph, inputs))
     }
 
-    /// The streams after each step as `run` computes them of the layer on the weights that 4 bits stand for.
+    /// Returns the streams after each step, computed with `run` on dequantized 4-bit weights.
     fn float(
         &self,
         (config, options): (&Config, &Options),
@@ -153,7 +152,7 @@ impl NumpyLayer {
     }
 }
 
-/// How far from its cutoff the farthest gate is that is not as `open` says.
+/// Returns the largest distance from its cutoff of a gate that differs from `open`.
 fn from_cutoff(graph: &Graph, gate: &Node, inputs: &[Tensor], open: &[bool]) -> Result<f64, String> {
     let all = evaluate_all(graph, inputs).map_err(|error| error.to_string())?;
     let values = |id: &ValueId| {
@@ -168,8 +167,8 @@ fn from_cutoff(graph: &Graph, gate: &Node, inputs: &[Tensor], open: &[bool]) -> 
     Ok(other.map(|(gate, _)| f64::from((gate - cutoff).abs()) / size).fold(0.0, f64::max))
 }
 
-/// Both modes, as the specification compares accuracy: attention at the host (5.5), and no more lost of activations
-/// than BF16 loses.
+/// Returns cases for both modes with the specification's settings for accuracy: attention at the
+/// host (5.5), and activations with 16 bits, so that they lose no more than BF16.
 pub(super) fn cases(layer: &NumpyLayer) -> Vec<Case> {
     let case = |(isa, preset): (&str, &'static str)| {
         let layer = layer.clone();
@@ -182,7 +181,7 @@ pub(super) fn cases(layer: &NumpyLayer) -> Vec<Case> {
 fn check(layer: &NumpyLayer, preset: &str) -> Outcome {
     let expected = format!("a relative RMS error of at most {MAX_ERROR}");
     let Some(config) = Config::preset(preset) else {
-        return Outcome::error(expected, format!("there is no instance {preset}"));
+        return Outcome::error(expected, format!("unknown instance {preset}"));
     };
     let options = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&config) };
     let apart = layer.compiled(&config, &options).and_then(|found| {

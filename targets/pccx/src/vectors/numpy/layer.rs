@@ -1,4 +1,4 @@
-//! A layer, and the tokens it takes one after the other with a cache of 16-bit floats.
+//! A layer and a sequence of tokens, with a cache of 16-bit floats.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ struct Arch {
     head_dim: usize,
 }
 
-/// 4 bits by rows, or floats `[operands, results]`.
+/// Weights: 4-bit rows, or floats `[operands, results]`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Weights {
@@ -44,14 +44,14 @@ enum Weights {
     Floats { shape: Vec<usize>, data: Vec<f32> },
 }
 
-/// A token.
+/// Data of a token.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Step {
-    /// Where it stands.
+    /// Position of the token.
     pub pos: usize,
     /// Streams before the layer, `[4, hidden]`.
     pub xs: Vec<f32>,
-    /// The layer's own input.
+    /// Per-layer input.
     pub pli: Vec<f32>,
     /// Streams after the layer, as the runtime computes them.
     pub out: Vec<f32>,
@@ -60,15 +60,15 @@ pub struct Step {
 /// A layer of the file.
 #[derive(Clone, Debug)]
 pub struct NumpyLayer {
-    /// The runtime's options, with its cache of 16-bit floats.
+    /// Configuration of the runtime, with its cache of 16-bit floats.
     pub config: Gemma3nConfig,
-    /// Its tensors; those of 4 bits are what they stand for.
+    /// Tensors of the layer; 4-bit ones are dequantized.
     pub layer: Layer,
-    /// The tokens, each after those before it.
+    /// Tokens in order.
     pub steps: Vec<Step>,
 }
 
-/// Our names of tensors, and the file's.
+/// npukit's names of tensors, and the file's.
 #[rustfmt::skip] // A table.
 const NAMES: [(&str, &str); 24] = [
     ("altup_norm",              "altup_rn"),
@@ -97,7 +97,7 @@ const NAMES: [(&str, &str); 24] = [
     ("per_layer_norm",          "ple_post_ln"),
 ];
 
-/// Tensors that the runtime multiplies by from the left, so that their rows make results already.
+/// Tensors that the runtime multiplies from the left, so that they already have a row per result.
 const BY_ROWS: [&str; 2] = ["altup_pred", "altup_corr"];
 
 impl NumpyLayer {
@@ -114,25 +114,25 @@ impl NumpyLayer {
     }
 
     fn graph(&self, step: usize) -> Result<Graph, String> {
-        let position = self.steps.get(step).ok_or_else(|| format!("there is no step {step}"))?.pos;
+        let position = self.steps.get(step).ok_or_else(|| format!("step {step} does not exist"))?.pos;
         self.layer.step(&self.config, position, step).map_err(|error| error.to_string())
     }
 
-    /// What a step takes: streams, the layer's own input, and what former steps gave, if any.
+    /// Returns the inputs of a step: streams, per-layer input, and keys and values of earlier
+    /// steps, if any.
     fn inputs(&self, step: usize, held: &Held) -> Result<Vec<Tensor>, String> {
         let Gemma3nConfig { streams, hidden, per_layer, .. } = self.config;
-        let now = self.steps.get(step).ok_or_else(|| format!("there is no step {step}"))?;
+        let now = self.steps.get(step).ok_or_else(|| format!("step {step} does not exist"))?;
         let mut inputs =
             vec![tensor(&[streams, hidden], now.xs.clone())?, tensor(&[1, per_layer], now.pli.clone())?];
         inputs.extend(held.tensors(&self.config)?);
         Ok(inputs)
     }
 
-    /// The streams after each step, all of them: each step is a graph, which `run` computes from its inputs.
+    /// Returns the streams after each step. Each step is a graph, which `run` computes.
     ///
     /// # Errors
-    ///
-    /// The first of `run`; a step whose numbers do not fit the shapes of the layer.
+    /// The first error of `run`; a step whose data does not fit the shapes of the layer.
     pub fn streams(
         &self,
         mut run: impl FnMut(&Graph, &[Tensor]) -> Result<Vec<Tensor>, String>,
@@ -148,17 +148,17 @@ impl NumpyLayer {
     }
 }
 
-/// Keys and values of former steps, each `[kv_heads, 1, head]`.
+/// Keys and values of earlier steps, each `[kv_heads, 1, head]`.
 #[derive(Default)]
 struct Held(Vec<[Vec<f32>; 2]>);
 
 impl Held {
-    /// Holds a step's results after the streams.
+    /// Appends a step's keys and values.
     fn push(&mut self, keys_values: &[Tensor]) {
         self.0.push([floats(keys_values.first()), floats(keys_values.get(1))]);
     }
 
-    /// Keys and values, `[kv_heads, steps, head]`; nothing before the first step.
+    /// Returns keys and values, `[kv_heads, steps, head]`; empty before the first step.
     fn tensors(&self, config: &Gemma3nConfig) -> Result<Vec<Tensor>, String> {
         let &Gemma3nConfig { kv_heads, head, .. } = config;
         let by_head = |part: usize| {
@@ -201,7 +201,7 @@ impl Described {
 }
 
 impl Weights {
-    /// A gain, or a matrix by rows.
+    /// Returns a gain, or a matrix by rows.
     fn tensor(&self, name: &str) -> Result<Tensor, String> {
         match self {
             Self::Rows(rows) => {
@@ -219,7 +219,7 @@ impl Weights {
     }
 }
 
-/// What is wrong with a tensor.
+/// Error in a tensor.
 struct Error(String);
 
 impl From<DecoderError> for Error {

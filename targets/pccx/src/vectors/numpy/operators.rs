@@ -1,4 +1,4 @@
-//! Single operators.
+//! Vectors of single operators.
 
 use npukit_graph::op::{GeluForm, RmsNormalization, RotaryEmbedding, Softmax, Unary, UnaryKind};
 use npukit_graph::{Op, Operator};
@@ -61,7 +61,7 @@ pub(super) fn cases(bytes: &[u8]) -> Result<Vec<Case>, String> {
 }
 
 impl Operation {
-    /// What it is called, what comes out of it, and what does of ours.
+    /// Returns the operator's name, the expected result, and npukit's result.
     fn compute(&self) -> (&'static str, &[f32], Result<Vec<f32>, String>) {
         match self {
             Self::GeluTanh { x, out } => {
@@ -89,7 +89,7 @@ impl Operation {
     }
 }
 
-/// The only result of an operator, of operands with their shapes.
+/// Evaluates an operator with one result on operands with their shapes.
 fn apply(op: Op, operands: &[(&[usize], &[f32])]) -> Result<Vec<f32>, String> {
     let tensors: Vec<_> =
         operands.iter().map(|(shape, values)| tensor(shape, values.to_vec())).collect::<Result<_, _>>()?;

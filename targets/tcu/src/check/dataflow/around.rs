@@ -1,4 +1,4 @@
-//! [`Around`]: what is known of a run beside the instructions.
+//! [`Around`]: what is known about memories before and after a run.
 
 use npukit_asm::{Experiment, MemoryRange};
 
@@ -7,29 +7,31 @@ use crate::isa::check::depth;
 use crate::isa::op::Memory;
 use crate::machine::Part;
 
-/// What is known of the memories on the chip before and after a program.
+/// Knowledge of on-chip memories before and after a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Around {
-    /// What somebody else fills: memory, first vector and how many.
+    /// Memory filled from outside before the run: memory, first vector and number of vectors.
     pub filled: Vec<(Memory, u64, u64)>,
-    /// Registers of the ALUs that somebody else fills.
+    /// ALU registers filled from outside.
     pub registers: Vec<u8>,
-    /// Whether somebody else fills the array.
+    /// Whether the array is filled from outside.
     pub weights: bool,
-    /// What somebody else looks at afterwards.
+    /// Memory read from outside afterwards: memory, first vector and number of vectors.
     pub looked_at: Vec<(Memory, u64, u64)>,
-    /// Whether nothing else does: what instructions leave elsewhere is of no use.
+    /// Whether the lists above are complete: results elsewhere are then unused.
     pub is_all: bool,
 }
 
 impl Around {
-    /// Of a compiled program, whose driver copies constants to local memory or does not.
+    /// Creates the knowledge about a compiled program; its driver copies constants to local memory
+    /// if `copies_constants`.
     pub fn of_compiled(copies_constants: bool) -> Self {
         let filled = if copies_constants { vec![(Memory::Local, 0, u64::MAX)] } else { Vec::new() };
         Self { filled, is_all: true, ..Self::default() }
     }
 
-    /// Of a text. Where it says nothing of the end, whoever runs it may look at any memory.
+    /// Creates the knowledge about a text. If the text does not declare outputs, any memory may be
+    /// read afterwards.
     pub fn of_text(config: &Config, experiment: &Experiment) -> Self {
         let looked_at = experiment.looked_at().filter_map(|range| vectors(config, range)).collect();
         let is_all = experiment.looked_at().next().is_some();
@@ -51,9 +53,10 @@ fn part(config: &Config, range: &MemoryRange) -> Option<Part> {
     Part::all(config).into_iter().find(|part| part.name().eq_ignore_ascii_case(&range.memory))
 }
 
-/// The vectors that a range names: where it does not say how many, all up to the end, as nobody counts its values here.
+/// Returns the vectors of a range. Without a length it extends to the end of the memory, since the
+/// values are not counted here.
 fn vectors(config: &Config, range: &MemoryRange) -> Option<(Memory, u64, u64)> {
     let Some(Part::Memory(memory)) = part(config, range) else { return None };
-    let end = range.end.unwrap_or(depth(config, memory)); // Default: the memory's end.
+    let end = range.end.unwrap_or(depth(config, memory)); // Default: the range extends to the end of the memory.
     Some((memory, range.start, end.saturating_sub(range.start)))
 }

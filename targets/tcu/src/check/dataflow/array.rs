@@ -1,4 +1,4 @@
-//! [`Weights`]: which rows are in the array, and whether anything was multiplied by them.
+//! [`Weights`]: the rows in the array, and whether each was multiplied by anything.
 
 use std::collections::VecDeque;
 
@@ -6,20 +6,20 @@ use super::rows;
 use crate::check::lints::{UNUSED_WEIGHTS, UNWRITTEN_WEIGHTS};
 use crate::check::problem::Problem;
 
-/// The rows of the array, the bias counted, as they are shifted in.
+/// Rows of the array, including the bias row, as they are shifted in.
 pub(super) struct Weights {
-    /// Rows it has.
+    /// Number of rows of the array.
     depth: u64,
-    /// Rows that somebody has loaded.
+    /// Number of loaded rows.
     loaded: u64,
-    /// Loads by which nothing was multiplied, with the rows that came after each.
+    /// Loads that were not multiplied yet, each with the number of rows loaded after it.
     pending: VecDeque<(usize, u64)>,
-    /// Those whose rows have all left.
+    /// Loads whose rows have all left the array unused.
     unused: Vec<(usize, usize)>,
 }
 
 impl Weights {
-    /// Of an array of `depth` rows, which are filled from outside or not.
+    /// Creates an array of `depth` rows, filled from outside or empty.
     pub const fn new(depth: u64, is_filled: bool) -> Self {
         let loaded = if is_filled { depth } else { 0 };
         Self { depth, loaded, pending: VecDeque::new(), unused: Vec::new() }
@@ -37,7 +37,7 @@ impl Weights {
         }
     }
 
-    /// A product, which takes all rows unless it is one of zeros; then it takes the bias alone.
+    /// Records a product. It uses all rows, except that a product of zeros uses only the bias.
     pub fn multiply(&mut self, index: usize, takes_all: bool) -> Option<Problem> {
         self.pending.clear();
         let needed = if takes_all { self.depth } else { 1 };
@@ -45,11 +45,11 @@ impl Weights {
             return None;
         }
         let reason = format!(
-            "multiplies by {} of weights, bias counted, of which {} have been loaded",
+            "multiplies by {} of weights including the bias, but only {} have been loaded",
             rows(needed),
             self.loaded
         );
-        // It is told once.
+        // Report it only once.
         self.loaded = self.depth;
         Some(Problem::warning(
             index,
@@ -60,15 +60,14 @@ impl Weights {
     }
 
     pub fn finish(&self, is_end: bool) -> Vec<Problem> {
-        let hint = "take it away, or put the MatMul that is meant behind it";
+        let hint = "remove it, or put the intended MatMul after it";
         let pushed = self.unused.iter().map(|(index, by)| {
-            let reason = format!(
-                "its rows have left the array by instruction {by}, and nothing was multiplied by them"
-            );
+            let reason =
+                format!("its rows left the array at instruction {by} without being used in a product");
             Problem::warning(*index, UNUSED_WEIGHTS, reason, hint)
         });
         let left = self.pending.iter().filter(|_| is_end).map(|(index, _)| {
-            Problem::warning(*index, UNUSED_WEIGHTS, "nothing is multiplied by its rows".to_owned(), hint)
+            Problem::warning(*index, UNUSED_WEIGHTS, "its rows are not used in any product".to_owned(), hint)
         });
         pushed.chain(left).collect()
     }

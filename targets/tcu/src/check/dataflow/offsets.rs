@@ -1,4 +1,4 @@
-//! [`Offsets`]: whether anything used an offset of a DRAM bank before it is set again.
+//! [`Offsets`]: finds DRAM bank offsets that are set again before they were used.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::check::lints::DEAD_CONFIGURATION;
 use crate::check::problem::Problem;
 use crate::isa::op::{Op, Register};
 
-/// The last Configure of each bank's offset that nothing has used.
+/// Last Configure of each bank's offset that was not used yet.
 #[derive(Default)]
 pub(super) struct Offsets(BTreeMap<usize, usize>);
 
@@ -19,12 +19,12 @@ impl Offsets {
         let before = self.0.insert(bank, index)?;
         let reason =
             format!("instruction {index} sets the offset of DRAM{bank} again before a DataMove of that bank");
-        let hint = "take it away, or put the moves that are meant between the two";
+        let hint = "remove it, or put the intended moves between the two";
         Some(Problem::warning(before, DEAD_CONFIGURATION, reason, hint))
     }
 }
 
-/// The bank whose offset an instruction sets.
+/// Returns the bank whose offset an instruction sets.
 pub(super) fn offset_of(op: &Op) -> Option<usize> {
     let Op::Configure { register, .. } = *op else { return None };
     match Register::from_code(register)? {

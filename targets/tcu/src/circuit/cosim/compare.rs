@@ -1,4 +1,5 @@
-//! The comparison: memories number by number, events cycle by cycle, and the first instruction that differs.
+//! Comparison of circuit and model: memories number by number, events cycle by cycle, and the first
+//! instruction that differs.
 
 use npukit_target::rtl::Seen;
 use npukit_target::{CosimCycles, CosimDifference, CosimJudgement, CosimPart};
@@ -17,13 +18,13 @@ const MEMORIES: [(Memory, &str); 4] = [
     (Memory::Accumulators, "accumulators"),
 ];
 
-/// Numbers of circuit and model, side by side.
+/// Numbers of circuit and model, in pairs.
 struct Pairs {
     what: String,
-    /// Where this is a memory.
+    /// The memory, if these are its numbers.
     memory: Option<Memory>,
     numbers: u64,
-    /// Place, circuit's number, model's number.
+    /// Differing pairs: index, circuit's number, model's number.
     different: Vec<(usize, i64, i64)>,
 }
 
@@ -31,7 +32,7 @@ impl Pairs {
     fn new(what: &str, memory: Option<Memory>, rtl: &[i64], model: &[i64]) -> Self {
         let places = rtl.len().max(model.len());
         let at = |numbers: &[i64], place: usize| numbers.get(place).copied();
-        // Default: a number that one side lacks is none of the other's.
+        // Default: a number that one side lacks differs from any number of the other.
         let pair = |place| (place, at(rtl, place).unwrap_or(-1), at(model, place).unwrap_or(-1));
         let different = (0..places).filter(|&place| at(rtl, place) != at(model, place)).map(pair).collect();
         Self { what: what.to_owned(), memory, numbers: places as u64, different }
@@ -43,7 +44,7 @@ impl Pairs {
 }
 
 impl Beside<'_> {
-    /// What the circuit has done beside what it should have.
+    /// Compares the results of the circuit with the expected ones.
     pub(super) fn judged(&self, seen: &Seen) -> Result<CosimJudgement, CosimError> {
         let report = seen::report(seen)?;
         let memories = MEMORIES.iter().map(|&(memory, file)| self.memory(memory, file, seen));
@@ -56,7 +57,7 @@ impl Beside<'_> {
             candidates.extend(self.first_of_memory(memory, &report));
         }
         candidates.extend(events.iter().filter_map(|pairs| self.first_of_events(pairs, &report)));
-        // The first in the order of instructions; of one instruction its values before its cycles.
+        // The first in instruction order; for one instruction, its values before its cycles.
         let first = candidates.into_iter().min_by_key(|(instruction, _)| *instruction);
         let parts = outputs.into_iter().chain(memories.iter().chain(&events).map(Pairs::part));
         let cycles = CosimCycles { rtl: report.total, model: self.timeline.total, compared: self.is_timed };
@@ -92,7 +93,7 @@ impl Beside<'_> {
         Ok(Pairs::new(file, Some(memory), &rtl, &model))
     }
 
-    /// The outputs' parts of DRAM0.
+    /// Returns the outputs' parts of DRAM0.
     fn outputs(&self, dram0: &Pairs) -> Vec<CosimPart> {
         let lanes = self.program.config.array_size.max(1) as u64;
         let part = |binding: &crate::program::Binding| {
@@ -114,8 +115,8 @@ impl Beside<'_> {
         self.program.outputs.iter().map(part).collect()
     }
 
-    /// What is held beside memories in the end: registers of the ALUs, lookup tables, configuration registers; and the cache
-    /// bits of all bursts.
+    /// Compares the remaining final state: ALU registers, lookup tables, configuration registers,
+    /// and the cache bits of all bursts.
     fn states(&self, seen: &Seen, report: &Report) -> Result<Vec<Pairs>, CosimError> {
         let config = &self.program.config;
         let numbers = |raw: Vec<i32>| raw.into_iter().map(i64::from).collect::<Vec<_>>();
@@ -138,22 +139,22 @@ impl Beside<'_> {
         Ok(states)
     }
 
-    /// Of all tables that the machine has loaded, what the circuit has, in vectors of all tables side by side, and the
-    /// machine.
+    /// Returns pairs of numbers of circuit and machine for all tables that the machine has loaded.
+    /// In the circuit's vectors the tables are interleaved.
     fn table_numbers(&self, held: &[i64]) -> Vec<(i64, i64)> {
         let config = &self.program.config;
         let (lanes, tables) = (config.array_size.max(1), tables(config) as usize);
         let of_table = |table: usize| {
             let at = move |entry: usize| ((entry / lanes) * tables + table) * lanes + entry % lanes;
             let entries = self.machine.table(table as u64).into_iter().enumerate();
-            // Default: a number that the circuit lacks is none of the machine's.
+            // Default: a number that the circuit lacks differs from any of the machine's.
             entries
                 .map(move |(entry, own)| (held.get(at(entry)).copied().unwrap_or(i64::MAX), i64::from(own)))
         };
         (0..tables).flat_map(of_table).collect()
     }
 
-    /// The cache codes of bursts read and written of each bank, a bit for each code.
+    /// Returns the cache codes of bursts read and written for each bank, as bit masks.
     fn caches(&self) -> [[u64; 2]; 2] {
         let (mut codes, mut windows) = ([[0; 2]; 2], Windows::new(&self.program.config));
         for op in &self.ops {
@@ -166,7 +167,7 @@ impl Beside<'_> {
         codes
     }
 
-    /// What happened when, as far as cycles are compared; what crossed the buses in any case.
+    /// Compares the cycles of events if cycles must be equal, and bus traffic in any case.
     fn events(&self, report: &Report, samples: &[Sample]) -> Vec<Pairs> {
         let timeline = &self.timeline;
         let signed = |cycles: &[u64]| cycles.iter().map(|&cycle| cycle as i64).collect::<Vec<_>>();
@@ -197,16 +198,16 @@ impl Beside<'_> {
             events.push(pairs(LAST, &rtl, &model));
             events.push(pairs(TOTAL, &[report.total], &[timeline.total]));
             let [timeout, tracepoint] = [&timeline.timeout, &timeline.tracepoint]
-                .map(|signal| [signal.cycles, signal.first.map_or(0, |(_, cycle)| cycle)]); // Default: as the simulator.
+                .map(|signal| [signal.cycles, signal.first.map_or(0, |(_, cycle)| cycle)]); // Default: 0, as the simulator reports it.
             let raised = [&report.timeout, &report.tracepoint].map(|flag| [flag.cycles, flag.first]);
             events.push(pairs(FLAGS, raised.as_flattened(), [timeout, tracepoint].as_flattened()));
-            // Those after the last instruction show queues that run empty, which the clock does not follow; where none is to
-            // be taken there are none.
+            // Samples after the last instruction show queues running empty, which the clock does
+            // not model. No samples exist with an interval of 0.
             let samples_end = self.machine.configuration().get(Register::SampleInterval) == 0;
             let sampled = if samples_end { samples.len() } else { report.sampled.min(samples.len()) };
             events.push(pairs(SAMPLES, &settled(&samples[..sampled]), &settled(&self.samples)));
         }
-        // Blocks have as many words as they have, whenever these come.
+        // The block size is fixed, whatever the timing of the samples.
         let block = u64::from(self.program.config.sample_block_size.max(1));
         let ends: Vec<u64> =
             (0..samples.len() as u64).filter(|place| (place + 1).is_multiple_of(block)).collect();
@@ -216,14 +217,14 @@ impl Beside<'_> {
         events
     }
 
-    /// The first instruction that has left something else in a memory.
+    /// Returns the first instruction that left a different number in a memory.
     fn first_of_memory(&self, pairs: &Pairs, report: &Report) -> Option<(usize, CosimDifference)> {
         let memory = pairs.memory?;
         let lanes = self.program.config.array_size.max(1);
         let vectors = pairs.different.last()?.0 / lanes + 1;
         let writers = self.last_writers(memory, vectors);
         let writer = |place: usize| writers.get(place / lanes).copied().flatten();
-        // What no instruction has written comes first: it was not loaded as it should.
+        // Numbers that no instruction has written come first: they were loaded wrongly.
         let &(place, rtl, model) = pairs.different.iter().min_by_key(|(place, ..)| writer(*place))?;
         let (address, lane, op) = (place / lanes, place % lanes, writer(place));
         let output = (memory == Memory::Dram0).then(|| self.output_at(address as u64)).flatten();
@@ -238,7 +239,7 @@ impl Beside<'_> {
         Some((op.map_or(0, |op| op), difference))
     }
 
-    /// The first event that is another, or in another cycle.
+    /// Returns the first event that differs or occurs in another cycle.
     fn first_of_events(&self, pairs: &Pairs, report: &Report) -> Option<(usize, CosimDifference)> {
         let &(place, rtl, model) = pairs.different.first()?;
         let is_acceptance = pairs.what == ACCEPTANCE;
@@ -247,11 +248,11 @@ impl Beside<'_> {
         let whose = if of_clock { "clock" } else { "machine" };
         let found = format!("{}: the circuit has {rtl}, the {whose} {model}", self.named(&pairs.what, place));
         let difference = CosimDifference { rtl, model, ..self.told(&pairs.what, found, op, report) };
-        // Sums stand behind all that says where.
-        Some((op.unwrap_or(usize::MAX), difference)) // Default: behind all instructions.
+        // Totals come after all differences with a place.
+        Some((op.unwrap_or(usize::MAX), difference)) // Default: after all instructions.
     }
 
-    /// What a number of a kind is.
+    /// Describes one number of a kind.
     fn named(&self, what: &str, place: usize) -> String {
         let lanes = self.program.config.array_size.max(1);
         if what == REGISTERS {
@@ -263,7 +264,7 @@ impl Beside<'_> {
         names(what).get(place).map_or_else(|| what.to_owned(), |name| (*name).to_owned())
     }
 
-    /// What is found, with the instruction that it is of.
+    /// Adds the instruction to a difference.
     fn told(&self, what: &str, found: String, op: Option<usize>, report: &Report) -> CosimDifference {
         let cycle = op.and_then(|op| report.accept.get(op).copied());
         let instruction = op.and_then(|op| op.checked_sub(self.before));
@@ -282,7 +283,7 @@ impl Beside<'_> {
         }
     }
 
-    /// By vector, the last instruction that writes it.
+    /// Returns the last instruction that writes each vector.
     fn last_writers(&self, memory: Memory, vectors: usize) -> Vec<Option<usize>> {
         let mut writers = vec![None; vectors];
         let written = |op: &Op| Some((op.flow().written(memory)?, op.flow().size));
@@ -293,7 +294,8 @@ impl Beside<'_> {
             let Some((run, size)) = written(op) else { continue };
             let origin = windows.origin(memory);
             for vector in 0..size {
-                // Of two vectors of the bank where its window begins within one.
+                // If the window begins within a vector, the vector of the window covers two of the
+                // bank.
                 let first = run.at(vector) + origin / lanes;
                 for place in first..=first + u64::from(!origin.is_multiple_of(lanes)) {
                     if let Some(writer) = usize::try_from(place).ok().and_then(|at| writers.get_mut(at)) {
@@ -330,8 +332,9 @@ const TABLES: &str = "lookup tables";
 const CONFIGURATION: &str = "configuration registers";
 const CACHES: &str = "cache codes of bursts";
 
-/// The words, without ready of local memory's ports where these are not valid: the circuit says there whether the queue of
-/// what was read is full, the clock from when on a read found room.
+/// Returns the samples as words. The ready bits of local memory's ports are cleared unless the port
+/// is valid: the circuit shows there whether the read queue is full, and the clock when a read
+/// found room.
 fn settled(samples: &[Sample]) -> Vec<u64> {
     let settle = |sample: Sample, port| {
         if sample.valid(port) { sample } else { sample.with(port, false, false) }
@@ -339,7 +342,7 @@ fn settled(samples: &[Sample]) -> Vec<u64> {
     samples.iter().map(|&sample| settle(settle(sample, Port::LocalA), Port::LocalB).word()).collect()
 }
 
-/// What the numbers of a kind of event are, where each has a name.
+/// Returns the names of the numbers of a kind of event, if each has one.
 fn names(what: &str) -> &'static [&'static str] {
     match what {
         TRAFFIC => &[

@@ -1,4 +1,4 @@
-//! What the simulator writes: `run.json` and memories.
+//! Output files of the simulator: `run.json` and memories.
 
 use npukit_target::rtl::Seen;
 use serde::Deserialize;
@@ -8,42 +8,42 @@ use crate::clock::samples::{self, Sample};
 use crate::config::{Config, DataType};
 use crate::program::artifact::raw_to_bytes;
 
-/// Its files.
+/// Names of the files.
 pub(super) const FILES: [&str; 8] =
     ["run.json", "dram0", "dram1", "local", "accumulators", "registers", "tables", "samples"];
 
-/// What a run on the circuit was, by `rtl/sim/harness.cpp`.
+/// Report of a run on the circuit, written by `rtl/sim/harness.cpp`.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Report {
     pub total: u64,
     pub simulated: u64,
     pub last: Last,
-    /// For each bank: bursts read, beats read, bursts written, beats written.
+    /// Bursts read, beats read, bursts written and beats written, for each bank.
     pub axi: [[u64; 4]; 2],
-    /// By instruction.
+    /// Cycle of acceptance, by instruction.
     pub accept: Vec<u64>,
     pub bus_error: u64,
     pub timeout: Flag,
     pub tracepoint: Flag,
-    /// What the configuration registers hold in the end, in the order of their numbers.
+    /// Final content of the configuration registers, in register order.
     pub configuration: [u64; 8],
-    /// For each bank: the cache codes of bursts read and of bursts written, a bit for each code.
+    /// Cache codes of bursts read and of bursts written, as bit masks, for each bank.
     pub caches: [[u64; 2]; 2],
-    /// Samples up to the last instruction accepted.
+    /// Number of samples up to the last accepted instruction.
     pub sampled: usize,
-    /// The samples that end a block, from 0.
+    /// Indices of the samples that end a block, starting at 0.
     pub block_ends: Vec<u64>,
 }
 
-/// When a flag was high while the decoder had an instruction.
+/// Activity of a flag while the decoder had an instruction.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Flag {
     pub cycles: u64,
-    /// 0 where there is none.
+    /// First cycle; 0 if the flag never rose.
     pub first: u64,
 }
 
-/// The cycles of the last events.
+/// Cycles of the last events.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Last {
     pub acc_write: u64,
@@ -53,20 +53,21 @@ pub(super) struct Last {
     pub write_response: u64,
 }
 
-/// The report.
+/// Parses the report.
 pub(super) fn report(seen: &Seen) -> Result<Report, CosimError> {
     let bytes = file(seen, FILES[0])?;
     serde_json::from_slice(bytes)
         .map_err(|fault| CosimError::Seen { file: FILES[0], fault: fault.to_string() })
 }
 
-/// A file.
+/// Returns a file of the simulator.
 pub(super) fn file<'s>(seen: &'s Seen, name: &'static str) -> Result<&'s [u8], CosimError> {
-    let missing = || CosimError::Seen { file: name, fault: "it has not been written".to_owned() };
+    let missing = || CosimError::Seen { file: name, fault: "it was not written".to_owned() };
     seen.get(name).map(|bytes| &bytes[..]).ok_or_else(missing)
 }
 
-/// The bytes of raw scalars in a bank: those of the drivers' files, but for floats, which those have the other way round.
+/// Returns the bytes of raw scalars in a bank: as in the drivers' files, except that those store
+/// floats in the other byte order.
 pub(super) fn bank_bytes(data_type: DataType, raw: &[i32]) -> Vec<u8> {
     match data_type {
         DataType::Float32 => raw.iter().flat_map(|&v| v.to_le_bytes()).collect(),
@@ -74,7 +75,7 @@ pub(super) fn bank_bytes(data_type: DataType, raw: &[i32]) -> Vec<u8> {
     }
 }
 
-/// Bytes of a scalar of memories on the chip, as the simulator writes it with its sign.
+/// Returns the bytes of a sign-extended scalar of on-chip memories, as the simulator writes it.
 pub(super) fn scalar_bytes(config: &Config) -> u64 {
     match crate::circuit::scalar(config.data_type).0 {
         0..=8 => 1,
@@ -83,7 +84,7 @@ pub(super) fn scalar_bytes(config: &Config) -> u64 {
     }
 }
 
-/// The scalars of a memory on the chip.
+/// Parses the scalars of an on-chip memory.
 pub(super) fn on_chip(config: &Config, bytes: &[u8]) -> Vec<i32> {
     match scalar_bytes(config) {
         1 => bytes.iter().map(|&byte| i32::from(byte as i8)).collect(),
@@ -92,24 +93,25 @@ pub(super) fn on_chip(config: &Config, bytes: &[u8]) -> Vec<i32> {
     }
 }
 
-/// The slots of a bank of DRAM, unsigned: what lies beside a scalar in its slot counts, too.
+/// Parses the slots of a DRAM bank as unsigned numbers, so that padding bytes of a slot are
+/// compared, too.
 pub(super) fn slots(config: &Config, bytes: &[u8]) -> Vec<i64> {
     let size = config.data_type.size_bytes().max(1);
     let slot = |bytes: &[u8]| bytes.iter().rev().fold(0, |slot, &byte| slot << 8 | i64::from(byte));
     bytes.chunks_exact(size).map(slot).collect()
 }
 
-/// The words that the sampling unit has streamed.
+/// Parses the words that the sampling unit has streamed.
 pub(super) fn samples(seen: &Seen) -> Result<Vec<Sample>, CosimError> {
     const FILE: &str = "samples";
     let fault = |fault: String| CosimError::Seen { file: FILE, fault };
     let (words, rest) = file(seen, FILE)?.as_chunks::<{ samples::WORD_BYTES }>();
     if !rest.is_empty() {
-        return Err(fault("it ends within a word".to_owned()));
+        return Err(fault("it ends inside a word".to_owned()));
     }
     let word = |word: &[u8; samples::WORD_BYTES]| {
         let word = u64::from_le_bytes(*word);
-        Sample::from_word(word).ok_or_else(|| fault(format!("{word:#018x} is no sample")))
+        Sample::from_word(word).ok_or_else(|| fault(format!("{word:#018x} is not a sample")))
     };
     words.iter().map(word).collect()
 }

@@ -1,4 +1,4 @@
-//! [`Start`]: what memories hold before a program, and the instructions that put it there.
+//! [`Start`]: memories before a program, and the instructions that load them.
 
 use npukit_target::TargetError;
 
@@ -12,24 +12,27 @@ use crate::program::run::{self, RunError};
 use super::CosimError;
 use super::windows::touched;
 
-/// A machine before the first instruction. Beside its banks of DRAM all of it is as after a reset, on the circuit, too.
+/// A machine before the first instruction. Apart from its DRAM banks it is in the reset state, as
+/// is the circuit.
 pub(crate) struct Start {
     pub(super) machine: Machine,
-    /// Instructions before the program: what its driver does, or what puts vectors into memories on the chip.
+    /// Instructions before the program: the driver's, or loads of vectors into on-chip
+    /// memories.
     pub(super) before: Vec<Op>,
-    /// The vectors of each bank that hold something.
+    /// Number of initialized vectors of each bank.
     pub(super) held: [u64; 2],
-    /// What these instructions are for.
+    /// Note about the purpose of these instructions.
     pub(super) note: Option<&'static str>,
 }
 
 const DRIVER: &str =
-    "the first instruction is the driver's, which copies the constants to local memory; cycles are with it";
+    "the first instruction is the driver's, which copies the constants to local memory; cycles include it";
 const TEXT: &str =
-    "the first instructions put what the text says into the memories on the chip; cycles are with them";
+    "the first instructions load the on-chip memories as declared in the text; cycles include them";
 
 impl Start {
-    /// Constants and inputs (raw scalars, whole vectors, in the program's order) as its driver puts them.
+    /// Loads constants and inputs (raw scalars, whole vectors, in program order) as the driver
+    /// does.
     ///
     /// Source: specification, 6.4.
     pub(super) fn of_driver(program: &Program, inputs: &[Vec<i32>]) -> Result<Self, RunError> {
@@ -41,16 +44,16 @@ impl Start {
         Ok(Self {
             machine: run::loaded(program, inputs)?,
             before: copies.then_some(copy).into_iter().collect(),
-            held: [bound.unwrap_or(0), constants], // Default: nothing is bound.
+            held: [bound.unwrap_or(0), constants], // Default: no constants are bound.
             note: copies.then_some(DRIVER),
         })
     }
 
-    /// What `filled` holds, of each part up to the vector that `end` says.
+    /// Loads the content of `filled`, for each part up to the vector `end`.
     ///
-    /// Vectors of DRAM lie where they are. What is on the chip lies behind them, in a bank that has room beyond what `ops`
-    /// touch, and comes from there as a program would fetch it: weights, then registers, accumulators, and local memory,
-    /// through which all the others go.
+    /// Vectors of DRAM stay in place. On-chip content is stored after them, in a bank with room
+    /// beyond the vectors that `ops` touch. Instructions load it from there: weights, then
+    /// registers, accumulators, and finally local memory, through which all others pass.
     pub(crate) fn of_parts(
         filled: &Machine,
         end: impl Fn(Part) -> u64,
@@ -76,22 +79,23 @@ impl Start {
     }
 }
 
-/// The banks, and the move that fetches from each.
+/// The banks, with the DataMove that reads from each.
 const BANKS: [(Memory, DataMoveKind); 2] =
     [(Memory::Dram0, DataMoveKind::Dram0ToLocal), (Memory::Dram1, DataMoveKind::Dram1ToLocal)];
 
-/// What is on the chip, vector by vector in the order in which it is fetched.
+/// On-chip content, vector by vector in the order in which it is loaded.
 #[derive(Default)]
 struct Image {
     raw: Vec<i32>,
-    /// What takes runs of it, with how many vectors each has.
+    /// Destinations of consecutive vectors, with the number of vectors for each.
     takers: Vec<(Part, u64)>,
-    /// The bank that it lies in, and from which vector on.
+    /// The bank that stores it, and the first vector there.
     place: Option<(usize, u64)>,
 }
 
 impl Image {
-    /// Takes what is held of all parts on the chip. What only passes through a memory needs a place of its own there.
+    /// Adds the content of all on-chip parts. Content that only passes through a memory needs a
+    /// place in that memory.
     fn take(&mut self, filled: &Machine, end: &impl Fn(Part) -> u64) -> Result<(), TargetError> {
         let parts = Part::all(filled.config());
         let [mut local, mut accumulators] =
@@ -130,7 +134,8 @@ impl Image {
         (self.raw.len() / config.array_size.max(1)) as u64
     }
 
-    /// The instructions that fetch it from one of the banks, vector `base` on of each being free.
+    /// Returns the instructions that load the content from one of the banks; each bank is free
+    /// starting at vector `base`.
     fn instructions(&mut self, config: &Config, base: [u64; 2]) -> Result<Vec<Op>, CosimError> {
         let vectors = self.vectors(config);
         if vectors == 0 {
@@ -143,21 +148,22 @@ impl Image {
         let (mut ops, mut from) = (Vec::new(), base[bank]);
         let most = config.local_depth.min(config.accumulator_depth).min(depths[bank]);
         for &(part, vectors) in &self.takers {
-            // Rows of weights come the highest first.
+            // The highest row of weights must come first.
             let firsts: Vec<u64> = (0..vectors).step_by(most.max(1) as usize).collect();
             for first in firsts.into_iter().rev() {
                 fetch(&mut ops, part, (BANKS[bank].1, from + first), (first, most.min(vectors - first)));
             }
             from += vectors;
         }
-        // Who counts instructions counts those of the program; with two threads there is no such instruction.
+        // Instruction counts should only include the program. With two threads this instruction
+        // does not exist.
         let starts = Op::Configure { register: Register::ProgramCounter as u8, value: 0 };
         ops.extend((config.number_of_threads < 2).then_some(starts));
         Ok(ops)
     }
 }
 
-/// Fetches vectors of DRAM for a part, from its vector `first` on.
+/// Emits the loads of DRAM vectors into a part, starting at its vector `first`.
 fn fetch(ops: &mut Vec<Op>, part: Part, (kind, from): (DataMoveKind, u64), (first, size): (u64, u64)) {
     let local = if part == Part::Memory(Memory::Local) { first } else { 0 };
     ops.push(copied(kind, local, from, size));
@@ -184,7 +190,7 @@ const fn straight(address: u64) -> Strided {
     Strided { address, stride_log2: 0 }
 }
 
-/// The first accumulator goes into a register.
+/// Returns the SIMD that copies the first accumulator to a register.
 const fn into_register(destination: u8) -> Op {
     let sub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination };
     Op::Simd { read: true, write: false, accumulate: false, write_address: 0, read_address: 0, sub }

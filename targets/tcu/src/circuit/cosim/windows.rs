@@ -1,4 +1,5 @@
-//! The windows on the banks of DRAM: where an instruction's vectors lie in a bank, whose offset a program may change.
+//! Windows on the DRAM banks: location of an instruction's vectors in a bank whose offset a program
+//! may change.
 
 use crate::config::Config;
 use crate::isa::check::depth;
@@ -7,44 +8,46 @@ use crate::machine::configuration::Configuration;
 
 use super::CosimError;
 
-/// The offsets while a program runs.
+/// Bank offsets while a program runs.
 pub(super) struct Windows<'c> {
     config: &'c Config,
     configuration: Configuration,
 }
 
-/// Bytes of a bank that a program may reach whose windows move: the simulation keeps, and writes, all of them.
+/// Maximum bytes of a bank for programs with moving windows; the simulation keeps and writes all of
+/// them.
 const MOST_BYTES: u64 = 128 << 20;
 
 impl<'c> Windows<'c> {
-    /// After a reset.
+    /// Creates the windows after a reset.
     pub(super) fn new(config: &'c Config) -> Self {
         Self { config, configuration: Configuration::new(config.reading) }
     }
 
-    /// The program goes on behind `op`.
+    /// Updates the windows after `op`.
     pub(super) fn follow(&mut self, op: &Op) {
         if let Op::Configure { register, value } = *op {
             self.configuration.configure(register, value);
         }
     }
 
-    /// Scalars before the window on a bank; none before a memory on the chip.
+    /// Returns the number of scalars before the window on a bank; 0 for an on-chip memory.
     pub(super) fn origin(&self, memory: Memory) -> u64 {
         self.configuration.offset_bytes(memory) / self.config.data_type.size_bytes().max(1) as u64
     }
 
-    /// The configuration registers.
+    /// Returns the configuration registers.
     pub(super) const fn configuration(&self) -> &Configuration {
         &self.configuration
     }
 }
 
-/// The vectors of each bank up to the last that `ops` touch, from the start of the bank on, and at least `held`.
+/// Returns the number of vectors of each bank up to the last one that `ops` touch, counted from the
+/// start of the bank, and at least `held`.
 ///
 /// # Errors
 ///
-/// [`CosimError::Far`] for windows that a simulation does not reach.
+/// [`CosimError::Far`] for windows beyond the simulated memory.
 pub(super) fn touched(config: &Config, ops: &[Op], held: [u64; 2]) -> Result<[u64; 2], CosimError> {
     let lanes = config.array_size.max(1) as u64;
     let mut windows = Windows::new(config);

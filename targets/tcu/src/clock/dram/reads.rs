@@ -1,4 +1,4 @@
-//! From DRAM to local memory: [`Reads`].
+//! Transfers from DRAM to local memory: [`Reads`].
 
 use super::super::host::PortB;
 use super::super::queue::{Cycle, NEVER, Pass, Queue};
@@ -12,22 +12,23 @@ pub(super) struct Reads {
     addresses: Queue,
     splitter: Cycle,
     bookkeeping: Pass,
-    /// The last beat on the bus.
+    /// Cycle of the last beat on the bus.
     beat: Cycle,
-    /// Beats after the port, then before the converter.
+    /// Queue of beats after the port; the next one is before the converter.
     data: Queue,
     words: Queue,
-    /// The last word of a vector put together, and when that vector was written.
+    /// Cycle at which the last word of a vector was assembled; `vector` is when that vector was
+    /// written.
     word: Cycle,
     vector: Cycle,
-    /// The first beat of the transfer.
+    /// Cycle of the first beat of the transfer.
     first_beat: Cycle,
     pub(super) beats: u64,
     pub(super) bursts: u64,
 }
 
 impl Reads {
-    /// With so many bursts remembered.
+    /// Creates empty queues for `remembered` tracked bursts.
     pub(super) fn new(remembered: usize) -> Self {
         Self {
             addresses: Queue::default(),
@@ -44,7 +45,7 @@ impl Reads {
         }
     }
 
-    /// What they keep from transfer to transfer.
+    /// Visits the times that change from transfer to transfer.
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         let Self { addresses, splitter, bookkeeping, beat, data, words, word, vector, .. } = self;
         [addresses, data, words].into_iter().for_each(|queue| queue.times(&mut visit));
@@ -54,7 +55,7 @@ impl Reads {
 }
 
 impl Bank {
-    /// From DRAM to local memory; `head` is when the decoder offers it.
+    /// Transfers a span from DRAM to local memory; the decoder offers it at `head`.
     pub(in crate::clock) fn read(&mut self, head: Cycle, span: Span, port: &mut impl PortB) -> Taken {
         let request = self.instruction.enter(head);
         let mut queued = request;
@@ -63,12 +64,12 @@ impl Bank {
             if burst.opens {
                 queued = self.request(queued);
             }
-            // A response passes two queues, then the count of writes under way drops.
+            // A response passes two queues, and then the number of writes in flight decreases.
             let responded = self.writes.response + 3;
             let ready = (queued + 1).max(self.converter);
             self.stalls.add(Stall::Responses, ready, responded);
             let asked = self.reads.addresses.enter(ready.max(responded));
-            // The queue of addresses takes the next one a cycle later.
+            // One cycle later, the queue of addresses accepts the next address.
             self.converter = asked;
             if burst.closes {
                 self.requests.leave(asked);
@@ -80,14 +81,15 @@ impl Bank {
         Taken { request, port_b: port.last(), first_beat, last_beat }
     }
 
-    /// A burst whose address left the converter at `asked`.
+    /// Reads a burst whose address left the converter at `asked`.
     fn read_burst(&mut self, burst: Burst, asked: Cycle, port: &mut impl PortB) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);
-        // The bus stands still from then on, or from a cycle later: room comes with a beat before the last one.
+        // The bus is idle after that cycle, or after the next one: room comes with a beat before
+        // the last one.
         let idle = (asked + 1).max(self.reads.beat);
         self.stalls.add(Stall::ReadsUnderWay, idle, known);
-        // Bytes of the vector that is put together; what comes before the first one counts for none.
+        // Bytes of the vector being assembled; bytes before the first vector are not counted.
         let (mut done, mut held) = (0, 0);
         let mut skipped = burst.skipped;
         let mut missing = burst.vectors * self.packing.vector_bytes;
@@ -103,7 +105,8 @@ impl Bank {
                 earliest = 0;
             }
             done += part;
-            // The burst is one entry of the bookkeeping: only its first part waits for a place there.
+            // The burst is one entry of the bookkeeping, so only its first part waits for a place
+            // there.
             sent = sent.max(known);
             if done >= burst.beats {
                 break;
@@ -115,8 +118,8 @@ impl Bank {
         self.reads.bookkeeping.leave(self.reads.beat);
     }
 
-    /// A beat that is on the bus from `earliest` on, with which so many bytes of vectors are `held`; those that are whole go to
-    /// local memory, one a cycle.
+    /// Reads a beat that is on the bus at `earliest` or later. With it, `held` bytes of vectors are
+    /// available. Complete vectors go to local memory, one per cycle.
     fn read_beat(&mut self, earliest: Cycle, held: &mut u64, port: &mut impl PortB) {
         let Packing { vector_bytes, word_bytes } = self.packing;
         let reads = &mut self.reads;

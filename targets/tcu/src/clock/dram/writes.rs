@@ -1,4 +1,4 @@
-//! From local memory to DRAM: [`Writes`].
+//! Transfers from local memory to DRAM: [`Writes`].
 
 use super::super::host::PortB;
 use super::super::queue::{Cycle, NEVER, Pass, Queue};
@@ -10,25 +10,25 @@ use super::{Bank, Burst, Span, Taken};
 pub(super) struct Writes {
     vectors: Queue,
     addresses: Queue,
-    /// When the last address was made, with the offset as it was then.
+    /// Cycle at which the last address was issued; it includes the offset configured in that cycle.
     pub(super) addressed: Cycle,
     splitter: Cycle,
     data_bookkeeping: Pass,
     response_bookkeeping: Pass,
-    /// The last word the converter took from a vector.
+    /// Cycle at which the converter took the last word of a vector.
     word: Cycle,
     data: Queue,
-    /// The last beat on the bus, and the last response.
+    /// Cycles of the last beat on the bus and of the last response.
     pub(super) beat: Cycle,
     pub(super) response: Cycle,
-    /// The first beat of the transfer.
+    /// Cycle of the first beat of the transfer.
     first_beat: Cycle,
     pub(super) beats: u64,
     pub(super) bursts: u64,
 }
 
 impl Writes {
-    /// With so many bursts remembered.
+    /// Creates empty queues for `remembered` tracked bursts.
     pub(super) fn new(remembered: usize) -> Self {
         Self {
             vectors: Queue::default(),
@@ -47,7 +47,8 @@ impl Writes {
         }
     }
 
-    /// What they keep from transfer to transfer: no time follows from when an address was made.
+    /// Visits the times that change from transfer to transfer. The cycle of the last address is
+    /// omitted, as no other time depends on it.
     pub(super) fn times(&mut self, mut visit: impl FnMut(&mut Cycle)) {
         let Self { vectors, addresses, splitter, word, data, beat, response, .. } = self;
         [vectors, addresses, data].into_iter().for_each(|queue| queue.times(&mut visit));
@@ -59,7 +60,7 @@ impl Writes {
 }
 
 impl Bank {
-    /// From local memory to DRAM; `head` is when the decoder offers it.
+    /// Transfers a span from local memory to DRAM; the decoder offers it at `head`.
     pub(in crate::clock) fn write(&mut self, head: Cycle, span: Span, port: &mut impl PortB) -> Taken {
         let request = self.instruction.enter(head);
         let mut queued = request;
@@ -83,14 +84,14 @@ impl Bank {
         Taken { request, port_b: port.last(), first_beat, last_beat }
     }
 
-    /// A burst at the converter from `at` on, whose address left it at `asked`. Every part has an entry in the
-    /// bookkeeping of data and of responses.
+    /// Writes a burst that is at the converter since `at` and whose address left it at `asked`.
+    /// Every part has an entry in the bookkeeping of data and of responses.
     fn write_burst(&mut self, burst: Burst, at: Cycle, asked: Cycle, port: &mut impl PortB) {
-        // It is there a cycle later, and so is the first word, for which all that follows waits.
+        // The address arrives a cycle later, like the first word, for which all other steps wait.
         let mut address = asked.max(self.writes.splitter);
         let (mut left_in_part, mut done, mut known) = (0, 0, 0);
         let mut responds = 0;
-        // Bytes of the word that is put together, and from when on the next vector can be put there.
+        // Bytes of the word being assembled, and the cycle at which the next vector can be added.
         let (mut held, mut free) = (burst.skipped, if self.packing.is_whole() { 0 } else { at });
         for vector in 0..burst.vectors {
             port.read();
@@ -102,7 +103,7 @@ impl Bank {
                     left_in_part = self.part(burst, done);
                     known = self.writes.data_bookkeeping.enter(address);
                     responds = self.writes.response_bookkeeping.enter(address);
-                    // The bus stands still from then on.
+                    // The bus is idle starting at this cycle.
                     let idle = (asked + 1).max(self.writes.beat + 1);
                     self.stalls.add(Stall::WritesUnderWay, idle, known);
                     address = address.max(known).max(responds) + 1;
@@ -120,7 +121,8 @@ impl Bank {
         self.writes.splitter = address;
     }
 
-    /// The vector read last goes to the converter, not before `free`: from when on its first word is there.
+    /// Passes the vector read last to the converter, not before `free`. Returns when its first word
+    /// is available.
     fn serialise(&mut self, free: Cycle, port: &mut impl PortB) -> Cycle {
         let vector = self.writes.vectors.enter(port.datum());
         port.pass(vector);
@@ -129,7 +131,8 @@ impl Bank {
         taken + 1
     }
 
-    /// The next word of a vector that is there from `word` on, in a part known to the splitter from `known` on.
+    /// Writes the next word of a vector, which is available at `word`, in a part that the splitter
+    /// knows at `known`.
     fn write_beat(&mut self, word: Cycle, known: Cycle) {
         let writes = &mut self.writes;
         writes.word = writes.data.enter(word);
@@ -139,12 +142,12 @@ impl Bank {
         writes.beats += 1;
     }
 
-    /// The last beat of a part is on the bus.
+    /// Records the last beat of a part.
     fn respond(&mut self, known: Cycle) {
         let writes = &mut self.writes;
         writes.data_bookkeeping.leave(writes.beat);
         let offered = writes.beat + self.params.write_response_latency;
-        // Beats and entries of the bookkeeping have a cycle each, and so have responses.
+        // Beats and bookkeeping entries take one cycle each, and so do responses.
         writes.response = offered.max(known);
         writes.response_bookkeeping.leave(writes.response);
     }

@@ -1,8 +1,9 @@
-//! Whether a hazard makes hardware compute something else: [`judge`] asks the clock.
+//! Decision whether a hazard changes results: [`judge`] runs the clock.
 //!
-//! What decides is when the decoder comes to the second instruction. Where instructions between them wait for DRAM,
-//! that depends on the board's memory, whose latency is not known of every board: so each hazard is looked at with
-//! memories from one that answers at once to one slower than any board's.
+//! The result depends on when the decoder reaches the second instruction. If instructions in
+//! between wait for DRAM, that depends on the latency of the board's memory, which is not known for
+//! every board. Each hazard is therefore timed with several memories, from one that answers
+//! immediately to one slower than any board's.
 
 use super::{Hazard, Pending};
 use crate::clock::{Clock, Timeline};
@@ -10,74 +11,74 @@ use crate::config::{ClockError, ClockParams, Config};
 use crate::isa::op::Op;
 use crate::machine::losing::LostWrite;
 
-/// Latencies of memory, in cycles, at which hazards are looked at beside the board's own.
+/// Memory latencies in cycles at which hazards are timed, in addition to the board's own.
 const LATENCIES: [u64; 6] = [0, 1, 10, 30, 100, 400];
 
-/// What becomes of a write that hardware may lose.
+/// Fate of a write that hardware may lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is lost with every memory looked at.
+    /// The write is lost with every memory latency tried.
     Lost,
-    /// It is lost with one memory and not with another.
+    /// The write is lost with some memory latencies and kept with others.
     Depends {
-        /// A latency with which it is lost, in cycles.
+        /// A latency in cycles with which it is lost.
         lost_at: u64,
-        /// A latency with which it is not.
+        /// A latency in cycles with which it is kept.
         kept_at: u64,
     },
-    /// It has happened in time with every memory looked at.
+    /// The write happens in time with every memory latency tried.
     Kept,
-    /// There is no clock for the instance.
+    /// The clock does not support the instance.
     Unknown,
 }
 
-/// A hazard and what becomes of it.
+/// A hazard and its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// The hazard.
+    /// Hazard found in the program.
     pub hazard: Hazard,
-    /// What becomes of it.
+    /// Whether hardware loses the hazard's first write.
     pub verdict: Verdict,
 }
 
 impl Judged {
-    /// Whether hardware can compute something else than the instructions say.
+    /// Whether hardware can compute something other than the instructions specify.
     pub fn differs(&self) -> bool {
         self.verdict != Verdict::Kept
     }
 
-    /// What is wrong.
+    /// Returns the text of the problem.
     pub fn reason(&self) -> String {
         let Self { hazard, verdict } = self;
         match verdict {
             Verdict::Lost => hazard.to_string(),
             Verdict::Depends { lost_at, kept_at } => format!(
-                "{hazard}; so with memory that answers after {lost_at} cycles, but not after {kept_at}: what the \
-                 board's memory does decides"
+                "{hazard}; this happens if memory answers after {lost_at} cycles, but not after {kept_at}: \
+                 it depends on the board's memory"
             ),
             Verdict::Kept => format!(
-                "only time keeps the addition from reading acc[{:#x}] before instruction {} has written it",
+                "only timing keeps the addition from reading acc[{:#x}] before instruction {} has written it",
                 hazard.address, hazard.first
             ),
             Verdict::Unknown => {
                 format!(
-                    "{hazard}, if it comes before that: there is no clock for this instance that could tell"
+                    "{hazard}, if the read comes first; this is unknown, as the clock does not support this instance"
                 )
             }
         }
     }
 
-    /// What to do.
+    /// Hint on how to avoid the hazard.
     pub const HINT: &str = "put another command of the accumulators between them, such as a SIMD that only reads; NoOps do not help";
 }
 
-/// The hazards of a program in the order of its second instructions.
+/// Returns the hazards of a program, ordered by their second instructions.
 pub fn hazards(ops: &[Op]) -> Vec<Hazard> {
     let mut pending = Pending::default();
     ops.iter().enumerate().filter_map(|(i, op)| pending.follow(i, op)).collect()
 }
 
-/// The hazards of a program on a board with `memory`, and what becomes of them.
+/// Returns the hazards of a program on a board with `memory`, with their verdicts.
 pub fn judge(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Judged> {
     let hazards = hazards(ops);
     if hazards.is_empty() {
@@ -88,11 +89,11 @@ pub fn judge(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Judged> {
     hazards.into_iter().map(|hazard| Judged { hazard, verdict: verdict(&hazard) }).collect()
 }
 
-/// By latency, what the clock says with the board's memory and with others.
+/// Returns timelines by latency, with the board's memory and with others.
 ///
 /// # Errors
 ///
-/// Instances that have no clock.
+/// Fails if the clock does not support the instance.
 pub(super) fn timelines(
     config: &Config,
     ops: &[Op],
@@ -117,13 +118,14 @@ fn verdict(hazard: &Hazard, found: &[(u64, Timeline)]) -> Verdict {
     }
 }
 
-/// What hardware with `memory` loses of a program.
+/// Returns the writes that hardware with `memory` loses.
 ///
 /// # Errors
 ///
-/// [`ClockError`] for instances that have no clock: vectors that do not fill whole beats of the bus.
+/// Fails with [`ClockError`] if the clock does not support the instance: vectors do not fill whole
+/// beats of the bus.
 pub fn lost(config: &Config, ops: &[Op], memory: ClockParams) -> Result<Vec<LostWrite>, ClockError> {
-    // Only the clock can tell, but it need not be asked where nothing can be lost.
+    // The clock decides, but it need not run if no write can be lost.
     if hazards(ops).is_empty() {
         return Ok(Vec::new());
     }

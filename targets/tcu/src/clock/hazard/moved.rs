@@ -1,8 +1,8 @@
-//! Writes to DRAM that a Configure of the offset moves: [`moved_writes`].
+//! DRAM writes that a Configure of the offset moves: [`moved_writes`].
 //!
-//! Writes are posted: the decoder goes on while their addresses wait in the converter, which adds the offset as it
-//! makes them. So the bursts whose addresses come after the Configure go to the new window. A read of the bank waits
-//! for all writes before it.
+//! Writes are posted: the decoder continues while their addresses wait in the converter, which adds
+//! the offset when it issues them. Bursts whose addresses are issued after the Configure therefore
+//! go to the new window. A read of the bank waits for all earlier writes.
 
 use super::judge::timelines;
 use crate::clock::moved_writes::{MovedWrites, offset_changed};
@@ -10,13 +10,13 @@ use crate::config::{ClockParams, Config};
 use crate::isa::op::{Flow, Memory, Op, Place};
 use crate::machine::configuration::Configuration;
 
-/// The Configures of a program that move writes, with the board's memory or another.
+/// Returns the Configures of a program that move writes, with the board's memory or another.
 pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<MovedWrites> {
     if !any_after_writes(config, ops) {
         return Vec::new();
     }
     let mut moved: Vec<MovedWrites> = Vec::new();
-    // Default: an instance without a clock moves no write that anybody could tell; `judge` says so.
+    // Default: without a clock for the instance, moved writes are unknown; `judge` reports that.
     for (_, timeline) in timelines(config, ops, memory).unwrap_or_default() {
         moved.extend(timeline.moved);
     }
@@ -25,7 +25,7 @@ pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Mov
     moved
 }
 
-/// Whether an offset changes with no read of the bank after the last write to it.
+/// Whether an offset changes without a read of the bank after the last write to it.
 fn any_after_writes(config: &Config, ops: &[Op]) -> bool {
     let mut configuration = Configuration::new(config.reading);
     let mut queued = [false; 2];

@@ -1,15 +1,16 @@
-//! Which writes to the accumulators can be on their way, whatever the time: [`Pending`].
+//! Accumulator writes that can be pending, at any timing: [`Pending`].
 //!
-//! A write has happened when a later command of the accumulators that is not an addition to the same vector has
-//! gone through their first port: a read, or a write to another vector. It has happened, too, when the decoder
-//! cannot have gone on before it: local memory's port holds three vectors, so LoadWeights of four rows passes
-//! neither a move from local memory nor rows of the array, for whose results it waits.
+//! A write has happened when a later accumulator command has passed the first port: a read, or a
+//! write to another vector. An addition to the same vector does not prove it. A write has also
+//! happened if the decoder cannot have continued before it. Local memory's port holds three
+//! vectors, so LoadWeights of four rows passes neither a move from local memory nor rows of the
+//! array, for whose results it waits.
 
 use std::fmt;
 
 use crate::isa::op::{Flow, Memory, Op, Path, Strided};
 
-/// How a write can be lost.
+/// Pattern by which a write can be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// An addition after an addition.
@@ -21,13 +22,13 @@ pub enum Pattern {
 /// A write that hardware may lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hazard {
-    /// The instruction whose last write may be lost.
+    /// Index of the instruction whose last write may be lost.
     pub first: usize,
-    /// The instruction whose first addition may read too early.
+    /// Index of the instruction whose first addition may read too early.
     pub second: usize,
-    /// The accumulator.
+    /// Accumulator address.
     pub address: u64,
-    /// How.
+    /// Pattern of the hazard.
     pub pattern: Pattern,
 }
 
@@ -49,10 +50,10 @@ impl fmt::Display for Hazard {
     }
 }
 
-/// Rows of LoadWeights that do not pass what came through local memory's port or the array.
+/// Number of LoadWeights rows that cannot pass data from local memory's port or the array.
 const ROWS_THAT_WAIT: u64 = 4;
 
-/// Who gives the data of a write.
+/// Unit that provides the data of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Array,
@@ -60,7 +61,7 @@ enum Source {
     Alus,
 }
 
-/// A write that may be on its way.
+/// A write that may be pending.
 #[derive(Clone, Copy, Debug)]
 struct Write {
     instruction: usize,
@@ -68,38 +69,40 @@ struct Write {
     adds: bool,
 }
 
-/// The writes that may be on their way, instruction by instruction.
+/// Writes that may be pending, updated instruction by instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
-    /// The last write and the one before, with no read after them.
+    /// The last write; `before` is the one before it. Both are `None` after a read.
     last: Option<Write>,
     before: Option<Write>,
     source: Option<Source>,
-    /// Rows of local memory loaded as weights since.
+    /// Number of rows of local memory loaded as weights since the last write.
     rows: u64,
-    /// Whether rows may be in the array, and whether they add; none once weights have been loaded.
+    /// Whether the rows that may be in the array add; `None` if weights have been loaded since.
     rows_add: Option<bool>,
-    /// Whether something else came after these rows that can keep the next results waiting.
+    /// Whether another command came after these rows that can delay the next results.
     mixed: bool,
-    /// Whether results of the array may come later than it gives them, until the accumulators have caught up.
+    /// Whether results of the array may be taken later than it offers them, until the accumulators
+    /// have caught up.
     late: bool,
 }
 
 impl Pending {
-    /// Follows the next instruction; gives the write it may lose.
+    /// Processes the next instruction; returns the write that it may lose.
     pub fn follow(&mut self, instruction: usize, op: &Op) -> Option<Hazard> {
         let flow = op.flow();
         match flow.path {
             Path::Array => {
                 let hazard = self.hazard(instruction, &flow);
-                // Additions wait for the lock of what overwrites.
+                // Additions wait for the lock of overwriting writes.
                 let alternates = self.rows_add.replace(flow.adds).is_some_and(|adds| adds != flow.adds);
                 self.mixed |= alternates;
                 self.late |= self.mixed;
                 self.written(instruction, &flow, Source::Array);
                 hazard
             }
-            // The decoder waits for the last vector that leaves the accumulators, and with it for all before.
+            // The decoder waits for the last vector that leaves the accumulators, and thus for all
+            // earlier writes.
             Path::Copy if flow.read(Memory::Accumulators).is_some() => {
                 *self = Self::default();
                 None
@@ -128,7 +131,7 @@ impl Pending {
         }
     }
 
-    /// The write that an instruction may lose, when it adds.
+    /// Returns the write that an instruction may lose if it adds.
     fn hazard(&self, instruction: usize, flow: &Flow) -> Option<Hazard> {
         let Strided { address, .. } = flow.written(Memory::Accumulators).filter(|_| flow.adds)?;
         let last = self.last.filter(|last| last.address == address)?;
@@ -149,7 +152,8 @@ impl Pending {
         (self.source, self.rows) = (Some(source), 0);
     }
 
-    /// Weights enter the array when its results are out, and leave local memory's port when they do.
+    /// Loads `rows` rows of weights. Weights enter the array after its results have left, and leave
+    /// local memory's port when they do.
     fn load_weights(&mut self, rows: u64) {
         self.rows = self.rows.saturating_add(rows);
         let waited = self.rows >= ROWS_THAT_WAIT;

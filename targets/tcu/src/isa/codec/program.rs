@@ -1,4 +1,4 @@
-//! Whole programs: instructions one after the other, without header or alignment.
+//! Whole programs: consecutive instructions without header or alignment.
 
 use npukit_base::Word;
 use npukit_isa::program::{ProgramErrors, collect};
@@ -7,16 +7,16 @@ use super::{Codec, DecodeError, EncodeError};
 use crate::config::Config;
 use crate::isa::op::Op;
 
-/// Instructions without encoding.
+/// Instructions without an encoding.
 pub type EncodeErrors = ProgramErrors<EncodeError>;
 /// Bytes that are not instructions.
 pub type DecodeErrors = ProgramErrors<DecodeError>;
 
-/// The bytes of a `.tprog`, every instruction on thread 0.
+/// Returns the bytes of a `.tprog`, with every instruction on thread 0.
 ///
 /// # Errors
 ///
-/// Every instruction without an encoding, as [`Codec::encode`] names it.
+/// Every instruction without an encoding, with the error of [`Codec::encode`].
 pub fn encode_program(config: &Config, ops: &[Op]) -> Result<Vec<u8>, EncodeErrors> {
     let codec = Codec::new(config);
     let size = codec.instruction_bytes();
@@ -28,12 +28,12 @@ pub fn encode_program(config: &Config, ops: &[Op]) -> Result<Vec<u8>, EncodeErro
     Ok(bytes)
 }
 
-/// The instructions of a `.tprog`.
+/// Returns the instructions of a `.tprog`.
 ///
 /// # Errors
 ///
-/// Every word without meaning or with reserved bits, and a partial instruction at the end; in two-thread mode
-/// also instructions of the other thread, which an [`Op`] cannot say.
+/// Every word without meaning or with reserved bits, and a partial instruction at the end. In
+/// two-thread mode also instructions of the other thread, which an [`Op`] cannot represent.
 pub fn decode_program(config: &Config, bytes: &[u8]) -> Result<Vec<Op>, DecodeErrors> {
     decode(config, bytes, |codec, word| match codec.decode(word)? {
         decoded if decoded.thread == 0 => Ok(decoded.op),
@@ -41,8 +41,8 @@ pub fn decode_program(config: &Config, bytes: &[u8]) -> Result<Vec<Op>, DecodeEr
     })
 }
 
-/// What hardware would make of a `.tprog`: words without meaning become [`Op::Unassigned`],
-/// reserved bits and threads are ignored.
+/// Returns what hardware would execute for a `.tprog`: words without meaning become
+/// [`Op::Unassigned`]; reserved bits and threads are ignored.
 ///
 /// # Errors
 ///

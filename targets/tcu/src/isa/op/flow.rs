@@ -1,17 +1,18 @@
-//! [`Flow`]: what an instruction reads and writes, and the way its vectors take through the machine.
+//! [`Flow`]: the reads and writes of an instruction, and the path of its vectors through the
+//! machine.
 //!
-//! Each instruction says it once, in [`Op::flow`](super::Op::flow); checks, hazards, estimator, clock, listing and
-//! reports go by it instead of by instruction.
+//! [`Op::flow`](super::Op::flow) is the only definition; checks, hazards, estimator, clock, listing
+//! and reports use it instead of distinguishing instructions.
 
 use std::ops::Range;
 
 use super::{SimdSub, Strided};
 use crate::isa::op::Memory;
 
-/// The way of an instruction's vectors.
+/// Path of an instruction's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// No vectors: the decoder obeys the instruction alone.
+    /// No vectors: only the decoder executes the instruction.
     Decoder,
     /// Through the array, which multiplies them by its weights.
     Array,
@@ -21,40 +22,41 @@ pub enum Path {
     Alus(SimdSub),
     /// From one memory to another.
     Copy,
-    /// Into the lookup table of this number, an extension that the released hardware does not have.
+    /// Into the lookup table with this number, an extension that the released hardware does not
+    /// have.
     Tables(u64),
 }
 
-/// Where vectors lie.
+/// Location of vectors: a memory and addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The memory.
+    /// Memory of the vectors.
     pub memory: Memory,
-    /// Their addresses.
+    /// Addresses of the vectors.
     pub run: Strided,
 }
 
-/// What an instruction does with the vectors of the memories.
+/// An instruction's use of vectors in memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Their way.
+    /// Path of the vectors.
     pub path: Path,
-    /// How many: of the source and of the target alike.
+    /// Number of vectors, the same for source and target.
     pub size: u64,
-    /// What is read; none for zeros, or when nothing is.
+    /// Vectors that are read; `None` for zeros, or if nothing is read.
     pub source: Option<Place>,
-    /// What is written, if anything.
+    /// Vectors that are written, if any.
     pub target: Option<Place>,
-    /// Adds to the target, which it then reads too, instead of overwriting it.
+    /// Whether it adds to the target, which it then also reads, instead of overwriting it.
     pub adds: bool,
 }
 
 impl Flow {
-    /// Nothing is read or written.
+    /// The flow of an instruction that reads and writes nothing.
     pub(super) const NONE: Self =
         Self { path: Path::Decoder, size: 0, source: None, target: None, adds: false };
 
-    /// Source and target as the fields of a word stand: local memory first.
+    /// Returns source and target in the order of the fields of a word: local memory first.
     #[inline]
     pub fn places(&self) -> [Option<Place>; 2] {
         let Self { source, target, .. } = *self;
@@ -62,7 +64,7 @@ impl Flow {
         if is_local { [target, source] } else { [source, target] }
     }
 
-    /// The first of its vectors that it writes to one of these addresses of `memory`.
+    /// Returns the first of its vectors that it writes to one of these addresses of `memory`.
     pub fn writes(&self, memory: Memory, addresses: Range<u64>) -> Option<u64> {
         let Strided { address, stride_log2 } = self.written(memory)?;
         let ahead = addresses.start.saturating_sub(address);
@@ -77,25 +79,26 @@ impl Flow {
         (k < self.size && addresses.contains(&address.checked_add(distance)?)).then_some(k)
     }
 
-    /// What it needs to have been set: the source, and the target that it adds to.
+    /// Returns the places that must have been written: the source, and the target if it adds to it.
     #[inline]
     pub fn reads(&self) -> impl Iterator<Item = Place> + use<> {
         [self.source, self.target.filter(|_| self.adds)].into_iter().flatten()
     }
 
-    /// The vectors that it writes of `memory`.
+    /// Returns the vectors of `memory` that it writes.
     #[inline]
     pub fn written(&self, memory: Memory) -> Option<Strided> {
         self.target.filter(|place| place.memory == memory).map(|place| place.run)
     }
 
-    /// The vectors that it reads of `memory`, beside those that it adds to.
+    /// Returns the vectors of `memory` that it reads, apart from those it adds to.
     #[inline]
     pub fn read(&self, memory: Memory) -> Option<Strided> {
         self.source.filter(|place| place.memory == memory).map(|place| place.run)
     }
 
-    /// Vectors as reports and the estimator count them: those of lookup tables are not among them.
+    /// Returns the number of vectors for reports and the estimator, which do not include vectors of
+    /// lookup tables.
     pub const fn vectors(&self) -> u64 {
         match self.path {
             Path::Decoder | Path::Tables(_) => 0,
@@ -103,7 +106,7 @@ impl Flow {
         }
     }
 
-    /// The DRAM bank that it uses.
+    /// Returns the DRAM bank that it uses.
     #[inline]
     pub fn bank(&self) -> Option<usize> {
         let bank = |place: Option<Place>| place?.memory.bank();
@@ -112,12 +115,12 @@ impl Flow {
 }
 
 impl Memory {
-    /// The vectors of the memory at `run`.
+    /// Returns the vectors of the memory at `run` as a place.
     pub(super) const fn at(self, run: Strided) -> Place {
         Place { memory: self, run }
     }
 
-    /// Its number, for a DRAM bank.
+    /// Returns the bank number of a DRAM bank; `None` for other memories.
     pub const fn bank(self) -> Option<usize> {
         match self {
             Self::Dram0 => Some(0),
@@ -131,7 +134,7 @@ impl Memory {
 mod tests {
     use super::*;
 
-    /// Judged by going through all vectors.
+    /// Compares with a loop over all vectors.
     #[test]
     fn what_is_written_is_found() {
         let flow = |address, stride_log2, size| {

@@ -1,4 +1,4 @@
-//! [`Format`]: where everything stands in a word of an instance, and which values it may have.
+//! [`Format`]: positions of the fields in an instance's words, and their legal values.
 
 use npukit_base::{BitRange, Word};
 use npukit_isa::coding::{Coding, Number};
@@ -21,7 +21,7 @@ pub struct Format {
     pub(crate) stride1: BitRange,
     /// Size minus one, in operand 2.
     pub(crate) size2: BitRange,
-    /// The same of LoadLUT; no bits where every table has the same size.
+    /// Size minus one of LoadLUT, in operand 2; no bits if every table has the same size.
     pub(crate) lut_size: BitRange,
     /// Size minus one of LoadWeights, in operand 1.
     pub(crate) size1: BitRange,
@@ -35,11 +35,11 @@ pub struct Format {
     pub(crate) simd_op: BitRange,
     /// Table number of LoadLUT, in operand 1.
     pub(crate) table: BitRange,
-    /// Thread waited for, in operand 0.
+    /// Thread that a Wait waits for, in operand 0.
     pub(crate) wait: BitRange,
     pub(crate) register: BitRange,
     pub(crate) value: BitRange,
-    /// Everything below the header.
+    /// All bits below the header.
     pub(crate) operands: Word,
     pub(crate) flags: BitRange,
     pub(crate) opcode: BitRange,
@@ -47,7 +47,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format of `config`, which passes [`Config::check`].
+    /// Creates the format of `config`, which must pass [`Config::check`].
     pub fn new(config: &Config) -> Self {
         let layout = config.layout();
         let operand1 = layout.operand0_bits;
@@ -106,12 +106,13 @@ impl Format {
         decimal((self.config.number_of_threads as u64).saturating_sub(1))
     }
 
-    /// Sizes of what moves between local memory and one of `depth` vectors.
+    /// Returns the legal sizes of moves between local memory and a memory of `depth` vectors.
     pub(super) fn sizes(&self, depth: u64) -> Number {
         Number::size(self.config.local_depth.min(depth))
     }
 
-    /// Sizes of a lookup table: all of local memory, where operand 2 is wide enough, or the same for all.
+    /// Returns the legal sizes of a lookup table: up to all of local memory if operand 2 is wide
+    /// enough, or one fixed size.
     pub(super) fn lut_sizes(&self) -> LutSizes {
         match self.config.lookup_vectors() {
             Some(vectors) => LutSizes::Fixed(vectors),
@@ -119,26 +120,26 @@ impl Format {
         }
     }
 
-    /// Vectors of a LoadLUT whose text does not say how many.
+    /// Returns the number of vectors of a LoadLUT whose text does not specify it.
     pub(super) fn lut_vectors(&self) -> u64 {
         // Default: an operand of zeros is a size of one.
         self.config.lookup_vectors().unwrap_or(1)
     }
 
-    /// A mnemonic, the thread's place, and the rest of a form.
+    /// Returns the syntax of a form: mnemonic, thread and operands.
     pub(super) fn syntax(&self, mnemonic: &str, rest: &str) -> String {
         let thread = if self.has_threads() { "{thread}" } else { "" };
         format!("{mnemonic}{thread}{rest}")
     }
 
-    /// The word of a header without meaning.
+    /// Returns the word of a header without meaning.
     pub(crate) fn unassigned(&self, header: u8, operands: Word) -> Word {
         let word = Word::ZERO.with(self.opcode, u64::from(header >> 4)).with(self.flags, header.into());
         word | operands & self.operands
     }
 }
 
-/// The codes of SIMD registers: 0 is `none`, code k register k.
+/// Codes of SIMD registers: 0 is `none`, code k is register k.
 pub(super) struct Registers<'a> {
     pub none: &'static str,
     pub format: &'a Format,
@@ -156,11 +157,11 @@ impl Coding for Registers<'_> {
     }
 }
 
-/// Vectors that a LoadLUT loads.
+/// Number of vectors that a LoadLUT loads.
 pub(super) enum LutSizes {
-    /// As its operand says.
+    /// The size in its operand.
     OfInstruction(Number),
-    /// The same whatever it says.
+    /// One fixed size, whatever the operand.
     Fixed(u64),
 }
 
@@ -191,7 +192,7 @@ impl Coding for LutSizes {
     }
 }
 
-/// The SIMD operations of an instance: the last one needs lookup tables.
+/// SIMD operations of an instance; the last one needs lookup tables.
 pub(super) struct Operations<'a> {
     pub format: &'a Format,
 }
@@ -213,7 +214,7 @@ impl Coding for Operations<'_> {
     }
 }
 
-/// The numbers of configuration registers; those without a register are ignored by hardware.
+/// Numbers of configuration registers; hardware ignores numbers without a register.
 pub(super) struct RegisterNumbers;
 
 impl Coding for RegisterNumbers {

@@ -1,4 +1,4 @@
-//! The memories that instructions name: [`Memory`].
+//! [`Memory`]: the memories that instructions access.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Types of operands: strided addresses, kinds of DataMove, the SIMD sub-instruction.
+//! Operand types: strided addresses, kinds of DataMove, the SIMD sub-instruction.
 
 use std::ops::Range;
 
@@ -10,56 +10,57 @@ use crate::isa::op::Memory;
 /// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Strided {
-    /// First vector.
+    /// Address of the first vector.
     pub address: u64,
     /// Distance of elements, as an exponent of two.
     pub stride_log2: u32,
 }
 
 impl Strided {
-    /// Address of vector `i`; the whole run is known to be in range.
+    /// Returns the address of vector `i`; the whole run must be in range.
     pub(crate) fn at(self, i: u64) -> u64 {
         if i == 0 { self.address } else { self.address + (i << self.stride_log2) }
     }
 
-    /// Address of vector `i` of a run that may leave the memory.
+    /// Returns the address of vector `i` of a run that may exceed the memory.
     pub(crate) fn wrapping_at(self, i: u64) -> u64 {
         // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
         self.address.wrapping_add(i.checked_shl(self.stride_log2).unwrap_or(0))
     }
 
-    /// The run from vector `i` on.
+    /// Returns the run starting at vector `i`.
     pub(crate) fn from(self, i: u64) -> Self {
         Self { address: self.at(i), ..self }
     }
 
-    /// Addresses of the first `size` vectors; the whole run is known to be in range.
+    /// Returns the addresses of the first `size` vectors; the whole run must be in range.
     pub(crate) fn addresses(self, size: u64) -> impl Iterator<Item = u64> {
         (0..size).map(move |i| self.at(i))
     }
 
-    /// From the first of `size` vectors to the last, and what lies between.
+    /// Returns the range from the first of `size` vectors to the last, including the addresses in
+    /// between.
     pub(crate) fn span(self, size: u64) -> Range<u64> {
         self.address..self.at(size.saturating_sub(1)) + 1
     }
 }
 
-/// What a DataMove connects; the codes are the flags field.
+/// Direction of a DataMove; the codes are the values of the flags field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataMoveKind {
-    /// 0x0
+    /// From DRAM0 to local memory, code 0x0.
     Dram0ToLocal,
-    /// 0x1
+    /// From local memory to DRAM0, code 0x1.
     LocalToDram0,
-    /// 0x2
+    /// From DRAM1 to local memory, code 0x2.
     Dram1ToLocal,
-    /// 0x3
+    /// From local memory to DRAM1, code 0x3.
     LocalToDram1,
-    /// 0xC
+    /// From the accumulators to local memory, code 0xC.
     AccumulatorToLocal,
-    /// 0xD
+    /// From local memory to the accumulators, code 0xD.
     LocalToAccumulator,
-    /// 0xF
+    /// From local memory, added to the accumulators, code 0xF.
     LocalToAccumulatorAccumulate,
 }
 
@@ -75,7 +76,7 @@ impl DataMoveKind {
         Self::LocalToAccumulatorAccumulate,
     ];
 
-    /// The memory that local memory is connected to.
+    /// Returns the memory at the other end.
     pub const fn memory(self) -> Memory {
         match self {
             Self::Dram0ToLocal | Self::LocalToDram0 => Memory::Dram0,
@@ -86,7 +87,7 @@ impl DataMoveKind {
         }
     }
 
-    /// Whether local memory is written.
+    /// Returns whether local memory is written.
     pub const fn is_to_local(self) -> bool {
         matches!(self, Self::Dram0ToLocal | Self::Dram1ToLocal | Self::AccumulatorToLocal)
     }
@@ -139,12 +140,12 @@ impl SimdOp {
         Self::Lookup,
     ];
 
-    /// The operation field.
+    /// Returns the code in the operation field.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The instruction set's name.
+    /// Returns the instruction set's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NoOp => "NoOp",
@@ -167,7 +168,7 @@ impl SimdOp {
         }
     }
 
-    /// How many sources the result depends on: 0 (NoOp, Zero), 1 (`left`) or 2.
+    /// Returns the number of sources on which the result depends: 0 (NoOp, Zero), 1 (`left`) or 2.
     pub const fn arity(self) -> usize {
         match self {
             Self::NoOp | Self::Zero => 0,
@@ -182,19 +183,20 @@ codes!(SimdOp, Self::ALL);
 /// The SIMD sub-instruction: `destination = op(left, right)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SimdSub {
-    /// Operation.
+    /// Operation of the ALUs.
     pub op: SimdOp,
-    /// 0 is the input, `k` is register `k`.
+    /// Left source: 0 is the input, `k` is register `k`.
     pub left: u8,
-    /// As `left`; ignored by unary operations.
+    /// Right source, coded like `left`; ignored by unary operations.
     pub right: u8,
-    /// 0 is the output only, `k` is register `k` and the output.
+    /// Destination: 0 is the output only, `k` is register `k` and the output.
     pub destination: u8,
 }
 
 impl SimdSub {
-    /// Whether a source that counts is the input. Of an operation with one source the right one counts for the released
-    /// hardware, whose test for such operations is never true; on the page it is ignored.
+    /// Returns whether a used source is the input. The released hardware also waits for the right
+    /// source of an operation with one source, since its test for such operations is never true. By
+    /// the instruction set specification that source is ignored.
     pub const fn takes_input(self, reading: Reading) -> bool {
         let right_counts = match reading {
             Reading::Released => self.op.arity() > 0,

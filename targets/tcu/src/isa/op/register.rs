@@ -1,31 +1,32 @@
-//! The configuration registers that there are, and how wide they are: [`Register`].
+//! [`Register`]: the configuration registers and their widths.
 
 use crate::config::Reading;
 
-/// A register that exists; the discriminant is its number. All others are ignored.
+/// An existing configuration register; the discriminant is its number. Writes to other numbers are
+/// ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Register {
-    /// Where DRAM0 begins, in units of 64 KiB.
+    /// Start of DRAM0, in units of 64 KiB.
     Dram0Offset = 0x0,
     /// AxCACHE of DRAM0's bus.
     Dram0Cache = 0x1,
-    /// Where DRAM1 begins, in units of 64 KiB.
+    /// Start of DRAM1, in units of 64 KiB.
     Dram1Offset = 0x4,
     /// AxCACHE of DRAM1's bus.
     Dram1Cache = 0x5,
-    /// Cycles the decoder may hold an instruction until the timeout flag rises.
+    /// Cycles for which the decoder may hold an instruction until the timeout flag rises.
     Timeout = 0x8,
-    /// The program counter at which the tracepoint flag is high.
+    /// Program counter at which the tracepoint flag is high.
     Tracepoint = 0x9,
-    /// Instructions the decoder is done with.
+    /// Number of instructions that the decoder has completed.
     ProgramCounter = 0xA,
-    /// Cycles from a performance sample to the next; 0 is off.
+    /// Cycles between performance samples; 0 disables sampling.
     SampleInterval = 0xB,
 }
 
 impl Register {
-    /// Every register.
+    /// Every register, in order of the numbers.
     pub const ALL: [Self; 8] = [
         Self::Dram0Offset,
         Self::Dram0Cache,
@@ -37,7 +38,7 @@ impl Register {
         Self::SampleInterval,
     ];
 
-    /// Its name in the text.
+    /// Returns the name in assembly text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dram0Offset => "dram0_offset",
@@ -51,12 +52,13 @@ impl Register {
         }
     }
 
-    /// The register of that number, if there is one.
+    /// Returns the register with that number, if there is one.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|register| *register as u8 == code)
     }
 
-    /// Bits it has. The page gives offsets 32; of these the released hardware adds 16 to its 32-bit addresses.
+    /// Returns the width in bits. The instruction set specification gives offsets 32 bits; the
+    /// released hardware adds only 16 of them to its 32-bit addresses.
     pub const fn bits(self, reading: Reading) -> u32 {
         match (self, reading) {
             (Self::Dram0Cache | Self::Dram1Cache, _) => 4,
@@ -67,17 +69,17 @@ impl Register {
         }
     }
 
-    /// The largest value it holds; of more it takes the low bits only.
+    /// Returns the largest value that it can hold; of larger values it takes the low bits.
     pub const fn largest(self, reading: Reading) -> u32 {
         u32::MAX >> (u32::BITS - self.bits(reading))
     }
 
-    /// What is lost when `value` is written to it.
+    /// Returns the loss if `value` is written to it and does not fit.
     pub fn cut(self, value: u32, reading: Reading) -> Option<Cut> {
         (value > self.largest(reading)).then_some(Cut { register: self, value, reading })
     }
 
-    /// After a reset.
+    /// Returns the value after a reset.
     pub(crate) const fn reset(self) -> u32 {
         match self {
             Self::Timeout => 100,
@@ -87,28 +89,28 @@ impl Register {
     }
 }
 
-/// A value that has more bits than the register it is written to.
+/// A value with more bits than the register that it is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} has {} bits: of {value:#x} it takes {:#x}",
+    "{} has {} bits: it takes only {:#x} of {value:#x}",
     .register.name(), .register.bits(*.reading), .value & .register.largest(*.reading)
 )]
 pub struct Cut {
-    /// The register.
+    /// Register that the value is written to.
     pub register: Register,
-    /// The value.
+    /// Value of the instruction.
     pub value: u32,
-    /// Whose registers they are.
+    /// Reading that determines the width.
     pub reading: Reading,
 }
 
 impl Cut {
-    /// What to do.
+    /// Returns the remedy, for the user.
     pub fn hint(self) -> String {
         let largest = self.register.largest(self.reading);
         let wider = self.register.largest(Reading::Seed) > largest;
         let seed =
-            if wider { ", or name an instance that ends in `+seed`, in which it has 32 bits" } else { "" };
+            if wider { ", or use an instance whose name ends in `+seed`, where it has 32 bits" } else { "" };
         format!("give a value up to {largest:#x}{seed}")
     }
 }
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn what_a_register_cuts_is_said() {
         let cut = Register::Dram0Offset.cut(0x1_0002, Reading::Released).unwrap();
-        assert_eq!(cut.to_string(), "dram0_offset has 16 bits: of 0x10002 it takes 0x2");
+        assert_eq!(cut.to_string(), "dram0_offset has 16 bits: it takes only 0x2 of 0x10002");
         assert!(cut.hint().contains("up to 0xffff") && cut.hint().contains("`+seed`"), "{}", cut.hint());
         assert_eq!(Register::Dram0Offset.cut(0x1_0002, Reading::Seed), None);
         assert_eq!(Register::Tracepoint.cut(u32::MAX, Reading::Released), None);

@@ -1,28 +1,29 @@
-//! Blocks: what lies in local memory, from the first instruction that writes it to the last one that reads it.
+//! Blocks: contents of local memory with their lifetimes, from the first instruction that writes
+//! them to the last that reads them.
 //!
-//! Vectors that an instruction reads together are one block, so that it may lie elsewhere as a whole. A block moves if all
-//! of it is read of DRAM, each vector once.
+//! Vectors that one instruction reads together form one block, so that the block can be placed
+//! elsewhere as a whole. A block is movable if all of it is read from DRAM, each vector once.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::isa::op::{Memory, Op, Place};
 
-/// Vectors of local memory.
+/// A contiguous range of local memory with a lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where they lie.
+    /// Addresses of the block, in vectors.
     pub addresses: Range<u64>,
-    /// The first instruction that writes one of them; 0 for what lies there before the program.
+    /// Index of the first instruction that writes the block; 0 if its contents precede the program.
     pub from: usize,
-    /// The last one that reads or writes one.
+    /// Index of the last instruction that reads or writes the block.
     pub until: usize,
-    /// They are read of DRAM, and may lie elsewhere.
+    /// Whether the block is read from DRAM and may be placed elsewhere.
     pub moves: bool,
 }
 
 impl Block {
-    /// How many vectors there are from the first to the last.
+    /// Returns the size of the block in vectors.
     pub const fn size(&self) -> u64 {
         self.addresses.end - self.addresses.start
     }
@@ -30,7 +31,7 @@ impl Block {
 
 /// All blocks of a program.
 pub struct Blocks {
-    /// In the order of their first instructions.
+    /// Blocks in the order of their first instructions.
     pub list: Vec<Block>,
     read: Vec<Option<usize>>,
     written: Vec<Option<usize>>,
@@ -38,7 +39,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Those of a program.
+    /// Finds the blocks of a program.
     pub fn of(ops: &[Op]) -> Self {
         let mut readers = Readers::of(ops);
         let windows = windows(ops);
@@ -71,30 +72,33 @@ impl Blocks {
         Self { list, read, written, windows }
     }
 
-    /// The block that an instruction reads.
+    /// Returns the block that an instruction reads.
     pub fn read_by(&self, instruction: usize) -> Option<usize> {
         self.read[instruction]
     }
 
-    /// The block that an instruction reads of DRAM, if that moves.
+    /// Returns the movable block that an instruction reads from DRAM.
     pub fn moved_by(&self, instruction: usize) -> Option<usize> {
         self.written[instruction].filter(|&block| self.list[block].moves)
     }
 
-    /// The first instruction before which DRAM has what an instruction reads there.
+    /// Returns the first instruction position at which DRAM holds the data that `instruction` reads
+    /// from it.
     pub fn there_from(&self, instruction: usize) -> usize {
         self.windows[instruction].there_from
     }
 
-    /// The instruction before which one that reads DRAM has to be done at the latest, and may be in its own place: the first one
-    /// after it that touches what it writes, or writes what it reads.
+    /// Returns the instruction before which a DRAM read must be done at the latest. This is the
+    /// first later instruction that touches what the read writes, or writes what it reads. The read
+    /// itself may stay in place.
     pub fn due(&self, instruction: usize) -> usize {
         self.windows[instruction].due
     }
 }
 
 impl Block {
-    /// Adds what another instruction writes. Twice in the same place, and the second may not come before the first is used.
+    /// Adds the addresses that another instruction writes. A second write to the same place makes
+    /// the block immovable, as it must not precede the use of the first.
     fn join(&mut self, addresses: &Range<u64>, writer: usize, moves: bool) {
         let apart = addresses.end <= self.addresses.start || self.addresses.end <= addresses.start;
         self.moves &= moves && apart;
@@ -103,15 +107,15 @@ impl Block {
     }
 }
 
-/// Who wrote what instructions read in local memory.
+/// Writers of the local-memory vectors that each instruction reads.
 struct Readers {
-    /// Writers of which an instruction reads more than one.
+    /// Writers joined because one instruction reads vectors of both.
     joined: Joined,
-    /// Of each instruction one of them.
+    /// For each instruction, one of the writers of its operands.
     writers: Vec<Option<usize>>,
-    /// Whether it also reads what was there before the program.
+    /// For each instruction, whether it also reads data from before the program.
     reads_before: Vec<bool>,
-    /// By address, the last instruction that does.
+    /// For each address, the last instruction that reads data from before the program.
     last_before: Vec<Option<usize>>,
 }
 
@@ -149,7 +153,8 @@ impl Readers {
         }
     }
 
-    /// Blocks that lie there before the program: neighbours with the same last reader.
+    /// Returns the blocks whose contents precede the program: adjacent addresses with the same last
+    /// reader.
     fn before(&self) -> Vec<Block> {
         let mut list: Vec<Block> = Vec::new();
         for (address, until) in self.last_before.iter().enumerate() {
@@ -166,21 +171,21 @@ impl Readers {
     }
 }
 
-/// When an instruction may read DRAM.
+/// Range of positions in which an instruction may read DRAM.
 #[derive(Clone, Copy)]
 struct Window {
     there_from: usize,
     due: usize,
 }
 
-/// Of each instruction that reads DRAM.
+/// Returns the window of each instruction; only windows of DRAM reads are used.
 fn windows(ops: &[Op]) -> Vec<Window> {
     let mut all = vec![Window { there_from: 0, due: ops.len() }; ops.len()];
     let mut writers: HashMap<(Memory, u64), usize> = HashMap::new();
     let forwards = ops.iter().enumerate();
     for (i, op) in forwards.clone() {
         let written = visit(op, &writers).map(|writer| writer + 1);
-        all[i].there_from = written.max().unwrap_or(0); // Default: it was there before the program.
+        all[i].there_from = written.max().unwrap_or(0); // Default: DRAM held it before the program.
         enter(i, op, &mut writers);
     }
     writers.clear();
@@ -190,7 +195,7 @@ fn windows(ops: &[Op]) -> Vec<Window> {
         if op.is_read_of_dram() {
             let place = flow.written(Memory::Local).into_iter().flat_map(|run| run.addresses(flow.size));
             let used = place.map(|at| touched[at as usize]);
-            all[i].due = used.chain(visit(op, &writers)).min().unwrap_or(ops.len()); // Default: nobody does.
+            all[i].due = used.chain(visit(op, &writers)).min().unwrap_or(ops.len()); // Default: never touched again.
         }
         enter(i, op, &mut writers);
         for run in [flow.read(Memory::Local), flow.written(Memory::Local)].into_iter().flatten() {
@@ -200,7 +205,7 @@ fn windows(ops: &[Op]) -> Vec<Window> {
     all
 }
 
-/// Those that write what `op` reads of DRAM.
+/// Returns the last writers in `writers` of the DRAM vectors that `op` reads.
 fn visit(op: &Op, writers: &HashMap<(Memory, u64), usize>) -> impl Iterator<Item = usize> {
     let flow = op.flow();
     let source = flow.source.filter(|place| place.memory.bank().is_some());
@@ -218,17 +223,17 @@ fn enter(i: usize, op: &Op, writers: &mut HashMap<(Memory, u64), usize>) {
     }
 }
 
-/// Vectors of local memory up to the last one that is touched.
+/// Returns the number of local-memory vectors up to the last one touched.
 fn depth(ops: &[Op]) -> usize {
     let spans = ops.iter().flat_map(|op| {
         let flow = op.flow();
         let runs = [flow.read(Memory::Local), flow.written(Memory::Local)];
         runs.into_iter().flatten().map(move |run| run.span(flow.size).end)
     });
-    spans.max().unwrap_or(0) as usize // Default: nothing is touched.
+    spans.max().unwrap_or(0) as usize // Default: no vector is touched.
 }
 
-/// Instructions that are joined, each with one that stands for those it is joined with.
+/// Disjoint sets of instructions (union-find); each set is represented by its first instruction.
 struct Joined(Vec<u32>);
 
 impl Joined {
@@ -322,7 +327,7 @@ mod tests {
         assert_eq!([1, 2, 3].map(|i| blocks.due(i)), [5, 4, 6]);
     }
 
-    /// The second may not come before the first is used.
+    /// A second read into the same vectors may not come before the first is used.
     #[test]
     fn what_is_loaded_twice_into_one_place_and_read_with_the_same_stays() {
         let load = |local| transfer(Dram1ToLocal, local, 0, 1);

@@ -1,4 +1,5 @@
-//! The whole program once its layers are written: [`Whole::read_ahead`] moves its reads over layers.
+//! Prefetch over the whole program: [`Whole::read_ahead`] moves DRAM reads across layers once all
+//! layers are written.
 
 use std::ops::Range;
 
@@ -7,24 +8,25 @@ use crate::clock::Meter;
 use crate::isa::op::{Memory, Op};
 use crate::program::Usage;
 
-/// Vectors that a bank is still to read when the next ones are asked for: each is tried.
+/// Lead times to try: vectors that a bank still has to read when the next read is issued.
 const LEADS: [u64; 5] = [0, 16, 32, 64, 128];
 
-/// All instructions of a program.
+/// Instructions of a whole program.
 pub struct Whole {
-    /// In order.
+    /// Instructions in issue order.
     pub ops: Vec<Op>,
-    /// Those of each layer.
+    /// Instruction range of each layer.
     pub layers: Vec<Range<usize>>,
-    /// What they take by the clock.
+    /// Number of cycles of the program by the clock.
     pub cycles: u64,
-    /// What they use of local memory.
+    /// Usage of local memory.
     pub local: Usage,
 }
 
 impl Whole {
-    /// Moves reads of DRAM to where the program takes least, by the clock before it. A layer then holds reads for those after
-    /// it. What is read lies in `arena`.
+    /// Moves DRAM reads to where the program takes the fewest cycles. `clock` is the clock before
+    /// the program. A layer may then contain reads for later layers. Prefetched data is placed in
+    /// `arena`.
     pub fn read_ahead(&mut self, clock: &Meter, arena: &Range<u64>) {
         let (beats, latency) = clock.reads();
         let paces = LEADS.map(|lead| Pace { beats, latency, lead: lead * beats });
@@ -53,8 +55,8 @@ impl Whole {
     }
 }
 
-/// Where the instructions before place `end` of the old order end in the new one. Reads for those behind come after it, as far
-/// as they stand together.
+/// Returns the position in the new order where the instructions before `end` in the old order end.
+/// Contiguous reads for later instructions come after it.
 fn ordered_end(ordered: &[(Op, usize)], end: usize) -> usize {
     let stays = |&(op, place): &(Op, usize)| place < end && !op.is_read_of_dram();
     ordered.iter().rposition(stays).map_or(0, |last| last + 1)

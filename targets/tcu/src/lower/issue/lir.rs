@@ -1,16 +1,16 @@
-//! LIR: instructions, made from runs of vectors, with their cost by the published estimator.
+//! LIR: instructions built from runs of vectors, with their cost by the published estimator.
 
 use crate::clock::timing::Estimator;
 use crate::config::Config;
 use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::lower::schedule::cost::Waits;
 
-/// Pairs of vectors merged into one strided operand each.
+/// Pairs of vectors merged into one strided operand per memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Local addresses.
+    /// Strided addresses in local memory.
     pub local: Strided,
-    /// Addresses of the other memory.
+    /// Strided addresses in the other memory.
     pub other: Strided,
     /// Number of pairs.
     pub size: u64,
@@ -23,33 +23,33 @@ pub fn roll(pairs: impl IntoIterator<Item = (u64, u64)>, config: &Config) -> Vec
     runs
 }
 
-/// Pairs of addresses that are evenly apart: local ones by `step`, others by one.
+/// Evenly spaced pairs of addresses: local ones at distance `step`, others at distance one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progression {
     /// First local address.
     pub local: u64,
-    /// From one local address to the next.
+    /// Distance between adjacent local addresses.
     pub step: u64,
-    /// First other address.
+    /// First address in the other memory.
     pub other: u64,
     /// Number of pairs.
     pub count: u64,
 }
 
 impl Progression {
-    /// The pairs.
+    /// Returns the address pairs.
     pub fn pairs(self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.count).map(move |i| (self.local + i * self.step, self.other + i))
     }
 }
 
-/// As [`roll`], of the pairs of all progressions.
+/// Merges the pairs of all progressions into runs, like [`roll`].
 pub fn roll_progressions(progressions: &[Progression], config: &Config) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for all in progressions {
         for (done, (local, other)) in (1..).zip(all.pairs()) {
             add(&mut runs, local, other, config);
-            // A run that takes the same steps takes the rest.
+            // A run with the same steps takes the rest of the progression at once.
             let run = runs.last_mut().filter(|run| run.size > 1 && run.steps() == (all.step, 1));
             if let Some(run) = run {
                 run.size += all.count - done;
@@ -60,7 +60,7 @@ pub fn roll_progressions(progressions: &[Progression], config: &Config) -> Vec<R
     runs
 }
 
-/// Adds a pair to the last run, or as a new one.
+/// Adds a pair to the last run, or starts a new run.
 fn add(runs: &mut Vec<Run>, local: u64, other: u64, config: &Config) {
     match runs.last_mut().and_then(|run| run.extended(local, other, config).map(|longer| (run, longer))) {
         Some((run, longer)) => *run = longer,
@@ -73,13 +73,13 @@ fn strided(address: u64) -> Strided {
 }
 
 impl Run {
-    /// The same run with `first` added to its other addresses.
+    /// Returns the run with `first` added to the addresses in the other memory.
     pub fn shifted(mut self, first: u64) -> Self {
         self.other.address += first;
         self
     }
 
-    /// From one address to the next, of both memories.
+    /// Returns the distances between adjacent addresses in both memories.
     const fn steps(&self) -> (u64, u64) {
         (1 << self.local.stride_log2, 1 << self.other.stride_log2)
     }
@@ -96,21 +96,21 @@ impl Run {
     }
 }
 
-/// The stride code that leads from one address to the next.
+/// Returns the stride code for the distance of two addresses; `None` if no code encodes it.
 fn step(from: u64, to: u64, codes: usize) -> Option<u32> {
     let step = to.checked_sub(from)?;
     (step.is_power_of_two() && (step.trailing_zeros() as usize) < codes).then(|| step.trailing_zeros())
 }
 
-/// A list of instructions that knows its cost, and what the array and the lookup tables hold.
+/// Instruction list that tracks its cost and the contents of the array and the lookup tables.
 #[derive(Debug)]
 pub struct Lir {
     config: Config,
-    /// Instructions before those of this list.
+    /// Number of instructions that precede this list.
     before: usize,
-    /// The instructions.
+    /// Instructions of this list.
     pub ops: Vec<Op>,
-    /// Cycles by the estimator, drained, and what transfers wait for.
+    /// Cycles by the estimator with drained pipelines, plus the waits of transfers.
     pub cycles: u64,
     estimator: Estimator,
     waits: Waits,
@@ -118,7 +118,7 @@ pub struct Lir {
     tables: Option<u64>,
 }
 
-/// A state to return to.
+/// Saved state, to which a list can be rewound.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     length: usize,
@@ -130,14 +130,15 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The same with so many instructions more, which take no time of their own: moves in pieces.
+    /// Returns the checkpoint with `instructions` more instructions, which take no extra time:
+    /// moves split into pieces.
     pub fn longer(self, instructions: usize) -> Self {
         Self { length: self.length + instructions, ..self }
     }
 }
 
 impl Lir {
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new(config: &Config, waits: Waits) -> Self {
         Self {
             waits,
@@ -151,27 +152,27 @@ impl Lir {
         }
     }
 
-    /// A list that goes on where this one ends, without its instructions.
+    /// Returns an empty list that continues where this one ends.
     pub fn fork(&self) -> Self {
         let Self { cycles, waits, array, tables, .. } = *self;
         let (config, estimator) = (self.config.clone(), self.estimator.clone());
         Self { config, before: self.instructions(), ops: Vec::new(), cycles, estimator, waits, array, tables }
     }
 
-    /// Instructions of the program so far.
+    /// Returns the number of instructions of the program so far.
     pub fn instructions(&self) -> usize {
         self.before + self.ops.len()
     }
 
-    /// The present state.
+    /// Returns a checkpoint of the current state.
     pub fn checkpoint(&self) -> Checkpoint {
         let Self { cycles, estimator, array, tables, .. } = self;
         let (length, estimator) = (self.instructions(), estimator.clone());
         Checkpoint { length, cycles: *cycles, estimator, array: *array, tables: *tables }
     }
 
-    /// Adds the instructions of a fork, and takes over the state after them; some SIMD may have been added, which cost a
-    /// cycle each.
+    /// Appends the instructions of a fork and adopts its final state. SIMD instructions that were
+    /// inserted since cost one cycle each.
     pub fn replay(&mut self, ops: Vec<Op>, after: &Checkpoint) {
         self.ops.extend(ops);
         self.restore(after);
@@ -184,13 +185,13 @@ impl Lir {
             (cycles, state.estimator.clone(), array, tables);
     }
 
-    /// Adds an instruction.
+    /// Appends an instruction and adds its cost.
     pub fn push(&mut self, op: Op) {
         self.cycles += self.estimator.cost(&op).cycles + self.waits.of(&op);
         self.ops.push(op);
     }
 
-    /// What it takes to read so many vectors that lie side by side.
+    /// Returns the cycles needed to read `vectors` contiguous vectors.
     pub fn read_cycles(&self, vectors: u64) -> u64 {
         self.waits.of_read(vectors) + vectors
     }
@@ -202,17 +203,18 @@ impl Lir {
         }
     }
 
-    /// Whether the array holds the weights named `key`.
+    /// Whether the array holds the weights with this `key`.
     pub fn has_weights(&self, key: u64) -> bool {
         self.array == Some(key)
     }
 
-    /// Local addresses of the array's rows, from the lowest row on, as runs.
+    /// Merges the local addresses of the array's rows, lowest row first, into runs.
     pub fn roll_rows(&self, rows: impl IntoIterator<Item = u64>) -> Vec<Run> {
         roll(rows.into_iter().zip(0..), &self.config)
     }
 
-    /// Fills the array with the rows of `runs` (the bias first when `has_bias`), which are the weights named `key`.
+    /// Loads the rows of `runs` into the array, bias first if `has_bias`. They are the weights with
+    /// this `key`.
     pub fn load_weights(&mut self, key: u64, runs: &[Run], has_bias: bool) {
         self.push_rows(runs);
         if !has_bias {
@@ -221,7 +223,8 @@ impl Lir {
         self.array = Some(key);
     }
 
-    /// Fills the array with the rows at `rows` (ascending), `zeroes` rows of zeros after them, and no bias.
+    /// Loads the rows at `rows` (ascending) into the array, followed by `zeroes` rows of zeros,
+    /// without a bias.
     pub fn load_rows(&mut self, rows: impl IntoIterator<Item = u64>, zeroes: u64) {
         if zeroes > 0 {
             self.push_zero_rows(zeroes);
@@ -232,13 +235,13 @@ impl Lir {
     }
 
     fn push_rows(&mut self, runs: &[Run]) {
-        // The highest row goes in first.
+        // Rows shift through the array, so the highest row enters first.
         for run in runs.iter().rev() {
             self.push(Op::LoadWeights { zeroes: false, local: run.local, size: run.size });
         }
     }
 
-    /// Puts a zero bias into the array; nothing can be said of its other rows.
+    /// Loads a zero bias into the array; the contents of its other rows are unspecified afterward.
     pub fn load_zero_bias(&mut self) {
         self.push_zero_rows(1);
         self.array = None;
@@ -248,12 +251,13 @@ impl Lir {
         self.push(Op::LoadWeights { zeroes: true, local: Strided::default(), size });
     }
 
-    /// Whether the lookup tables are those named `key`.
+    /// Whether the lookup tables are those with this `key`.
     pub fn has_tables(&self, key: u64) -> bool {
         self.tables == Some(key)
     }
 
-    /// Loads lookup tables named `key` from their places, the keys' first, each of `size` vectors.
+    /// Loads the lookup tables with this `key` from local addresses `places`, keys first. Each
+    /// table has `size` vectors.
     pub fn load_tables(&mut self, key: u64, places: Vec<u64>, size: u64) {
         for (table, place) in (0..).zip(places) {
             self.push(Op::LoadLut { local: strided(place), table, size });
@@ -261,53 +265,55 @@ impl Lir {
         self.tables = Some(key);
     }
 
-    /// One SIMD instruction in place or not.
+    /// Appends a SIMD instruction that optionally reads an accumulator and optionally writes one.
     pub fn simd(&mut self, sub: SimdSub, read_address: Option<u64>, write: Option<(u64, bool)>) {
-        // Default: fields of what an instruction does not do are 0.
+        // Default: the fields of a missing write are 0.
         let (write_address, accumulate) = write.unwrap_or_default();
         self.push(Op::Simd {
             read: read_address.is_some(),
             write: write.is_some(),
             accumulate,
             write_address,
-            // Default: an instruction that does not read has 0 in the field (`read` above says which).
+            // Default: without a read, the address field is 0.
             read_address: read_address.unwrap_or(0),
             sub,
         });
     }
 }
 
-/// Register 1 takes the input.
+/// SIMD operation: register 1 = input.
 pub const TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 1 };
-/// The output is register 1.
+/// SIMD operation: output = register 1.
 pub const FROM_REGISTER: SimdSub = SimdSub { op: SimdOp::Move, left: 1, right: 1, destination: 0 };
-/// Register 1 becomes zero.
+/// SIMD operation: register 1 = 0.
 pub const ZERO_TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 1 };
-/// The output is zero.
+/// SIMD operation: output = 0.
 pub const ZERO: SimdSub = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 0 };
-/// The input goes through.
+/// SIMD operation: output = input.
 pub const THROUGH: SimdSub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 0 };
 
-/// Reads an accumulator and drops it: a command of the accumulators without effect.
+/// Returns an instruction that reads an accumulator and discards the value: an accumulator command
+/// without effect.
 pub const fn drop_read(read_address: u64) -> Op {
     Op::Simd { read: true, write: false, accumulate: false, write_address: 0, read_address, sub: THROUGH }
 }
 
-/// `op(input, register 1)`, or with the operands swapped, to the output.
+/// Returns the SIMD operation output = `op(input, register 1)`, with swapped operands if `swapped`.
 pub const fn with_register(op: SimdOp, swapped: bool) -> SimdSub {
     SimdSub { op, left: swapped as u8, right: !swapped as u8, destination: 0 }
 }
 
-/// `op(input, register 1)` to register 1.
+/// Returns the SIMD operation register 1 = `op(input, register 1)`.
 pub const fn into_register(op: SimdOp) -> SimdSub {
     SimdSub { destination: 1, ..with_register(op, false) }
 }
 
-/// The output is the input's difference to the closest key; registers from 1 on take the values.
+/// SIMD lookup: output = difference between the input and its closest key. Registers starting at 1
+/// receive the coefficients.
 pub const LOOKUP: SimdSub = SimdSub { op: SimdOp::Lookup, left: 0, right: 0, destination: 0 };
 
-/// A step of Horner's rule: register `last` times the input, then plus register `next`. The result stays in
-/// register `last`; when `next` is 1 it is the output.
+/// Returns one step of Horner's rule: register `last` times the input, plus register `next`. The
+/// result stays in register `last`, or is the output if `next` is 1.
 pub const fn horner(next: usize, last: usize) -> [SimdSub; 2] {
     let (next, last) = (next as u8, last as u8);
     let destination = if next == 1 { 0 } else { last };
@@ -328,7 +334,7 @@ mod tests {
         Config { array_size: 8, stride0_depth: 3, stride1_depth: 2, ..config }
     }
 
-    /// Local strides are 1, 2 and 4, the others 1 and 2.
+    /// Legal strides: 1, 2 and 4 in local memory, 1 and 2 in the others.
     #[test]
     fn pairs_that_step_alike_are_one_run() {
         let run = |local: (u64, u32), other: (u64, u32), size| {
@@ -341,13 +347,13 @@ mod tests {
             (vec![(3, 7), (4, 8), (5, 9)], vec![run((3, 0), (7, 0), 3)]),
             (vec![(3, 7), (7, 9), (11, 11), (15, 13)], vec![run((3, 2), (7, 1), 4)]),
             (vec![(3, 7), (5, 8), (7, 9), (8, 10)], vec![run((3, 1), (7, 0), 3), run((8, 0), (10, 0), 1)]),
-            // Steps of 8 and of 4 have no code, nor have 3, 0 and those back.
+            // No stride code exists for steps of 8, 4, 3 and 0, nor for steps back.
             (vec![(0, 0), (8, 1)], vec![run((0, 0), (0, 0), 1), run((8, 0), (1, 0), 1)]),
             (vec![(0, 0), (1, 4)], vec![run((0, 0), (0, 0), 1), run((1, 0), (4, 0), 1)]),
             (vec![(0, 0), (3, 1)], vec![run((0, 0), (0, 0), 1), run((3, 0), (1, 0), 1)]),
             (vec![(0, 0), (0, 1)], vec![run((0, 0), (0, 0), 1), run((0, 0), (1, 0), 1)]),
             (vec![(1, 0), (0, 1)], vec![run((1, 0), (0, 0), 1), run((0, 0), (1, 0), 1)]),
-            // The third goes on in one memory only.
+            // The third pair continues the run in one memory only.
             (vec![(0, 0), (1, 1), (2, 3)], vec![run((0, 0), (0, 0), 2), run((2, 0), (3, 0), 1)]),
             (vec![(0, 0), (1, 1), (3, 2)], vec![run((0, 0), (0, 0), 2), run((3, 0), (2, 0), 1)]),
         ] {
@@ -356,7 +362,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the steps are, and however one progression follows the other.
+        /// Any steps, and progressions in any relation to each other.
         #[test]
         fn progressions_are_rolled_as_their_pairs_are(
             all in prop::collection::vec((0_u64..9, 0_u64..6, 0_u64..9, 1_u64..6), 0..6)
@@ -368,7 +374,8 @@ mod tests {
         }
     }
 
-    /// By the estimator: a cycle for each row, after weights as many more as the array has rows, and one for each SIMD.
+    /// Cost by the estimator: one cycle per row; after weights, one extra cycle per row of the
+    /// array; one per SIMD.
     #[test]
     fn the_cost_is_known_of_a_fork_and_after_taking_it_over() {
         let mut lir = Lir::new(&config(), Waits::default());

@@ -1,13 +1,14 @@
-//! Order: [`order`] puts instructions in the order in which the accumulators wait least, in a unit with queues in front of
-//! local memory.
+//! Instruction order for units with queues in front of local memory: [`order`] finds the order in
+//! which the accumulators wait least.
 //!
-//! There the accumulators take a command a cycle, in the order of instructions, and the results of a row reach them some 2N
-//! cycles after it. What moves between them and local memory makes both stand at the same instruction, so that rows behind
-//! it come 2N cycles late, unless the ALUs have something to do meanwhile. So the time of instructions is estimated, and of
-//! those that may come next that one does for which the accumulators need not wait.
+//! In such a unit the accumulators take one command per cycle, in instruction order. The results of
+//! a row reach them about 2N cycles after the row. A move between accumulators and local memory
+//! stops both at the same instruction, so that following rows come 2N cycles late unless the ALUs
+//! have work in the meantime. Therefore the times of instructions are estimated, and the next
+//! instruction is one for which the accumulators need not wait.
 //!
-//! Instructions of a [`Kind`] stay in their order, and none passes one that touches the same vectors, so all values stay
-//! the same.
+//! Instructions of one [`Kind`] stay in their order, and no instruction passes one that touches the
+//! same vectors. All values therefore stay the same.
 
 mod estimate;
 mod needs;
@@ -18,18 +19,18 @@ use needs::{Needs, needs};
 
 pub use estimate::Shape;
 
-/// Instructions that stay in their order.
+/// Class of instructions that keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Products, and the weights before them.
+    /// Products, and the weight loads before them.
     Array,
-    /// What the ALUs do: its registers go from one to the next.
+    /// ALU operations; they pass values through registers.
     Alus,
-    /// From the accumulators to local memory.
+    /// Moves from the accumulators to local memory.
     Save,
-    /// From local memory to the accumulators.
+    /// Moves from local memory to the accumulators.
     Bring,
-    /// To or from a bank of DRAM.
+    /// Transfers to or from DRAM bank 0.
     Bank0,
     Bank1,
 }
@@ -38,7 +39,7 @@ impl Kind {
     const ALL: [Self; 6] = [Self::Array, Self::Alus, Self::Save, Self::Bring, Self::Bank0, Self::Bank1];
     const BANKS: [Self; 2] = [Self::Bank0, Self::Bank1];
 
-    /// The kind of an instruction; none of those that change the unit.
+    /// Returns the kind of an instruction; `None` if it reconfigures the unit.
     fn of(op: &Op) -> Option<Self> {
         let flow = op.flow();
         Some(match (flow.path, op) {
@@ -51,7 +52,7 @@ impl Kind {
     }
 }
 
-/// The instructions in a new order; as they were if one of them changes the unit.
+/// Returns the instructions in a new order, or unchanged if one of them reconfigures the unit.
 pub fn order(ops: Vec<Op>, shape: Shape) -> Vec<Op> {
     let Some(kinds) = ops.iter().map(Kind::of).collect::<Option<Vec<Kind>>>() else { return ops };
     let needs = needs(&ops, &kinds);
@@ -62,11 +63,11 @@ pub fn order(ops: Vec<Op>, shape: Shape) -> Vec<Op> {
     merge.done
 }
 
-/// The kinds while they are merged.
+/// State of merging the kinds into one order.
 struct Merge<'a> {
     ops: &'a [Op],
     needs: &'a [Needs],
-    /// Of each kind what is left, in its order.
+    /// Remaining instructions of each kind, in order.
     left: [std::vec::IntoIter<usize>; Kind::ALL.len()],
     estimate: Estimate,
     done: Vec<Op>,
@@ -87,12 +88,12 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The next instruction of a kind.
+    /// Returns the next instruction of a kind.
     fn head(&self, kind: Kind) -> Option<usize> {
         self.left[kind as usize].as_slice().first().copied()
     }
 
-    /// Whether it waits for instructions of another kind.
+    /// Whether the next instruction of `kind` depends on a pending instruction of `other`.
     fn waits_for(&self, kind: Kind, other: Kind) -> bool {
         let need = self.head(kind).map_or(0, |i| self.needs[i].of(other));
         kind != other && self.head(other).is_some_and(|head| head < need)
@@ -102,18 +103,18 @@ impl<'a> Merge<'a> {
         self.head(kind).is_some() && !Kind::ALL.iter().any(|&other| self.waits_for(kind, other))
     }
 
-    /// The kind that comes next; none in the end.
+    /// Returns the kind to issue next; `None` when no instruction is left.
     fn next(&self) -> Option<Kind> {
         let left = Kind::ALL.into_iter().filter_map(|kind| Some((self.head(kind)?, kind)));
         let (_, oldest) = left.min_by_key(|&(head, _)| head)?;
         let chosen = self.transfer(oldest).or_else(|| {
             if self.may_come(Kind::Array) { Some(self.beside_array()) } else { self.instead_of_array() }
         });
-        // Nothing comes before the oldest that it may not pass.
+        // Default: without a choice, the oldest instruction is next; it depends on no other.
         Some(chosen.unwrap_or(oldest))
     }
 
-    /// A transfer: to DRAM at once, from DRAM where it is in the program.
+    /// Picks a transfer: to DRAM as early as possible, from DRAM at its place in the program.
     fn transfer(&self, oldest: Kind) -> Option<Kind> {
         let writes = |kind| {
             self.head(kind)
@@ -125,7 +126,8 @@ impl<'a> Merge<'a> {
             .find(|&kind| self.may_come(kind) && (kind == oldest || writes(kind) || needed(kind)))
     }
 
-    /// What comes next when that may be a product or weights: others if its results would come late.
+    /// Picks the kind to issue when a product or weights could be next: another kind if the
+    /// product's results would be late.
     fn beside_array(&self) -> Kind {
         let is_late = self
             .head(Kind::Array)
@@ -140,7 +142,7 @@ impl<'a> Merge<'a> {
         [Kind::Bring, Kind::Save].into_iter().find(frees_alus).unwrap_or(Kind::Array)
     }
 
-    /// What comes next when the array waits for others.
+    /// Picks the kind to issue when the array waits for others.
     fn instead_of_array(&self) -> Option<Kind> {
         [Kind::Save, Kind::Alus, Kind::Bring].into_iter().find(|&kind| self.may_come(kind))
     }
@@ -203,7 +205,8 @@ mod tests {
         }
     }
 
-    /// What the second product waits for is saved first; while its rows enter, the ALUs work on what is left.
+    /// The operands of the second product are saved first; while its rows enter, the ALUs work on
+    /// the remaining results.
     #[test]
     fn the_alus_work_while_results_are_late() {
         let work: Vec<Op> = (16..48).map(relu).collect();
@@ -213,7 +216,7 @@ mod tests {
         let ordered = order(ops.clone(), shape(4));
         let place = |wanted: Op| ordered.iter().position(|op| *op == wanted);
         assert!(place(save(0)) < place(work[0]) && place(work[0]) < place(product(100, 48)), "{ordered:?}");
-        // They work until the results are there, 12 cycles after the rows, and not longer.
+        // The ALUs work until the results arrive, 12 cycles after the rows, and not longer.
         assert!(place(product(100, 48)) < place(work[20]), "{ordered:?}");
     }
 
@@ -224,7 +227,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order, all memories end as they did, and every instruction is there once.
+        /// In any order, all memories end with the same contents, and every instruction occurs
+        /// once.
         #[test]
         fn all_memories_end_the_same(ops in programs(), size in 2..20_usize) {
             let ordered = order(ops.clone(), shape(size));

@@ -1,18 +1,18 @@
 //! Overlap: the ALUs work on a tile's results while the weights of the next product are loaded.
 //!
-//! Weights can only enter the array when its last results have left it, and the first results of new weights
-//! come late: for 3 N cycles a set the accumulators have nothing to do (specification 9.2 and 9.4).
-//! [`overlap`] divides a layer's instructions into those that feed the array and those that work on its
-//! results, keeps the order of each, and puts the latter into these gaps. None passes an instruction that touches
-//! the same vectors, so every vector is read and written in the order it was before: results stay the same, and so
-//! does the estimator's count, except for what it charges for refilling the array.
+//! Weights can enter the array only after its last results have left it, and the first results of
+//! new weights come late. For 3 N cycles per weight set the accumulators are idle (specification
+//! 9.2 and 9.4). [`overlap`] divides a layer into instructions that feed the array and instructions
+//! that work on its results. It keeps the order of each group and moves the latter into these gaps.
+//! No instruction passes one that touches the same vectors, so all results stay the same. The
+//! estimator's cycles also stay, except for its charge for refilling the array.
 
 use std::ops::Range;
 
 use crate::config::Config;
 use crate::isa::op::{DataMoveKind, Flow, Memory, Op, Path, Place};
 
-/// The instructions of a layer in an order that keeps the accumulators busier.
+/// Reorders the instructions of a layer so that the accumulators are idle less.
 pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
     let any = |wanted: fn(Path) -> bool| ops.iter().any(|op| wanted(op.flow().path));
     if any(|path| matches!(path, Path::Decoder | Path::Tables(_)))
@@ -25,10 +25,10 @@ pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
     merge(&feeding, &working, config)
 }
 
-/// Moves the instructions that fetch operands of the ALUs in front of the product before them, where possible.
+/// Moves instructions that fetch ALU operands in front of the preceding product, where possible.
 fn hoist_operands(ops: Vec<Op>) -> Vec<Op> {
     let mut ordered: Vec<Op> = Vec::with_capacity(ops.len());
-    // Where the product begins, and where it ends.
+    // Positions where the current product begins and where it ends.
     let (mut product, mut after) = (None, 0);
     for op in ops {
         match op {
@@ -53,7 +53,8 @@ const fn brings(kind: DataMoveKind) -> bool {
     matches!(kind, DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal | DataMoveKind::LocalToAccumulator)
 }
 
-/// Moves the instructions from `after` on to `product`, except those that conflict with one they would pass.
+/// Moves the instructions starting at `after` to `product`, except instructions that conflict with
+/// one they would pass.
 fn hoist(ops: &mut Vec<Op>, product: usize, after: usize) {
     let mut to = product;
     for op in ops.split_off(after) {
@@ -66,7 +67,7 @@ fn hoist(ops: &mut Vec<Op>, product: usize, after: usize) {
     }
 }
 
-/// Vectors that an instruction reads, or (also) writes.
+/// Vectors that an instruction reads, or also writes.
 struct Touch {
     memory: Memory,
     range: Range<u64>,
@@ -79,7 +80,7 @@ fn touches(op: &Op) -> [Option<Touch>; 2] {
     [source.map(|place| touch(place, false)), target.map(|place| touch(place, true))]
 }
 
-/// Whether two instructions may not change places.
+/// Whether two instructions must keep their order.
 pub(in crate::lower) fn conflict(one: &Op, other: &Op) -> bool {
     let (one, other) = (touches(one), touches(other));
     let meet = |a: &Touch, b: &Touch| {
@@ -89,17 +90,17 @@ pub(in crate::lower) fn conflict(one: &Op, other: &Op) -> bool {
     one.iter().flatten().any(|a| other.iter().flatten().any(|b| meet(a, b)))
 }
 
-/// An instruction that works on results, and the instructions that feed the array it may stand before:
-/// one of those whose places are in `places`.
+/// An instruction that works on results. `places` are the feeding instructions before which it may
+/// be put.
 struct Working {
     op: Op,
     places: Range<usize>,
 }
 
-/// The instructions that feed the array, and those that work on its results.
+/// Splits a layer into instructions that feed the array and instructions that work on its results.
 fn split(ops: Vec<Op>) -> (Vec<Op>, Vec<Working>) {
     let used = ops.iter().flat_map(accumulators).map(|run| run.end()).max();
-    // Default: where no accumulator is touched there is nothing to remember.
+    // Default: if no accumulator is touched, the table is empty.
     let mut touched = Touched(vec![0; used.unwrap_or(0)]);
     let (mut feeding, mut working) = (Vec::new(), Vec::<Working>::new());
     let mut first = 0;
@@ -119,7 +120,7 @@ fn split(ops: Vec<Op>) -> (Vec<Op>, Vec<Working>) {
     (feeding, working)
 }
 
-/// Whether an instruction works on results.
+/// Whether an instruction works on results of the array.
 const fn works(op: &Op) -> bool {
     use DataMoveKind::{AccumulatorToLocal, LocalToAccumulatorAccumulate};
     matches!(
@@ -128,7 +129,7 @@ const fn works(op: &Op) -> bool {
     )
 }
 
-/// Lets every working instruction move down as far as it may.
+/// Extends the places of every working instruction as far down as it may move.
 fn set_ends(feeding: &[Op], working: &mut [Working], mut touched: Touched) {
     touched.0.fill(feeding.len());
     let (mut next, mut last) = (feeding.len(), feeding.len());
@@ -146,7 +147,7 @@ fn set_ends(feeding: &[Op], working: &mut [Working], mut touched: Touched) {
     }
 }
 
-/// Puts the working instructions into the gaps.
+/// Inserts the working instructions into the gaps.
 fn merge(feeding: &[Op], working: &[Working], config: &Config) -> Vec<Op> {
     let mut ordered = Vec::with_capacity(feeding.len() + working.len());
     let mut waiting = working.iter().peekable();
@@ -173,7 +174,8 @@ fn merge(feeding: &[Op], working: &[Working], config: &Config) -> Vec<Op> {
     ordered
 }
 
-/// Twice the cycles that a working instruction keeps the accumulators busy for (specification 9.2).
+/// Returns twice the cycles for which a working instruction occupies the accumulators
+/// (specification 9.2).
 const fn half_cycles(op: &Op) -> u64 {
     match *op {
         Op::Simd { read: false, .. } => 3,
@@ -184,16 +186,16 @@ const fn half_cycles(op: &Op) -> u64 {
     }
 }
 
-/// By accumulator, the last instruction looked at that touches it.
+/// For each accumulator, the last visited instruction that touches it.
 struct Touched(Vec<usize>);
 
 impl Touched {
-    /// An instruction touches its accumulators.
+    /// Records `instruction` for the accumulators that `op` touches.
     fn set(&mut self, op: &Op, instruction: usize) {
         for run in accumulators(op) {
             let all = &mut self.0[run.first..run.end()];
             if run.step == 1 {
-                // Most are side by side, and many: this is a copy.
+                // Most ranges are contiguous and long, for which `fill` is fast.
                 all.fill(instruction);
             } else {
                 all.iter_mut().step_by(run.step).for_each(|touched| *touched = instruction);
@@ -201,13 +203,13 @@ impl Touched {
         }
     }
 
-    /// The instructions that touch the accumulators of `op`.
+    /// Returns the recorded instructions for the accumulators of `op`.
     fn of(&self, op: &Op) -> impl Iterator<Item = usize> {
         accumulators(op).flat_map(|run| self.0[run.first..run.end()].iter().step_by(run.step)).copied()
     }
 }
 
-/// Accumulators that are evenly apart.
+/// Evenly spaced accumulators.
 struct Evenly {
     first: usize,
     step: usize,
@@ -215,13 +217,13 @@ struct Evenly {
 }
 
 impl Evenly {
-    /// One past the last.
+    /// Returns one past the last accumulator.
     const fn end(&self) -> usize {
         self.first + self.count.saturating_sub(1) * self.step + if self.count > 0 { 1 } else { 0 }
     }
 }
 
-/// The accumulators that an instruction touches.
+/// Returns the accumulators that an instruction touches.
 fn accumulators(op: &Op) -> impl Iterator<Item = Evenly> + use<> {
     let flow = op.flow();
     let places = flow.places().into_iter().flatten().filter(|place| place.memory == Memory::Accumulators);
@@ -253,7 +255,7 @@ pub mod tests {
             .prop_map(|(address, stride_log2, size)| (Strided { address, stride_log2 }, size))
     }
 
-    /// Any instruction of small memories.
+    /// Any instruction on small memories.
     pub fn any_op() -> impl Strategy<Value = Op> {
         let simd =
             (any::<(bool, bool)>(), 0..8_u64, 0..8_u64).prop_map(|((write, max), from, to)| Op::Simd {
@@ -281,7 +283,7 @@ pub mod tests {
         ]
     }
 
-    /// All memories after `ops`, with something in them before.
+    /// Contents of all memories after `ops`, starting from nonzero contents.
     pub fn memories(ops: &[Op]) -> Vec<Vec<i32>> {
         let config = config();
         let vectors = 32 * config.array_size as i32;
@@ -330,7 +332,7 @@ pub mod tests {
         );
     }
 
-    /// An address without a stride.
+    /// An address with stride 1.
     pub fn at(address: u64) -> Strided {
         Strided { address, stride_log2: 0 }
     }
@@ -354,9 +356,10 @@ pub mod tests {
         Op::Simd { read, write, accumulate: false, read_address: address, write_address: address, sub }
     }
 
-    /// Weights wait for the results of eight rows to leave: nine cycles. By the specification, 9.2, a SIMD that reads
-    /// and writes keeps the accumulators for four, one that reads for two, one that writes for one and a half, a move
-    /// for two and one a vector. What does not fit waits for the next gap; two loads of weights have one gap.
+    /// Weights wait nine cycles until the results of eight rows have left. By specification 9.2 the
+    /// accumulators are busy for 4 cycles with a SIMD that reads and writes, 2 with one that reads,
+    /// 1.5 with one that writes. A move takes 2 plus one per vector. Instructions that do not fit
+    /// wait for the next gap; two consecutive weight loads have one gap.
     #[test]
     fn as_many_as_fit_are_done_in_a_gap() {
         let save = |size| move |i: u64| transfer(DataMoveKind::AccumulatorToLocal, 20 + size * i, i, size);
@@ -381,7 +384,7 @@ pub mod tests {
         }
     }
 
-    /// What loads an operand, and what takes it to the accumulators, both in front of the product.
+    /// The load of an operand, and its move to the accumulators, both go in front of the product.
     #[test]
     fn operands_are_brought_before_the_product() {
         let load = transfer(DataMoveKind::Dram0ToLocal, 20, 3, 1);
@@ -390,7 +393,7 @@ pub mod tests {
         let feed = [weights(), product(0, 1)];
         let ops = [&feed[..], &[load, bring, first, second]].concat();
         assert_eq!(overlap(ops, &config()), [&[load, bring], &feed[..], &[first, second]].concat());
-        // It must not overwrite what the product reads.
+        // The load must not overwrite what the product reads.
         let load = transfer(DataMoveKind::Dram1ToLocal, 5, 3, 1);
         let ops = [&feed[..], &[load, first, second]].concat();
         assert_eq!(overlap(ops.clone(), &config()), ops);

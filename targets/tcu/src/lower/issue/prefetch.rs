@@ -1,11 +1,13 @@
-//! Reads ahead: [`ahead`] asks for what a program reads of DRAM as early as its bank is free and there is room for it in
-//! local memory.
+//! Prefetch: [`ahead`] issues the DRAM reads of a program as early as the bank is free and local
+//! memory has room.
 //!
-//! A unit with queues in front of local memory goes on past a read, and past products whose rows are still to enter, but its
-//! decoder takes instructions in order: what is read has to be asked for early, and not so early that the decoder has to
-//! wait for the bank. So the time of instructions is estimated on the way: each goes on when the work before it and the
-//! reads it needs are done. A read goes where its bank becomes free, at the latest before the first instruction that needs
-//! it. All others stay in their order, and find the same in local memory, so all values stay the same.
+//! A unit with queues in front of local memory continues past a read, and past products whose rows
+//! still have to enter. But its decoder takes instructions in order: a read must be issued early,
+//! yet not so early that the decoder waits for the bank. Therefore the times of instructions are
+//! estimated: each continues when the preceding work and the reads it needs are done. A read is
+//! issued where its bank becomes free, at the latest before the first instruction that needs it.
+//! All other instructions keep their order and find the same data in local memory, so all values
+//! stay the same.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,39 +15,41 @@ use std::ops::Range;
 use super::blocks::{Block, Blocks};
 use crate::isa::op::{Op, Path};
 
-/// Vectors of a read at most: what needs the first of them need not wait for the last.
+/// Maximum number of vectors per read; an instruction that needs the first of them need not wait
+/// for the last.
 const PIECE: u64 = 64;
-/// Instructions after which room is looked for again where there was none.
+/// Number of instructions after which a failed search for room is repeated.
 const UNTIL_LOOKED: usize = 8;
 
-/// How early reads are.
+/// Timing parameters of reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
-    /// Cycles of a vector on the bus.
+    /// Bus cycles per vector.
     pub beats: u64,
-    /// Until the first one is there.
+    /// Cycles until the first vector arrives.
     pub latency: u64,
-    /// Cycles that a read may be asked for before its bank is free: it waits in the queues.
+    /// Cycles before its bank is free at which a read may be issued; it then waits in the queues.
     pub lead: u64,
 }
 
-/// Where there is room for what is read.
+/// Local memory that prefetched data may use.
 #[derive(Clone, Copy, Debug)]
 pub enum Room<'a> {
-    /// In the place that it has.
+    /// Only the addresses that the read has in the program.
     Own,
-    /// Anywhere in a part of local memory, which nobody uses before the program or after it.
+    /// Any address in this range of local memory, which must be unused before and after the
+    /// program.
     Within(&'a Range<u64>),
 }
 
-/// The instructions in their new order at each pace, each with its place in the old one; none where a read may mean something
-/// else elsewhere.
+/// Returns the reordered instructions for each pace, each with its old position. Returns `None` if
+/// a read could have another meaning elsewhere.
 pub fn ahead<'a>(
     ops: &'a [Op],
     room: Room<'a>,
     paces: impl IntoIterator<Item = Pace, IntoIter: 'a>,
 ) -> impl Iterator<Item = Vec<(Op, usize)>> + 'a {
-    // Registers move what DRAM addresses mean.
+    // Registers change the meaning of DRAM addresses.
     let changes = |op: &Op| op.flow().path == Path::Decoder && *op != Op::NoOp;
     let blocks = (!ops.iter().any(changes)).then(|| Blocks::of(ops));
     let paces = paces.into_iter();
@@ -57,53 +61,53 @@ pub fn ahead<'a>(
     })
 }
 
-/// A read of DRAM, or a piece of it.
+/// A read of DRAM, or a piece of one.
 #[derive(Clone, Copy)]
 struct Read {
-    /// The instruction it comes from.
+    /// Instruction from which it comes.
     instruction: usize,
     op: Op,
-    /// The block that it fills.
+    /// Block that it fills.
     block: usize,
-    /// The instruction that it may not come after.
+    /// Instruction before which it must be issued.
     due: usize,
 }
 
-/// Where a block lies.
+/// Placement of a block.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Where it does in the program, and when.
+    /// Address and lifetime as in the program.
     Own,
-    /// Where there is room for it from now on.
+    /// Moved to this address, from the current instruction on.
     At(u64),
 }
 
-/// A block that lies in local memory.
+/// A block that occupies local memory.
 struct Lying {
     block: usize,
     addresses: Range<u64>,
     until: usize,
 }
 
-/// Instructions in their new order.
+/// State of the reordering.
 struct Schedule<'a> {
     blocks: &'a Blocks,
     room: Room<'a>,
     pace: Pace,
-    /// Reads of each bank that are still to be asked for, in the order in which they are due.
+    /// For each bank, the reads not issued yet, in the order in which they are due.
     to_ask: [VecDeque<Read>; 2],
-    /// Where each block that moves lies, once it has been asked for.
+    /// Placement of each movable block; `None` until its read is issued.
     places: Vec<Option<Place>>,
     lying: Vec<Lying>,
-    /// The first block that has not been written where it lies in the program.
+    /// First block that the program has not yet written at its own address.
     to_come: usize,
-    /// When the work so far is done.
+    /// Estimated cycle at which the work so far is done.
     now: u64,
-    /// When each bank is free.
+    /// Estimated cycle at which each bank is free.
     free: [u64; 2],
-    /// From which instruction on room is looked for again.
+    /// For each bank, the instruction at which the next search for room takes place.
     look: [usize; 2],
-    /// Blocks that are being read, and when that is done.
+    /// Blocks being read, each with the cycle at which its read completes.
     under_way: VecDeque<(usize, u64)>,
     done: Vec<(Op, usize)>,
 }
@@ -151,7 +155,8 @@ impl<'a> Schedule<'a> {
         self.push(self.moved(op, block), i);
     }
 
-    /// Blocks that the program writes up to here lie where they do in the program, if they lie nowhere else.
+    /// Places the blocks that the program writes up to instruction `i` at their own addresses,
+    /// unless they were moved.
     fn enter_blocks(&mut self, i: usize) {
         while let Some(block) = self.blocks.list.get(self.to_come).filter(|block| block.from <= i) {
             if self.places[self.to_come].is_none() {
@@ -162,7 +167,8 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Asks for what is due. Until then a read's own place is free, once it is reached in the program.
+    /// Issues the reads that are due. Until then a read's own addresses stay free, once the program
+    /// has reached it.
     fn ask_in_time(&mut self, i: usize, bank: usize) {
         while let Some(&read) = self.to_ask[bank].front().filter(|read| read.due <= i) {
             self.to_ask[bank].pop_front();
@@ -171,7 +177,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Asks for what is due next while the bank is free and there is room.
+    /// Issues the next reads while the bank is free and there is room.
     fn ask_early(&mut self, i: usize, bank: usize) {
         while self.free[bank] <= self.now + self.pace.lead
             && i >= self.look[bank]
@@ -211,7 +217,7 @@ impl<'a> Schedule<'a> {
         self.done.push((op, i));
     }
 
-    /// From here on a block lies at `place`.
+    /// Places a block at `place`, starting at instruction `i`.
     fn lay(&mut self, block: usize, place: u64, i: usize) {
         let Block { until, .. } = self.blocks.list[block];
         self.lying.retain(|other| other.block != block && other.until >= i);
@@ -219,7 +225,7 @@ impl<'a> Schedule<'a> {
         self.places[block] = Some(Place::At(place));
     }
 
-    /// The first place that a block may have from here on.
+    /// Returns the first free address for a block, starting at instruction `i`.
     fn place(&self, wanted: usize, i: usize) -> Option<u64> {
         let Block { addresses, until, .. } = &self.blocks.list[wanted];
         let within = match self.room {
@@ -237,7 +243,8 @@ impl<'a> Schedule<'a> {
         (place + size <= within.end).then_some(place)
     }
 
-    /// Where others lie, or come to lie until then, in the order of addresses.
+    /// Returns the address ranges that other blocks occupy until instruction `until`, sorted by
+    /// address.
     fn taken(&self, wanted: usize, i: usize, until: usize) -> Vec<&Range<u64>> {
         let lying = self.lying.iter().filter(|other| other.block != wanted && other.until >= i);
         let to_come = self.blocks.list.iter().enumerate().skip(self.to_come);
@@ -249,7 +256,7 @@ impl<'a> Schedule<'a> {
         taken
     }
 
-    /// The instruction with its address in local memory where the block lies.
+    /// Returns the instruction with its local-memory address adjusted to the block's placement.
     fn moved(&self, op: &Op, block: usize) -> Op {
         let from = self.blocks.list[block].addresses.start;
         match self.places[block] {
@@ -259,7 +266,7 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// The instruction with its vectors of local memory at `to` in place of `from`.
+/// Returns the instruction with its local-memory operand moved from `from` to `to`.
 fn displaced(op: &Op, from: u64, to: u64) -> Op {
     let mut op = *op;
     if let Op::DataMove { local, .. }
@@ -272,7 +279,7 @@ fn displaced(op: &Op, from: u64, to: u64) -> Op {
     op
 }
 
-/// Cycles of the array's side.
+/// Returns the cycles that an instruction takes on the array's side.
 fn work(op: &Op) -> u64 {
     let flow = op.flow();
     match (flow.path, flow.bank()) {
@@ -325,13 +332,14 @@ mod tests {
         let ops = [product(0, 30), product(0, 30), read(40, 8), product(40, 8)];
         let moved = [read(30, 8), product(0, 30), product(0, 30), product(30, 8)];
         assert_eq!(within(&ops, 0..60, PACE), moved);
-        // Where there is none it stays.
+        // Without room, the read stays.
         assert_eq!(within(&ops, 0..37, PACE), ops);
         let own = ahead(&ops, Room::Own, [PACE]).next().expect("nothing changes the unit");
         assert_eq!(own, [(ops[2], 2), (ops[0], 0), (ops[1], 1), (ops[3], 3)]);
     }
 
-    /// Three products of 30 vectors; the first read has its bank for 40 cycles, in which one ends and the next begins.
+    /// Three products of 30 vectors; the first read occupies its bank for 40 cycles, in which one
+    /// product ends and the next begins.
     #[test]
     fn a_read_is_asked_for_when_its_bank_is_free() {
         let ops = [
@@ -363,8 +371,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is read ahead, all other instructions stay in their order and find the same, and DRAM and accumulators
-        /// end as they did. What is moved lies in the arena, which nobody else may use before or after.
+        /// With any reads hoisted, all other instructions keep their order and find the same data.
+        /// DRAM and accumulators end with the same contents. Moved data stays in the arena, which
+        /// is otherwise unused before and after.
         #[test]
         fn all_others_find_the_same(
             ops in programs(),

@@ -1,17 +1,17 @@
-//! Late reads: weights come from DRAM while the array works on those before them.
+//! Late weight reads: weights come from DRAM while the array works on the previous ones.
 //!
-//! A move between DRAM and local memory holds the decoder until its last vector; what the queues hold before it goes on
-//! meanwhile. Tiles ask for all of their weights at once, before their first product. [`late`] cuts such a read
-//! into what each load of weights takes, and puts every piece right before that: the array multiplies by
-//! one set of weights while the next comes. No instruction is passed that touches the same vectors, so that results
-//! stay the same.
+//! A move between DRAM and local memory blocks the decoder until its last vector, while the queues
+//! before it continue. Tiles request all of their weights at once, before their first product.
+//! [`late`] splits such a read into one piece per load of weights, right before that load. The
+//! array then multiplies by one set of weights while the next arrives. No piece passes an
+//! instruction that touches the same vectors, so results stay the same.
 
 use std::ops::Range;
 
 use super::overlap::conflict;
 use crate::isa::op::{DataMoveKind, Op, Strided};
 
-/// A read of DRAM1 that is yet to be done: so many vectors to local memory.
+/// A pending read of DRAM1: contiguous vectors to local memory.
 #[derive(Clone, Copy)]
 struct Read {
     local: u64,
@@ -20,7 +20,7 @@ struct Read {
 }
 
 impl Read {
-    /// The read that an instruction is, when it is of vectors side by side.
+    /// Returns the read that `op` performs; `None` unless it reads contiguous vectors of DRAM1.
     fn of(op: &Op) -> Option<Self> {
         match *op {
             Op::DataMove {
@@ -39,7 +39,7 @@ impl Read {
         Op::DataMove { kind: DataMoveKind::Dram1ToLocal, local, other, size: self.size }
     }
 
-    /// The vectors of the read whose local addresses are in `range`.
+    /// Returns the part of the read whose local addresses are in `range`.
     fn part(self, range: Range<u64>) -> Self {
         let start = range.start.clamp(self.local, self.local + self.size);
         let end = range.end.clamp(start, self.local + self.size);
@@ -47,8 +47,8 @@ impl Read {
     }
 }
 
-/// The instructions of a layer with reads of weights in pieces of `least` vectors, where there are as many, or more: each before
-/// the first load that needs it. `None` when that changes nothing.
+/// Splits the weight reads of a layer into pieces of at least `least` vectors (the last may be
+/// smaller), each before the first load that needs it. Returns `None` if nothing changes.
 pub fn late(ops: &[Op], least: u64) -> Option<Vec<Op>> {
     let mut ordered = Vec::with_capacity(ops.len() + ops.len() / 4);
     let mut waiting: Vec<Read> = Vec::new();
@@ -63,8 +63,8 @@ pub fn late(ops: &[Op], least: u64) -> Option<Vec<Op>> {
     (ordered != ops).then_some(ordered)
 }
 
-/// Does what `op` needs of the reads that wait: of the weights that it loads a piece, of all else that it touches the
-/// whole.
+/// Issues the pending reads that `op` needs: a piece for the weights that it loads, the whole read
+/// for other vectors that it touches.
 fn settle(ordered: &mut Vec<Op>, waiting: &mut Vec<Read>, op: &Op, least: u64) {
     let mut left = Vec::with_capacity(waiting.len() + 1);
     for read in waiting.drain(..) {
@@ -123,7 +123,7 @@ mod tests {
             weights(14),
         ];
         assert_eq!(late(&ops, 1), Some(pieces.to_vec()));
-        // In pieces of four the second set comes with the first.
+        // In pieces of four, the second set comes with the first.
         let fours = [
             read(10, 0, 4),
             weights(10),
@@ -137,13 +137,13 @@ mod tests {
         assert_eq!(late(&ops, 6), None, "all of it at once");
     }
 
-    /// A product reads what was to come; a transfer writes over it.
+    /// A product reads vectors that were still pending; a transfer overwrites them.
     #[test]
     fn a_read_is_done_before_anything_else_that_touches_its_vectors() {
         let save = transfer(DataMoveKind::AccumulatorToLocal, 12, 0, 1);
         for other in [product(0, 3), save] {
             let (before, read) = (product(9, 1), read(0, 0, 14));
-            assert_eq!(late(&[read, before, other], 1), None, "a product of vectors from 0 on");
+            assert_eq!(late(&[read, before, other], 1), None, "a product of vectors starting at 0");
             let apart = transfer(DataMoveKind::LocalToDram0, 20, 0, 1);
             assert_eq!(late(&[read, apart, other], 1), Some(vec![apart, read, other]));
         }

@@ -1,8 +1,10 @@
-//! Separation: no addition right after one to the same accumulator, of which hardware loses the first.
+//! Separation of additions: hardware loses the first of two adjacent additions to the same
+//! accumulator.
 //!
-//! [`separate`] puts a command of the accumulators between the two ([`crate::clock::hazard`]): one that comes after them
-//! and may come before as well, or a SIMD that reads the accumulator and drops what it read. Where it stands is
-//! the clock's choice. Every accumulator gets its additions in the order it did, so results stay.
+//! [`separate`] puts an accumulator command between the two ([`crate::clock::hazard`]): a later one
+//! that may come earlier, or a SIMD that reads the accumulator and discards the value. The clock
+//! decides where it is put. Every accumulator receives its additions in the same order, so results
+//! stay the same.
 
 use super::lir::drop_read;
 use super::overlap::conflict;
@@ -10,19 +12,22 @@ use crate::clock::Meter;
 use crate::clock::hazard::{Hazard, Pending};
 use crate::isa::op::{DataMoveKind, Op};
 
-/// Instructions after a pair that may come between instead, and that tell what a repair costs.
+/// Number of instructions after a pair that may be moved between its two additions, and over which
+/// the cost of a repair is measured.
 const AHEAD: usize = 16;
 
-/// Instructions that follow what left `pending`, in an order and with additions such that hardware loses nothing.
+/// Reorders instructions that follow the writes in `pending`, and inserts reads, so that hardware
+/// loses no addition.
 ///
-/// The cheapest by `meter`, which has run what is before; without it, the fewest instructions.
+/// Picks the cheapest repair by `meter`, which has run the preceding instructions. Without a meter,
+/// picks the one with the fewest instructions.
 pub fn separate(mut ops: Vec<Op>, pending: &Pending, meter: Option<&Meter>) -> Vec<Op> {
     let mut state = pending.clone();
     if ops.iter().enumerate().all(|(i, op)| state.follow(i, op).is_none()) {
         return ops;
     }
     let (mut pending, mut meter) = (pending.clone(), meter.cloned());
-    // What is done, and the rest backwards: a repair is made at its end, however long it is.
+    // The rest is reversed, so that a repair changes only its end, in constant time.
     let mut done = Vec::with_capacity(ops.len());
     ops.reverse();
     while let Some((hazard, after_first)) = next_hazard(&ops, &mut pending) {
@@ -42,8 +47,9 @@ pub fn separate(mut ops: Vec<Op>, pending: &Pending, meter: Option<&Meter>) -> V
     done
 }
 
-/// The next hazard of instructions that are given backwards, with `pending` as it is before them, and how many of
-/// them are up to its first one; leaves `pending` as it is there. None are when the write is older.
+/// Returns the next hazard of the reversed instructions, and the number of instructions up to its
+/// first one. That number is 0 if the first write precedes them. `pending` is updated to the state
+/// at that point.
 fn next_hazard(backwards: &[Op], pending: &mut Pending) -> Option<(Hazard, usize)> {
     let (mut state, mut after_writer) = (pending.clone(), 0);
     for (i, op) in backwards.iter().rev().enumerate() {
@@ -61,7 +67,8 @@ fn is_write(op: &Op) -> bool {
     crate::clock::hazard::first_written(op).is_some()
 }
 
-/// The instructions after the first of a hazard, of which `second` is the second, changed so that it is gone.
+/// Removes a hazard from the instructions after its first one; `second` is the index of its second
+/// one.
 fn repair(ops: &[Op], second: usize, hazard: Hazard, pending: &Pending, meter: Option<&Meter>) -> Vec<Op> {
     let moved = (second + 1..ops.len()).filter(|&from| may_stand(ops, from, second)).map(|from| {
         let mut moved = ops.to_vec();
@@ -82,11 +89,11 @@ fn repair(ops: &[Op], second: usize, hazard: Hazard, pending: &Pending, meter: O
             meter.cycles()
         })
     };
-    // A read in front of the second instruction always helps.
+    // The candidates are never empty: a read in front of the second instruction always helps.
     candidates.min_by_key(|ops| (cost(ops), ops.len())).unwrap_or_else(|| ops.to_vec())
 }
 
-/// Whether an instruction is a command of the accumulators that may stand before the instruction `to`.
+/// Whether an instruction is an accumulator command that may be moved before the instruction `to`.
 fn may_stand(ops: &[Op], from: usize, to: usize) -> bool {
     use DataMoveKind::{AccumulatorToLocal, LocalToAccumulator, LocalToAccumulatorAccumulate};
     let passed = &ops[to..from];
@@ -118,8 +125,9 @@ mod tests {
         Op::MatMul { accumulate: true, zeroes: false, local: at(0), accumulator: at(address), size: 1 }
     }
 
-    /// By the notes: any other command of the accumulators between two additions makes both count. None may pass
-    /// the weights it needs, nor a SIMD, and what is moved costs no instruction.
+    /// By the notes on simulated hardware, any other accumulator command between two additions
+    /// makes both take effect. The command may not pass the weights it needs, nor a SIMD; moving a
+    /// command adds no instruction.
     #[test]
     fn additions_to_one_accumulator_get_a_command_between() {
         let load = Op::LoadWeights { zeroes: false, local: at(4), size: 1 };
@@ -132,7 +140,7 @@ mod tests {
             (vec![add(3), add(5)], vec![add(3), add(5)]),
             (vec![add(3), add(3)], vec![add(3), read, add(3)]),
             (vec![add(3), add(3), add(3)], vec![add(3), read, add(3), read, add(3)]),
-            // Where it stands makes no difference but to the clock: right after the first.
+            // The position matters only to the clock: right after the first.
             (vec![add(3), transfer, add(3)], vec![add(3), read, transfer, add(3)]),
             (vec![add(3), add(3), add(5)], vec![add(3), add(5), add(3)]),
             (vec![transfer, add(3), add(3), add(5)], vec![transfer, add(3), add(5), add(3)]),

@@ -1,5 +1,6 @@
-//! A machine that computes with names instead of numbers, for tests of what changes the order of instructions: two values are
-//! the same only if they were computed from the same in the same way.
+//! Symbolic machine for tests of passes that reorder instructions. It computes with names instead
+//! of numbers: two values are equal only if they were computed from the same values in the same
+//! way.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::isa::op::{DataMoveKind, Memory, Op, Path, SimdOp, SimdSub, Strided};
 
-/// The machine.
+/// Symbolic contents of all memories and registers.
 #[derive(Default)]
 pub struct Symbolic {
     memories: HashMap<(Memory, u64), u64>,
@@ -17,7 +18,7 @@ pub struct Symbolic {
 }
 
 impl Symbolic {
-    /// What is left after a program.
+    /// Returns the state after running a program.
     pub fn after(ops: &[Op]) -> Self {
         let mut machine = Self::default();
         ops.iter().for_each(|op| {
@@ -26,7 +27,7 @@ impl Symbolic {
         machine
     }
 
-    /// Runs an instruction; gives what it read, summed up.
+    /// Runs an instruction and returns a digest of the values that it read.
     pub fn run(&mut self, op: &Op) -> u64 {
         let flow = op.flow();
         let mut all = Vec::new();
@@ -63,23 +64,24 @@ impl Symbolic {
         }
     }
 
-    /// What lies at an address; a name of its own if nobody has written there.
+    /// Returns the value at an address; a unique name if it was never written.
     pub fn get(&self, memory: Memory, address: u64) -> u64 {
         let key = (memory, address);
         self.memories.get(&key).copied().unwrap_or_else(|| digest(&(memory as u8, address)))
     }
 
-    /// All that was written to the memories, but for `without`.
+    /// Returns all values written to the memories, except to `without`.
     pub fn written(&self, without: Option<Memory>) -> HashMap<(Memory, u64), u64> {
         let kept = self.memories.iter().filter(|((memory, _), _)| Some(*memory) != without);
         kept.map(|(&key, &value)| (key, value)).collect()
     }
 }
 
-/// Vectors of local memory that random programs touch; they touch fewer of the others.
+/// Number of local-memory vectors that random programs touch; they touch fewer of the other
+/// memories.
 pub const LOCAL: u64 = 24;
 
-/// Random programs of all kinds of instructions that a layer has.
+/// Generates random programs with all kinds of instructions that a layer has.
 pub fn programs() -> impl Strategy<Value = Vec<Op>> {
     let run = |depth: u64| {
         (0..depth - 8, 0..2_u32).prop_map(|(address, stride_log2)| Strided { address, stride_log2 })

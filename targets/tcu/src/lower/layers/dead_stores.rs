@@ -1,20 +1,20 @@
-//! Vectors that no layer reads are not saved: [`skip_unread`].
+//! Dead-store elimination: vectors that no layer reads are not saved ([`skip_unread`]).
 //!
-//! Where all readers of a variable step over its pixels, what they read lies side by side, in local memory and in DRAM0:
-//! it takes less of both, and is moved in long runs.
+//! If all readers of a variable skip some of its pixels, the remaining ones are stored contiguously
+//! in local memory and in DRAM0. The variable takes less of both and moves in long runs.
 
 use super::hir::{ChannelOperand, Layer, Model, Operand, Rows, Step};
 use crate::lower::memory::object::{ObjectId, ObjectKind, VecRef};
 
-/// A variable and the pixels of it that are read.
+/// A saved variable and which of its pixels are read.
 struct Saved {
     object: ObjectId,
-    /// The layer that saves it, and the step.
+    /// Layer and step that save it.
     at: (usize, usize),
     pixels: Vec<bool>,
 }
 
-/// Leaves out of variables the pixels that no layer reads.
+/// Removes from variables the pixels that no layer reads.
 pub fn skip_unread(model: &mut Model) {
     let mut saved = saved(model);
     for vector in model.layers.iter_mut().flat_map(|layer| &mut layer.steps).flat_map(vectors) {
@@ -36,23 +36,23 @@ pub fn skip_unread(model: &mut Model) {
     }
 }
 
-/// Where the pixels of a variable are, of which some are left out.
+/// Maps pixels of a variable to their places after unread pixels are removed.
 struct Places {
-    /// Pixels that are read before each.
+    /// For each pixel, the number of read pixels before it.
     before: Vec<u32>,
-    /// All that are read.
+    /// Total number of read pixels.
     read: u32,
 }
 
 impl Places {
-    /// The place of a vector that had place `index` when none was left out.
+    /// Returns the new index of the vector that had `index` before the removal.
     fn of(&self, index: u32) -> u32 {
         let pixels = self.before.len() as u32;
         index / pixels * self.read + self.before[(index % pixels) as usize]
     }
 }
 
-/// Leaves out of a variable what is not read.
+/// Removes the unread pixels of a variable.
 fn shorten(model: &mut Model, Saved { object, at, pixels }: Saved) -> Places {
     let read: Vec<u32> = (0..pixels.len() as u32).filter(|&pixel| pixels[pixel as usize]).collect();
     let before = (0..pixels.len() as u32).map(|pixel| read.partition_point(|&other| other < pixel) as u32);
@@ -65,7 +65,7 @@ fn shorten(model: &mut Model, Saved { object, at, pixels }: Saved) -> Places {
     places
 }
 
-/// The variables that one step saves, block by block, by their numbers.
+/// Returns the variables that exactly one step saves block by block, indexed by object.
 fn saved(model: &Model) -> Vec<Option<Saved>> {
     let mut saved: Vec<Option<Saved>> = (0..model.objects.len()).map(|_| None).collect();
     let mut others = Vec::new();
@@ -87,7 +87,7 @@ fn saved(model: &Model) -> Vec<Option<Saved>> {
     saved
 }
 
-/// The vectors that a step reads, constants of known places left out.
+/// Returns the vectors that a step reads, except constants at known places.
 fn vectors(step: &mut Step) -> Box<dyn Iterator<Item = &mut VecRef> + '_> {
     match step {
         Step::MatMul(matmul) => {

@@ -1,23 +1,25 @@
-//! Sums that wait in the accumulators for the layer that adds to them.
+//! Fused additions: sums wait in the accumulators for the layer that adds to them.
 //!
-//! In a residual network a sum goes two ways: through the next layers, and around them. What goes around
-//! need not leave the accumulators and come back where they have room for it: [`keep_sums`] leaves it at their start.
+//! In a residual network a sum takes two paths: through the next layers, and around them. The value
+//! on the path around need not leave the accumulators and come back if they have room for it.
+//! [`keep_sums`] leaves it at the start of the accumulators.
 
 use super::hir::{Layer, Model, Step};
 use crate::config::Config;
 use crate::lower::layers::hir::for_each_object;
 use crate::lower::memory::object::{ObjectId, ObjectKind, VecRef};
 
-/// A kept sum may take one part in this many of the accumulators.
+/// A kept sum may take at most `1 / SHARE` of the accumulators.
 const SHARE: u64 = 2;
 
-/// Replaces saves that only feed an addition.
+/// Replaces saves that are only read by an addition.
 pub fn keep_sums(model: &mut Model, config: &Config) {
     for from in 0..model.layers.len() {
         let Some((at, object)) = candidate(model, from) else { continue };
         let size = (model.layers[from].pixels * model.layers[from].blocks) as u64;
         let Some(to) = resumes(model, from, object) else { continue };
-        // The first of these layers may end with a sum of its own that it resumed, which is as large.
+        // The first of these layers may end with a sum that it resumed itself, which has the same
+        // size.
         let free = model.layers[from + 1..=to].iter().all(|layer| layer.kept == 0);
         if !free || size.saturating_mul(SHARE) > config.accumulator_depth {
             continue;
@@ -29,7 +31,7 @@ pub fn keep_sums(model: &mut Model, config: &Config) {
     }
 }
 
-/// The place of a save that a change of the grid follows, and what it saves.
+/// Returns the step index of a save that precedes a change of the grid, and the object it saves.
 fn candidate(model: &Model, layer: usize) -> Option<(usize, ObjectId)> {
     let steps = &model.layers[layer].steps;
     let (at, object) = steps.windows(2).enumerate().find_map(|(at, pair)| match pair {
@@ -42,7 +44,8 @@ fn candidate(model: &Model, layer: usize) -> Option<(usize, ObjectId)> {
     (one_grid && model.objects.get(object).kind == ObjectKind::Variable).then_some((at, object))
 }
 
-/// The one layer that reads what layer `from` saves as `object`, when it does so to add it to a product.
+/// Returns the layer that reads the object saved by layer `from`, if it is the only reader and adds
+/// the object to a product.
 fn resumes(model: &Model, from: usize, object: ObjectId) -> Option<usize> {
     let mut readers =
         (0..model.layers.len()).filter(|&layer| layer != from && uses(&model.layers[layer].steps, object));
@@ -61,7 +64,7 @@ fn uses(steps: &[Step], object: ObjectId) -> bool {
     found
 }
 
-/// Whether `vectors` are those of `object` for each place of the layer's grid.
+/// Whether `vectors` is exactly `object`, one vector for each place of the layer's grid.
 fn is_whole(vectors: &[VecRef], object: ObjectId, layer: &Layer) -> bool {
     let place = |i: usize| (i % layer.blocks * layer.pixels + i / layer.blocks) as u32;
     vectors.len() == layer.pixels * layer.blocks

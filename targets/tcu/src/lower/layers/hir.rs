@@ -1,7 +1,7 @@
 //! HIR: layers as steps on a grid of vectors that stays in the accumulators.
 //!
-//! A [`Layer`] starts by filling its grid (a matrix product, or a load), changes it step by step,
-//! and saves it where other layers or the host need it. Steps name vectors, not addresses.
+//! A [`Layer`] fills its grid with a matrix product or a load, changes it step by step, and saves
+//! it where other layers or the host need it. Steps name vectors, not addresses.
 
 use std::fmt::Write;
 
@@ -14,45 +14,46 @@ use crate::program::{HostStep, Layout};
 pub struct Model {
     /// Inputs, outputs, variables and constants.
     pub objects: Objects,
-    /// Layers in order.
+    /// Layers in execution order.
     pub layers: Vec<Layer>,
     /// Inputs of the program.
     pub inputs: Vec<Port>,
     /// Outputs of the program.
     pub outputs: Vec<Port>,
-    /// Steps left to the host.
+    /// Steps that the host computes after the program.
     pub host_steps: Vec<HostStep>,
 }
 
-/// An input or output.
+/// An input or output of the program.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// The model's name.
+    /// Name of the tensor in the model.
     pub name: String,
-    /// Where its vectors are.
+    /// Object that stores its vectors.
     pub object: ObjectId,
-    /// How the tensor lies in them.
+    /// Layout of the tensor in the vectors.
     pub layout: Layout,
 }
 
 /// Steps on one grid. `pixels` and `blocks` are the size of the grid after the last step.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Names of its graph nodes.
+    /// Names of the layer's graph nodes.
     pub nodes: Vec<String>,
-    /// Multiply-accumulates of the model, padding left out.
+    /// Multiply-accumulates of the model in this layer, without padding.
     pub macs: u64,
-    /// Pixels after the last step.
+    /// Number of pixels of the grid after the last step.
     pub pixels: usize,
-    /// Vectors of a pixel; the same in all steps.
+    /// Number of vectors per pixel; equal in all steps.
     pub blocks: usize,
-    /// What is done, in order.
+    /// Steps in execution order.
     pub steps: Vec<Step>,
-    /// Accumulators at the start of all, which a sum takes that is kept there while the layer runs.
+    /// Number of accumulators at the start of accumulator memory that hold a kept sum while the
+    /// layer runs.
     pub kept: u64,
 }
 
-/// A step. Lists of references are pixel by pixel, block by block.
+/// A step of a layer. Lists of vectors are ordered pixel by pixel, block by block.
 #[derive(Clone, Debug, Hash)]
 pub enum Step {
     /// Fills the grid with a matrix product.
@@ -61,64 +62,67 @@ pub enum Step {
     Load(Vec<VecRef>),
     /// Adds vectors to the grid.
     AddVectors(Vec<VecRef>),
-    /// `op(grid, vectors)`, or with the operands swapped.
+    /// Computes `op(grid, vectors)`, with swapped operands if `swapped`.
     Binary {
-        /// Operation.
+        /// SIMD operation.
         op: SimdOp,
-        /// The other operand.
+        /// Operand that is not the grid.
         vectors: Vec<VecRef>,
-        /// The other operand is the left one.
+        /// Whether `vectors` is the left operand.
         swapped: bool,
     },
-    /// `op(grid, operand)` with an operand that all pixels share, or with the operands swapped.
+    /// Computes `op(grid, operand)` with an operand that all pixels share, with swapped operands if
+    /// `swapped`.
     ChannelWise {
-        /// Operation.
+        /// SIMD operation.
         op: SimdOp,
-        /// The other operand.
+        /// Operand that is not the grid.
         operand: ChannelOperand,
-        /// The other operand is the left one.
+        /// Whether `operand` is the left operand.
         swapped: bool,
     },
-    /// A formula for each vector of the grid.
+    /// Evaluates a formula for each vector of the grid.
     Formula(Formula),
-    /// A function of each element of the grid, by tables.
+    /// Applies a function to each element of the grid, by lookup tables.
     Lookup(Lookup),
-    /// The vectors of each window, combined lane by lane in the order of the window.
+    /// Combines the vectors of each window element by element, in window order.
     Reduce {
-        /// Operation; its operands may be swapped.
+        /// SIMD operation; it is commutative.
         op: SimdOp,
-        /// The windows, none empty.
+        /// Windows, each with at least one pixel.
         windows: Windows,
     },
-    /// The sum of each window, multiplied by the window's scale.
+    /// Computes the sum of each window, multiplied by the window's scale.
     AveragePool {
-        /// The windows.
+        /// Windows to average.
         windows: Windows,
-        /// One over the divisor in all lanes, per window.
+        /// For each window, a vector with one over the divisor in all lanes.
         scales: Vec<VecRef>,
     },
-    /// The sum of each window's vectors times their weights, lane by lane.
+    /// Computes the sum of each window's vectors times their weights, element by element.
     WeightedSum(WeightedSum),
     /// Starts with the grid that an earlier layer kept.
     Resume,
-    /// Leaves the grid where it is for a later layer, and goes on with what the next step makes of it.
+    /// Leaves the grid in place for a later layer. The layer continues with the result of the next
+    /// step.
     Keep {
-        /// What the grid is.
+        /// Object whose value the grid holds.
         object: ObjectId,
     },
-    /// Stores the grid.
+    /// Stores the grid in memory.
     Save {
-        /// Where to.
+        /// Object to write.
         object: ObjectId,
-        /// Pixel by pixel (what hosts expect) instead of block by block (what keeps runs long).
+        /// Whether the order is pixel by pixel, as hosts expect, instead of block by block, which
+        /// keeps runs long.
         pixel_major: bool,
-        /// The pixels of the grid that are stored, ascending; all when `None`.
+        /// Pixels of the grid to store, ascending; `None` stores all.
         pixels: Option<Vec<u32>>,
     },
 }
 
 impl Step {
-    /// The windows, of a step that makes a new grid of windows of the one before.
+    /// Returns the windows if the step replaces the grid by windows of the previous grid.
     pub fn windows(&self) -> Option<&Windows> {
         match self {
             Self::Reduce { windows, .. }
@@ -132,57 +136,59 @@ impl Step {
 /// An operand that all pixels share.
 #[derive(Clone, Debug, Hash)]
 pub enum ChannelOperand {
-    /// Zero.
+    /// Zero in all lanes.
     Zero,
     /// One vector per block, or one for all blocks.
     Blocks(Vec<VecRef>),
 }
 
-/// What the ALUs do to one vector of the grid after the other: the register takes `first`, then the
-/// result of each operation; that of the last one goes back to the grid.
+/// ALU operations on each vector of the grid in turn. The register starts with `first` and takes
+/// the result of each operation; the last result goes back to the grid.
 #[derive(Clone, Debug, Hash)]
 pub struct Formula {
-    /// What the register begins with.
+    /// Initial value of the register.
     pub first: Operand,
     /// Operations, at least one.
     pub operations: Vec<Operation>,
 }
 
 impl Formula {
-    /// All operands, in the order of their use.
+    /// Returns all operands in order of use.
     pub fn operands(&self) -> impl Iterator<Item = &Operand> {
         std::iter::once(&self.first).chain(self.operations.iter().map(|operation| &operation.operand))
     }
 }
 
-/// `op(operand, register)`, or with the operands swapped.
+/// Computes `op(operand, register)`, with swapped operands if `swapped`.
 #[derive(Clone, Debug, Hash)]
 pub struct Operation {
-    /// Operation.
+    /// SIMD operation.
     pub op: SimdOp,
-    /// The operand that is not the register.
+    /// Operand that is not the register.
     pub operand: Operand,
-    /// The register is the left operand.
+    /// Whether the register is the left operand.
     pub swapped: bool,
 }
 
-/// A function by lookup: around the closest key, a polynomial of the difference to it.
+/// A function by lookup: a polynomial of the difference to the closest key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
-    /// The constant with all tables: the keys, then each coefficient's, the constant one first.
+    /// Constant that holds all tables: the keys, then one table per coefficient, constant term
+    /// first.
     pub object: ObjectId,
-    /// Vectors of each table.
+    /// Number of vectors per table.
     pub vectors: u32,
-    /// Tables, the keys counted.
+    /// Number of tables, including the keys.
     pub tables: u32,
-    /// Coefficients of the polynomial, at least one; further tables are loaded, but not used.
+    /// Number of coefficients of the polynomial, at least one. Further tables are loaded but not
+    /// used.
     pub coefficients: usize,
 }
 
 /// An operand of a [`Formula`].
 #[derive(Clone, Debug, Hash)]
 pub enum Operand {
-    /// The grid's vector.
+    /// The current vector of the grid.
     Grid,
     /// One vector per block, or one for all blocks.
     Blocks(Vec<VecRef>),
@@ -190,20 +196,21 @@ pub enum Operand {
     Vectors(Vec<VecRef>),
 }
 
-/// For each window: a bias, and the sum of its vectors times a weight each, in the order of the weights.
+/// For each window, a bias plus the sum of the window's vectors times one weight each. Additions
+/// are in the order of the weights.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct WeightedSum {
-    /// The windows.
+    /// Windows to sum.
     pub windows: Windows,
-    /// Which of the weights each vector of a window meets, in the order of the windows.
+    /// For each entry of the windows, the index of its weight.
     pub which: Vec<u32>,
-    /// The weights: each one vector per block, or one for all blocks.
+    /// Weights; each has one vector per block, or one for all blocks.
     pub weights: Vec<Vec<VecRef>>,
-    /// What sums begin with: one vector per block; zero when empty.
+    /// Initial value of the sums: one vector per block; empty for zero.
     pub bias: Vec<VecRef>,
 }
 
-/// Sets of pixels of the grid before the step, one per pixel of the grid after it.
+/// Sets of pixels of the previous grid, one per pixel of the new grid.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Windows {
     starts: Vec<u32>,
@@ -211,7 +218,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Adds the window of the next pixel.
+    /// Appends the window of the next pixel.
     pub fn push(&mut self, pixels: impl IntoIterator<Item = u32>) {
         if self.starts.is_empty() {
             self.starts.push(0);
@@ -220,74 +227,74 @@ impl Windows {
         self.starts.push(self.pixels.len() as u32);
     }
 
-    /// Number of windows.
+    /// Returns the number of windows.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Positions of window `i`'s entries in the list of all entries.
+    /// Returns the positions of window `i` in the list of all entries.
     pub fn range(&self, i: usize) -> std::ops::Range<usize> {
         self.starts[i] as usize..self.starts[i + 1] as usize
     }
 
-    /// Pixels of the largest window.
+    /// Returns the number of pixels of the largest window.
     pub fn longest(&self) -> usize {
-        // Default: without windows there is no longest.
+        // Default: without windows, the largest size is 0.
         (0..self.len()).map(|i| self.range(i).len()).max().unwrap_or(0)
     }
 
-    /// The pixels of window `i`.
+    /// Returns the pixels of window `i`.
     pub fn get(&self, i: usize) -> &[u32] {
         &self.pixels[self.range(i)]
     }
 }
 
-/// A matrix product: for every pixel and output block, the sum over terms of an input vector times
-/// the term's weights for that block.
+/// A matrix product. For every pixel and output block, it sums over terms an input vector times the
+/// term's weights for that block.
 #[derive(Clone, Debug, Hash)]
 pub struct MatMul {
-    /// One entry per tap and block of input channels.
+    /// One entry per kernel tap and block of input channels.
     pub terms: Vec<Term>,
-    /// Weights of term `t` for block `o` at `o * terms.len() + t`; `None` where all are zero.
+    /// Weights of term `t` for block `o` at `o * terms.len() + t`; `None` if all are zero.
     pub sets: Vec<Option<WeightSet>>,
 }
 
 impl MatMul {
-    /// The weights of `term` for `block`.
+    /// Returns the weights of `term` for `block`; `None` if all are zero.
     pub fn set(&self, term: usize, block: usize) -> Option<&WeightSet> {
         self.sets[block * self.terms.len() + term].as_ref()
     }
 
-    /// The objects that hold weights; the same one may come several times.
+    /// Returns the objects that hold weights; an object may occur several times.
     pub fn weights(&self) -> impl Iterator<Item = ObjectId> + '_ {
         self.sets.iter().flatten().flat_map(WeightSet::first_rows).map(|row| row.object)
     }
 }
 
-/// The input vectors that meet one array full of weights: one per pixel, [`VecRef::ZERO`] where the
-/// tap lies in the padding.
+/// Input vectors that are multiplied by one array full of weights: one per pixel, [`VecRef::ZERO`]
+/// where the tap is in the padding.
 #[derive(Clone, Debug, Hash)]
 pub struct Term {
-    /// Input vectors.
+    /// Input vectors, one per pixel.
     pub inputs: Vec<VecRef>,
 }
 
 /// One array full of weights.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WeightSet {
-    /// Where its rows are.
+    /// Location of the rows.
     pub rows: Rows,
-    /// The bias that comes with them.
+    /// Bias that is loaded with the rows.
     pub bias: Bias,
 }
 
 impl WeightSet {
-    /// The rows, of a constant only the first.
+    /// Returns the rows; of a constant, only the first.
     fn first_rows(&self) -> &[VecRef] {
         match &self.rows {
             Rows::Constant(first) => std::slice::from_ref(first),
@@ -296,35 +303,35 @@ impl WeightSet {
     }
 }
 
-/// The vectors that go into the array.
+/// Vectors that fill the array's rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Rows {
-    /// `array_size` rows of a constant, from this vector on; the bias is the row before them.
+    /// `array_size` rows of a constant, starting at this vector; the bias is the row before them.
     Constant(VecRef),
-    /// Vectors of variables, at most `array_size`; rows after them are zero. There is no bias.
+    /// Vectors of variables, at most `array_size`. The remaining rows are zero, and so is the bias.
     Variable(Vec<VecRef>),
 }
 
-/// What a set of weights adds to its sums.
+/// Bias that a set of weights adds to its sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bias {
-    /// Nothing.
+    /// No bias.
     None,
-    /// A bias, to the sums of pixels that have an input.
+    /// A bias for pixels that have an input in this term.
     Present,
-    /// A bias, to the sums of all pixels.
+    /// A bias for all pixels.
     All,
 }
 
 impl Layer {
-    /// The nodes' names, joined.
+    /// Returns the node names, joined by `+`.
     pub fn name(&self) -> String {
         self.nodes.join("+")
     }
 }
 
 impl Model {
-    /// One line per layer: its nodes and the size of its grid.
+    /// Formats one line per layer: its nodes and the size of its grid.
     pub fn print_layers(&self) -> String {
         let mut text = String::new();
         for (i, layer) in self.layers.iter().enumerate() {
@@ -339,7 +346,7 @@ impl Model {
         text
     }
 
-    /// The steps of every layer.
+    /// Formats the steps of every layer.
     pub fn print_steps(&self) -> String {
         let mut text = String::new();
         for (i, layer) in self.layers.iter().enumerate() {
@@ -388,7 +395,7 @@ impl Model {
             Step::Save { object, pixel_major, pixels } => {
                 let order = if *pixel_major { " pixel-major" } else { "" };
                 let part = pixels.as_ref().map(|pixels| format!(", {} pixels of it", pixels.len()));
-                // Default: a value that is stored whole needs no word.
+                // Default: a value that is stored as a whole needs no note.
                 format!("save {}{order}{}", self.name(*object), part.unwrap_or_default())
             }
         }
@@ -422,7 +429,7 @@ impl Model {
         &self.objects.get(object).name
     }
 
-    /// Objects of a kind.
+    /// Returns the objects of a kind.
     pub fn objects_of(&self, kind: ObjectKind) -> impl Iterator<Item = ObjectId> + '_ {
         self.objects.iter().filter(move |(_, object)| object.kind == kind).map(|(id, _)| id)
     }
@@ -431,7 +438,7 @@ impl Model {
 /// Visits the objects that steps read from memory or write to it.
 pub fn for_each_object(steps: &[Step], mut visit: impl FnMut(ObjectId)) {
     let mut vectors = |list: &[VecRef]| {
-        // Runs of one object are the rule; visiting each once is enough.
+        // Vectors mostly come in runs of one object; visiting each run once is enough.
         let mut last = VecRef::ZERO.object;
         for vector in list {
             if vector.object != last && !vector.is_zero() {

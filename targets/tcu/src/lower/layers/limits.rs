@@ -1,5 +1,5 @@
-//! What is refused before anything of its size is made: tensors without floats, empty ones, and
-//! those out of proportion.
+//! Early checks, before anything proportional to a tensor's size is built. They refuse tensors that
+//! are not floats, empty tensors, and extremely large ones.
 
 use npukit_graph::{NodeId, Op, ValueId};
 use npukit_numeric::ElementType;
@@ -8,17 +8,17 @@ use super::{Builder, ConstantsShortage, Reject};
 use crate::lower::layers::ops;
 use crate::lower::memory::view::natural_channels;
 
-/// The most vectors a tensor may take.
+/// Maximum number of vectors of a tensor.
 const MAX_VECTORS: u64 = 1 << 24;
-/// The most elements a tensor may have.
+/// Maximum number of elements of a tensor.
 const MAX_ELEMENTS: u64 = 1 << 28;
-/// The most vectors a node may read, counting each use.
+/// Maximum number of vectors that a node may read, counting each use.
 const MAX_USES: u64 = 1 << 26;
-/// The most scalars all constants together may take: 1 GiB here.
+/// Maximum number of scalars in all constants together; they take 1 GiB on the host.
 const MAX_CONSTANTS: u64 = 1 << 28;
 
 impl Builder<'_> {
-    /// Reports every input of the graph that cannot be one of the program.
+    /// Reports every input of the graph that cannot be an input of the program.
     pub(super) fn require_inputs(&mut self) {
         for &input in &self.graph.inputs {
             if let Err(reject) = self.require_tensor(input) {
@@ -28,14 +28,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses a node whose operands or results are not tensors of floats of a reasonable size.
+    /// Checks that the operands and results of a node are float tensors of supported size.
     ///
     /// # Errors
     ///
-    /// What is wrong with the first such operand or result.
+    /// Describes the first operand or result that is not supported.
     pub(super) fn require_operands(&self, id: NodeId) -> Result<(), Reject> {
         let node = self.graph.node(id);
-        // Parts without elements do not change what they are joined to.
+        // Empty parts of a concatenation do not change its result.
         let joins = matches!(node.op, Op::Concat(_));
         node.inputs.iter().filter(|_| !joins).try_for_each(|&operand| self.require_elements(operand))?;
         let floats = |&result: &ValueId| self.graph.value(result).info.element == ElementType::F32;
@@ -62,17 +62,14 @@ impl Builder<'_> {
             return Ok(());
         }
         let name = &self.graph.value(value).name;
-        Err(Reject::new(
-            format!("`{name}` of shape {shape:?} has no elements"),
-            "remove it from the model: nothing can be computed with it",
-        ))
+        Err(Reject::new(format!("`{name}` of shape {shape:?} has no elements"), "remove it from the model"))
     }
 
-    /// Refuses a tensor whose lists of vectors would fill the host's memory.
+    /// Refuses a tensor whose lists of vectors would exhaust the host's memory.
     ///
     /// # Errors
     ///
-    /// The size, and what is possible.
+    /// Reports the tensor's shape and the limits.
     pub(super) fn require_size(&self, value: ValueId) -> Result<(), Reject> {
         let shape = self.graph.shape(value);
         let product =
@@ -87,7 +84,7 @@ impl Builder<'_> {
             format!(
                 "`{name}` of shape {shape:?} is larger than {MAX_VECTORS} vectors or {MAX_ELEMENTS} elements"
             ),
-            "make the image smaller",
+            "use a smaller image",
         ))
     }
 
@@ -95,24 +92,25 @@ impl Builder<'_> {
     ///
     /// # Errors
     ///
-    /// The number of uses, and what is possible.
+    /// Reports the number of uses and the limit.
     pub fn require_uses(&self, uses: impl IntoIterator<Item = usize>) -> Result<(), Reject> {
         let uses = uses.into_iter().fold(1u64, |product, factor| product.saturating_mul(factor as u64));
         if uses <= MAX_USES {
             return Ok(());
         }
         Err(Reject::new(
-            format!("it reads {uses} vectors, counting each use; programs end at {MAX_USES}"),
-            "make the image, the kernel or the channels smaller",
+            format!("it reads {uses} vectors, counting each use; the limit is {MAX_USES}"),
+            "use a smaller image, a smaller kernel or fewer channels",
         ))
     }
 
-    /// Refuses `vectors` more of constants than any program may have. That DRAM1 holds them all is looked at
-    /// when all are known.
+    /// Reserves `vectors` more vectors of constants, up to the limit for any program. Whether they
+    /// fit in DRAM1 is checked once all constants are known.
     ///
     /// # Errors
     ///
-    /// More constants than the host's memory holds: a shortage, when DRAM1 does not hold them either.
+    /// Fails if the constants exceed the host's memory; reports a DRAM1 shortage if they exceed
+    /// DRAM1 as well.
     pub fn require_constants(&self, vectors: u64) -> Result<(), Reject> {
         let needed = self.objects.constant_vectors().saturating_add(vectors);
         if needed.saturating_mul(self.array_size() as u64) <= MAX_CONSTANTS {
@@ -122,16 +120,18 @@ impl Builder<'_> {
             return Err(Reject::Shortage(ConstantsShortage { vectors }));
         }
         Err(Reject::new(
-            format!("with it the constants take {needed} vectors; programs end at {MAX_CONSTANTS} scalars"),
-            "make the kernels or the channels smaller, or use an instance with a smaller array",
+            format!(
+                "up to this node the constants take {needed} vectors; the limit is {MAX_CONSTANTS} scalars"
+            ),
+            "use smaller kernels or fewer channels, or an instance with a smaller array",
         ))
     }
 }
 
-/// A value that the array has no number format for.
+/// Returns the error for elements that are not floats: the array has a single number format.
 pub fn no_floats(element: ElementType) -> Reject {
     Reject::new(
-        format!("it is not of floats but of {element:?}"),
-        "make it a float, or end the model before it and let the host do the rest",
+        format!("its elements are {element:?}, not floats"),
+        "convert it to float, or end the model before it and compute the rest on the host",
     )
 }

@@ -1,8 +1,10 @@
-//! Tables for the lookup extension: [`build`] makes the keys of a function, and the polynomial around each.
+//! Tables for the lookup extension: [`build`] computes the keys of a function and the polynomial
+//! around each key.
 //!
-//! Intervals are halved until the polynomial around the key in the middle of each is close enough, so that
-//! keys are dense where the function bends. A lookup takes the closest key, so polynomials are fitted, and
-//! judged with the coefficients the format holds, on the arguments that are closest to their key.
+//! Intervals are halved until the polynomial around the key in the middle of each is accurate
+//! enough, so that keys are dense where the function bends. A lookup takes the closest key.
+//! Polynomials are therefore fitted and judged on the arguments that are closest to their key, with
+//! coefficients rounded to the number format.
 
 use npukit_graph::op::UnaryKind;
 use npukit_numeric::NumberFormat;
@@ -10,20 +12,20 @@ use npukit_numeric::NumberFormat;
 /// A function of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Function {
-    /// An operator's.
+    /// Function of a unary operator.
     Unary(UnaryKind),
-    /// The power with this exponent.
+    /// Power with this exponent.
     Power(f32),
 }
 
-/// A function between factors: `after function(before x)`.
+/// A function between two factors: `after * function(before * x)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
-    /// The function.
+    /// Inner function.
     pub function: Function,
-    /// What its argument is multiplied by.
+    /// Factor of the argument.
     pub before: f32,
-    /// What its value is multiplied by.
+    /// Factor of the value.
     pub after: f32,
 }
 
@@ -33,44 +35,46 @@ impl Scaled {
     }
 }
 
-/// What a table may take.
+/// Limits of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Format of keys and values.
+    /// Number format of keys and values.
     pub format: NumberFormat,
-    /// Coefficients of a polynomial: 1 gives steps, 2 lines.
+    /// Number of coefficients per polynomial: 1 for a step function, 2 for line segments.
     pub coefficients: usize,
-    /// The most keys.
+    /// Maximum number of keys.
     pub keys: usize,
 }
 
-/// Keys, and a polynomial of the difference to the key for each.
+/// Lookup table: keys, and for each a polynomial of the difference to the key.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The keys, ascending.
+    /// Keys, ascending.
     pub keys: Vec<f32>,
-    /// For each key, the coefficients, the constant one first.
+    /// For each key, the coefficients, constant term first.
     pub coefficients: Vec<Vec<f32>>,
-    /// The largest error found over `1 + |value|`, that of the machine's own roundings left out.
+    /// Largest error found, relative to `1 + |value|`, without the machine's rounding errors.
     pub error: f64,
 }
 
-/// How far a table of floats reaches; beyond, its last polynomial goes on.
+/// Largest magnitude that a float table covers; beyond it, the last polynomial is extrapolated.
 const FLOAT_REACH: f64 = 65536.0;
-/// How close to a pole a table of floats comes.
+/// Distance to a pole that a float table keeps.
 const FLOAT_POLE: f64 = 1.0 / 16384.0;
-/// How close is close enough for floats, over `1 + |value|`.
+/// Initial tolerance for floats, relative to `1 + |value|`.
 const FLOAT_TOLERANCE: f64 = 1.0 / 131_072.0;
-/// Points of an interval that are looked at, beside the powers of two in it.
+/// Number of points per interval at which the error is measured, in addition to the powers of two
+/// in it.
 const SAMPLES: usize = 16;
-/// Narrower intervals are not halved; neighbouring numbers of the fixed formats are farther apart.
+/// Width below which intervals are not halved; adjacent numbers of the fixed-point formats are
+/// farther apart.
 const NARROWEST: f64 = 1.0 / 16_777_216.0;
-/// A table is not worth having beyond this tolerance.
+/// Largest useful tolerance; a less accurate table is not built.
 const COARSEST: f64 = 1.0;
-/// How much a tolerance grows when it asks for too many keys.
+/// Factor by which the tolerance grows when a table needs too many keys.
 const RELAXATION: f64 = 1.4;
 
-/// The best table there is room for; `None` without room for one of any use.
+/// Builds the most accurate table within the limits; `None` if no useful table fits.
 pub fn build(function: Scaled, room: &Room) -> Option<Table> {
     let fit = Fit::new(function, room);
     let pieces = function.function.domain(room.format, function.before.into());
@@ -101,7 +105,7 @@ impl Table {
 }
 
 impl Function {
-    /// Its value.
+    /// Evaluates the function.
     pub fn apply(self, x: f32) -> f32 {
         match self {
             Self::Unary(kind) => kind.apply(x),
@@ -109,11 +113,12 @@ impl Function {
         }
     }
 
-    /// Where it is defined among the numbers of `format` times `before`, in pieces without a pole inside.
+    /// Returns the domain of the function for `before` times the numbers of `format`, in pieces
+    /// without a pole inside.
     fn domain(self, format: NumberFormat, before: f64) -> Vec<[f64; 2]> {
         let fixed = format.step().map(|step| (-format.largest() - step, format.largest(), -step, 0.0));
-        // Of the fixed numbers zero itself is one: a pole there gives the largest number.
-        // Default: of floats those that networks meet.
+        // In fixed point, zero itself is a number: a pole there gives the largest number.
+        // Default: for floats, the range that occurs in networks.
         let (low, high, below, above) = fixed.unwrap_or((-FLOAT_REACH, FLOAT_REACH, -FLOAT_POLE, FLOAT_POLE));
         match self {
             Self::Unary(UnaryKind::Reciprocal) => vec![[low, below], [above, high]],
@@ -134,18 +139,18 @@ impl Function {
     }
 }
 
-/// How many times as wide as its neighbour an interval may be: the border between two keys is in the middle,
-/// so that a narrow one's cell reaches far into a wide one.
+/// Maximum width ratio of adjacent intervals. The border between two keys is halfway, so the cell
+/// of a narrow interval would extend far into a wide one.
 const GRADE: f64 = 2.0;
 
-/// An interval that one polynomial is good for, and the piece of the domain it is of.
+/// An interval approximated by one polynomial, and the piece of the domain that contains it.
 #[derive(Clone, Copy)]
 struct Leaf {
     interval: [f64; 2],
     piece: [f64; 2],
 }
 
-/// The arguments that are closest to a key, and what they get.
+/// The arguments closest to a key, with their polynomial.
 struct Cell {
     key: f64,
     coefficients: Vec<f64>,
@@ -158,9 +163,9 @@ struct Fit {
     format: NumberFormat,
     coefficients: usize,
     keys: usize,
-    /// The distance of neighbouring numbers of a fixed format; 0 of floats.
+    /// Distance of adjacent numbers of a fixed-point format; 0 for floats.
     step: f64,
-    /// Arguments that are looked at in whatever interval they are.
+    /// Arguments at which the error is always measured, in whichever interval they are.
     probes: Vec<f64>,
 }
 
@@ -169,12 +174,12 @@ impl Fit {
         let &Room { format, coefficients, keys } = room;
         let magnitudes = (-6..=16).flat_map(|k| [f64::from(k).exp2(), 1.5 * f64::from(k).exp2()]);
         let probes = magnitudes.flat_map(|x| [-x, x]).collect();
-        // Default: between two floats there is always one more that counts.
+        // Default: floats have no fixed step.
         Self { function, format, coefficients, keys, step: format.step().unwrap_or(0.0), probes }
     }
 
-    /// The cells of leaves halved until all are within `tolerance`, as far as they can be halved, and none is
-    /// much wider than its neighbours; `None` when they are more than there may be keys.
+    /// Halves leaves until each is within `tolerance` or indivisible, and none is much wider than
+    /// its neighbors. Returns their cells; `None` if more keys are needed than allowed.
     fn refined(&self, leaves: impl Iterator<Item = Leaf>, tolerance: f64) -> Option<Vec<Cell>> {
         let mut leaves: Vec<Leaf> = leaves.collect();
         loop {
@@ -203,7 +208,7 @@ impl Fit {
         high - low > NARROWEST
     }
 
-    /// Whether leaf `i` is much wider than a neighbour.
+    /// Whether leaf `i` is much wider than a neighbor.
     fn is_wide(&self, leaves: &[Leaf], i: usize) -> bool {
         let width = |leaf: &Leaf| leaf.interval[1] - leaf.interval[0] + self.step;
         let neighbours = [i.checked_sub(1), Some(i + 1)];
@@ -211,16 +216,17 @@ impl Fit {
         others.any(|other| width(&leaves[i]) > GRADE * width(other))
     }
 
-    /// The two halves; in a fixed format, of numbers of it.
+    /// Returns the two halves of a leaf; in fixed point, their ends are numbers of the format.
     fn halves(&self, Leaf { interval: [low, high], piece }: Leaf) -> [Leaf; 2] {
         let at = self.below((low + high) / 2.0);
         [[low, at], [at + self.step, high]].map(|interval| Leaf { interval, piece })
     }
 
-    /// The keys in the middle of each leaf, with polynomials for the arguments that are closest to them.
+    /// Returns the keys in the middle of each leaf, with polynomials for the arguments closest to
+    /// them.
     fn cells(&self, leaves: &[Leaf]) -> Vec<Cell> {
         let keys: Vec<f64> = leaves.iter().map(|leaf| self.middle(leaf.interval)).collect();
-        // Of two keys equally close the first is taken.
+        // Of two equally close keys, a lookup takes the first.
         let borders: Vec<f64> = keys.windows(2).map(|pair| self.below((pair[0] + pair[1]) / 2.0)).collect();
         let cell = |i: usize| {
             let [low, high] = leaves[i].piece;
@@ -234,17 +240,17 @@ impl Fit {
         (0..leaves.len()).map(cell).collect()
     }
 
-    /// The number of the format in the middle, or below it.
+    /// Returns the number of the format in the middle, or the next lower one.
     fn middle(&self, [low, high]: [f64; 2]) -> f64 {
         self.rounded(self.below((low + high) / 2.0)).clamp(low, high)
     }
 
-    /// The number of a fixed format at or below `x`; of floats `x`.
+    /// Returns the largest fixed-point number at or below `x`; for floats, `x`.
     fn below(&self, x: f64) -> f64 {
         if self.step > 0.0 { (x / self.step).floor() * self.step } else { x }
     }
 
-    /// The number of the format closest to `x`, which may be outside its range.
+    /// Returns the number of the format closest to `x`, which may be out of range.
     fn rounded(&self, x: f64) -> f64 {
         let x = if x.is_nan() { 0.0 } else { self.limited(x) };
         f64::from(self.format.round(x as f32))
@@ -258,8 +264,8 @@ impl Fit {
         self.limited(f64::from(self.function.apply(x as f32)))
     }
 
-    /// The polynomial of `x - key` through the function at the Chebyshev points of the interval, its
-    /// coefficients rounded to the format, the constant one first.
+    /// Returns the polynomial of `x - key` through the function at the Chebyshev points of the
+    /// interval. Coefficients are rounded to the format, constant term first.
     fn polynomial(&self, [low, high]: [f64; 2], key: f64) -> Vec<f64> {
         let n = self.coefficients;
         let mut points: Vec<f64> = (0..n)
@@ -274,7 +280,8 @@ impl Fit {
         coefficients
     }
 
-    /// The largest error on the interval over `1 + |value|`. Where the function has no value there is none.
+    /// Returns the largest error on the interval, relative to `1 + |value|`. Points where the
+    /// function is undefined are skipped.
     fn error(&self, [low, high]: [f64; 2], key: f64, coefficients: &[f64]) -> f64 {
         let even = (0..=SAMPLES).map(|i| low + (high - low) * i as f64 / SAMPLES as f64);
         let probes = self.probes.iter().copied().filter(|&x| low < x && x < high);
@@ -285,12 +292,12 @@ impl Fit {
             let value = self.value(x);
             (self.limited(polynomial) - value).abs() / (1.0 + value.abs())
         };
-        // `max` passes over what is no number.
+        // `max` skips NaN.
         points.map(error).fold(0.0, f64::max)
     }
 }
 
-/// The coefficients of the polynomial through points, by Newton's divided differences.
+/// Returns the coefficients of the polynomial through `points`, by Newton's divided differences.
 fn interpolate(points: &[(f64, f64)]) -> Vec<f64> {
     let n = points.len();
     let mut differences: Vec<f64> = points.iter().map(|point| point.1).collect();
@@ -302,7 +309,7 @@ fn interpolate(points: &[(f64, f64)]) -> Vec<f64> {
     }
     let mut coefficients = vec![0.0; n];
     for (&(x, _), difference) in points.iter().zip(differences).rev() {
-        // Times `(argument - x)`, plus the difference.
+        // Multiplies by `(argument - x)` and adds the difference.
         for k in (1..n).rev() {
             coefficients[k] = coefficients[k - 1] - x * coefficients[k];
         }
@@ -333,7 +340,7 @@ mod tests {
         assert!(found.iter().zip([2.0, -3.0, 0.5]).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
     }
 
-    /// Eight bits, four of them fraction: -8 to 7.9375.
+    /// Eight bits with four fraction bits: -8 to 7.9375.
     const BYTE: NumberFormat = NumberFormat::Fixed(npukit_numeric::FixedFormat { width: 8, binary_point: 4 });
     const STEP: f64 = 1.0 / 16.0;
 
@@ -380,8 +387,8 @@ mod tests {
         }
     }
 
-    /// `(m + d)^2` and `(m + d)^3` on `d` within `h`: at the Chebyshev points of two `d^2` is `h^2 / 2`, at those
-    /// of three `d^3` is `3 h^2 d / 4`.
+    /// `(m + d)^2` and `(m + d)^3` on `d` within `h`: at two Chebyshev points `d^2` is `h^2 / 2`,
+    /// at three `d^3` is `3 h^2 d / 4`.
     #[test]
     fn polynomials_go_through_the_chebyshev_points() {
         for (low, high) in [(1.0, 3.0), (-2.0, 6.0), (0.5, 1.0)] {
@@ -403,7 +410,7 @@ mod tests {
         }
     }
 
-    /// Of a fixed format the points are its numbers, the closest ones.
+    /// In fixed point, the sample points are the closest numbers of the format.
     #[test]
     fn points_and_keys_are_numbers_of_the_format() {
         let fit = fit(Function::Power(1.0), BYTE, 1, 9);
@@ -420,7 +427,7 @@ mod tests {
     fn the_error_is_that_of_the_worst_point_over_one_plus_its_value() {
         let fit = fit(Function::Power(2.0), NumberFormat::Float32, 2, 1);
         assert_eq!(fit.error([0.0, 4.0], 0.0, &[0.0, 0.0]), 16.0 / 17.0);
-        // The chord, which is worst at 3/4: 3 for 9/16.
+        // The chord is worst at 3/4: it gives 3 instead of 9/16.
         assert_eq!(fit.error([0.0, 4.0], 0.0, &[0.0, 4.0]), (3.0 - 9.0 / 16.0) / (1.0 + 9.0 / 16.0));
     }
 
@@ -428,17 +435,18 @@ mod tests {
     fn what_cannot_be_halved_stays() {
         let is_divisible = |width| Fit::is_divisible(leaf(1.0, 1.0 + width));
         assert_eq!([0.0, STEP, NARROWEST, 2.0 * NARROWEST].map(is_divisible), [false, true, false, true]);
-        // Four numbers, each of which rounds, are four keys.
+        // Four numbers that all round give four keys.
         let fit = fit(Function::Unary(UnaryKind::Sigmoid), BYTE, 1, 4);
-        let cells =
-            fit.refined([leaf(STEP, 4.0 * STEP)].into_iter(), 0.0).expect("as many keys as there may be");
+        let cells = fit
+            .refined([leaf(STEP, 4.0 * STEP)].into_iter(), 0.0)
+            .expect("exactly the number of keys allowed");
         let keys: Vec<f64> = cells.iter().map(|cell| cell.key / STEP).collect();
         assert_eq!(keys, [1.0, 2.0, 3.0, 4.0]);
     }
 
     #[test]
     fn a_tolerance_that_is_just_met_is_met() {
-        // Of 1 and 1 + 1/16 the latter is taken, and is off by 1/16 over 1 + 1.
+        // Of 1 and 1 + 1/16 the latter is taken; its error is 1/16 over 1 + 1.
         let fit = fit(Function::Power(1.0), BYTE, 1, 9);
         let cells =
             |tolerance| fit.refined([leaf(1.0, 1.0 + STEP)].into_iter(), tolerance).map(|cells| cells.len());
@@ -448,7 +456,7 @@ mod tests {
     #[test]
     fn no_interval_is_more_than_twice_as_wide_as_its_neighbours() {
         let fit = fit(Function::Power(1.0), BYTE, 1, 9);
-        // Numbers of each interval, and which is too wide.
+        // Widths of the intervals in numbers, and which of them are too wide.
         for (widths, wide) in [
             (vec![4, 2, 1], [false, false, false]),
             (vec![5, 2, 1], [true, false, false]),
@@ -477,11 +485,11 @@ mod tests {
         assert_eq!(keys(reciprocal, 1, 1), None, "it has two pieces");
         assert_eq!(keys(reciprocal, 1, 2), Some(2));
         assert_eq!(keys(sigmoid, 1, 1), Some(1));
-        assert_eq!(keys(sigmoid, 0, 64), None, "nothing can be said of it");
+        assert_eq!(keys(sigmoid, 0, 64), None, "no coefficients are allowed");
     }
 
-    /// Every number of the format through the closest key, the first of two: half a step over `1 + |value|` is what
-    /// tables with room enough are made for.
+    /// Checks every number of the format with its closest key, the first of two. With enough room,
+    /// the error is at most half a step relative to `1 + |value|`.
     #[test]
     fn every_number_of_a_small_format_is_close() {
         for kind in [UnaryKind::Sigmoid, UnaryKind::Tanh, UnaryKind::Sqrt, UnaryKind::Softplus] {

@@ -1,5 +1,6 @@
-//! From graph operators to HIR, one file per operator family. A new operator is a file and a line in
-//! [`lower`], and one in [`follow`] when it can work on values in the accumulators.
+//! Translation of graph operators to HIR, one file per operator family. A new operator needs a file
+//! and a line in [`lower`]. It also needs one in [`follow`] if it can work on values in the
+//! accumulators.
 
 mod activation;
 mod binary;
@@ -30,11 +31,11 @@ use super::{Builder, Chain, Lowered, Reject};
 use crate::lower::memory::view::View;
 pub use reduce::mean_factors;
 
-/// Lowers node `id` as the first of a chain, or as views.
+/// Lowers node `id` as the first node of a chain, or as views.
 ///
 /// # Errors
 ///
-/// Why the array cannot do it.
+/// Reports why the array cannot compute it.
 pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     if let Some(op) = host::of(builder, &builder.graph.node(id).op)
         && let Some(lowered) = host::lower(builder, id, op)?
@@ -68,12 +69,12 @@ pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     }
 }
 
-/// Lets node `id` work on the chain's value in the accumulators. `false` when it cannot, but could
-/// after the value was saved.
+/// Appends node `id` to the chain, if it can work on the chain's value in the accumulators. Returns
+/// `false` if the value must be saved first.
 ///
 /// # Errors
 ///
-/// Why the array cannot do it at all.
+/// Reports why the array cannot compute the node at all.
 pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     match &builder.graph.node(id).op {
         Op::Conv(op) => depthwise::follow(builder, chain, id, op),
@@ -93,7 +94,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bo
     }
 }
 
-/// Starts a chain by loading an operand of node `id`, the widest first, and lets the node follow.
+/// Starts a chain by loading an operand of node `id`, largest first, and appends the node to it.
 fn load_and_follow(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let mut operands: Vec<ValueId> =
@@ -113,7 +114,7 @@ fn load_and_follow(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject>
     Err(refusal::of(&node.op))
 }
 
-/// A chain that loads `value` and lets node `id` follow by `follow`; `None` when it cannot.
+/// Loads `value` into a new chain and appends node `id` with `follow`; `None` if it cannot follow.
 fn load_and(
     builder: &mut Builder,
     id: NodeId,
@@ -126,13 +127,13 @@ fn load_and(
     Ok(followed.then_some(chain))
 }
 
-/// A chain whose grid is `value`, loaded from memory in its natural packing.
+/// Returns a chain whose grid is `value`, loaded from memory in its natural packing.
 fn load(builder: &mut Builder, id: NodeId, value: ValueId) -> Result<Chain, Reject> {
     let view = natural_view(builder, id, value)?;
     Ok(loaded(builder, id, value, view))
 }
 
-/// A chain whose grid is `view`, loaded from memory.
+/// Returns a chain whose grid is `view`, loaded from memory.
 fn loaded(builder: &mut Builder, id: NodeId, value: ValueId, view: View) -> Chain {
     let pixels = view.pixels(builder.array_size());
     let channels = view.channels;
@@ -140,14 +141,14 @@ fn loaded(builder: &mut Builder, id: NodeId, value: ValueId, view: View) -> Chai
     Chain { nodes: vec![id], value, pixels, channels, macs: 0, steps, saved: true }
 }
 
-/// The view of an operand in the packing its innermost axis asks for; repacked when it has another.
+/// Returns the view of an operand in the packing of its innermost axis, repacked if necessary.
 fn natural_view(builder: &mut Builder, id: NodeId, value: ValueId) -> Result<View, Reject> {
     let view = builder.view(value)?;
     if view.is_natural() { Ok(view) } else { rearrange::repack(builder, id, &view) }
 }
 
-/// The value whose vectors hold `output`, and for each of its axes the axis of `output`. Host steps
-/// and a closing Transpose leave the vectors as they are.
+/// Returns the value whose vectors hold `output`, and for each axis of the value the axis of
+/// `output`. Host steps and a final Transpose do not move vectors.
 pub fn output_layout(builder: &Builder, output: ValueId) -> (ValueId, Vec<usize>) {
     let mut value = output;
     let mut axes: Vec<usize> = (0..builder.graph.shape(output).len()).collect();

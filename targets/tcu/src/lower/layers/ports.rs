@@ -1,4 +1,4 @@
-//! Inputs and outputs: which objects the host writes and reads, and in which layout.
+//! Inputs and outputs: the objects that the host writes and reads, and their layouts.
 
 use npukit_graph::{NodeId, Op, ValueId};
 
@@ -9,7 +9,7 @@ use crate::lower::memory::object::{ObjectId, ObjectKind, VecRef};
 use crate::lower::memory::view::View;
 use crate::program::Layout;
 
-/// How an input is packed: its axes permuted, then read as `shape`.
+/// Packing of an input: its axes permuted, then reshaped to `shape`.
 #[derive(Clone, PartialEq)]
 struct Packing {
     perm: Vec<usize>,
@@ -17,8 +17,8 @@ struct Packing {
 }
 
 impl Builder<'_> {
-    /// Makes the inputs' objects. An input that is only read transposed or reshaped is packed that
-    /// way: the host lays it out.
+    /// Creates the objects of the inputs. An input that is only read transposed or reshaped is
+    /// packed that way by the host.
     pub(super) fn bind_inputs(&mut self) -> Vec<Port> {
         let graph = self.graph;
         graph.inputs.iter().map(|&input| self.bind_input(input)).collect()
@@ -45,7 +45,8 @@ impl Builder<'_> {
         Port { name, object, layout: Layout { model_shape, perm, channels, exponent: 0 } }
     }
 
-    /// The packing that all `readers` ask for, when each is a Transpose or Reshape to the same.
+    /// Returns the packing that all `readers` use; `None` unless each is the same Transpose or
+    /// Reshape.
     fn common_packing(&self, readers: &[NodeId]) -> Option<Packing> {
         let (&first, others) = readers.split_first()?;
         let packing = self.packing(first)?;
@@ -64,7 +65,7 @@ impl Builder<'_> {
             .then(|| Packing { perm, shape: self.graph.shape(output).to_vec() })
     }
 
-    /// Finds (or makes, by a copy) the run of DRAM0 vectors that an output is read from.
+    /// Finds the range of DRAM0 vectors that holds an output, or creates it with a copy.
     pub(super) fn bind_output(&mut self, output: ValueId) -> Port {
         let name = self.graph.value(output).name.clone();
         let model_shape = self.graph.shape(output).to_vec();
@@ -72,7 +73,7 @@ impl Builder<'_> {
         let view = match self.view(stored) {
             Ok(view) => view,
             Err(reject) => {
-                // A node without a view was reported itself.
+                // A node without a view has already been reported.
                 if self.fusion.readers.producer(stored).is_none() {
                     self.fusion.report(&name, "output", reject);
                 }
@@ -87,7 +88,7 @@ impl Builder<'_> {
         Port { name, object, layout: Layout { model_shape, perm, channels, exponent: 0 } }
     }
 
-    /// The output object that holds exactly the vectors of `view` in order.
+    /// Returns the output object that holds exactly the vectors of `view`, in order.
     fn whole_output(&self, view: &View) -> Option<ObjectId> {
         let object = view.vectors.first()?.object;
         let whole = view
@@ -102,8 +103,8 @@ impl Builder<'_> {
         (found.kind == ObjectKind::Output && found.vectors as usize == view.vectors.len()).then_some(object)
     }
 
-    /// A layer that copies `stored` to where the host reads it. What the host has yet to do to it, to have
-    /// `output`, is no part of the layer, whose result therefore is `stored`.
+    /// Adds a layer that copies `stored` to an output object. The layer's result is `stored`: steps
+    /// of the host that turn it into `output` come later.
     fn copy_out(&mut self, output: ValueId, stored: ValueId, view: View) -> ObjectId {
         let vectors = view.vectors.len();
         let object = self.objects.add_value(self.graph, stored, ObjectKind::Output, vectors);

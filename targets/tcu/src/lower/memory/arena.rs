@@ -1,8 +1,8 @@
-//! The arena: the part of local memory that layers load into, kept as a cache of vectors.
+//! The arena: the part of local memory into which layers load, managed as a cache of vectors.
 //!
-//! What a layer loads or saves stays until its place is needed for something else, so that the next
-//! tile, or the next layer, finds it there. What was saved goes to DRAM only when it loses its place before
-//! its last reader.
+//! Vectors that a layer loads or saves stay until their place is needed, so that the next tile or
+//! layer finds them. Saved vectors are written to DRAM only if they are evicted before their last
+//! reader.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -14,30 +14,30 @@ use super::object::{ObjectId, Span, VecRef};
 use super::spares::Spares;
 use super::{Home, Plan};
 
-/// Vectors of an object in the arena.
+/// A span of an object's vectors in the arena; the map's key is its object and first vector.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     end: u32,
     local: u64,
-    /// When it was last asked for.
+    /// Time of the last request.
     stamp: u64,
-    /// DRAM does not hold it yet.
+    /// Whether DRAM does not hold the vectors yet.
     dirty: bool,
 }
 
-/// Vectors that have been given a place.
+/// Vectors with an assigned address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The vectors.
+    /// Vectors of the object.
     pub span: Span,
-    /// Local address of the first.
+    /// Local address of the first vector.
     pub local: u64,
 }
 
-/// The vectors asked for at once need more than the arena has.
+/// Error: the vectors requested at once exceed the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full {
-    /// Vectors needed at once.
+    /// Number of vectors needed at once.
     pub needed: u64,
 }
 
@@ -45,26 +45,26 @@ pub struct Full {
 #[derive(Clone, Debug)]
 pub struct Arena {
     range: Range<u64>,
-    /// By object and first vector.
+    /// Entries by object and first vector.
     entries: BTreeMap<(ObjectId, u32), Entry>,
-    /// Entries in the order in which they were asked for; the last mention of an entry counts.
+    /// Requests in chronological order; only the last request of an entry is current.
     asked: VecDeque<(u64, ObjectId, u32)>,
     free: Free,
     clock: u64,
-    /// By what places are given up; by age when `None`.
+    /// Eviction order by next use; `None` evicts by age.
     spares: Option<Spares>,
-    /// What lost its place before DRAM held it.
+    /// Vectors evicted before DRAM held them.
     evicted: Vec<Placed>,
-    /// How often something gave up its place for something else.
+    /// Number of evictions.
     pub gave_up: usize,
-    /// Sum of all places given.
+    /// Total number of vectors allocated.
     pub aggregate: u64,
-    /// End of the highest place given.
+    /// End of the highest address allocated.
     pub highest: u64,
 }
 
 impl Arena {
-    /// An empty arena over the addresses `range`.
+    /// Creates an empty arena over the addresses `range`.
     pub fn new(range: Range<u64>) -> Self {
         let highest = range.start;
         let (entries, asked) = (BTreeMap::new(), VecDeque::new());
@@ -83,31 +83,31 @@ impl Arena {
         }
     }
 
-    /// The same, in which what is needed last gives up its place first.
+    /// Returns the arena with eviction by next use: the object needed latest is evicted first.
     pub fn by_next_use(self, next_use: NextUse) -> Self {
         Self { spares: Some(Spares::new(next_use)), ..self }
     }
 
-    /// What comes next is of `layer`.
+    /// Sets the layer to which the following requests belong.
     pub fn enter(&mut self, layer: usize) {
         if let Some(spares) = &mut self.spares {
             spares.enter(layer);
         }
     }
 
-    /// The tiles that come next come back to what `again` says.
+    /// Sets which objects the following tiles reuse.
     pub fn come_back_to(&mut self, again: Again) {
         if let Some(spares) = &mut self.spares {
             spares.come_back_to(again);
         }
     }
 
-    /// Vectors it can hold.
+    /// Returns the number of vectors that the arena can hold.
     pub fn capacity(&self) -> u64 {
         self.range.end.saturating_sub(self.range.start)
     }
 
-    /// Gives up everything.
+    /// Evicts all entries.
     fn clear(&mut self) {
         for ((object, start), entry) in std::mem::take(&mut self.entries) {
             self.evict(object, start, entry);
@@ -119,7 +119,7 @@ impl Arena {
         self.free = Free::new(self.range.clone());
     }
 
-    /// Gives up objects that no layer needs any more.
+    /// Drops objects that no layer needs any more, without writing them to DRAM.
     pub fn retire(&mut self, objects: impl IntoIterator<Item = ObjectId>) {
         for object in objects {
             while let Some((&key, entry)) = self.entries.range_mut((object, 0)..=(object, u32::MAX)).next() {
@@ -129,7 +129,8 @@ impl Arena {
         }
     }
 
-    /// What has to be written to DRAM before anything else is put into local memory.
+    /// Takes the list of evicted vectors that must be written to DRAM before local memory is
+    /// reused.
     pub fn take_evicted(&mut self) -> Vec<Placed> {
         std::mem::take(&mut self.evicted)
     }
@@ -140,8 +141,8 @@ impl Arena {
         }
     }
 
-    /// The local address of a vector that is there, with the span around it that is there in one
-    /// piece.
+    /// Returns the local address of a cached vector, with the contiguous cached span around it;
+    /// `None` if it is not cached.
     pub fn locate(&self, vector: VecRef, plan: &Plan) -> Option<Placed> {
         let object = vector.object;
         if let Home::Local(local) = plan.home(object) {
@@ -152,12 +153,12 @@ impl Arena {
         Some(Placed { span: Span { object, start, end: entry.end }, local: entry.local })
     }
 
-    /// Makes room for `spans` (sorted, apart), none of which lives in local memory, and says which
-    /// parts have to be loaded, and where to.
+    /// Makes room for `spans`, which are sorted, disjoint and not permanently in local memory.
+    /// Returns the parts that must be loaded, with their addresses.
     ///
     /// # Errors
     ///
-    /// Spans that are together longer than the arena.
+    /// Fails if the spans together exceed the arena.
     pub fn ensure(&mut self, spans: &[Span]) -> Result<Vec<Placed>, Full> {
         let needed = spans.iter().map(Span::length).sum();
         if needed > self.capacity() {
@@ -169,17 +170,17 @@ impl Arena {
         if let Some(placed) = self.place(&missing, false) {
             return Ok(placed);
         }
-        // What is free is in pieces too small: start over with nothing but what is needed now.
+        // Free memory is too fragmented: evict everything and place only what is needed now.
         self.clear();
         self.place(spans, false).ok_or(Full { needed })
     }
 
-    /// Gives new vectors (sorted spans of one object) a place, without anything to load. With `dirty`
-    /// they are written to DRAM when they lose it.
+    /// Allocates new vectors, given as sorted spans of one object; nothing is loaded. If `dirty`,
+    /// they are written to DRAM when they are evicted.
     ///
     /// # Errors
     ///
-    /// Spans that are together longer than the arena.
+    /// Fails if the spans together exceed the arena.
     pub fn reserve(&mut self, spans: &[Span], dirty: bool) -> Result<(), Full> {
         let needed = spans.iter().map(Span::length).sum();
         if needed > self.capacity() {
@@ -195,7 +196,7 @@ impl Arena {
         Ok(())
     }
 
-    /// What was asked for is so no more.
+    /// Ends the current request: its entries may be evicted again.
     fn go_on(&mut self) {
         if let Some(spares) = &mut self.spares {
             spares.go_on_from(self.clock);
@@ -203,7 +204,7 @@ impl Arena {
         self.clock += 1;
     }
 
-    /// Marks what is there of a span as needed now; gives the rest.
+    /// Marks the cached parts of a span as requested now and returns the missing parts.
     fn touch(&mut self, span: Span) -> Vec<Span> {
         let mut missing = Vec::new();
         let mut next = span.start;
@@ -226,20 +227,21 @@ impl Arena {
         missing
     }
 
-    /// Where the first entry that reaches into `span`, or after its start, begins.
+    /// Returns the start of the first entry that overlaps `span`, or the start of `span` if no
+    /// earlier entry does.
     fn first_meeting(&self, span: Span) -> u32 {
         let before = self.entries.range((span.object, 0)..(span.object, span.start)).next_back();
         before.filter(|(_, entry)| span.start < entry.end).map_or(span.start, |(&(_, start), _)| start)
     }
 
-    /// Gives up entries that hold any of `span`.
+    /// Drops the entries that overlap `span`.
     fn forget(&mut self, span: Span) {
         let range = (span.object, self.first_meeting(span))..(span.object, span.end);
         let dropped: Vec<(ObjectId, u32)> = self.entries.range(range).map(|(&key, _)| key).collect();
         dropped.into_iter().for_each(|key| self.drop_entry(key));
     }
 
-    /// Takes back a place that nothing was put into.
+    /// Marks an allocation as clean because nothing was stored in it.
     fn unplace(&mut self, span: Span) {
         if let Some(entry) = self.entries.get_mut(&(span.object, span.start)) {
             entry.dirty = false;
@@ -261,7 +263,8 @@ impl Arena {
         Some(placed)
     }
 
-    /// The lowest free range that is long enough, after giving up what was not needed for longest.
+    /// Returns the lowest free range that is long enough, evicting entries until there is one;
+    /// `None` if all remaining entries are requested now.
     fn allocate(&mut self, length: u64) -> Option<u64> {
         loop {
             if let Some(local) = self.free.take(length) {
@@ -280,7 +283,7 @@ impl Arena {
         }
     }
 
-    /// Gives up all that was last asked for longest ago; `None` when that is now.
+    /// Evicts all entries of the oldest request; `None` if that is the current request.
     fn evict_oldest(&mut self) -> Option<()> {
         let &(oldest, ..) = self.asked.front().filter(|&&(stamp, ..)| stamp < self.clock)?;
         while let Some((_, object, start)) = self.asked.pop_front_if(|&mut (stamp, ..)| stamp == oldest) {
@@ -291,7 +294,7 @@ impl Arena {
         Some(())
     }
 
-    /// Keeps the list of mentions about as long as that of entries.
+    /// Removes outdated requests when they outnumber the entries.
     fn compact(&mut self) {
         if self.asked.len() > 64 + 2 * self.entries.len() {
             let mut asked = std::mem::take(&mut self.asked);
@@ -350,7 +353,7 @@ mod tests {
         arena.ensure(&span(1, 0..4)).expect("fits");
         arena.ensure(&span(2, 0..4)).expect("fits");
         assert_eq!(arena.ensure(&span(1, 0..4)), Ok(vec![]), "object 1 stayed");
-        assert_eq!(arena.ensure(&span(0, 0..4)).expect("fits").len(), 1, "object 0 went");
+        assert_eq!(arena.ensure(&span(0, 0..4)).expect("fits").len(), 1, "object 0 was evicted");
     }
 
     #[test]
@@ -362,7 +365,7 @@ mod tests {
         arena.ensure(&span(2, 0..4)).expect("fits");
         assert_eq!(arena.gave_up, 0);
         arena.ensure(&span(1, 3..6)).expect("fits");
-        assert_eq!(arena.take_evicted(), [], "object 2 went, which is the youngest");
+        assert_eq!(arena.take_evicted(), [], "object 2, the youngest, was dropped");
         assert_eq!((find(&arena, 0, 0), find(&arena, 1, 0), find(&arena, 2, 0)), (Some(0), Some(3), None));
         assert!(arena.gave_up > 0);
     }
@@ -374,7 +377,7 @@ mod tests {
         arena.reserve(&span(1, 0..4), true).expect("fits");
         arena.retire([ObjectId(1)]);
         arena.ensure(&span(2, 0..5)).expect("fits");
-        assert_eq!(arena.take_evicted(), [], "object 1 made room, and nobody needs it");
+        assert_eq!(arena.take_evicted(), [], "object 1 was dropped, as no layer needs it");
         arena.ensure(&span(3, 0..5)).expect("fits");
         assert_eq!(arena.take_evicted(), [Placed { span: span(0, 0..4)[0], local: 0 }]);
     }
@@ -384,7 +387,7 @@ mod tests {
         assert_eq!(Arena::new(0..10).ensure(&span(0, 0..11)), Err(Full { needed: 11 }));
     }
 
-    /// `start..end`, without the object.
+    /// Loads a span and returns the placed ranges as `start..end`, without the object.
     fn placed(arena: &mut Arena, object: u32, range: Range<u32>) -> Vec<(Range<u32>, u64)> {
         let placed = arena.ensure(&span(object, range)).expect("fits");
         placed.into_iter().map(|Placed { span, local }| (span.start..span.end, local)).collect()
@@ -396,8 +399,8 @@ mod tests {
         assert_eq!(placed(&mut arena, 0, 2..3), [(2..3, 0)]);
         assert_eq!(placed(&mut arena, 0, 5..6), [(5..6, 1)]);
         assert_eq!(placed(&mut arena, 0, 1..8), [(1..2, 2), (3..5, 3), (6..8, 5)]);
-        assert_eq!(placed(&mut arena, 0, 10..12), [(10..12, 7)], "what is before it is not of it");
-        assert_eq!(placed(&mut arena, 0, 9..10), [(9..10, 9)], "nor is what is behind it");
+        assert_eq!(placed(&mut arena, 0, 10..12), [(10..12, 7)], "the vectors before it are not part of it");
+        assert_eq!(placed(&mut arena, 0, 9..10), [(9..10, 9)], "nor are the vectors after it");
         assert_eq!((arena.aggregate, arena.highest), (10, 10));
     }
 
@@ -424,7 +427,7 @@ mod tests {
         let mut arena = Arena::new(0..10);
         arena.ensure(&span(0, 0..2)).expect("fits");
         arena.ensure(&span(1, 0..3)).expect("fits");
-        // Four go behind the five that are there, which leaves no six in a row.
+        // Four vectors follow the five present ones, which leaves fewer than six contiguous places.
         arena.reserve(&[span(2, 0..4), span(2, 5..11)].concat(), true).expect("fits");
         assert_eq!(arena.take_evicted(), []);
         assert_eq!((find(&arena, 2, 0), find(&arena, 2, 5)), (Some(0), Some(4)));
@@ -457,7 +460,7 @@ mod tests {
         assert_eq!([6, 7, 8, 9].map(at), [None, Some(second), Some(second), None]);
     }
 
-    /// Mentions of what is asked for again and again are dropped when they outnumber what is there.
+    /// Repeated requests are dropped from the list when they outnumber the entries.
     #[test]
     fn the_list_of_mentions_stays_short() {
         for (objects, longest) in [(2, 64 + 2 * 2), (7, 64 + 2 * 7 - 1)] {
@@ -471,7 +474,7 @@ mod tests {
         }
     }
 
-    /// What local memory and DRAM hold, vector by vector: which version of it.
+    /// Simulated local memory and DRAM: the version of each vector that they hold.
     #[derive(Default)]
     struct Memories {
         local: HashMap<u64, (u32, u32, u32)>,
@@ -488,7 +491,7 @@ mod tests {
             for Placed { span, local } in arena.take_evicted() {
                 for ((object, index), at) in Self::each(span).zip(local..) {
                     let (of, place, version) = self.local[&at];
-                    assert_eq!((of, place), (object, index), "what is written out is what is there");
+                    assert_eq!((of, place), (object, index), "the vectors written out are in local memory");
                     self.dram.insert((object, index), version);
                 }
             }
@@ -504,7 +507,7 @@ mod tests {
         }
     }
 
-    /// Where a vector is, by the entries alone.
+    /// Returns the address of a vector, found by a scan of the entries.
     fn find(arena: &Arena, object: u32, index: u32) -> Option<u64> {
         let mut holding = arena
             .entries
@@ -515,13 +518,13 @@ mod tests {
         found
     }
 
-    /// The entry that matters least, by a look at each.
+    /// Returns the entry to evict, found by a scan of the entries.
     fn least_needed(arena: &Arena, next_use: &NextUse) -> Option<(ObjectId, u32)> {
         let spare = arena.entries.iter().filter(|(_, entry)| entry.stamp < arena.clock);
         spare.max_by_key(|((object, _), entry)| next_use.spare(*object, entry.stamp)).map(|(&key, _)| key)
     }
 
-    /// No two entries have an address, and what none has is free.
+    /// Checks that no two entries share an address, and that addresses without an entry are free.
     fn check_ranges(arena: &Arena) {
         let entry = |((_, start), entry): (&(ObjectId, u32), &Entry)| {
             entry.local..entry.local + u64::from(entry.end - start)
@@ -541,7 +544,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
-        /// Objects that layers need now and then, in layers that go on and, for another try, back.
+        /// Objects that layers need from time to time. Layers advance and, for another attempt, go
+        /// back.
         #[test]
         fn what_goes_is_what_matters_least(
             uses in prop::collection::vec(prop::collection::btree_set(0..9_usize, 0..4), 1..7),
@@ -573,7 +577,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Local memory and DRAM, simulated: what is asked for is there in its newest version.
+        /// Simulates local memory and DRAM: every requested vector is present in its newest
+        /// version.
         #[test]
         fn what_is_needed_is_there(
             steps in prop::collection::vec((0..8_u32, 0..3_u32, 0..12_u32, 1..7_u32, 0..4_u32), 1..60),

@@ -1,30 +1,30 @@
-//! Which objects are needed again, and when: [`NextUse`], by which the arena chooses what gives up its place.
+//! Next use of objects: [`NextUse`], by which the arena decides what to evict.
 
 use std::sync::Arc;
 
 use super::object::{ObjectId, ObjectKind};
 use crate::lower::layers::hir::{Model, for_each_object};
 
-/// What the tiles of a layer come back to.
+/// Objects that the tiles of a layer reuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// Constants: tiles of other pixels need those of the same blocks.
+    /// Constants: tiles of other pixels need the constants of the same blocks.
     Constants,
-    /// Variables: tiles of other blocks need those of the same pixels.
+    /// Variables: tiles of other blocks need the variables of the same pixels.
     Variables,
 }
 
-/// What is needed when, as seen from a layer.
+/// Layers in which objects are needed, as seen from one layer.
 #[derive(Clone, Debug)]
 pub struct NextUse {
     uses: Arc<Vec<Needs>>,
-    /// The layer.
+    /// Index of the current layer.
     pub layer: usize,
-    /// What its tiles come back to.
+    /// Objects that the tiles of the current layer reuse.
     pub again: Again,
 }
 
-/// The layers that need an object, ascending.
+/// Layers that need an object, ascending.
 #[derive(Clone, Debug)]
 struct Needs {
     layers: Vec<usize>,
@@ -32,7 +32,7 @@ struct Needs {
 }
 
 impl NextUse {
-    /// As seen from before the first layer of `model`.
+    /// Creates the table for `model`, positioned at its first layer.
     pub fn new(model: &Model) -> Self {
         let needs = |kind| Needs { layers: Vec::new(), is_constant: kind == ObjectKind::Constant };
         let mut uses: Vec<Needs> = model.objects.iter().map(|(_, object)| needs(object.kind)).collect();
@@ -51,15 +51,16 @@ impl NextUse {
         Self { uses: Arc::new(uses), layer: 0, again: Again::Constants }
     }
 
-    /// The next layer behind this one that needs `object`; as many as can be when none does.
+    /// Returns the next layer after the current one that needs `object`; `usize::MAX` if there is
+    /// none.
     pub fn after(&self, object: ObjectId) -> usize {
         let Some(Needs { layers, .. }) = self.uses.get(object.0 as usize) else { return 0 };
         let later = layers.partition_point(|&layer| layer <= self.layer);
-        layers.get(later).copied().unwrap_or(usize::MAX) // Default: farther than all layers.
+        layers.get(later).copied().unwrap_or(usize::MAX) // Default: later than all layers.
     }
 
-    /// Layers from this one to the next that needs `object`: 0 when this one comes back to it, as many as can be when
-    /// none does.
+    /// Returns the number of layers until `object` is needed again: 0 if the current layer reuses
+    /// it, `usize::MAX` if no layer needs it.
     pub fn distance(&self, object: ObjectId) -> usize {
         let Some(Needs { layers, is_constant }) = self.uses.get(object.0 as usize) else { return 0 };
         let later = layers.partition_point(|&layer| layer <= self.layer);
@@ -78,29 +79,33 @@ pub(in crate::lower) mod tests {
     use super::*;
 
     impl NextUse {
-        /// How little it would matter to lose what was last asked for at `stamp`: what no layer needs any more matters
-        /// least, then what is needed in the farthest layer, then what was asked for longest ago.
+        /// Returns how expendable an entry is that was last requested at `stamp`. Objects that no
+        /// layer needs come first, then those needed in the latest layer, then the least recently
+        /// requested.
         pub fn spare(&self, object: ObjectId, stamp: u64) -> (usize, Reverse<u64>) {
             (self.distance(object), Reverse(stamp))
         }
     }
 
-    /// Objects needed in these layers; the odd ones are constants.
+    /// Creates the table of objects needed in these layers; objects with an odd number are
+    /// constants.
     pub fn next_use(layers: &[&[usize]]) -> NextUse {
         let needs =
             |(i, layers): (usize, &&[usize])| Needs { layers: layers.to_vec(), is_constant: i % 2 == 1 };
         NextUse::of(layers.iter().enumerate().map(needs).collect())
     }
 
-    /// Two inputs, of which layer 5 needs one again, weights, what the layer makes, and what waits.
+    /// Two inputs, one needed again by layer 5; weights; the layer's result; and a waiting
+    /// variable.
     #[test]
     fn what_is_needed_last_is_spared_first() {
         let mut seen = next_use(&[&[0, 2], &[2], &[1, 2, 5], &[7], &[2, 3], &[], &[1, 4]]);
         seen.layer = 2;
         let distances = |seen: &NextUse| [0, 1, 2, 3, 4, 6].map(|object| seen.distance(ObjectId(object)));
-        // Tiles of other pixels need the weights again, and have inputs of their own.
+        // Tiles of other pixels reuse the weights, and have inputs of their own.
         assert_eq!(distances(&seen), [usize::MAX, 0, 3, 5, 1, 2]);
-        // Tiles of other blocks need the inputs again, and have weights of their own. Nobody reads what is made yet.
+        // Tiles of other blocks reuse the inputs, and have weights of their own. The result has no
+        // reader yet.
         seen.again = Again::Variables;
         assert_eq!(distances(&seen), [0, usize::MAX, 0, 5, 1, 2]);
         assert!(seen.spare(ObjectId(3), 4) > seen.spare(ObjectId(6), 1), "farther");

@@ -1,4 +1,4 @@
-//! Objects: runs of vectors that live in a memory, and references to single vectors of them.
+//! Objects: runs of vectors stored in a memory, and references to single vectors.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,21 +6,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::NumberFormat;
 
-/// Names an object.
+/// Index of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(pub u32);
 
-/// One vector of an object.
+/// Reference to one vector of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VecRef {
-    /// The object.
+    /// Object that contains the vector.
     pub object: ObjectId,
-    /// The vector in it.
+    /// Index of the vector in the object.
     pub index: u32,
 }
 
 impl VecRef {
-    /// A vector of zeros that is stored nowhere.
+    /// A vector of zeros that needs no storage.
     pub const ZERO: Self = Self { object: ObjectId(u32::MAX), index: 0 };
 
     /// Whether this is [`VecRef::ZERO`].
@@ -32,29 +32,30 @@ impl VecRef {
 /// Consecutive vectors of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// The object.
+    /// Object that contains the vectors.
     pub object: ObjectId,
-    /// First vector.
+    /// Index of the first vector.
     pub start: u32,
     /// One past the last vector.
     pub end: u32,
 }
 
 impl Span {
-    /// Number of vectors.
+    /// Returns the number of vectors.
     pub fn length(&self) -> u64 {
         u64::from(self.end - self.start)
     }
 }
 
-/// The spans that cover `vectors` (those that are stored), sorted, none meeting another.
+/// Returns sorted, disjoint spans that cover `vectors`; zero vectors without storage are skipped.
 pub fn spans(vectors: impl IntoIterator<Item = VecRef>) -> Vec<Span> {
     let mut pieces = Vec::new();
     add_pieces(&mut pieces, vectors);
     merge(pieces)
 }
 
-/// Adds what `vectors` (those that are stored) cover as they come: neither sorted nor apart.
+/// Appends spans that cover `vectors` in the given order; they may overlap. Zero vectors without
+/// storage are skipped.
 pub fn add_pieces(pieces: &mut Vec<Span>, vectors: impl IntoIterator<Item = VecRef>) {
     for vector in vectors.into_iter().filter(|vector| !vector.is_zero()) {
         match pieces.last_mut() {
@@ -64,9 +65,10 @@ pub fn add_pieces(pieces: &mut Vec<Span>, vectors: impl IntoIterator<Item = VecR
     }
 }
 
-/// Sorts spans and joins those that overlap or touch.
+/// Sorts spans and joins overlapping and adjacent ones.
 pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
-    // Pieces come in sorted runs, which this sort merges; where one ends makes no difference.
+    // Pieces come in sorted runs, which a stable sort merges quickly; the order of equal keys is
+    // irrelevant.
     pieces.sort_by_key(|piece| (u64::from(piece.object.0) << 32) | u64::from(piece.start));
     pieces.dedup_by(|next, last| {
         let joined = last.object == next.object && next.start <= last.end;
@@ -78,31 +80,31 @@ pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
     pieces
 }
 
-/// What an object is for; with the strategy, this decides where it lives.
+/// Purpose of an object. Together with the strategy it decides where the object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
-    /// The host writes it to DRAM0 before the program.
+    /// The host writes it to DRAM0 before the program runs.
     Input,
-    /// The host reads it from DRAM0 after the program.
+    /// The host reads it from DRAM0 after the program has run.
     Output,
-    /// Made by one layer, read by others.
+    /// Written by one layer and read by others.
     Variable,
-    /// Known when compiling.
+    /// Known at compile time.
     Constant,
 }
 
 /// A run of vectors.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// The model's name for it.
+    /// Name in the model, or derived from one.
     pub name: String,
-    /// The value that it is whole; none for what the compiler adds.
+    /// Graph value that the object stores completely; `None` if the compiler added the object.
     pub value: Option<ValueId>,
-    /// What it is for.
+    /// Purpose of the object.
     pub kind: ObjectKind,
     /// Number of vectors.
     pub vectors: u32,
-    /// Raw scalars of a constant, `array_size` a vector; empty for others.
+    /// Raw scalars of a constant, `array_size` per vector; empty for other kinds.
     pub data: Vec<i32>,
 }
 
@@ -113,14 +115,14 @@ pub struct Objects {
     array_size: usize,
     list: Vec<Object>,
     splats: HashMap<i32, ObjectId>,
-    /// Constants by the hash of samples of their data.
+    /// Constants by a hash of samples of their data.
     constants: HashMap<u64, Vec<ObjectId>>,
     saturated: u64,
     constant_vectors: u64,
 }
 
 impl Objects {
-    /// No objects yet, for vectors of `array_size` scalars in `format`.
+    /// Creates an empty set of objects, for vectors of `array_size` scalars in `format`.
     pub fn new(format: NumberFormat, array_size: usize) -> Self {
         Self {
             format,
@@ -133,37 +135,37 @@ impl Objects {
         }
     }
 
-    /// The object that `id` names.
+    /// Returns the object `id`.
     pub fn get(&self, id: ObjectId) -> &Object {
         &self.list[id.0 as usize]
     }
 
-    /// All objects with their names.
+    /// Returns all objects with their ids.
     pub fn iter(&self) -> impl Iterator<Item = (ObjectId, &Object)> {
         self.list.iter().enumerate().map(|(i, object)| (ObjectId(i as u32), object))
     }
 
-    /// Leaves `vectors` of those of a variable.
+    /// Shortens a variable to `vectors` vectors.
     pub fn shorten(&mut self, id: ObjectId, vectors: u32) {
         self.list[id.0 as usize].vectors = vectors;
     }
 
-    /// Number of objects.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Whether the set has no object.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Constants that left the format's range when they were converted.
+    /// Returns the number of constant elements that saturated when they were converted.
     pub fn saturated_constants(&self) -> u64 {
         self.saturated
     }
 
-    /// Vectors of all constants.
+    /// Returns the number of vectors of all constants.
     pub fn constant_vectors(&self) -> u64 {
         self.constant_vectors
     }
@@ -173,13 +175,13 @@ impl Objects {
         self.push(Object { name, value: None, kind, vectors: vectors as u32, data: Vec::new() })
     }
 
-    /// Adds an object without contents that is a value of the graph, under its name.
+    /// Adds an object without contents for a value of the graph, under its name.
     pub fn add_value(&mut self, graph: &Graph, id: ValueId, kind: ObjectKind, vectors: usize) -> ObjectId {
         let name = graph.value(id).name.clone();
         self.push(Object { name, value: Some(id), kind, vectors: vectors as u32, data: Vec::new() })
     }
 
-    /// Adds a constant; `data` holds whole vectors. Constants of the same data are one object.
+    /// Adds a constant; `data` holds whole vectors. Constants with equal data share one object.
     pub fn add_constant(&mut self, name: String, data: Vec<i32>) -> ObjectId {
         let hash = sampled_hash(&data);
         let alike = self.constants.get(&hash).into_iter().flatten();
@@ -197,7 +199,7 @@ impl Objects {
         self.push(Object { name, value: None, kind: ObjectKind::Constant, vectors, data })
     }
 
-    /// A constant vector with `value` in all lanes; one object per value.
+    /// Returns a constant vector with `value` in all lanes; one object per value.
     pub fn splat(&mut self, value: f32) -> VecRef {
         let raw = self.raw(value);
         let object = match self.splats.get(&raw) {
@@ -211,19 +213,19 @@ impl Objects {
         VecRef { object, index: 0 }
     }
 
-    /// Converts a constant, counting it when it saturates.
+    /// Converts a constant element and counts it if it saturates.
     pub fn raw(&mut self, value: f32) -> i32 {
         let (raw, saturates) = converted(self.format, value);
         self.saturated += u64::from(saturates);
         raw
     }
 
-    /// The number format.
+    /// Returns the number format.
     pub fn format(&self) -> NumberFormat {
         self.format
     }
 
-    /// So many constants were converted elsewhere and saturated.
+    /// Adds `count` saturated elements that were converted elsewhere.
     pub fn count_saturated(&mut self, count: u64) {
         self.saturated += count;
     }
@@ -235,10 +237,12 @@ impl Objects {
     }
 }
 
-/// A constant in a format, and whether it saturates: what [`NumberFormat::raw_from_f32`] gives, at once where it fits.
+/// Converts a constant to a format and returns whether it saturates. Equal to
+/// [`NumberFormat::raw_from_f32`], but faster for values in range.
 pub fn converted(format: NumberFormat, value: f32) -> (i32, bool) {
     let NumberFormat::Fixed(fixed) = format else { return (format.raw_from_f32(value), false) };
-    // Exact, as far as it decides: a power of two, then at most a bit below the half.
+    // Exact where it matters: a multiplication by a power of two, then at most one bit below one
+    // half.
     let scaled = f64::from(value) * fixed.one() as f64 + 0.5;
     if scaled.abs() < MOST_EXACT {
         let whole = scaled as i64;
@@ -251,10 +255,11 @@ pub fn converted(format: NumberFormat, value: f32) -> (i32, bool) {
     (format.raw_from_f32(value), saturates)
 }
 
-/// Beyond, numbers are not looked at as integers.
+/// Bound of the fast integer conversion.
 const MOST_EXACT: f64 = (1_u64 << 40) as f64;
 
-/// The hash of the length and of some of the data, spread over all: whoever finds the same compares the whole.
+/// Hashes the length and evenly spaced samples of the data. Callers compare the whole data if
+/// hashes are equal.
 fn sampled_hash(data: &[i32]) -> u64 {
     const SAMPLES: usize = 1 << 10;
     let mut hasher = DefaultHasher::new();
@@ -273,7 +278,7 @@ mod tests {
     #[test]
     fn constants_that_leave_the_range_are_counted() {
         let format = NumberFormat::Fixed(FixedFormat { width: 8, binary_point: 4 });
-        // -8 to 127/16, and what rounds to them.
+        // The range is -8 to 127/16, plus values that round to its ends.
         for (value, raw, saturates) in [
             (7.9375, 127, 0),
             (7.96, 127, 0),
@@ -293,7 +298,7 @@ mod tests {
     }
 
     proptest! {
-        /// Numbers around every step of a format, far beyond it, and any bits at all.
+        /// Numbers around every step of a format, far out of range, and arbitrary bit patterns.
         #[test]
         fn constants_are_converted_as_numbers_are(
             steps in -300..300_i32,

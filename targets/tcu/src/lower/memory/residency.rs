@@ -1,15 +1,15 @@
-//! Which variables live in local memory where not all of them fit: [`residents`].
+//! Choice of the variables that stay in local memory if not all of them fit: [`residents`].
 //!
-//! A variable that lives there is written and read without DRAM0, and takes its vectors from the arena for as long as it
-//! lives. All others go through the arena, as under `local-isolated`.
+//! A resident variable is written and read without DRAM0, and takes its vectors from the arena
+//! during its lifetime. All other variables go through the arena, as with `local-isolated`.
 
 use npukit_lower::{Lifetime, Uses, place};
 
 use super::object::ObjectId;
 use crate::lower::layers::hir::{Model, for_each_object};
 
-/// The variables of `all` that take no more than `room` vectors at once: those first that are written and read most
-/// often for each layer in which they take their vectors.
+/// Returns the variables of `all` that take at most `room` vectors at once. Variables with the most
+/// accesses per layer of their lifetime are picked first.
 pub fn residents(model: &Model, uses: &Uses, all: &[ObjectId], room: u64) -> Vec<ObjectId> {
     let mentions = mentions(model);
     let mut candidates: Vec<(ObjectId, Lifetime)> = all
@@ -18,7 +18,7 @@ pub fn residents(model: &Model, uses: &Uses, all: &[ObjectId], room: u64) -> Vec
         .filter(|(_, lifetime)| lifetime.size <= room)
         .collect();
     candidates.sort_by(|(left, of_left), (right, of_right)| {
-        // The greater of a / b and c / d, in whole numbers.
+        // Compares a / b and c / d in integers.
         let worth = |id: &ObjectId, other: &Lifetime| mentions[id.0 as usize] * layers(other);
         worth(right, of_left).cmp(&worth(left, of_right))
     });
@@ -31,14 +31,14 @@ pub fn residents(model: &Model, uses: &Uses, all: &[ObjectId], room: u64) -> Vec
             chosen.push((id, lifetime));
         }
     }
-    // Pieces of what is free may be too small for what would fit in all.
+    // Fragmentation may leave too little contiguous memory for variables that fit in total.
     while place(&chosen.iter().map(|&(_, lifetime)| lifetime).collect::<Vec<_>>()).maximum > room {
         chosen.pop();
     }
     chosen.into_iter().map(|(id, _)| id).collect()
 }
 
-/// The layers that write or read each object.
+/// Returns the number of layers that write or read each object.
 fn mentions(model: &Model) -> Vec<usize> {
     let (mut counts, mut last) = (vec![0; model.objects.len()], vec![usize::MAX; model.objects.len()]);
     for (layer, of) in model.layers.iter().enumerate() {
@@ -51,7 +51,7 @@ fn mentions(model: &Model) -> Vec<usize> {
     counts
 }
 
-/// Layers in which an object takes its vectors.
+/// Returns the number of layers in an object's lifetime.
 fn layers(lifetime: &Lifetime) -> usize {
     lifetime.last - lifetime.first + 1
 }

@@ -1,7 +1,9 @@
-//! Means over channels as a product with a column and a factor, so that a calibration may choose their scales.
+//! Means over channels as a product with a column and a factor, so that calibration can choose
+//! their scales.
 //!
-//! Of many elements each weighs little: where every product is rounded by itself, small ones vanish. What the sum
-//! may be, and what the elements are, decides how much weight there is room for, and only samples tell.
+//! In a mean over many elements each has a small weight: if every product is rounded separately,
+//! small ones vanish. How large the weight may be depends on the range of the elements and of their
+//! sum, which only samples show.
 
 use npukit_graph::op::{Binary, BinaryKind, MatMul, Reduce, ReduceKind, Reshape};
 use npukit_graph::{Graph, Node, Op};
@@ -9,10 +11,10 @@ use npukit_graph::{Graph, Node, Op};
 use super::add_floats;
 use super::parts::{Parts, replace_nodes};
 
-/// Means over at most this many channels stay as they are.
+/// Means over at most this many channels are not rewritten.
 const FEW: usize = 16;
 
-/// Rewrites every mean over the channels of a tensor, and nothing else, that is over many.
+/// Rewrites every mean over many channels of a tensor, if it reduces only the channel axis.
 pub fn rewrite(graph: &mut Graph) {
     replace_nodes(graph, write);
 }
@@ -24,7 +26,8 @@ fn write(parts: &mut Parts<'_>, node: &Node) -> Option<()> {
     if axes[..] != [outer.len()] || channels <= FEW {
         return None;
     }
-    // A power of two about the root: both factors are as precise as the number format is, before scales are chosen.
+    // A power of two near the square root: before scales are chosen, both factors are as precise as
+    // the number format.
     let weight = (channels as f32).sqrt().log2().round().exp2().recip();
     let column = format!("{}/column", parts.name);
     let column = add_floats(parts.graph, &column, vec![channels, 1], vec![weight; channels])?;

@@ -1,8 +1,8 @@
-//! Operators that a lookup makes possible, as the operators they are made of: with the lookup extension on,
-//! Softmax, LogSoftmax, the normalisations by statistics of their operand, LRN, division by an activation and the reductions
-//! that end with a function; and one over a root as one function.
+//! Decomposition of operators that the lookup extension makes possible: Softmax, LogSoftmax,
+//! normalizations by statistics of their operand, LRN, division by an activation, and reductions
+//! that end with a function. One over a root becomes a single function.
 //!
-//! Means of whole images are taken axis by axis, so that sums stay small in a fixed format.
+//! Means of whole images are taken axis by axis, so that sums stay small in a fixed-point format.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use super::add_floats;
 use super::parts::{Parts, replace_nodes};
 use crate::config::Config;
 
-/// The most channels whose groups and neighbours a square matrix may describe.
+/// Maximum number of channels for which groups or neighbors are described by a square matrix.
 const MAX_CHANNELS: usize = 1024;
 
-/// Rewrites every such operator.
+/// Decomposes every such operator.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
-    // A single table of floats has steps too coarse for an exponential.
+    // A single table is a step function, which is too coarse for an exponential in floats.
     if !config.has_lookup() || config.lookup_tables == 1 && config.data_type.format().step().is_none() {
         return;
     }
@@ -28,7 +28,7 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
     remove_unread_roots(graph);
 }
 
-/// Removes roots that nothing reads any more; values keep their numbers.
+/// Removes roots without readers; values keep their numbers.
 fn remove_unread_roots(graph: &mut Graph) {
     let read: HashSet<ValueId> =
         graph.nodes.iter().flat_map(|node| &node.inputs).chain(&graph.outputs).copied().collect();
@@ -40,7 +40,7 @@ fn is_root(node: &Node) -> bool {
 }
 
 impl Parts<'_> {
-    /// Writes the parts of `node`, the one with its result last; `None` for one that is left as it is.
+    /// Emits the parts of `node`, with its result last; `None` if it is not decomposed.
     fn write(&mut self, node: &Node) -> Option<()> {
         let x = *node.inputs.first()?;
         match &node.op {
@@ -74,7 +74,7 @@ impl Parts<'_> {
         Some(())
     }
 
-    /// The reductions that end with a function.
+    /// Emits a reduction that ends with a function.
     fn reduction(&mut self, x: ValueId, reduce: &Reduce) -> Option<()> {
         let with = |kind| Reduce { kind, ..reduce.clone() };
         let (operand, kind, last) = match reduce.kind {
@@ -88,7 +88,7 @@ impl Parts<'_> {
         Some(())
     }
 
-    /// The normalisations by statistics of their operand; images are `[n, .., c]`.
+    /// Emits a normalization by statistics of its operand; images are `[n, .., c]`.
     fn normalisation(&mut self, node: &Node, x: ValueId) -> Option<()> {
         let rank = self.graph.shape(x).len();
         let (normal, parameters) = match &node.op {
@@ -119,7 +119,8 @@ impl Parts<'_> {
         self.scaled(normal, node.inputs.get(parameters..)?)
     }
 
-    /// Means of groups of channels are products with a matrix, after those of positions.
+    /// Emits a group normalization. Means of channel groups are products with a matrix, after the
+    /// means over positions.
     fn group_normalisation(&mut self, node: &Node, x: ValueId, op: &GroupNormalization) -> Option<()> {
         let (&channels, outer) = self.graph.shape(x).split_last()?;
         let (axes, width) = (1..outer.len(), channels.checked_div(op.groups)?);
@@ -138,7 +139,8 @@ impl Parts<'_> {
         self.scaled(normal, node.inputs.get(1..)?)
     }
 
-    /// `x` times a power of what a product gives: the bias plus the squares of neighbouring channels.
+    /// Emits local response normalization: `x` times a power of the bias plus the sum of squares of
+    /// neighboring channels, which is a product.
     fn response_normalisation(&mut self, x: ValueId, op: &Lrn) -> Option<()> {
         let &channels = self.graph.shape(x).last()?;
         let (before, after) = (op.size.checked_sub(1)? / 2, op.size / 2);
@@ -156,7 +158,7 @@ impl Parts<'_> {
         Some(())
     }
 
-    /// A constant matrix; `None` when it would be too large.
+    /// Adds a constant matrix; `None` if it would be too large.
     fn matrix(&mut self, what: &str, size: usize, element: impl Fn(usize, usize) -> f32) -> Option<ValueId> {
         if size > MAX_CHANNELS {
             return None;
@@ -165,14 +167,14 @@ impl Parts<'_> {
         add_floats(self.graph, &format!("{}/{what}", self.name), vec![size, size], elements)
     }
 
-    /// `value` times the first of the parameters, plus the second.
+    /// Emits `value` times the first parameter, plus the second.
     fn scaled(&mut self, value: ValueId, parameters: &[ValueId]) -> Option<()> {
         let kinds = [BinaryKind::Mul, BinaryKind::Add];
         let mut steps = kinds.into_iter().zip(parameters);
         steps.try_fold(value, |value, (kind, &parameter)| self.binary(kind, value, parameter)).map(drop)
     }
 
-    /// `x` less its maximum along `axes`, the powers of e of that, and their sum.
+    /// Emits `x` minus its maximum along `axes`, the exponentials of that, and their sum.
     fn exponentials(&mut self, x: ValueId, axes: Vec<usize>) -> Option<(ValueId, ValueId, ValueId)> {
         let maximum = self.reduce(ReduceKind::Max, axes.clone(), x)?;
         let shifted = self.binary(BinaryKind::Sub, x, maximum)?;
@@ -180,20 +182,20 @@ impl Parts<'_> {
         Some((shifted, powers, self.reduce(ReduceKind::Sum, axes, powers)?))
     }
 
-    /// `x` less its mean.
+    /// Emits `x` minus its mean.
     fn centred(&mut self, x: ValueId, axes: &[Vec<usize>]) -> Option<ValueId> {
         let mean = self.mean(x, axes)?;
         self.binary(BinaryKind::Sub, x, mean)
     }
 
-    /// `x / sqrt(mean of squares + epsilon)`.
+    /// Emits `x / sqrt(mean of squares + epsilon)`.
     fn divided(&mut self, x: ValueId, axes: &[Vec<usize>], epsilon: f32) -> Option<ValueId> {
         let squares = self.binary(BinaryKind::Mul, x, x)?;
         let mean = self.mean(squares, axes)?;
         self.over_root(x, mean, epsilon)
     }
 
-    /// `x / sqrt(variance + epsilon)`.
+    /// Emits `x / sqrt(variance + epsilon)`.
     fn over_root(&mut self, x: ValueId, variance: ValueId, epsilon: f32) -> Option<ValueId> {
         let epsilon = self.scalar("epsilon", epsilon)?;
         let variance = self.binary(BinaryKind::Add, variance, epsilon)?;
@@ -201,12 +203,12 @@ impl Parts<'_> {
         self.binary(BinaryKind::Mul, x, inverse)
     }
 
-    /// The mean along groups of axes, one after the other.
+    /// Emits the mean along groups of axes, one group after another.
     fn mean(&mut self, x: ValueId, axes: &[Vec<usize>]) -> Option<ValueId> {
         axes.iter().try_fold(x, |value, axes| self.reduce(ReduceKind::Mean, axes.clone(), value))
     }
 
-    /// `1 / x`.
+    /// Emits `1 / x`.
     fn inverse(&mut self, x: ValueId) -> Option<ValueId> {
         match self.root_of(x) {
             Some(square) => self.inverse_root(square),
@@ -214,13 +216,14 @@ impl Parts<'_> {
         }
     }
 
-    /// What `x` is the square root of.
+    /// Returns the value whose square root is `x`; `None` if `x` is not a square root.
     fn root_of(&self, x: ValueId) -> Option<ValueId> {
         let node = self.graph.nodes.iter().rev().find(|node| node.outputs.contains(&x))?;
         is_root(node).then(|| node.inputs.first().copied()).flatten()
     }
 
-    /// `1 / sqrt(x)` as one function: a root that is rounded first would lose much of a small one.
+    /// Emits `1 / sqrt(x)` as one function: rounding the root first would lose most bits of a small
+    /// one.
     fn inverse_root(&mut self, x: ValueId) -> Option<ValueId> {
         let exponent = self.scalar("exponent", -0.5)?;
         self.add("inverse_root", Pow, &[x, exponent])

@@ -1,8 +1,9 @@
-//! Functions without a table, by straight lines: the option `functions=lines`.
+//! Functions without a table, approximated by straight lines: the option `functions=lines`.
 //!
-//! What all of them are made of rises from one limit to another and is the same, turned over, below zero. A sum of clipped
-//! multiples of the operand, `sum of slope * clip(x, -end, end)`, follows it by lines that end in the limit; the SIMD unit has
-//! all of that. Swish and Gelu multiply it by the operand. How far the lines are from the function at most is told.
+//! Each function is built from one that rises from one limit to another and is odd around zero. A
+//! sum of clipped multiples of the operand, `sum of slope * clip(x, -end, end)`, follows it by
+//! lines that end at the limit. The SIMD unit has all of these operations. Swish and Gelu multiply
+//! the result by the operand. The largest error is reported.
 
 use std::f64::consts::SQRT_2;
 
@@ -14,14 +15,14 @@ use super::add_floats;
 use super::parts::{Parts, replace_nodes};
 use crate::config::Config;
 
-/// Lines on either side of zero.
+/// Number of lines on either side of zero.
 const LINES: usize = 4;
-/// Steps of the grid on which errors are measured, for each unit of the operand times its factor.
+/// Grid points per unit of the scaled operand at which errors are measured.
 const GRID: f64 = 32.0;
-/// Where the grid ends: beyond, every function is at its limit.
+/// End of the grid; beyond it, every function is at its limit.
 const END: f64 = 10.0;
 
-/// A function as it is made of one that rises from minus `limit` to `limit`.
+/// A function, described by one that rises from minus `limit` to `limit`.
 #[derive(Clone, Copy)]
 struct Form {
     rising: fn(f64) -> f64,
@@ -32,14 +33,15 @@ struct Form {
     alpha: f64,
 }
 
-/// Lines by the rounded numbers that the machine has.
+/// Lines with coefficients rounded to the number format.
 #[derive(Clone, Debug, PartialEq)]
 struct Lines {
-    /// Where each one ends, and how much it is steeper than the next.
+    /// For each line, where it ends, and by how much it is steeper than the next.
     ends: Vec<[f64; 2]>,
 }
 
-/// Replaces every function that has a form by its lines; gives what there is to tell, a sentence for each kind.
+/// Replaces every supported function by its lines. Returns one sentence per kind of function, with
+/// its error.
 pub fn rewrite(graph: &mut Graph, config: &Config) -> Vec<String> {
     let mut told = Vec::new();
     if config.has_lookup() {
@@ -51,7 +53,7 @@ pub fn rewrite(graph: &mut Graph, config: &Config) -> Vec<String> {
         let Some(form) = Form::of(*kind) else { continue };
         let error = form.fitted(format).error(&form);
         let text = format!(
-            "{} is done by {LINES} lines on either side of zero, up to {error:.4} from it; rounding comes on top",
+            "{} is approximated by {LINES} lines on either side of zero; the error is up to {error:.4}, plus rounding",
             node.op.name()
         );
         if !told.contains(&text) {
@@ -77,7 +79,7 @@ impl Parts<'_> {
                 None => Some(line),
             };
         }
-        // A limit of one half is that of functions between zero and one.
+        // A limit of one half belongs to functions between zero and one.
         let (shift, low) = if form.limit < 1.0 { (form.limit, 0.0) } else { (0.0, -form.limit) };
         let mut result = sum?;
         if shift > 0.0 {
@@ -104,7 +106,7 @@ impl Form {
             Self { rising: |x| 1.0 / (1.0 + (-x).exp()) - 0.5, limit: 0.5, is_gate: false, alpha: 1.0 };
         match kind {
             UnaryKind::Sigmoid => Some(half),
-            // Twice as steep as the sigmoid, of the same form.
+            // Tanh has the form of the sigmoid, twice as steep.
             UnaryKind::Tanh => Some(Self { rising: |x| (x / 2.0).tanh(), limit: 1.0, alpha: 2.0, ..half }),
             UnaryKind::Swish { alpha } if alpha > 0.0 => {
                 Some(Self { is_gate: true, alpha: alpha.into(), ..half })
@@ -114,12 +116,13 @@ impl Form {
         }
     }
 
-    /// What is drawn, of an operand from zero on.
+    /// Evaluates the approximated function for a non-negative operand.
     fn at(&self, x: f64) -> f64 {
         (self.rising)(self.alpha * x)
     }
 
-    /// The lines with the least error, as far as small steps from a good guess lead; numbers are rounded to the format.
+    /// Returns the lines with the least error that small steps from a good initial guess reach.
+    /// Numbers are rounded to the format.
     fn fitted(&self, format: NumberFormat) -> Lines {
         let mut ends = [0.8, 1.6, 2.6, 4.2].map(|end| end / self.alpha);
         let mut best = Lines::through(self, &ends, format);
@@ -146,7 +149,7 @@ impl Form {
 }
 
 impl Lines {
-    /// Through the function where lines end, the last one in its limit.
+    /// Returns lines that meet the function where they end; the last one ends at the limit.
     fn through(form: &Form, ends: &[f64; LINES], format: NumberFormat) -> Self {
         let value = |line: usize| if line + 1 == LINES { form.limit } else { form.at(ends[line]) };
         let slope = |line: usize| match line {
@@ -154,14 +157,14 @@ impl Lines {
             LINES.. => 0.0,
             _ => (value(line) - value(line - 1)) / (ends[line] - ends[line - 1]),
         };
-        // Upwards: the limit is reached, and then cut off.
+        // Rounds up, so that the sum reaches the limit and is then clipped.
         let step = format.step().unwrap_or(0.0); // Default: floats are not rounded here.
         let up = |x: f64| if step > 0.0 { (x / step).ceil() * step } else { x };
         let line = |line: usize| [up(ends[line]), up(slope(line) - slope(line + 1))];
         Self { ends: (0..LINES).map(line).collect() }
     }
 
-    /// The largest distance to the function, on a grid.
+    /// Returns the largest distance to the function on the grid.
     fn error(&self, form: &Form) -> f64 {
         let distance = |place: usize| {
             let x = place as f64 / GRID / form.alpha;
@@ -173,7 +176,7 @@ impl Lines {
     }
 }
 
-/// The standard normal distribution, by the complementary error function's continued fraction and series.
+/// Returns the standard normal distribution function, by the error function.
 fn normal(x: f64) -> f64 {
     0.5 * (1.0 + erf(x / SQRT_2))
 }

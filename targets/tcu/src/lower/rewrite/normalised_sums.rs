@@ -1,8 +1,8 @@
-//! Normalisation of a sum as part of the product that makes it.
+//! Normalization of a sum, folded into the product that computes one of its addends.
 //!
-//! `f (conv(x) + y) + o`, where nothing else reads the sum: `f` and `o` join the convolution, and `y`
-//! goes through a product with `f` on the diagonal, which shares the accumulators. A row of the array a
-//! vector takes the place of a move and two SIMD passes.
+//! In `f (conv(x) + y) + o` the sum has no other reader: `f` and `o` are folded into the
+//! convolution. `y` goes through a product with `f` on the diagonal, which shares the accumulators.
+//! One array row per vector replaces a move and two SIMD passes.
 
 use npukit_graph::op::{Binary, BinaryKind, Conv};
 use npukit_graph::{Graph, Node, NodeId, Op, Value, ValueId};
@@ -10,23 +10,23 @@ use npukit_graph::{Graph, Node, NodeId, Op, Value, ValueId};
 use super::{MAX_LOSS, add_floats, factors, floats, is_dense, loss, name_of, set_operand};
 use crate::config::Config;
 
-/// Cycles that two passes take a vector, and that loading a vector of weights takes.
+/// Cycles per vector of two SIMD passes, and of loading a vector of weights.
 const PASSES_COST: usize = 8;
 const LOAD_COST: usize = 3;
 
-/// Rewrites every normalised sum of a convolution and something else.
+/// Rewrites every normalized sum of a convolution and another value.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
     let mut index = 0;
     while index < graph.nodes.len() {
         if let Some(sum) = Sum::at(graph, index, config.array_size) {
-            // One node goes, one comes.
+            // One node is removed and one is added.
             sum.apply(graph, index);
         }
         index += 1;
     }
 }
 
-/// A convolution and another value, added and normalised.
+/// A convolution and another value, added and normalized.
 struct Sum {
     conv: NodeId,
     add: NodeId,
@@ -48,7 +48,7 @@ impl Sum {
         let Op::Binary(Binary { kind: BinaryKind::Add }) = graph.node(add).op else { return None };
         let &[a, b] = graph.node(add).inputs.as_slice() else { return None };
         let conv = |value: ValueId| made(value).filter(|&node| is_dense(graph, graph.node(node)));
-        // A sum of two convolutions is one product already.
+        // A sum of two convolutions is already one product.
         let (conv, other) = match (conv(a), conv(b)) {
             (Some(conv), None) => (conv, b),
             (None, Some(conv)) => (conv, a),
@@ -98,7 +98,7 @@ impl Sum {
             inputs: inputs.collect(),
             outputs: Vec::new(),
         };
-        // The sum takes the place of its normalisation, the product with the diagonal that of the sum.
+        // The sum replaces its normalization, and the product with the diagonal replaces the sum.
         let outputs = std::mem::take(&mut graph.nodes[norm].outputs);
         graph.nodes[norm] = Node { outputs, ..sum };
         graph.nodes[self.add.0 as usize] =

@@ -1,18 +1,18 @@
-//! Nodes that take the place of one: [`replace_nodes`].
+//! Replacement of one node by several: [`replace_nodes`].
 
 use npukit_graph::{Graph, Node, Op, Operator, Value, ValueId};
 
-/// The nodes that take the place of one, while they are written.
+/// Nodes under construction that replace one node.
 pub struct Parts<'g> {
-    /// The graph, without them.
+    /// Graph, without the new nodes.
     pub graph: &'g mut Graph,
-    /// Name of the node they replace.
+    /// Name of the replaced node.
     pub name: String,
     nodes: Vec<Node>,
 }
 
-/// Replaces every node that `write` writes the parts of, the one with its result last; one for which it
-/// gives `None` is left as it is.
+/// Replaces every node for which `write` emits parts, with the result last. A node for which
+/// `write` returns `None` is kept.
 pub fn replace_nodes(graph: &mut Graph, write: impl Fn(&mut Parts<'_>, &Node) -> Option<()>) {
     let mut index = 0;
     while index < graph.nodes.len() {
@@ -29,7 +29,7 @@ pub fn replace_nodes(graph: &mut Graph, write: impl Fn(&mut Parts<'_>, &Node) ->
 }
 
 impl Parts<'_> {
-    /// A node with one result.
+    /// Adds a node with one result.
     pub fn add(&mut self, what: &str, op: impl Into<Op>, inputs: &[ValueId]) -> Option<ValueId> {
         let op = op.into();
         let operands: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
@@ -40,7 +40,7 @@ impl Parts<'_> {
         Some(output)
     }
 
-    /// The nodes, the last one with name and result of `node`.
+    /// Returns the nodes; the last one takes the name and the result of `node`.
     fn finish(self, node: &Node) -> Option<Vec<Node>> {
         let mut nodes = self.nodes;
         let last = nodes.last_mut()?;

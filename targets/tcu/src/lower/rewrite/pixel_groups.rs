@@ -1,13 +1,15 @@
-//! Neighbouring pixels of few channels share a vector.
+//! Pixel grouping: adjacent pixels with few channels share a vector.
 //!
-//! A vector has N lanes; a pixel of 16 channels on an array of 32 leaves half of them idle, in every
-//! product, SIMD pass and move. Read as `[n, h, w / r, r c]`, a tensor holds the same elements in the same
-//! order, r pixels a vector. A convolution between tensors read that way is a convolution again,
-//! with weights that are zero between pixels no tap joins: array loads that are all zero are left out.
+//! A vector has N lanes; a pixel of 16 channels on an array of 32 leaves half of them idle, in
+//! every product, SIMD pass and move. Reshaped to `[n, h, w / r, r c]`, a tensor holds the same
+//! elements in the same order, with r pixels per vector. A convolution between grouped tensors is
+//! again a convolution, with weights that are zero between pixels that no tap connects. Array loads
+//! that are all zero are omitted.
 //!
-//! A slice of rows and columns whose pixels are whole vectors takes pixels out of groups, and groups them anew.
-//! Values that share a grid (sums, rectifications) are grouped alike: a *class*. Which classes are grouped,
-//! and by how much, is decided by counting array rows, weight loads and vectors.
+//! A slice of rows and columns whose pixels are whole vectors takes pixels out of groups and groups
+//! them again. Values that share a grid (sums, rectifications) have the same grouping: they form a
+//! *class*. Array rows, weight loads and vectors are counted to decide which classes are grouped,
+//! and by how much.
 
 mod convolution;
 
@@ -22,13 +24,13 @@ use crate::config::Config;
 use crate::lower::memory::view::natural_channels;
 use convolution::Grouped;
 
-/// Group sizes tried.
+/// Group sizes to try.
 const SIZES: [usize; 3] = [2, 4, 8];
 
-/// Cycles a vector costs beside products: a SIMD pass and a move.
+/// Cycles per vector apart from products: a SIMD pass and a move.
 const VECTOR_COST: u64 = 4;
 
-/// Groups pixels where that saves cycles.
+/// Groups pixels if that saves cycles.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
     let classes = Classes::of(graph, config.array_size);
     if !classes.any_partial_vector(graph, config.array_size) {
@@ -39,12 +41,12 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
     apply(graph, &classes, &sizes);
 }
 
-/// Values that are grouped alike.
+/// Classes of values that must have the same grouping.
 struct Classes {
     /// Class of each value; `None` for values that are not images.
     of_value: Vec<Option<usize>>,
-    /// Columns of a class's images; 0 for a class that must stay as it is, for example because its
-    /// values differ in their columns.
+    /// Number of columns of each class's images; 0 for a class that must not be grouped, for
+    /// example because its values have different numbers of columns.
     columns: Vec<usize>,
 }
 
@@ -88,7 +90,7 @@ impl Classes {
         Self { of_value, columns }
     }
 
-    /// The group size of a value.
+    /// Returns the group size of a value.
     fn size(&self, value: ValueId, sizes: &[usize]) -> usize {
         self.of_value[value.0 as usize].map_or(1, |class| sizes[class])
     }
@@ -102,7 +104,7 @@ impl Classes {
     }
 }
 
-/// Columns of an image `[n, h, w, c]`; 0 for other tensors.
+/// Returns the number of columns of an image `[n, h, w, c]`; 0 for other tensors.
 fn image_columns(graph: &Graph, value: ValueId) -> usize {
     match graph.shape(value) {
         &[_, _, columns, _] => columns,
@@ -114,15 +116,15 @@ fn activations<'g>(graph: &'g Graph, values: &'g [ValueId]) -> impl Iterator<Ite
     values.iter().copied().filter(|&value| graph.constant(value).is_none())
 }
 
-/// What a node makes of groups.
+/// How a node relates the groupings of its operands and its result.
 enum Role {
     /// A convolution: operand and result are grouped independently.
     Product,
-    /// A slice of rows and columns: operand and result are grouped independently, where no lane moves.
+    /// A slice of rows and columns: operand and result are grouped independently if no lane moves.
     Slice,
-    /// The result is grouped like these operands.
+    /// The result has the same grouping as these operands.
     Pointwise(Vec<ValueId>),
-    /// Images are taken as they are.
+    /// Images must not be grouped.
     Other,
 }
 
@@ -144,7 +146,8 @@ impl Role {
         }
     }
 
-    /// Operands as large as the result, and constants that are one number or one per channel.
+    /// Pointwise role if all operands are as large as the result, or constants with one element in
+    /// total or one per channel.
     fn of_broadcast(graph: &Graph, node: &Node) -> Self {
         let shape = graph.shape(node.outputs[0]);
         let by_channel = |id: ValueId| {
@@ -164,7 +167,7 @@ impl Role {
     }
 }
 
-/// Disjoint sets of values.
+/// Disjoint sets of values (union-find).
 struct Sets(Vec<usize>);
 
 impl Sets {
@@ -182,14 +185,14 @@ impl Sets {
     }
 }
 
-/// Looks for the group sizes that cost least.
+/// Search for the group sizes with the least cost.
 struct Search<'a> {
     graph: &'a Graph,
-    /// The nodes that group sizes change the cost of.
+    /// Nodes whose cost depends on group sizes.
     products: Vec<&'a Node>,
     classes: &'a Classes,
     array_size: usize,
-    /// Cost of a convolution by product and group sizes; `None` where there is none.
+    /// Cost of a convolution by product and group sizes; `None` if these sizes are impossible.
     known: HashMap<(usize, usize, usize), Option<u64>>,
 }
 
@@ -199,8 +202,9 @@ impl<'a> Search<'a> {
         Self { graph, products, classes, array_size, known: HashMap::new() }
     }
 
-    /// The sizes of all classes, one where no group pays. First all classes of as many columns together, since a
-    /// class rarely pays alone; then each.
+    /// Returns the group size of each class; `None` if grouping does not pay. All classes with the
+    /// same number of columns are tried together first, since a class rarely pays alone; then each
+    /// class is tried by itself.
     fn best(&mut self) -> Option<Vec<usize>> {
         let mut sizes = vec![1; self.classes.columns.len()];
         let mut cost = self.cost(&sizes)?;
@@ -252,7 +256,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Reads the classes' values in groups.
+/// Reshapes the classes' values into groups.
 fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
     for index in 0..graph.nodes.len() {
         let node = graph.nodes[index].clone();
@@ -267,7 +271,7 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
             Role::Pointwise(_) => {
                 let size = classes.size(node.outputs[0], sizes);
                 for (operand, &id) in node.inputs.iter().enumerate() {
-                    // A number that meets all channels meets those of all pixels.
+                    // A single number applies to the channels of all pixels of a group.
                     let is_one = floats(graph, id).is_some_and(|data| data.len() == 1);
                     if is_one && matches!(node.op, Op::Binary(_)) {
                         continue;
@@ -280,7 +284,7 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
             Role::Slice | Role::Other => {}
         }
     }
-    // The shapes last: roles are read off them.
+    // Shapes change last, because roles are derived from them.
     for (value, class) in graph.values.iter_mut().zip(&classes.of_value) {
         let size = class.map_or(1, |class| sizes[class]);
         if let [_, _, columns, channels] = value.info.shape.as_mut_slice() {
@@ -290,7 +294,7 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
     replace_nodes(graph, |parts, node| slice_groups(parts, node, classes, sizes));
 }
 
-/// A slice between tensors that are grouped: of the pixels, which are grouped again.
+/// Rewrites a slice between grouped tensors: pixels are sliced and then grouped again.
 fn slice_groups(parts: &mut Parts<'_>, node: &Node, classes: &Classes, sizes: &[usize]) -> Option<()> {
     let (Op::Slice(slice), &[from], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
         return None;
@@ -308,7 +312,7 @@ fn slice_groups(parts: &mut Parts<'_>, node: &Node, classes: &Classes, sizes: &[
     Some(())
 }
 
-/// A constant of one element per channel, once per pixel of a group.
+/// Repeats a constant with one element per channel for each pixel of a group.
 fn repeated(graph: &mut Graph, id: ValueId, size: usize) -> Option<ValueId> {
     let data = floats(graph, id).filter(|_| size > 1)?.repeat(size);
     let name = graph.value(id).name.clone();

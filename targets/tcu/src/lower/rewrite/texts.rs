@@ -1,4 +1,5 @@
-//! `tests/passes/tcu`: for every rewrite small graphs before and after it, as text. `NPUKIT_BLESS=1` writes the files.
+//! `tests/passes/tcu`: for every rewrite, small graphs before and after it, as text.
+//! `NPUKIT_BLESS=1` writes the files.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +14,7 @@ use npukit_testing::{Rewritten, expect_rewritten};
 use crate::config::{Config, DataType};
 use crate::lower::Order;
 
-/// Builds a graph in a few lines; names are made up.
+/// Builds a graph in a few lines, with generated names.
 struct Sketch(Graph);
 
 impl Sketch {
@@ -33,7 +34,7 @@ impl Sketch {
         self.0.add_node(name.clone(), op.into(), inputs.to_vec(), &[&name]).unwrap()[0]
     }
 
-    /// A convolution of the channels of `x`.
+    /// Adds a convolution that keeps the channels of `x`.
     fn conv(&mut self, x: ValueId, kernel: usize, stride: usize) -> ValueId {
         let channels = self.0.shape(x)[3];
         let weights = self.constant(&[kernel, kernel, channels, channels], 0.5);
@@ -41,14 +42,14 @@ impl Sketch {
         self.node(Conv { strides: [stride; 2], dilations: [1; 2], pads, group: 1 }, &[x, weights])
     }
 
-    /// A batch normalisation that multiplies by 2 and subtracts 1.
+    /// Adds a batch normalization that multiplies by 2 and subtracts 1.
     fn normalised(&mut self, x: ValueId) -> ValueId {
         let channels = [self.0.shape(x)[3]];
         let parameters = [2.0, -1.0, 0.0, 1.0].map(|value| self.constant(&channels, value));
         self.node(BatchNormalization { epsilon: 0.0 }, &[&[x], parameters.as_slice()].concat())
     }
 
-    /// A mean over windows of a square image of one channel that fill it.
+    /// Adds a mean over windows that fill a square image of one channel.
     fn mean(&mut self, side: usize) -> ValueId {
         let x = self.input(&[1, side, side, 1]);
         let window = Window::plain([side; 2], [1; 2]);
@@ -56,13 +57,14 @@ impl Sketch {
     }
 }
 
-/// An instance of 16 lanes.
+/// An instance with 16 lanes.
 fn config(lookup_tables: usize) -> Config {
     let config = Config::preset("speech_robot").unwrap();
     Config { array_size: 16, data_type: DataType::Float32, lookup_tables, ..config }
 }
 
-/// A graph, whose outputs `build` gives, before and after the rewrites, which change it or not.
+/// Formats a graph before and after the rewrites; `build` returns its outputs. The second element
+/// of the pair is whether they must change it.
 fn example(
     title: &'static str,
     (lookup_tables, changes): (usize, bool),
@@ -77,7 +79,7 @@ fn example(
     Rewritten { title, before, after }
 }
 
-/// As [`example`], of what a calibration chooses scales for.
+/// Formats a graph like [`example`], with the decomposition for which calibration chooses scales.
 fn taken_apart(
     title: &'static str,
     changes: bool,

@@ -1,13 +1,14 @@
-//! Normalisation and rectification in one SIMD pass instead of three.
+//! Normalization and rectification in one SIMD pass instead of three.
 //!
-//! Where factors are positive, `relu(f x + o) = f (max(x, t) - t)` with the threshold `t = -o / f`. If only
-//! products read it, whose windows stay on the image, they take `f` into their weights and `-f t` into
-//! their bias.
+//! If factors are positive, `relu(f x + o) = f (max(x, t) - t)` with the threshold `t = -o / f`. If
+//! it is only read by products whose windows stay on the image, they take `f` into their weights
+//! and `-f t` into their bias.
 //!
-//! In a fixed format the products' new weights round anew. Thresholds and weights are rounded here, and
-//! the bias is made from the rounded ones, so that a channel below its threshold still adds exactly
-//! nothing. A factor far below one would leave weights few bits: vectors with such channels are multiplied
-//! by them first (a second pass, over these vectors only), and the weights keep theirs.
+//! In a fixed-point format the products' new weights are rounded again. Thresholds and weights are
+//! rounded here, and the bias is computed from the rounded values. A channel below its threshold
+//! then still adds exactly zero. A factor far below one would leave weights few bits. Vectors with
+//! such channels are multiplied by their factors first, in a second pass over these vectors only,
+//! and the weights keep their precision.
 
 use npukit_graph::op::{Binary, BinaryKind, Gemm};
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
@@ -30,19 +31,21 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
     }
 }
 
-/// What becomes of a channel.
+/// Form of a channel after the rewrite.
 #[derive(Clone, Copy)]
 enum Channel {
     /// `factor (max(before x, threshold) - threshold)`; the threshold is a number of the format.
     Threshold { before: f64, factor: f64, threshold: f32 },
-    /// Below its threshold, or multiplied by zero, whatever the format can hold: this constant.
+    /// This constant: the channel is below its threshold for every number of the format, or
+    /// multiplied by zero.
     Constant(f64),
-    /// `factor (before x) + addend`: above its threshold whatever the format can hold.
+    /// `factor (before x) + addend`: the channel is above its threshold for every number of the
+    /// format.
     Linear { before: f64, factor: f64, addend: f64 },
 }
 
 impl Channel {
-    /// What the operand is multiplied by before the maximum.
+    /// Returns the factor of the operand before the maximum.
     fn before(self) -> f64 {
         match self {
             Self::Threshold { before, .. } | Self::Linear { before, .. } => before,
@@ -50,7 +53,7 @@ impl Channel {
         }
     }
 
-    /// What it is compared with.
+    /// Returns the threshold of the maximum.
     fn threshold(self, format: NumberFormat) -> f32 {
         match self {
             Self::Threshold { threshold, .. } => threshold,
@@ -60,7 +63,7 @@ impl Channel {
     }
 }
 
-/// A normalisation, the rectification that alone reads it, and the products that read that.
+/// A normalization, the rectification that is its only reader, and the products that read that.
 struct Pair {
     norm: usize,
     relu: usize,
@@ -69,7 +72,7 @@ struct Pair {
     readers: Vec<Reader>,
 }
 
-/// A product into whose weights and bias factors and offsets are multiplied.
+/// A product whose weights and bias take up factors and offsets.
 struct Reader {
     node: NodeId,
     weights: Vec<f32>,
@@ -137,14 +140,15 @@ impl Pair {
     }
 }
 
-/// The channels of a vector.
+/// Returns the channels of a vector.
 fn channels(factors: &[[f64; 2]], format: NumberFormat) -> Option<Vec<Channel>> {
     let present = factors.iter().map(|[factor, _]| *factor).filter(|&factor| factor > 0.0);
     let loss = loss(present, factors.len());
     factors.iter().map(|&factors| channel(factors, loss > MAX_LOSS, format)).collect()
 }
 
-/// A channel whose factor, if it is small, the weights bear or, with `first`, the operand.
+/// Returns the form of a channel. A small factor is applied to the weights or, with `first`, to the
+/// operand.
 fn channel([factor, addend]: [f64; 2], first: bool, format: NumberFormat) -> Option<Channel> {
     if factor == 0.0 {
         return addend.is_finite().then_some(Channel::Constant(addend.max(0.0)));
@@ -169,8 +173,8 @@ fn channel([factor, addend]: [f64; 2], first: bool, format: NumberFormat) -> Opt
 }
 
 impl Reader {
-    /// `None` when the node is not a product with constants. A mean could be a reader too, but its sums of values
-    /// that are not cut off at zero would saturate.
+    /// Creates a reader; `None` if the node is not a product with constants. A mean could be a
+    /// reader too, but its sums would saturate, as the values are not clipped at zero.
     fn new(graph: &Graph, id: NodeId, channels: &[Channel], format: NumberFormat) -> Option<Self> {
         let node = graph.node(id);
         let (inputs, outputs) = Self::sizes(graph, node)?;
@@ -197,8 +201,8 @@ impl Reader {
         Some(Self { node: id, weights, bias })
     }
 
-    /// Input and output channels of a product whose weights are rows of input channels; those of one group
-    /// are not all that it reads.
+    /// Returns the input and output channels of a product whose weights are rows of input channels.
+    /// A grouped convolution is excluded: one group does not read all channels.
     fn sizes(graph: &Graph, node: &Node) -> Option<(usize, usize)> {
         let weights = graph.shape(*node.inputs.get(1)?);
         match &node.op {
@@ -212,7 +216,8 @@ impl Reader {
     }
 }
 
-/// The new weight of a channel's old one, and what it adds to the bias; `None` beyond the format's range.
+/// Returns the new weight for a channel's old one, and its contribution to the bias; `None` if it
+/// exceeds the format's range.
 fn transformed(weight: f32, channel: Channel, format: NumberFormat) -> Option<(f32, f64)> {
     let scaled = |factor: f64| {
         let new = (f64::from(weight) * factor) as f32;
@@ -229,7 +234,7 @@ fn transformed(weight: f32, channel: Channel, format: NumberFormat) -> Option<(f
     })
 }
 
-/// The least and the largest number of the format.
+/// Returns the smallest and the largest number of the format.
 fn range(format: NumberFormat) -> (f32, f32) {
     match format {
         NumberFormat::Fixed(fixed) => (fixed.to_f32(fixed.min()), fixed.to_f32(fixed.max())),
@@ -244,12 +249,12 @@ mod tests {
     #[test]
     fn a_factor_of_zero_makes_a_constant() {
         let Some(Channel::Constant(value)) = channel([0.0, 2.5], false, NumberFormat::Float32) else {
-            panic!("a threshold for a channel that is constant");
+            panic!("a constant channel has no threshold");
         };
         assert_eq!(value, 2.5);
         assert!(
             channel([-1.0, 0.0], false, NumberFormat::Float32).is_none(),
-            "a negative factor turns the order"
+            "a negative factor reverses the order"
         );
     }
 }

@@ -1,9 +1,10 @@
-//! Pixels that nobody reads are not computed.
+//! Removal of pixels that are never read.
 //!
-//! Where all readers of an image step over pixels (a 1x1 convolution with a stride, a slice, what goes pixel by
-//! pixel to such a reader), what makes the image takes over the step and they lose it: a convolution computes every
-//! other pixel, a sum has operands that step. What stays is computed as before, so results are the same bit for bit.
-//! An operand of which others read more is sliced, which takes no instruction.
+//! Suppose that all readers of an image step over pixels: a 1x1 convolution with a stride, a slice,
+//! or a pixelwise node with such a reader. Then the producer of the image takes over the step, and
+//! the readers lose it. A convolution computes every other pixel; a sum gets operands that step.
+//! The remaining pixels are computed as before, so results are bit-identical. An operand that is
+//! read in full elsewhere is sliced, which takes no instruction.
 
 use std::collections::HashMap;
 
@@ -12,13 +13,13 @@ use npukit_graph::{Graph, Node, NodeId, Op, Operator, Value, ValueId};
 
 use super::{floats, name_of};
 
-/// Every how many rows and columns are read.
+/// Vertical and horizontal distance between pixels that are read or computed.
 type Steps = [usize; 2];
 
-/// All of them.
+/// Every row and column.
 const EACH: Steps = [1; 2];
 
-/// Leaves out the pixels that nobody reads.
+/// Removes pixels that are never read.
 pub fn rewrite(graph: &mut Graph) {
     slice_pools(graph);
     let plan = Plan::of(graph);
@@ -28,7 +29,8 @@ pub fn rewrite(graph: &mut Graph) {
     }
 }
 
-/// Makes a slice of every pool whose windows are single pixels: the largest of one, or its mean.
+/// Replaces every pool with single-pixel windows by a slice: both maximum and mean return the
+/// pixel.
 fn slice_pools(graph: &mut Graph) {
     for index in 0..graph.nodes.len() {
         let node = &graph.nodes[index];
@@ -42,7 +44,7 @@ fn slice_pools(graph: &mut Graph) {
     }
 }
 
-/// Every `steps`-th pixel from the first on, as many as `image` has.
+/// Returns a slice of every `steps`-th pixel, starting at the first, that covers `image`.
 fn slice(image: [usize; 2], steps: Steps) -> Slice {
     let range = |axis: usize| SliceRange {
         axis: axis + 1,
@@ -53,7 +55,7 @@ fn slice(image: [usize; 2], steps: Steps) -> Slice {
     Slice { ranges: (0..2).filter(|&axis| steps[axis] > 1).map(range).collect() }
 }
 
-/// Rows and columns of an image `[n, h, w, c]`; none of other tensors.
+/// Returns rows and columns of an image `[n, h, w, c]`; zeros for other tensors.
 fn image(graph: &Graph, value: ValueId) -> [usize; 2] {
     match graph.shape(value) {
         &[_, rows, columns, _] => [rows, columns],
@@ -61,16 +63,17 @@ fn image(graph: &Graph, value: ValueId) -> [usize; 2] {
     }
 }
 
-/// Which pixels are computed.
+/// Decision about which pixels are computed.
 struct Plan {
-    /// Steps between the pixels of each value that are.
+    /// For each value, the distance between its computed pixels.
     taken: Vec<Steps>,
-    /// Of each node whether it goes pixel by pixel, and its operands step as its result does.
+    /// For each node, whether it works pixelwise, so that its operands step like its result.
     passes: Vec<bool>,
 }
 
 impl Plan {
-    /// As few pixels as the readers allow. A node passes steps on only where some operand is computed at them.
+    /// Finds the fewest pixels that the readers allow. A node passes a distance on to its operands
+    /// only if at least one of them is computed at that distance.
     fn of(graph: &Graph) -> Self {
         let consumers = graph.consumers();
         let passes = graph.nodes.iter().map(|node| goes_by_pixel(graph, node)).collect();
@@ -94,13 +97,13 @@ impl Plan {
         self.taken[value.0 as usize]
     }
 
-    /// The steps at which the result of a node is computed.
+    /// Returns the distance between the computed pixels of a node's result.
     fn own_steps(&self, node: &Node) -> Steps {
-        // Default: what has no result has none that steps.
+        // Default: a node without a result does not step.
         node.outputs.first().map_or(EACH, |&output| self.steps(output))
     }
 
-    /// Whether the result of node `index` can be computed at steps.
+    /// Whether the result of node `index` can be computed for only some of its pixels.
     fn can_step(&self, graph: &Graph, index: usize) -> bool {
         let windows = |window: &Window| !window.ceil_mode;
         match &graph.nodes[index].op {
@@ -112,27 +115,30 @@ impl Plan {
         }
     }
 
-    /// The steps at which an image is read; of an output each pixel is.
+    /// Returns the distance between the pixels of an image that are read. All pixels of an output
+    /// are read.
     fn readable(&self, graph: &Graph, consumers: &[Vec<NodeId>], value: ValueId) -> Steps {
         if graph.shape(value).len() != 4 || graph.is_output(value) {
             return EACH;
         }
         let read = consumers[value.0 as usize].iter().map(|&reader| self.read(graph, reader, value));
-        // Default: what nobody reads stays as it is, for whoever removes it.
+        // Default: a value without readers is not changed; dead code elimination removes it.
         read.reduce(|a, b| [gcd(a[0], b[0]), gcd(a[1], b[1])]).unwrap_or(EACH)
     }
 
-    /// The steps at which node `reader` reads `value`, when its own result is computed at its steps.
+    /// Returns the distance between the pixels of `value` that node `reader` reads, given the
+    /// pixels it computes.
     fn read(&self, graph: &Graph, reader: NodeId, value: ValueId) -> Steps {
         let node = graph.node(reader);
         let own = self.own_steps(node);
         let along = |axis: usize| match &node.op {
             Op::Conv(conv) if node.inputs[1..].iter().all(|&input| input != value) => {
-                // Default: windows of more than a pixel, or beside the image, read any pixel.
+                // Default: windows of several pixels, or partly outside the image, may read any
+                // pixel.
                 pixel_stride(&conv.window(kernel(graph, node)), axis).map_or(1, |stride| stride * own[axis])
             }
             Op::Slice(slice) => {
-                // Default: a slice that does not reach to the end, or begins elsewhere, reads any pixel.
+                // Default: a slice that starts or ends elsewhere may read any pixel.
                 slice_step(graph, slice, value, axis).map_or(1, |step| step * own[axis])
             }
             _ if self.passes[reader.0 as usize] && has_its_image(graph, node, value) => own[axis],
@@ -141,20 +147,20 @@ impl Plan {
         [along(0), along(1)]
     }
 
-    /// Whether node `index` passes steps on to no operand that is computed at them.
+    /// Whether node `index` skips pixels, but all of its operands are computed at other distances.
     fn is_idle(&self, graph: &Graph, index: usize) -> bool {
         let node = &graph.nodes[index];
         let own = self.own_steps(node);
         self.passes[index] && own != EACH && node.inputs.iter().all(|&input| self.steps(input) != own)
     }
 
-    /// Changes the nodes, and the shapes of their results.
+    /// Applies the plan to the nodes and to the shapes of their results.
     fn apply(&self, graph: &mut Graph) {
         let mut nodes = Vec::with_capacity(graph.nodes.len());
         let mut sliced = HashMap::new();
         for (index, mut node) in std::mem::take(&mut graph.nodes).into_iter().enumerate() {
             let own = self.own_steps(&node);
-            // Default: a node without operands has none that steps.
+            // Default: a node without operands does not step.
             let before = node.inputs.first().map_or(EACH, |&input| self.steps(input));
             let step = |axis: usize, step: usize| step * own[axis] / before[axis];
             let stride = |strides: [usize; 2]| [step(0, strides[0]), step(1, strides[1])];
@@ -180,7 +186,7 @@ impl Plan {
         }
     }
 
-    /// Slices the operands of a node that are not computed at its steps.
+    /// Slices the operands of a node that are computed at other distances than its result.
     fn slice_operands(
         &self,
         graph: &mut Graph,
@@ -202,9 +208,9 @@ impl Plan {
                 let name = graph.fresh_name(&format!("{}/read", name_of(graph, *operand)));
                 let part = graph.add_value(Value { name: name.clone(), info, constant: None });
                 let op = slice(kept, steps).into();
-                // Early, so that what is made before it can go on with the node.
+                // As early as possible, so that the producer's chain can continue with the node.
                 let made = nodes.iter().rposition(|node| node.outputs.contains(operand));
-                // Default: what no node makes is there from the start.
+                // Default: a value without a producer is available from the start.
                 let at = made.map_or(0, |made| made + 1);
                 nodes.insert(at, Node { name, op, inputs: vec![*operand], outputs: vec![part] });
                 part
@@ -213,13 +219,14 @@ impl Plan {
     }
 }
 
-/// A slice to `image`, of which every `own`-th row and column is taken; `step` gives its new steps along an axis.
+/// Returns the slice to `image` whose every `own`-th row and column is taken; `step` returns the
+/// new step along an axis.
 fn stepped(slice: &Slice, image: [usize; 2], own: Steps, step: impl Fn(usize, usize) -> usize) -> Slice {
     let others = slice.ranges.iter().filter(|range| ![1, 2].contains(&range.axis)).copied();
     let along = |axis: usize| {
         let found = slice.ranges.iter().find(|range| range.axis == axis + 1);
         let whole = SliceRange { axis: axis + 1, start: 0, length: image[axis], step: 1 };
-        // Default: an axis that is not sliced is taken whole.
+        // Default: an axis that is not sliced is taken as a whole.
         let range = found.copied().unwrap_or(whole);
         let step = step(axis, range.step.unsigned_abs()) as isize;
         SliceRange { length: range.length.div_ceil(own[axis]), step, ..range }
@@ -227,7 +234,8 @@ fn stepped(slice: &Slice, image: [usize; 2], own: Steps, step: impl Fn(usize, us
     Slice { ranges: others.chain([along(0), along(1)]).collect() }
 }
 
-/// Whether a node's result goes pixel by pixel from operands of the same image; others have one pixel.
+/// Whether a node computes its result pixel by pixel from operands with the same image; other
+/// operands have one pixel.
 fn goes_by_pixel(graph: &Graph, node: &Node) -> bool {
     let known = match &node.op {
         Op::Binary(_) | Op::PRelu(_) => true,
@@ -242,7 +250,7 @@ fn goes_by_pixel(graph: &Graph, node: &Node) -> bool {
     known && node.outputs.len() == 1 && node.inputs.iter().all(fits)
 }
 
-/// Whether `value` is as many images as the node's result, of as many pixels.
+/// Whether `value` has the same number of images and pixels as the node's result.
 fn has_its_image(graph: &Graph, node: &Node, value: ValueId) -> bool {
     let (own, result) = (graph.shape(value), graph.shape(node.outputs[0]));
     own.len() == 4 && result.len() == 4 && own[1..3] == result[1..3]
@@ -253,13 +261,15 @@ fn kernel(graph: &Graph, conv: &Node) -> [usize; 2] {
     [weights[0], weights[1]]
 }
 
-/// The stride along an axis of windows of one pixel, which lie on the image.
+/// Returns the stride along an axis of single-pixel windows that stay inside the image; `None` for
+/// other windows.
 fn pixel_stride(window: &Window, axis: usize) -> Option<usize> {
     let is_pixel = window.kernel[axis] == 1 && window.pads[axis] == 0 && window.pads[axis + 2] == 0;
     is_pixel.then_some(window.strides[axis])
 }
 
-/// The step of a slice that takes the first of an image's rows (`axis` 0) or columns and every so many up to the end.
+/// Returns the step of a slice that takes the first of an image's rows (`axis` 0) or columns and
+/// every step-th one up to the end; `None` for other slices.
 fn slice_step(graph: &Graph, slice: &Slice, value: ValueId, axis: usize) -> Option<usize> {
     let Some(range) = slice.ranges.iter().find(|range| range.axis == axis + 1) else { return Some(1) };
     let step = usize::try_from(range.step).ok()?;
@@ -267,7 +277,7 @@ fn slice_step(graph: &Graph, slice: &Slice, value: ValueId, axis: usize) -> Opti
     (range.start == 0 && range.length == size.div_ceil(step)).then_some(step)
 }
 
-/// Readers of a slice that takes all of its operand read the operand.
+/// Lets readers of a slice that takes all of its operand read the operand.
 fn bypass_whole_slices(graph: &mut Graph) {
     let mut index = 0;
     while index < graph.nodes.len() {
@@ -281,7 +291,8 @@ fn bypass_whole_slices(graph: &mut Graph) {
     }
 }
 
-/// Operand and result of a slice that takes all of its operand, and whose result is no output.
+/// Returns operand and result of a slice that takes all of its operand; `None` if the result is an
+/// output.
 fn whole_slice(graph: &Graph, node: &Node) -> Option<(ValueId, ValueId)> {
     let (Op::Slice(slice), &[from], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
         return None;

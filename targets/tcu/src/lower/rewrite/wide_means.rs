@@ -1,17 +1,17 @@
 //! Means over many pixels in stages.
 //!
-//! The SIMD unit adds all pixels of a window before it scales: of 49 pixels, a mean beyond 2.6 leaves a
-//! format whose numbers end at 128, and one over 49 is itself rounded coarsely. A mean of means of a few
-//! pixels each says the same, saturates much later, and its factors lose less.
+//! The SIMD unit adds all pixels of a window before it scales the sum. With 49 pixels, a mean above
+//! 2.6 overflows a format that ends at 128, and 1/49 itself is rounded coarsely. A mean of means
+//! over a few pixels each is equal, saturates much later, and its factors are more precise.
 
 use npukit_graph::op::{AveragePool, Reduce, ReduceKind, Reshape, Window};
 use npukit_graph::{Graph, Node, Op};
 
 use super::parts::{Parts, replace_nodes};
 
-/// Windows of at most this many pixels stay as they are.
+/// Windows of at most this many pixels are not split.
 const FEW: usize = 12;
-/// Pixels of a stage, if the number of all divides so.
+/// Maximum number of pixels per stage, if the total can be divided so.
 pub const STAGE: usize = 8;
 
 /// Splits every mean over many pixels.
@@ -19,7 +19,8 @@ pub fn rewrite(graph: &mut Graph) {
     replace_nodes(graph, write);
 }
 
-/// Kernels and strides of the means that make up the one of a node, when it is over many pixels.
+/// Returns kernels and strides of the stages of a node's mean; `None` if it is not a mean over many
+/// pixels.
 fn stages(graph: &Graph, node: &Node) -> Option<Vec<[[usize; 2]; 2]>> {
     let &[_, rows, columns, _] = graph.shape(*node.inputs.first()?) else { return None };
     let (kernel, strides) = match &node.op {
@@ -38,7 +39,8 @@ fn stages(graph: &Graph, node: &Node) -> Option<Vec<[[usize; 2]; 2]>> {
     let image = [rows, columns];
     let mut stages = Vec::new();
     for axis in [1, 0] {
-        // Stages of an axis need windows side by side; others take all of it at once.
+        // A split axis needs adjacent windows; an axis that one window covers completely is reduced
+        // at once.
         let whole = kernel[axis] == image[axis] || kernel[axis] == strides[axis];
         let parts = if whole { factors(kernel[axis]) } else { vec![kernel[axis]] };
         for part in parts {
@@ -52,7 +54,7 @@ fn stages(graph: &Graph, node: &Node) -> Option<Vec<[[usize; 2]; 2]>> {
     Some(stages)
 }
 
-/// `n` as a product of numbers up to [`STAGE`] as far as it divides, the largest first.
+/// Factors `n` into numbers up to [`STAGE`] where possible, largest first.
 fn factors(mut n: usize) -> Vec<usize> {
     let mut parts = Vec::new();
     while n > STAGE {
@@ -64,7 +66,8 @@ fn factors(mut n: usize) -> Vec<usize> {
     parts
 }
 
-/// The image whose rows a mean over neighbouring axes, not the innermost one, is of; none of few rows.
+/// Returns the image whose rows are averaged by a mean over adjacent axes, without the innermost
+/// one; `None` if there are few rows.
 fn rows(graph: &Graph, node: &Node) -> Option<[usize; 4]> {
     let Op::Reduce(Reduce { kind: ReduceKind::Mean, axes, .. }) = &node.op else { return None };
     let (&channels, outer) = graph.shape(*node.inputs.first()?).split_last()?;
@@ -77,7 +80,7 @@ fn rows(graph: &Graph, node: &Node) -> Option<[usize; 4]> {
     (rows > FEW).then_some([before, rows, after, channels])
 }
 
-/// Writes the stages of a mean over many pixels.
+/// Emits the stages of a mean over many pixels.
 fn write(parts: &mut Parts<'_>, node: &Node) -> Option<()> {
     let mut x = *node.inputs.first()?;
     let mut windows = stages(parts.graph, node);

@@ -1,5 +1,5 @@
-//! What a schedule has chosen, kept for the next compilation of the same: [`scheduled`] writes the program anew by it,
-//! without a search, and instruction for instruction the same.
+//! Choices of a schedule, cached for the next compilation of the same model. [`scheduled`]
+//! reproduces the program from them, instruction by instruction, without a search.
 
 use std::hash::{Hash, Hasher};
 
@@ -17,20 +17,21 @@ use crate::lower::memory::object::Object;
 use crate::lower::schedule::tiling::Tiling;
 use crate::lower::{Options, schedule};
 
-/// What was chosen of a model.
+/// Choices for a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choices {
-    /// Where variables and constants live.
+    /// Where variables and constants are stored.
     pub strategy: Strategy,
-    /// What gives up its place in local memory is what will not be needed for longest, rather than what was not.
+    /// Whether local memory evicts the vectors needed latest, instead of the least recently used
+    /// ones.
     pub by_next_use: bool,
-    /// How each layer is cut.
+    /// Tiling of each layer.
     pub tilings: Vec<Tiling>,
 }
 
 impl Choices {
-    /// Whether there is a tiling for each layer of the model, whose tiles make up the layer. They may be another's where
-    /// its key is the same, and a file may hold anything.
+    /// Whether the choices have a valid tiling for each layer of the model. They can belong to
+    /// another model with the same key, and a file can contain anything.
     fn are_of(&self, model: &Model) -> bool {
         let fits = |(tiling, layer): (&Tiling, &Layer)| {
             (1..=layer.pixels.max(1)).contains(&tiling.pixels)
@@ -40,12 +41,12 @@ impl Choices {
     }
 }
 
-/// The cheapest schedule: by what the cache knows of it, or by a search, which the cache then knows; one that is quick
-/// is not kept. For a draft any that fits.
+/// Returns the cheapest schedule, from the cache or by a search whose result is then cached. The
+/// result of a quick search is not cached. A draft returns the first schedule that fits.
 ///
 /// # Errors
 ///
-/// As [`schedule::cheapest`].
+/// Fails like [`schedule::cheapest`].
 pub fn scheduled(
     model: &Model,
     config: &Config,
@@ -76,7 +77,7 @@ pub fn scheduled(
     Ok(found)
 }
 
-/// What schedules depend on: names are left out, and so is what the host does.
+/// Inputs that determine a schedule: the model without names and host steps.
 struct Content<'a>(&'a Model);
 
 impl Hash for Content<'_> {
@@ -84,7 +85,8 @@ impl Hash for Content<'_> {
         let Model { objects, layers, inputs, outputs, host_steps: _ } = self.0;
         inputs.iter().chain(outputs).for_each(|port| port.object.hash(state));
         let objects: Vec<&Object> = objects.iter().map(|(_, object)| object).collect();
-        // The constants of a large network are a hundred megabytes: all cores share them.
+        // The constants of a large network are a hundred megabytes, so the hash is computed on all
+        // cores.
         let digests = |object: &&Object| digest(&(object.kind, object.vectors, &object.data));
         objects.par_iter().map(digests).collect::<Vec<_>>().hash(state);
         let digests = |layer: &Layer| digest(&(layer.pixels, layer.blocks, layer.kept, &layer.steps));
@@ -100,7 +102,7 @@ mod tests {
     use crate::config::ClockParams;
     use crate::lower::schedule::search::tests::{config, model};
 
-    /// Programs by the cache are those of the search, whatever is minimised and wherever objects live.
+    /// Programs from the cache equal programs from a search, for every cost measure and strategy.
     #[test]
     fn what_is_known_is_written_again_as_it_was() {
         let cache = Cache::new("test".to_owned(), None);
@@ -114,7 +116,7 @@ mod tests {
                     .expect("it fits");
                 let first = scheduled(&model, &config, &options, minimise).expect("it fits");
                 let again = schedule::again(&model, &config, strategy, found.choices(), minimise);
-                let again = again.expect("it was found");
+                let again = again.expect("the schedule is cached");
                 let second = scheduled(&model, &config, &options, minimise).expect("it fits");
                 for other in [&first, &again, &second] {
                     assert_eq!((&other.ops, other.cycles), (&found.ops, found.cycles));
@@ -124,7 +126,8 @@ mod tests {
         }
     }
 
-    /// Choices that do not fit the model, as those of another with the same key, are searched for again.
+    /// Choices that do not fit the model, such as choices for another model with the same key, are
+    /// searched again.
     #[test]
     fn what_does_not_fit_is_searched_for() {
         let (config, cache) = (config(), Cache::new("test".to_owned(), None));
@@ -144,7 +147,7 @@ mod tests {
         }
     }
 
-    /// The key is of the content, not of names.
+    /// The key depends on contents, not on names.
     #[test]
     fn content_has_no_names() {
         let config = config();

@@ -1,28 +1,29 @@
-//! What the compiler minimises: [`Minimise`].
+//! Cost measure that the compiler minimizes: [`Minimise`].
 
 use crate::clock::{Clock, Meter};
 use crate::config::packing::Packing;
 use crate::config::{ClockParams, Config};
 use crate::isa::op::{DataMoveKind, Op};
 
-/// Whose cycles the compiler minimises.
+/// Cost measure that the compiler minimizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Minimise {
-    /// Those of the published estimator.
+    /// Cycles of the published estimator.
     Estimator,
-    /// Those of the hardware's clock with this memory; of the estimator where no bus carries the vectors.
+    /// Cycles of the hardware clock with this memory. Falls back to the estimator if the bus cannot
+    /// carry the vectors.
     Clock(ClockParams),
 }
 
 impl Minimise {
-    /// Whether memory answers before the array's last results have left it, so that a read that begins with
-    /// the wait for them costs less than the wait.
+    /// Whether memory answers before the array's last results have left it. A read that starts
+    /// together with the wait for them then costs less than the wait.
     pub fn hides_reads(self, config: &Config) -> bool {
         let drained = 2 * config.array_size as u64;
         matches!(self, Self::Clock(params) if params.read_latency < drained)
     }
 
-    /// What transfers wait for; nothing by the estimator.
+    /// Returns the additional cycles of transfers; zero for the estimator.
     pub fn waits(self, config: &Config) -> Waits {
         match self {
             Self::Estimator => Waits::default(),
@@ -33,7 +34,7 @@ impl Minimise {
         }
     }
 
-    /// The clock to go by; none for the estimator.
+    /// Returns the clock that measures cycles; `None` for the estimator.
     pub fn meter(self, config: &Config) -> Option<Meter> {
         match self {
             Self::Estimator => None,
@@ -42,14 +43,14 @@ impl Minimise {
     }
 }
 
-/// What a transfer between DRAM and local memory takes beside a cycle for each vector.
+/// Cycles of a transfer between DRAM and local memory in addition to one cycle per vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Waits {
-    /// Until the first vector is there.
+    /// Cycles until the first vector arrives.
     read: u64,
-    /// Until the response to the last one.
+    /// Cycles until the response to the last write.
     write: u64,
-    /// Beats of a vector.
+    /// Bus beats per vector.
     beats: u64,
 }
 
@@ -60,7 +61,7 @@ impl Default for Waits {
 }
 
 impl Waits {
-    /// Cycles of an instruction beside those of the estimator.
+    /// Returns the cycles of an instruction in addition to the estimator's.
     pub fn of(self, op: &Op) -> u64 {
         use DataMoveKind::{Dram0ToLocal, Dram1ToLocal, LocalToDram0, LocalToDram1};
         match *op {
@@ -72,7 +73,7 @@ impl Waits {
         }
     }
 
-    /// Cycles of a read of so many vectors, beside one for each.
+    /// Returns the cycles of a read of `vectors` vectors in addition to one per vector.
     pub fn of_read(self, vectors: u64) -> u64 {
         self.read + (self.beats - 1) * vectors
     }

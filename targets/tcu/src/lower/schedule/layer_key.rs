@@ -1,13 +1,15 @@
-//! Layers that are alike: [`alike`], by which what was found out of one is tried first for the next.
+//! Similar layers: [`alike`] computes a key, by which the best tilings of one layer are tried first
+//! for the next similar one.
 
 use crate::lower::layers::hir::{ChannelOperand, Layer, MatMul, Model, Operand, Rows, Step};
 use crate::lower::memory::object::VecRef;
 
-/// What makes layers alike: their grids, the kinds and sizes of their steps, and those of what they read.
+/// Key of similar layers: their grids, the kinds and sizes of their steps, and the sizes of their
+/// operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Alike(Vec<u64>);
 
-/// What `layer` has in common with layers like it.
+/// Returns the key of `layer`.
 pub fn alike(layer: &Layer, model: &Model) -> Alike {
     let mut found = Found { model, facts: Vec::new() };
     found.facts.extend([layer.pixels as u64, layer.blocks as u64, layer.kept]);
@@ -58,7 +60,8 @@ impl Found<'_> {
             Step::Resume => self.facts.push(13),
             Step::Keep { .. } => self.facts.push(14),
             Step::Save { pixel_major, pixels, .. } => {
-                // Default: where all are stored, as many as the grid has, which is known.
+                // Default: 0 if all pixels are stored; the size of the grid is already part of the
+                // key.
                 let stored = pixels.as_ref().map_or(0, Vec::len);
                 self.facts.extend([15, u64::from(*pixel_major), stored as u64]);
             }
@@ -75,8 +78,8 @@ impl Found<'_> {
         }
     }
 
-    /// How many there are, how many of them are stored, how far the first two are apart, and how large the object is that
-    /// they are of.
+    /// Adds the number of vectors, the number that are stored, the distance of the first two, and
+    /// the size of their object.
     fn vectors(&mut self, kind: u64, vectors: &[VecRef]) {
         let mut stored = vectors.iter().filter(|vector| !vector.is_zero());
         let (first, second) = (stored.next(), stored.next());

@@ -1,10 +1,11 @@
-//! The search for a layer's tiling: [`Search`].
+//! Search for the tiling of a layer: [`Search`].
 //!
-//! A tile is a range of pixels of the layer's last grid and a range of its blocks. For the numbers of blocks and orders
-//! of tiles that read least, the largest that fit are *sampled*: their first groups are written out, which tells by the
-//! published estimator, and the waits for memory, what the others will cost. Those that promise most are written whole, until none that is left
-//! promises more than is reached. Layers that are alike are cut alike: of them only what did best before is
-//! written. Samples do not depend on each other, and all cores share them.
+//! A tile is a range of pixels of the layer's last grid and a range of its blocks. For the block
+//! counts and tile orders that read least, the largest tilings that fit are *sampled*. The first
+//! groups of tiles are emitted; from them, the published estimator and the memory waits predict the
+//! cost of the others. The most promising tilings are then emitted completely, until no other is
+//! predicted to be cheaper. Similar layers get similar tilings: for them only the best earlier
+//! tilings are emitted. Samples are independent, and all cores share them.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -22,31 +23,31 @@ use crate::lower::memory::arena::Arena;
 use crate::lower::schedule::tiling::{Tile, Tiling};
 use crate::lower::tile::{Context, Limits, State, TileError, emit};
 
-/// A way to write a layer, to be compared with others.
+/// A layer emitted with one tiling, to be compared with other tilings.
 pub struct Attempt {
-    /// How it is cut.
+    /// Tiling of the layer.
     pub tiling: Tiling,
-    /// Its instructions.
+    /// Instructions of the layer.
     pub ops: Vec<Op>,
-    /// What the list knows after them.
+    /// State of the instruction list after them.
     pub after: Checkpoint,
-    /// What local memory holds after them.
+    /// Contents of local memory after them.
     pub arena: Arena,
-    /// The most used so far.
+    /// Maximum memory usage so far.
     pub limits: Limits,
-    /// Where the last tile's accumulators end.
+    /// End of the last tile's accumulators; 0 if they followed the accumulators of another tile.
     pub accumulators: u64,
 }
 
-/// How the layers of a model are searched, and what was found out so far.
+/// Search strategy for the layers of a model, and the results so far.
 #[derive(Debug)]
 pub struct Search {
     way: Way,
     known: Known,
 }
 
-/// The tilings that did best for a layer, by what makes layers alike; the best first. Copies share what is known: what did
-/// best under one strategy is tried first under the next.
+/// Best tilings of a layer, best first, by the key of similar layers. Clones share the map: tilings
+/// that were best under one strategy are tried first under the next.
 #[derive(Clone, Debug, Default)]
 pub struct Known(Arc<Mutex<HashMap<Alike, Vec<Tiling>>>>);
 
@@ -56,23 +57,24 @@ impl Known {
     }
 }
 
-/// What is looked at.
+/// Extent of the search.
 #[derive(Debug)]
 enum Way {
-    /// Everything: small networks take no time, and every cycle is a larger share of theirs.
+    /// All tilings: small networks take no time, and every cycle is a larger share of theirs.
     Thorough,
-    /// Samples, and what promises most by them.
+    /// Samples, then the tilings that they predict to be cheapest.
     Sampled,
-    /// What promises most by what it reads, and of layers that are alike only what did best of the first.
+    /// The tilings that read least. For similar layers, only the tiling that was best for the
+    /// first.
     Quick,
     /// The largest tile that fits.
     Draft,
-    /// Nothing: these are the tilings of the layers to come.
+    /// No search: these tilings are used for the next layers.
     Decided(std::vec::IntoIter<Tiling>),
 }
 
 impl Search {
-    /// Before the first layer, of a model of which this is known.
+    /// Creates the search before the first layer of a model, with the tilings in `known`.
     pub fn new(model: &Model, known: Known) -> Self {
         let vectors = || model.layers.iter().map(products);
         let is_small =
@@ -84,18 +86,18 @@ impl Search {
         Self { way, known: Known::default() }
     }
 
-    /// A search that looks at few ways of a layer, of a model of which this is known.
+    /// Creates a search that tries few tilings per layer, with the tilings in `known`.
     pub fn quick(known: Known) -> Self {
         Self { way: Way::Quick, known }
     }
 
-    /// The largest tile of each layer, whatever it costs.
+    /// Creates a search that takes the largest tile of each layer, whatever it costs.
     pub fn draft() -> Self {
         Self::by(Way::Draft)
     }
 
-    /// Ways of a layer that the clock decides between. It takes far longer than what names them, which knows nothing of what
-    /// runs beside what.
+    /// Returns the number of attempts per layer that the clock compares. The clock takes far longer
+    /// than the estimator, which in turn ignores the overlap of units.
     pub fn attempts_timed(&self, config: &Config) -> usize {
         match self.way {
             Way::Thorough => 3 * tilings_tried(config),
@@ -103,52 +105,55 @@ impl Search {
         }
     }
 
-    /// No search: a tiling for each layer.
+    /// Creates a search that uses one given tiling per layer.
     pub fn decided(tilings: Vec<Tiling>) -> Self {
         Self::by(Way::Decided(tilings.into_iter()))
     }
 }
 
-/// Vectors that a small network multiplies.
+/// Maximum number of vectors that a small network multiplies.
 const SMALL: u64 = 3 << 19;
-/// Vectors that a layer of one multiplies: a segment of a large network may have few of them, each of which takes seconds.
+/// Maximum number of vectors that a layer of a small network multiplies. A segment of a large
+/// network may have few layers that take seconds each.
 const SMALL_LAYER: u64 = 1 << 17;
 
-/// Vectors that a layer multiplies.
+/// Returns the number of vectors that a layer multiplies.
 fn products(layer: &Layer) -> u64 {
     let terms = |step: &Step| if let Step::MatMul(matmul) = step { matmul.terms.len() } else { 0 };
     let terms: usize = layer.steps.iter().map(terms).sum();
     (layer.pixels as u64).saturating_mul(layer.blocks as u64).saturating_mul(terms as u64)
 }
 
-/// Fitting tilings looked at per number of blocks and order of tiles, by a thorough search: small tiles cost loads of weights,
-/// which queues hide.
+/// Returns the number of fitting tilings that a thorough search tries per number of blocks and tile
+/// order. Small tiles need more weight loads, which queues hide.
 const fn tilings_tried(config: &Config) -> usize {
     if config.overlap.has_queues() { 8 } else { 2 }
 }
 
-/// A tiling that fits.
+/// A tiling that fits, with its predicted cost.
 struct Sample {
     tiling: Tiling,
-    /// Cycles of the program up to its end, by the estimator: as far as it is written, and what that promises.
+    /// Cycles of the program up to the end of this layer, by the estimator: emitted groups plus a
+    /// prediction for the rest.
     cycles: u64,
-    /// Where there were too few groups to sample.
+    /// The complete attempt, if there were too few groups to sample.
     whole: Option<Attempt>,
 }
 
-/// The longest program: beyond, it would fill the host's memory.
+/// Maximum length of a program, in instructions; longer programs would exhaust the host's memory.
 pub const MAX_INSTRUCTIONS: usize = 1 << 24;
 
-/// Ways written whole for each that is asked for, at most: samples promise what only holds while local memory has room.
+/// Maximum number of attempts emitted completely per attempt requested: a prediction holds only
+/// while local memory has room.
 const WRITTEN: usize = 2;
 
 impl Search {
-    /// The `count` cheapest ways of writing the layer by the estimator, cheapest first; at least one. What the arena of `state`
-    /// holds is lost when there is no other way than one.
+    /// Returns the `count` cheapest attempts for the layer by the estimator, cheapest first; at
+    /// least one. If only one tiling exists, the arena of `state` is moved out and lost.
     ///
     /// # Errors
     ///
-    /// Why the last tiling that was tried does not fit.
+    /// Reports why the last tiling tried does not fit.
     pub fn layer(
         &mut self,
         state: &mut State,
@@ -163,7 +168,8 @@ impl Search {
         if let [only] = &lists[..]
             && let [only] = only[..]
         {
-            // Most layers of a long network are small and have one way: what the arena holds is not copied for them.
+            // Most layers of a long network are small and have one tiling; for them the arena is
+            // not copied.
             let arena = std::mem::replace(&mut state.arena, Arena::new(0..0));
             return whole(state.fork(arena), context, layer, only).map(|attempt| vec![attempt]);
         }
@@ -173,7 +179,7 @@ impl Search {
             return first_whole(&largest_first(&lists), write).map(|attempt| vec![attempt]);
         }
         let key = alike(layer, context.model);
-        // Default: of a layer that was not met there is nothing to try first.
+        // Default: a new kind of layer has no known tilings.
         let known = self.known.all().get(&key).cloned().unwrap_or_default();
         let tried = tilings_tried(context.config);
         let mut written: Vec<Attempt> = match self.way {
@@ -182,7 +188,7 @@ impl Search {
             _ => known.par_iter().filter_map(|tiling| write(tiling).ok()).collect(),
         };
         if written.is_empty() {
-            // Nothing is known, or none of it fits here.
+            // No tiling is known, or none fits here.
             written = match self.way {
                 Way::Thorough => written,
                 Way::Quick => {
@@ -192,7 +198,7 @@ impl Search {
             };
         }
         if written.is_empty() {
-            // Where no tile is like another, the first ones say little.
+            // If every tile differs, samples of the first ones predict little.
             written.push(first_whole(&lists.concat(), write)?);
         }
         written.sort_by_key(|attempt| attempt.after.cycles);
@@ -202,8 +208,8 @@ impl Search {
         Ok(written)
     }
 
-    /// Of layers like `layer`, these tilings did best by the clock, which takes far longer than anything else: of the next ones
-    /// no others are tried.
+    /// Stores the best tilings of `layer` by the clock. Later similar layers try only these, since
+    /// the clock takes far longer than anything in the search.
     pub fn learn(&mut self, layer: &Layer, model: &Model, tilings: Vec<Tiling>) {
         if !matches!(self.way, Way::Thorough) && tilings.len() > 1 {
             self.known.all().insert(alike(layer, model), tilings);
@@ -211,7 +217,7 @@ impl Search {
     }
 }
 
-/// The largest tiles of a list that fit to their ends.
+/// Returns attempts with the largest tiles of a list that fit completely.
 fn first_few(
     list: &[Tiling],
     count: usize,
@@ -220,7 +226,8 @@ fn first_few(
     list.iter().filter_map(|tiling| write(tiling).ok()).take(count).collect()
 }
 
-/// Of the first lists the largest tiles that fit to their ends, of as many lists as are asked for.
+/// Returns one attempt per list, with the largest tiles that fit completely, for the first `count`
+/// lists that have one.
 fn promising(
     lists: &[&[Tiling]],
     count: usize,
@@ -230,14 +237,14 @@ fn promising(
     lists.iter().filter_map(first).take(count).collect()
 }
 
-/// All tilings, those of larger tiles first.
+/// Returns all tilings, larger tiles first.
 fn largest_first(lists: &[Vec<Tiling>]) -> Vec<Tiling> {
     let mut all = lists.concat();
     all.sort_by_key(|tiling| Reverse(tiling.pixels * tiling.blocks));
     all
 }
 
-/// The first of the tilings that fits to its end.
+/// Returns the first tiling that fits completely.
 fn first_whole(
     tilings: &[Tiling],
     write: impl Fn(&Tiling) -> Result<Attempt, TileError>,
@@ -253,7 +260,8 @@ fn first_whole(
     Err(last_error.expect("a layer has at least one tiling"))
 }
 
-/// Writes whole what promises most, until `count` are done that cost no more than any other promises; cheapest first.
+/// Emits the most promising samples completely, until `count` attempts cost no more than any
+/// prediction left; cheapest first.
 fn best(
     mut samples: Vec<Sample>,
     count: usize,
@@ -270,7 +278,7 @@ fn best(
     let mut left = left.into_iter().take(WRITTEN * count).peekable();
     loop {
         written.sort_by_key(|attempt: &Attempt| attempt.after.cycles);
-        // Default: as long as there are fewer, any is worth writing.
+        // Default: with fewer than `count` attempts, any prediction is worth emitting.
         let enough = written.get(count - 1).map_or(u64::MAX, |attempt| attempt.after.cycles);
         let promising = std::iter::from_fn(|| left.next_if(|&(cycles, _)| cycles < enough));
         let next: Vec<Tiling> = promising.take(count).map(|(_, tiling)| tiling).collect();
@@ -281,8 +289,8 @@ fn best(
     }
 }
 
-/// Of each list the largest tiles that fit, and of the `count` lists that promise most the next ones, too: smaller tiles
-/// only cost more loads, with few exceptions.
+/// Samples the largest tiling that fits of each list, and for the `count` most promising lists also
+/// the next one. With few exceptions, smaller tiles only cost more loads.
 fn samples(
     state: &State,
     context: Context<'_>,
@@ -320,10 +328,12 @@ fn samples(
     }
 }
 
-/// Lists of tilings that are sampled of a layer with products, at most, unless none of these has one that fits.
+/// Maximum number of tiling lists sampled for a layer with products; more are sampled if no tiling
+/// in these fits.
 const SAMPLED_LISTS: usize = 10;
 
-/// The first tiling of a list that fits, and where it is in the list; the last error, if there is one.
+/// Returns a sample of the first tiling in a list that fits, with its index; otherwise the last
+/// error, if any.
 fn first_that_fits(
     state: &State,
     context: Context<'_>,
@@ -340,10 +350,11 @@ fn first_that_fits(
     Err(last_error)
 }
 
-/// Groups of tiles that are written for a sample: one that finds local memory as it was, and one as all that follow.
+/// Number of tile groups emitted for a sample: one that starts with the given local memory, and one
+/// that represents the following groups.
 const SAMPLED: usize = 2;
 
-/// Writes the first groups, or all when there are few more.
+/// Emits the first groups, or all if there are only a few more.
 fn sample(state: &State, context: Context<'_>, layer: &Layer, tiling: Tiling) -> Result<Sample, TileError> {
     let mut trial = state.fork(state.arena.clone());
     let groups = tiling.groups(layer);
@@ -368,19 +379,19 @@ fn sample(state: &State, context: Context<'_>, layer: &Layer, tiling: Tiling) ->
     Ok(Sample { tiling, cycles, whole: None })
 }
 
-/// Vectors of the grid that tiles hold.
+/// Returns the number of grid vectors in the tiles.
 fn work(tiles: &[Tile]) -> u64 {
     tiles.iter().map(|(pixels, blocks)| (pixels.len() * blocks.len()) as u64).sum()
 }
 
-/// What `of` is for `work`, of which so much is for `part` of it.
+/// Extrapolates `of`, the cost of `part`, to the cost of `work`.
 fn scaled(of: u64, work: u64, part: u64) -> u64 {
     let scaled = u128::from(of) * u128::from(work) / u128::from(part.max(1));
-    // Default: beyond 64 bits, the largest number is as good as any.
+    // Default: on overflow, the largest number serves as well.
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Writes all of the layer.
+/// Emits the instructions of the whole layer.
 fn whole(
     mut trial: State,
     context: Context<'_>,
@@ -396,7 +407,7 @@ fn whole(
     Ok(Attempt { tiling, ops: lir.ops, after, arena, limits, accumulators })
 }
 
-/// Writes tiles.
+/// Emits the instructions of tiles.
 fn write(state: &mut State, context: Context<'_>, layer: &Layer, tiles: &[Tile]) -> Result<(), TileError> {
     for (pixels, blocks) in tiles {
         emit(state, context, layer, pixels.clone(), blocks.clone())?;
@@ -408,8 +419,8 @@ fn write(state: &mut State, context: Context<'_>, layer: &Layer, tiles: &[Tile])
     Ok(())
 }
 
-/// Tilings by blocks per tile and order, each list with fewer and fewer pixels per tile; the tiles that fit so many
-/// accumulators, and the smallest.
+/// Returns tilings grouped by blocks per tile and order; each list has fewer and fewer pixels per
+/// tile. The first tiles fit in `accumulators`; the smallest tiles are always included.
 fn tilings(layer: &Layer, accumulators: u64) -> Vec<Vec<Tiling>> {
     let mut lists = Vec::new();
     for blocks in halvings(layer.blocks) {
@@ -418,7 +429,7 @@ fn tilings(layer: &Layer, accumulators: u64) -> Vec<Vec<Tiling>> {
                 continue;
             }
             let pixels = halvings(layer.pixels);
-            // Of all pixels at once, tiles come in one order.
+            // With all pixels in one tile, both orders are the same.
             let skipped = usize::from(!blocks_outer && layer.pixels > 0);
             let tiling = |pixels| Tiling { pixels, blocks, blocks_outer };
             let fits = |pixels: &usize| *pixels <= 1 || (pixels * blocks) as u64 <= accumulators;
@@ -428,7 +439,7 @@ fn tilings(layer: &Layer, accumulators: u64) -> Vec<Vec<Tiling>> {
     lists
 }
 
-/// `n`, and `n` divided by rising numbers of parts, down to 1.
+/// Returns `n` divided by increasing numbers of parts, down to 1.
 fn halvings(n: usize) -> Vec<usize> {
     let mut parts: Vec<usize> = vec![1];
     while let Some(&last) = parts.last().filter(|&&last| last < n) {
@@ -457,7 +468,7 @@ pub(crate) mod tests {
     use crate::lower::memory::{Plan, Strategy};
     use crate::lower::schedule::cost::Waits;
 
-    /// Arrays of four; few accumulators and little local memory.
+    /// An instance with an array of size four, few accumulators and little local memory.
     pub fn config() -> Config {
         Config {
             array_size: 4,
@@ -474,7 +485,7 @@ pub(crate) mod tests {
         let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
         let info = ValueInfo { shape: vec![1, 5, 5, 10], element: ElementType::F32 };
         let x = graph.add_input("x".to_owned(), info);
-        let weights = Tensor::from_f32(vec![3, 3, 10, 8], vec![0.5; 720]).expect("as many as the shape says");
+        let weights = Tensor::from_f32(vec![3, 3, 10, 8], vec![0.5; 720]).expect("720 elements");
         let weights = graph.add_constant("weights".to_owned(), weights);
         let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 };
         let y = graph
@@ -500,7 +511,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// All blocks or pixels at once have no order; fewer have two.
+    /// With all blocks or all pixels in one tile there is one order; otherwise two.
     #[test]
     fn tilings_are_of_fewer_and_fewer_blocks_and_pixels() {
         let (nodes, steps) = (Vec::new(), Vec::new());
@@ -511,7 +522,8 @@ pub(crate) mod tests {
         assert_eq!(tilings(&layer, u64::MAX), [list(2, true), list(1, true), list(1, false)[1..].to_vec()]);
     }
 
-    /// The tilings that were written whole are those that cost least of all that fit, though only a part of them was.
+    /// The attempts returned are the cheapest of all tilings that fit, although only some were
+    /// emitted completely.
     #[test]
     fn the_cheapest_of_all_tilings_are_found() {
         let config = config();
@@ -538,11 +550,12 @@ pub(crate) mod tests {
         let found = cycles(&mut search, 3);
         assert_eq!((found.len(), found[0].1), (3, all[0]));
         assert!(found.is_sorted_by_key(|&(_, cycles)| cycles), "{found:?}");
-        assert_eq!(cycles(&mut search, 3), found, "what is known is found again");
+        assert_eq!(cycles(&mut search, 3), found, "known tilings are found again");
         assert_eq!(cycles(&mut search, 1), found[..1]);
     }
 
-    /// What the clock has found out of a layer is all that is tried for the next one like it, unless all is looked at.
+    /// For the next similar layer only the tilings learned from the clock are tried, except by a
+    /// thorough search.
     #[test]
     fn what_was_learnt_is_tried_next() {
         let config = config();
@@ -565,7 +578,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of the same pixels and blocks, then in another order, then of all at once, which are tiles of their own.
+    /// Groups by blocks, then by pixels, then with all at once, where each tile is its own group.
     #[test]
     fn groups_are_of_one_kind_of_tiles() {
         let (nodes, steps) = (Vec::new(), Vec::new());

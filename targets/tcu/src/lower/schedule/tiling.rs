@@ -1,4 +1,4 @@
-//! How a layer is cut into tiles: [`Tiling`].
+//! Division of a layer into tiles: [`Tiling`].
 
 use std::ops::Range;
 
@@ -7,28 +7,29 @@ use serde::{Deserialize, Serialize};
 use crate::lower::layers::hir::Layer;
 use crate::lower::memory::next_use::Again;
 
-/// Pixels and blocks.
+/// Pixel range and block range of a tile.
 pub type Tile = (Range<usize>, Range<usize>);
 
-/// How a layer is cut.
+/// Size and order of a layer's tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiling {
-    /// Pixels of a tile.
+    /// Number of pixels per tile.
     pub pixels: usize,
-    /// Blocks of a tile.
+    /// Number of blocks per tile.
     pub blocks: usize,
-    /// Tiles of the same blocks follow each other, so that their weights stay in local memory;
-    /// otherwise tiles of the same pixels do, so that their inputs stay.
+    /// Whether tiles of the same blocks follow each other, so that their weights stay in local
+    /// memory. Otherwise tiles of the same pixels do, so that their inputs stay.
     pub blocks_outer: bool,
 }
 
 impl Tiling {
-    /// What its tiles come back to.
+    /// Returns the kind of objects that the tiles reuse.
     pub(super) fn again(self, layer: &Layer) -> Again {
         if self.blocks_outer && self.blocks < layer.blocks { Again::Variables } else { Again::Constants }
     }
 
-    /// The tiles, in groups that cost about the same: those of the same blocks or pixels, or single ones when all are.
+    /// Returns the tiles in groups of similar cost: tiles of the same blocks or pixels, or single
+    /// tiles if one covers all.
     pub(super) fn groups(self, layer: &Layer) -> Vec<Vec<Tile>> {
         let pixels = ranges(layer.pixels, self.pixels);
         let blocks = ranges(layer.blocks, self.blocks);

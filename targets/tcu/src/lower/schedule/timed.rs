@@ -1,7 +1,8 @@
-//! Attempts under the clock: [`timed`] finds the one that ends first.
+//! Comparison of attempts by the clock: [`timed`] finds the one that ends first.
 //!
-//! The clock takes longer than anything else. It runs through an attempt only as long as that may be among those that
-//! end first: what is found is what timing all of them to their ends would find, whatever the order.
+//! Running the clock is the slowest part of the search. It runs an attempt only as long as it can
+//! still be among the first to end. The result is the same as timing all attempts to their ends, in
+//! any order.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,28 +20,28 @@ use crate::lower::issue::prefetch_weights::late;
 use crate::lower::issue::separate::separate;
 use crate::lower::schedule::tiling::Tiling;
 
-/// The attempt that ended first by the clock, with its instructions in the order that takes least and the clock after it; of
-/// those after it the tilings.
+/// Result of timing: the attempt that ended first, with its instructions in the best order and the
+/// clock after it, and the ranked tilings.
 pub struct Timed {
-    /// The first.
+    /// Clock after the best attempt, and the attempt.
     pub first: (Meter, Attempt),
-    /// Those of as many as are ranked, the first one's first.
+    /// Tilings of the ranked attempts, best first.
     pub tilings: Vec<Tiling>,
 }
 
-/// What attempts are timed with.
+/// Inputs of timing.
 pub struct Timing<'a> {
-    /// The clock before them.
+    /// Clock before the attempts.
     pub meter: &'a Meter,
-    /// What is on its way to the accumulators.
+    /// Accumulator writes that are still pending.
     pub pending: &'a Pending,
-    /// The instance.
+    /// Target instance.
     pub config: &'a Config,
-    /// Whether reads of weights may be hidden ([`late`]).
+    /// Whether reads of weights may overlap with products ([`late`]).
     pub hides_reads: bool,
 }
 
-/// Times attempts. One that can be none of the [`RANKED`] that end first is given up as soon as that is known.
+/// Times attempts. An attempt is abandoned as soon as it cannot be among the first [`RANKED`].
 pub fn timed(attempts: Vec<Attempt>, timing: &Timing<'_>) -> Option<Timed> {
     let &Timing { meter, config, hides_reads, .. } = timing;
     let ranks = Ranks::new();
@@ -64,14 +65,14 @@ pub fn timed(attempts: Vec<Attempt>, timing: &Timing<'_>) -> Option<Timed> {
     Some(Timed { first, tilings })
 }
 
-/// An order of a layer's instructions, of which hardware loses none.
+/// An order of a layer's instructions in which hardware loses no addition.
 struct Way {
     ops: Vec<Op>,
-    /// How many more there are because reads come in pieces.
+    /// Number of additional instructions because reads are split into pieces.
     pieces: usize,
 }
 
-/// The orders that are worth a look.
+/// Returns the orders worth timing.
 fn ways(ops: Vec<Op>, timing: &Timing<'_>) -> Vec<Way> {
     let &Timing { meter, config, pending, .. } = timing;
     let kept = |ops| Way { ops: separate(ops, pending, Some(meter)), pieces: 0 };
@@ -83,7 +84,7 @@ fn ways(ops: Vec<Op>, timing: &Timing<'_>) -> Vec<Way> {
 }
 
 impl Way {
-    /// The same with reads of DRAM early.
+    /// Returns the order with DRAM reads issued early.
     fn early(self, meter: &Meter) -> Self {
         let (beats, latency) = meter.reads();
         let pace = Pace { beats, latency, lead: LEAD * beats };
@@ -93,10 +94,10 @@ impl Way {
     }
 }
 
-/// Vectors that a bank is still to read when a layer asks for the next ones.
+/// Vectors that a bank still has to read when a layer issues its next reads.
 const LEAD: u64 = 32;
 
-/// The attempt with its reads of weights late, if that is quicker.
+/// Returns the attempt with late weight reads, if that is faster.
 fn with_late_reads(after: Meter, attempt: Attempt, timing: &Timing<'_>) -> (Meter, Attempt) {
     let Some(ops) = late(&attempt.ops, timing.config.array_size as u64 + 1) else { return (after, attempt) };
     let pieces = ops.len() - attempt.ops.len();
@@ -108,13 +109,13 @@ fn with_late_reads(after: Meter, attempt: Attempt, timing: &Timing<'_>) -> (Mete
     }
 }
 
-/// Attempts whose order by the clock is found out: the one that is taken, and one more for layers that are alike.
+/// Number of attempts ranked by the clock: the one taken, and one more to try for similar layers.
 const RANKED: usize = 2;
 
-/// Instructions after which an attempt is compared with those that have ended.
+/// Number of instructions after which an attempt is compared with the finished ones.
 const UNTIL_COMPARED: usize = 512;
 
-/// When the attempts that ended first did so, of those timed so far; the last one may wait for as many.
+/// End times of the best attempts so far, ascending.
 struct Ranks(Mutex<[u64; RANKED]>);
 
 impl Ranks {
@@ -122,18 +123,19 @@ impl Ranks {
         Self(Mutex::new([u64::MAX; RANKED]))
     }
 
-    /// The clock after `ops`, which is entered; none when as many others as are ranked end earlier.
+    /// Runs the clock over `ops` and records its end time; `None` if [`RANKED`] other attempts end
+    /// earlier.
     fn time(&self, ops: &[Op], meter: Meter) -> Option<Meter> {
         let after = self.run(ops, meter)?;
         self.enter(after.cycles());
         Some(after)
     }
 
-    /// The clock after `ops`; none when as many others as are ranked end earlier.
+    /// Runs the clock over `ops`; `None` if [`RANKED`] other attempts end earlier.
     fn run(&self, ops: &[Op], mut meter: Meter) -> Option<Meter> {
         for part in ops.chunks(UNTIL_COMPARED) {
             meter.run(part);
-            // Time does not run back.
+            // Time only increases, so a late attempt stays late.
             if meter.cycles() > self.last() {
                 return None;
             }
@@ -141,7 +143,8 @@ impl Ranks {
         Some(meter)
     }
 
-    /// When they ended. Default: what a thread that panicked leaves is whole, as there is nothing between its parts.
+    /// Returns the end times. Default: a panic in another thread cannot leave them half-written, so
+    /// a poisoned lock is ignored.
     fn ended(&self) -> MutexGuard<'_, [u64; RANKED]> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,7 +171,7 @@ mod tests {
     use crate::lower::schedule::search::{Known, Search};
     use crate::lower::tile::{Context, State};
 
-    /// When each attempt ends, in the order of attempts: every one to its end.
+    /// Returns the end time of each attempt, in the order of attempts, each timed to its end.
     fn literally(attempts: Vec<Attempt>, meter: &Meter, config: &Config) -> Vec<(u64, Tiling)> {
         let time = |Attempt { tiling, ops, .. }: Attempt| {
             let mut meter = meter.clone();
@@ -179,7 +182,7 @@ mod tests {
         attempts.into_iter().map(time).collect()
     }
 
-    /// Attempts that are given up are none of those that the literal search would rank, on any instance.
+    /// A complete search would never rank an abandoned attempt, on any instance.
     #[test]
     fn what_ends_first_is_what_ends_first_of_all() {
         for (local_depth, accumulator_depth, latency) in
@@ -208,7 +211,7 @@ mod tests {
         }
     }
 
-    /// The third of three is given up where it passes the second, even when it is timed last.
+    /// The third of three is abandoned where it passes the second, even if it is timed last.
     #[test]
     fn an_attempt_is_given_up_once_it_cannot_be_ranked() {
         let ranks = Ranks::new();

@@ -1,7 +1,8 @@
-//! What the products of a layer read, by how it is cut: [`most_promising_first`] orders tilings by it.
+//! Vectors that the products of a layer read, by tiling: [`most_promising_first`] orders tilings by
+//! the cost of these reads.
 //!
-//! Nothing is written for it: it takes for granted that the largest tiles fit, and counts what is read and how often the
-//! array is filled.
+//! No instruction is emitted. It assumes that the largest tiles fit, and counts the vectors read
+//! and how often the array is filled.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,8 +13,8 @@ use crate::lower::memory::object::{ObjectId, VecRef};
 use crate::lower::schedule::tiling::Tiling;
 use crate::lower::tile::Context;
 
-/// The lists of tilings of a layer that have any, those first whose largest tiles cost least; as they were where nothing is
-/// multiplied.
+/// Returns the non-empty tiling lists of a layer, ordered by the cost of their largest tiles; in
+/// the given order if the layer has no products.
 pub fn most_promising_first<'l>(
     lists: &'l [Vec<Tiling>],
     layer: &Layer,
@@ -26,15 +27,15 @@ pub fn most_promising_first<'l>(
     lists
 }
 
-/// Vectors that the products of a layer read, however it is cut.
+/// Vectors that the products of a layer read with any tiling.
 struct Traffic {
     weights: u64,
     inputs: u64,
-    /// Arrays full of weights, for one tile of all pixels.
+    /// Number of arrays full of weights, with one tile of all pixels.
     sets: u64,
-    /// Rows of an array full of weights.
+    /// Number of rows of an array full of weights.
     rows: u64,
-    /// Vectors of local memory for both.
+    /// Number of vectors of local memory for weights and inputs.
     local: u64,
 }
 
@@ -50,8 +51,9 @@ impl Traffic {
         Self { weights: sets * rows, inputs: inputs(&terms), sets, rows, local }
     }
 
-    /// Cycles that depend on the tiling: for reads, and for arrays full of weights, each of which takes its rows and the drain
-    /// of the one before. What stays in local memory while the tiles around it come and go is read once.
+    /// Returns the cycles that depend on the tiling: reads, plus loads of the array. Each load
+    /// takes its rows and the drain of the previous product. Vectors that stay in local memory
+    /// between tiles are read once.
     fn cycles(&self, tiling: Tiling, layer: &Layer, lir: &Lir) -> u64 {
         let parts = |all: usize, of: usize| all.div_ceil(of.max(1)).max(1) as u64;
         let (pixels, blocks) = (parts(layer.pixels, tiling.pixels), parts(layer.blocks, tiling.blocks));
@@ -66,7 +68,8 @@ impl Traffic {
     }
 }
 
-/// Vectors that terms read of the objects, by the first and last that each of them reads.
+/// Returns the number of vectors that terms read, estimated for each object by the first and last
+/// vector of each term.
 fn inputs(terms: &[&Term]) -> u64 {
     let stored = |vector: &&VecRef| !vector.is_zero();
     let ends =
@@ -98,7 +101,7 @@ mod tests {
         let lir = Lir::new(&config, Waits::default());
         let tiling = |pixels, blocks, blocks_outer| Tiling { pixels, blocks, blocks_outer };
         let cycles = |pixels, blocks, outer| traffic.cycles(tiling(pixels, blocks, outer), layer, &lir);
-        // 270 weights do not stay, and come again for each of three tiles; inputs do.
+        // 270 weights do not stay and are read again for each of three tiles; inputs stay.
         assert_eq!(cycles(9, 2, true), 3 * 270 + 75 + 3 * 540);
         assert_eq!(cycles(25, 1, true), 270 + 75 + 540, "all pixels at once");
         assert_eq!(cycles(25, 2, true), 270 + 75 + 540);

@@ -1,4 +1,4 @@
-//! A formula within a tile: one vector after the other goes through the ALUs and its register.
+//! Formulas within a tile: each vector in turn goes through the ALUs and their register.
 
 use super::{Tile, TileError};
 use crate::isa::op::SimdSub;
@@ -6,26 +6,26 @@ use crate::lower::issue::lir::{TO_REGISTER, with_register};
 use crate::lower::layers::hir::{Formula, Operand};
 use crate::lower::memory::object::VecRef;
 
-/// Where the operand for each vector of the tile is in the accumulators.
+/// Accumulator address of a formula's operand, for each vector of the tile.
 enum Place {
     Grid,
     /// One vector for all blocks.
     All(u64),
-    /// One vector per block, from here on.
+    /// One vector per block, starting at this address.
     Blocks(u64),
-    /// One vector per vector of the tile, from here on.
+    /// One vector per vector of the tile, starting at this address.
     Vectors(u64),
 }
 
 impl Tile<'_> {
-    /// [`Step::Formula`](crate::lower::layers::hir::Step).
+    /// Emits [`Step::Formula`](crate::lower::layers::hir::Step).
     ///
     /// # Errors
     ///
-    /// Local memory that the operands do not fit.
+    /// Fails if the operands do not fit in local memory.
     pub fn formula(&mut self, formula: &Formula) -> Result<(), TileError> {
         let vectors = formula.operands().map(|operand| self.operand_vectors(operand)).collect::<Vec<_>>();
-        // All of them are needed at once.
+        // All operands are needed at the same time.
         let base = self.bring(&vectors.concat())?;
         let mut next = base;
         let mut places = Vec::new();
@@ -53,7 +53,7 @@ impl Tile<'_> {
         }
     }
 
-    /// The formula for the `i`-th vector of the tile.
+    /// Emits the formula for the `i`-th vector of the tile.
     fn evaluate(&mut self, formula: &Formula, places: &[Place], i: usize, (from, to): (u64, u64)) {
         let block = (i / self.grid.pixels.len()) as u64;
         let source = |place: &Place| match place {

@@ -1,4 +1,4 @@
-//! A function by lookup within a tile: the tables, then each vector through the ALUs.
+//! Functions by lookup within a tile: loads the tables, then sends each vector through the ALUs.
 
 use super::{Tile, TileError};
 use crate::lower::issue::lir::{FROM_REGISTER, LOOKUP, horner};
@@ -6,12 +6,13 @@ use crate::lower::layers::hir::Lookup;
 use crate::lower::memory::object::{Span, VecRef};
 
 impl Tile<'_> {
-    /// [`Step::Lookup`](crate::lower::layers::hir::Step): the difference to the closest key goes to the grid, the
-    /// coefficients to the registers; then the polynomial by Horner's rule, in the last one's register.
+    /// Emits [`Step::Lookup`](crate::lower::layers::hir::Step). The difference to the closest key
+    /// goes to the grid, the coefficients to the registers. Horner's rule then evaluates the
+    /// polynomial in the last coefficient's register.
     ///
     /// # Errors
     ///
-    /// Local memory that the tables do not fit.
+    /// Fails if the tables do not fit in local memory.
     pub fn lookup(&mut self, lookup: &Lookup) -> Result<(), TileError> {
         self.load_tables(lookup)?;
         for grid in self.accumulators() {
@@ -31,7 +32,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Loads the tables unless they are the ones that are loaded.
+    /// Loads the tables unless they are loaded already.
     fn load_tables(&mut self, lookup: &Lookup) -> Result<(), TileError> {
         let &Lookup { object, vectors, tables, .. } = lookup;
         if self.state.lir.has_tables(object.0.into()) {

@@ -1,4 +1,4 @@
-//! A matrix product within a tile: loads inputs and weights, in chunks when they do not fit at once.
+//! Matrix products within a tile: loads inputs and weights, in parts if they do not fit at once.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::lower::memory::arena::Placed;
 use crate::lower::memory::object::{Span, VecRef, add_pieces, merge, spans};
 
 impl Tile<'_> {
-    /// Fills the grid.
+    /// Fills the grid with a matrix product.
     ///
     /// # Errors
     ///
-    /// Local memory that weights and inputs do not fit.
+    /// Fails if weights and inputs do not fit in local memory.
     pub fn matmul(&mut self, matmul: &MatMul) -> Result<(), TileError> {
         let written = Written::new(self.blocks.len(), self.grid.pixels.len(), self.resumed);
         let mut product = Product { matmul, written };
@@ -26,7 +26,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Whether a term has an input, or a bias for pixels without one, in this tile.
+    /// Whether a term has an input in this tile, or a bias for pixels without one.
     fn concerns(&self, matmul: &MatMul, term: usize) -> bool {
         let inputs = &matmul.terms[term].inputs;
         let all = |block| matmul.set(term, block).is_some_and(|set| set.bias == Bias::All);
@@ -34,7 +34,8 @@ impl Tile<'_> {
             || self.blocks.clone().any(all)
     }
 
-    /// Does terms, whose inputs are among `pieces`, at once when these and the weights fit, otherwise one half after the other.
+    /// Computes terms whose inputs are among `pieces`: at once if these and the weights fit,
+    /// otherwise in two halves.
     fn terms(
         &mut self,
         product: &mut Product<'_>,
@@ -62,11 +63,11 @@ impl Tile<'_> {
         }
     }
 
-    /// The inputs of a term for this tile, which join `pieces`.
+    /// Returns the inputs of a term for this tile, which are added to `pieces`.
     fn needed(&self, matmul: &MatMul, term: usize, pieces: &mut Vec<Span>) -> Needed {
         let (inputs, first) = (&matmul.terms[term].inputs, pieces.len());
         let vector = |&pixel: &u32| inputs[pixel as usize];
-        // A span of its own: the last one of the term before must not grow.
+        // Starts a new span, so that the last one of the previous term does not grow.
         let mut own = self.grid.pixels.iter().map(vector).filter(|vector| !vector.is_zero());
         if let Some(VecRef { object, index }) = own.next() {
             pieces.push(Span { object, start: index, end: index + 1 });
@@ -75,7 +76,7 @@ impl Tile<'_> {
         Needed { term, pieces: first..pieces.len() }
     }
 
-    /// Adds the weights of terms for this tile. Those of a block lie side by side, term by term.
+    /// Adds the weights of terms for this tile. Weights of one block are contiguous, term by term.
     fn add_weights(&self, matmul: &MatMul, terms: &[Needed], all: &mut Vec<Span>) {
         for block in self.blocks.clone() {
             for set in terms.iter().filter_map(|needed| matmul.set(needed.term, block)) {
@@ -95,7 +96,7 @@ impl Tile<'_> {
         }
     }
 
-    /// A constant's rows for one array full of weights.
+    /// Returns the rows of a constant for one array full of weights.
     fn rows_from(&self, first: VecRef, bias: Bias) -> Span {
         let rows = self.context.config.array_size as u32 + u32::from(bias != Bias::None);
         Span { object: first.object, start: first.index, end: first.index + rows }
@@ -130,7 +131,8 @@ impl Tile<'_> {
         }
     }
 
-    /// A constant's rows, unless the array holds them: mostly they follow each other in local memory.
+    /// Loads a constant's rows unless the array holds them. They are mostly contiguous in local
+    /// memory.
     fn load_constant(&mut self, first: VecRef, bias: Bias) {
         let Span { object, start, end } = self.rows_from(first, bias);
         let key = (u64::from(object.0) << 32) | u64::from(start);
@@ -152,7 +154,8 @@ impl Tile<'_> {
         self.state.lir.load_weights(key, &runs, bias != Bias::None);
     }
 
-    /// Which of the tile's pixels have an input, at which address, and which lie in the padding.
+    /// Returns the tile's pixels that have an input, with their addresses, and the pixels in the
+    /// padding.
     fn meet(&self, inputs: &[VecRef]) -> Met {
         let mut met = Met::default();
         let mut evenly: Vec<Evenly> = Vec::new();
@@ -169,15 +172,16 @@ impl Tile<'_> {
         met
     }
 
-    /// Adds the addresses of inputs that were loaded, a progression for each piece of local memory that they lie in.
+    /// Adds the addresses of loaded inputs, one progression for each contiguous piece of local
+    /// memory.
     fn locate(&self, inputs: Evenly, progressions: &mut Vec<Progression>) {
         let Evenly { first, step, at, count } = inputs;
         let mut done = 0;
         while done < count {
             let index = first.index + done * step;
             let placed = self.state.arena.locate(VecRef { index, ..first }, self.context.plan);
-            let Placed { span, local } = placed.expect("what a tile reads was loaded before");
-            // A single one has no step.
+            let Placed { span, local } = placed.expect("the inputs of a tile have been loaded");
+            // A single input has no step.
             let there = (span.end - index).div_ceil(step.max(1));
             let count = there.min(count - done);
             let local = local + u64::from(index - span.start);
@@ -218,7 +222,7 @@ impl Tile<'_> {
         self.state.lir.push(Op::MatMul { accumulate, zeroes: false, local, accumulator, size });
     }
 
-    /// Gives pixels the bias that is in the array, without an input.
+    /// Adds the bias in the array to pixels without an input.
     fn multiply_zeroes(&mut self, product: &mut Product, block: usize, pixels: &[usize]) {
         for accumulate in [false, true] {
             let part = pixels.iter().copied().filter(|&i| product.written.is(block, i) == accumulate);
@@ -227,7 +231,7 @@ impl Tile<'_> {
         product.written.mark(block, pixels.iter().copied());
     }
 
-    /// Pixels that no weights met are zero.
+    /// Fills pixels that no weights apply to with zeros.
     fn fill_unwritten(&mut self, product: &Product) {
         for block in 0..self.blocks.len() {
             let unwritten: Vec<usize> =
@@ -241,7 +245,7 @@ impl Tile<'_> {
 
     /// Multiplies zeros for pixels of the tile.
     fn push_zeroes(&mut self, accumulate: bool, block: usize, pixels: impl IntoIterator<Item = usize>) {
-        // Both operands step alike so that runs depend on the accumulators alone.
+        // Both operands have the same steps, so that runs depend on the accumulators alone.
         let pairs: Vec<(u64, u64)> =
             pixels.into_iter().map(|i| (i as u64, self.accumulator(block, i))).collect();
         for Run { other: accumulator, size, .. } in roll(pairs, self.context.config) {
@@ -251,30 +255,30 @@ impl Tile<'_> {
     }
 }
 
-/// A matrix product under way.
+/// State of a matrix product.
 struct Product<'a> {
     matmul: &'a MatMul,
     written: Written,
 }
 
-/// A term, and which of the pieces it needs in local memory.
+/// A term, and the pieces that it needs in local memory.
 struct Needed {
     term: usize,
     pieces: Range<usize>,
 }
 
-/// Inputs of pixels of the tile that follow each other, evenly apart.
+/// Evenly spaced inputs of adjacent pixels of the tile.
 struct Evenly {
     first: VecRef,
-    /// From one to the next; none is known of a single one.
+    /// Distance between adjacent inputs; 0 for a single one.
     step: u32,
-    /// The first pixel of the tile.
+    /// First pixel of the tile.
     at: usize,
     count: u32,
 }
 
 impl Evenly {
-    /// Takes the input of pixel `i`, if it is the next one.
+    /// Appends the input of pixel `i` if it continues the sequence; returns whether it does.
     fn take(&mut self, input: VecRef, i: usize) -> bool {
         if input.object != self.first.object || i != self.at + self.count as usize {
             return false;
@@ -289,25 +293,25 @@ impl Evenly {
     }
 }
 
-/// How a term meets the tile.
+/// Inputs of a term within the tile.
 #[derive(Default)]
 struct Met {
-    /// Local addresses and pixels of the tile.
+    /// Local addresses, and pixels of the tile.
     inputs: Vec<Progression>,
-    /// The same as runs, with pixels in place of accumulators.
+    /// The inputs as runs, with pixels instead of accumulators.
     runs: Vec<Run>,
     /// Pixels of the tile without an input.
     padding: Vec<usize>,
 }
 
 impl Met {
-    /// The pixels of the tile that have an input.
+    /// Returns the pixels of the tile that have an input.
     fn pixels(&self) -> impl Iterator<Item = usize> {
         self.inputs.iter().flat_map(|all| all.other as usize..(all.other + all.count) as usize)
     }
 }
 
-/// Which accumulators of the tile hold something already.
+/// Accumulators of the tile that have been written.
 struct Written {
     pixels: usize,
     flags: Vec<bool>,
@@ -324,7 +328,7 @@ impl Written {
         self.flags[block * self.pixels + pixel]
     }
 
-    /// Whether all of `pixels` are written, or none; `None` when they differ.
+    /// Whether all of `pixels` are written (`true`) or unwritten (`false`); `None` if they differ.
     fn state(&self, block: usize, mut pixels: impl Iterator<Item = usize>) -> Option<bool> {
         match self.counts[block] {
             0 => Some(false),
@@ -336,7 +340,7 @@ impl Written {
         }
     }
 
-    /// Marks `count` pixels from `first` on.
+    /// Marks `count` pixels as written, starting at `first`.
     fn mark_all(&mut self, block: usize, first: usize, count: usize) {
         if self.counts[block] == self.pixels {
             return;

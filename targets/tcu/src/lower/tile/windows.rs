@@ -1,4 +1,4 @@
-//! Steps that make a grid of windows of the grid before: pools and weighted sums.
+//! Steps that compute a new grid from windows of the previous grid: pools and weighted sums.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::lower::layers::hir::{WeightedSum, Windows};
 use crate::lower::memory::object::VecRef;
 
 impl Tile<'_> {
-    /// For each accumulator of the grid: where its window's vectors are in the grid before, and which
-    /// entries of the window list they are.
+    /// Visits each accumulator of the grid with the addresses of its window's vectors in the
+    /// previous grid and the positions of their entries in the window list.
     fn for_each_window(&self, windows: &Windows, before: &Grid, mut visit: impl FnMut(u64, usize, &[u64])) {
         let mut sources = Vec::new();
         for (block, _) in self.blocks.clone().enumerate() {
@@ -29,7 +29,7 @@ impl Tile<'_> {
         }
     }
 
-    /// [`Step::Reduce`](crate::lower::layers::hir::Step).
+    /// Emits [`Step::Reduce`](crate::lower::layers::hir::Step).
     pub fn reduce(&mut self, op: SimdOp, windows: &Windows, before: &Grid) {
         let mut list = Vec::new();
         self.for_each_window(windows, before, |to, _, sources| list.push((to, sources.to_vec())));
@@ -38,11 +38,11 @@ impl Tile<'_> {
         }
     }
 
-    /// [`Step::AveragePool`](crate::lower::layers::hir::Step).
+    /// Emits [`Step::AveragePool`](crate::lower::layers::hir::Step).
     ///
     /// # Errors
     ///
-    /// Local memory that the scales do not fit.
+    /// Fails if the scales do not fit in local memory.
     pub fn average_pool(
         &mut self,
         windows: &Windows,
@@ -68,11 +68,12 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// As the step says; products are added weight by weight, so that each weight goes to the register once.
+    /// Emits a weighted sum. Products are added weight by weight, so that each weight goes to the
+    /// register once.
     ///
     /// # Errors
     ///
-    /// Local memory that the weights do not fit, or too few accumulators.
+    /// Fails if the weights do not fit in local memory, or there are too few accumulators.
     pub fn weighted_sum(&mut self, sum: &WeightedSum, before: &Grid) -> Result<(), TileError> {
         let mut uses: Vec<Vec<(u64, u64)>> = vec![Vec::new(); sum.weights.len() * self.blocks.len()];
         let per_block = self.grid.pixels.len() as u64;
@@ -82,7 +83,7 @@ impl Tile<'_> {
                 uses[weight as usize * self.blocks.len() + block].push((source, to));
             }
         });
-        // Before the weights, which take the same accumulators.
+        // Biases come before the weights, which use the same accumulators.
         let mut written = self.begin_sums(sum)?;
         let vectors = self.weight_vectors(sum, &uses);
         let places = self.bring_distinct(vectors.iter().flatten().copied().collect())?;
@@ -103,7 +104,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// The vector of each weight for each block of the tile; `None` where it is not used.
+    /// Returns the vector of each weight for each block of the tile; `None` if it is not used.
     fn weight_vectors(&self, sum: &WeightedSum, uses: &[Vec<(u64, u64)>]) -> Vec<Option<VecRef>> {
         let pairs = sum.weights.iter().flat_map(|weight| {
             self.blocks.clone().map(move |block| if weight.len() == 1 { weight[0] } else { weight[block] })
@@ -111,7 +112,7 @@ impl Tile<'_> {
         pairs.zip(uses).map(|(vector, uses)| (!uses.is_empty()).then_some(vector)).collect()
     }
 
-    /// Gives every sum its bias; says which sums have one.
+    /// Initializes the sums with their biases; returns which sums have one.
     fn begin_sums(&mut self, sum: &WeightedSum) -> Result<Vec<bool>, TileError> {
         let sums = self.accumulators().len();
         if sum.bias.is_empty() {
@@ -136,7 +137,7 @@ impl Tile<'_> {
     }
 }
 
-/// Reduces vectors to one: the first goes to the register, the last through to `to`.
+/// Reduces vectors to one: the first goes to the register, the last one's result to `to`.
 fn reduce(lir: &mut Lir, op: SimdOp, sources: &[u64], to: u64) {
     match sources {
         [] => {}

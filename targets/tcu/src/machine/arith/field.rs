@@ -1,4 +1,5 @@
-//! The machine over a prime field: [`Modular`]. It neither rounds nor saturates, and tells everything else apart.
+//! [`Modular`]: the machine over a prime field. It neither rounds nor saturates, but otherwise
+//! distinguishes all values.
 
 use std::cell::OnceCell;
 
@@ -10,19 +11,20 @@ use crate::machine::arith::{Arithmetic, Weights};
 use crate::machine::columns::Columns;
 use crate::machine::lut::Tables;
 
-/// Elements of the field of 2^61 - 1 in place of numbers: an element is the image of a real value.
+/// Elements of the field of 2^61 - 1 in place of numbers; each element is the image of a real
+/// value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modular;
 
-/// Keys of the functions that are hashes.
+/// Keys of the functions that are modeled as hashes.
 const DIFFERENCE: u64 = 0x6b65_7973;
 const VALUE: u64 = 0x7661_6c75;
 
-/// What the array holds.
+/// Content of the array.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldArray {
     columns: Columns<Element>,
-    /// Biases and weights, since a product asked for them.
+    /// Biases and weights in the layout of a product, computed on demand.
     arranged: OnceCell<(Vec<Element>, Factors)>,
 }
 
@@ -68,7 +70,7 @@ impl Arithmetic for Modular {
     fn operate(op: SimdOp, left: &[Element], right: &[Element], out: &mut [Element], (): &mut ()) {
         let lanes = out.iter_mut().zip(left).zip(right);
         match op {
-            // Apart from the others, so that compilers make vectors of the sums of every product.
+            // A loop of its own, so that compilers vectorize the sums of every product.
             SimdOp::Add => lanes.for_each(|((out, &l), &r)| *out = l + r),
             _ => lanes.for_each(|((out, &l), &r)| *out = lane(op, l, r)),
         }
@@ -92,7 +94,7 @@ impl Arithmetic for Modular {
     }
 }
 
-/// One lane of a SIMD operation, as [`crate::machine::lanes::operate_lane`] has it.
+/// Computes one lane of a SIMD operation, like [`crate::machine::lanes::operate_lane`].
 fn lane(op: SimdOp, left: Element, right: Element) -> Element {
     let truth = |holds: bool| if holds { Element::ONE } else { Element::ZERO };
     let set = |element: Element| element != Element::ZERO;
@@ -115,7 +117,7 @@ fn lane(op: SimdOp, left: Element, right: Element) -> Element {
     }
 }
 
-/// What a raw number of a format stands for; none for floats that are no finite numbers.
+/// Returns the field image of a raw number; `None` for floats that are not finite.
 pub(crate) fn image(format: NumberFormat, raw: i32) -> Option<Element> {
     match format {
         NumberFormat::Fixed(fixed) => Some(Element::from_fixed(raw.into(), fixed.binary_point as i32)),

@@ -1,5 +1,5 @@
-//! The machine on ranges: [`Ranged`]. Each scalar is what exact arithmetic may have, and how far the machine's number may
-//! be from it.
+//! [`Ranged`]: the machine on ranges. Each scalar is the range of the exact value, with a bound on
+//! the machine's error.
 
 use npukit_numeric::{Bounded, Bounds, Rows};
 
@@ -9,7 +9,7 @@ use crate::machine::arith::Arithmetic;
 use crate::machine::columns::Columns;
 use crate::machine::lut::Tables;
 
-/// Numbers in fixed point for all inputs of a range at once.
+/// Fixed-point numbers for all inputs of a range at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranged;
 
@@ -39,7 +39,7 @@ impl Arithmetic for Ranged {
         }
     }
 
-    /// What tables stand for is not known.
+    /// Lookups are not supported, since the functions of tables are unknown.
     fn look_up(
         tables: &Tables<Bounded>,
         _: &Bounded,
@@ -54,7 +54,7 @@ impl Arithmetic for Ranged {
     }
 }
 
-/// One lane of a SIMD operation, as [`crate::machine::lanes::operate_lane`] has it.
+/// Computes one lane of a SIMD operation, like [`crate::machine::lanes::operate_lane`].
 fn lane(op: SimdOp, (place, bounds): (usize, &mut Bounds), left: &Bounded, right: &Bounded) -> Bounded {
     let one = Bounded::constant(1.0, 1.0);
     match op {

@@ -7,73 +7,73 @@ use crate::config::ConfigErrors;
 use crate::config::keys::KeyError;
 use crate::isa::codec::{DecodeErrors, EncodeErrors};
 
-/// What is wrong with an artifact.
+/// A fault of an artifact.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
     /// The text is not JSON.
     #[error("{file}: not JSON")]
     Json {
-        /// File.
+        /// Name of the file.
         file: String,
-        /// Line and column.
+        /// Line, column and reason.
         source: serde_json::Error,
     },
     /// A key is missing, of the wrong type or out of range.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The architecture is nonsense.
+    /// The architecture is invalid.
     #[error("{file}: key `arch`")]
     Config {
-        /// File.
+        /// Name of the file.
         file: String,
-        /// What is wrong with it.
+        /// Faults of the architecture.
         source: ConfigErrors,
     },
-    /// A range of vectors passes the end of a memory.
+    /// A range of vectors exceeds a memory.
     #[error(
-        "{file}: key `{key}`: vectors {base} to {} do not fit {memory}, which holds {depth} (0 to {})",
+        "{file}: key `{key}`: vectors {base} to {} exceed {memory}, which has {depth} vectors (0 to {})",
         .base.saturating_add(.size.saturating_sub(1)), .depth.saturating_sub(1)
     )]
     Range {
-        /// File.
+        /// Name of the file.
         file: String,
         /// Path of the entry.
         key: String,
-        /// First vector.
+        /// Address of the first vector.
         base: u64,
-        /// Vectors.
+        /// Number of vectors.
         size: u64,
-        /// The memory's name.
+        /// Name of the memory.
         memory: &'static str,
-        /// Vectors it holds.
+        /// Depth of the memory in vectors.
         depth: u64,
     },
-    /// A file is not as long as the manifest says.
+    /// The length of a file differs from the manifest.
     #[error("{file}: {actual} bytes instead of {expected} (key `{key}`: {reason})")]
     Length {
-        /// File.
+        /// Name of the file.
         file: String,
-        /// Its length in bytes.
+        /// Length of the file in bytes.
         actual: u64,
-        /// The length expected.
+        /// Expected length in bytes.
         expected: u64,
-        /// The key that says so.
+        /// Key that determines the expected length.
         key: &'static str,
-        /// How.
+        /// Derivation of the expected length.
         reason: String,
     },
     /// Constants end inside a scalar.
     #[error("{file}")]
     Scalars {
-        /// File.
+        /// Name of the file.
         file: String,
-        /// How many bytes are left over.
+        /// Number of left-over bytes.
         source: PartialScalar,
     },
     /// A word of the program is not an instruction.
     #[error("{file}: not a program for this architecture")]
     Decode {
-        /// File.
+        /// Name of the file.
         file: String,
         /// Byte offset and reason.
         source: DecodeErrors,
@@ -81,12 +81,12 @@ pub enum ArtifactError {
     /// An instruction does not fit its fields.
     #[error("{file}: cannot be encoded for this architecture")]
     Encode {
-        /// File.
+        /// Name of the file.
         file: String,
-        /// Instruction and field.
+        /// Faulty instruction and field.
         source: EncodeErrors,
     },
-    /// A file named in the manifest cannot be had.
+    /// A file named in the manifest cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
 }

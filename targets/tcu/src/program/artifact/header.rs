@@ -1,6 +1,7 @@
-//! `architecture_params.h`: the architecture as macros, with which upstream's embedded driver is compiled.
+//! `architecture_params.h`: the architecture as macros, for compiling Tensil's embedded driver.
 //!
-//! That driver takes a model only when all nine equal the model's own. Source: specification, 2.
+//! That driver accepts a model only if all nine macros equal the model's own. Source:
+//! specification, 2.
 
 use std::fmt::Write as _;
 
@@ -8,11 +9,11 @@ use npukit_target::ArtifactFile;
 
 use crate::config::{Config, System};
 
-/// The name under which the driver includes it.
+/// Name under which the driver includes the file.
 const FILE: &str = "architecture_params.h";
 
-/// The file for programs of `config` in `system`: the nine macros, and behind them what the driver is to write to the cache
-/// registers, under names of ours, where the system says that.
+/// Returns the file for programs of `config` in `system`: the nine macros, followed by the driver's
+/// values for the cache registers, if the system specifies them. Their names are npukit's own.
 pub fn header(config: &Config, system: &System) -> ArtifactFile {
     let mut text =
         String::from("// The architecture of the programs beside this file, for Tensil's embedded driver.\n");

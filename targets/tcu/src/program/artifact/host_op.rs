@@ -1,4 +1,5 @@
-//! A host step's operator in `.npukit.json`: its name as ONNX spells it in `op`, its attributes beside it.
+//! A host step's operator in `.npukit.json`: its ONNX name in `op`, and its attributes as further
+//! keys.
 
 use npukit_lower::{Attributes, HostOp};
 
@@ -14,7 +15,7 @@ impl Attributes for Keys<'_> {
     fn index(&self, key: &str) -> Result<usize, KeyError> {
         let number = self.number(key)?;
         usize::try_from(number)
-            .map_err(|_| self.error(key, format!("is {number}, more than tensors have axes")))
+            .map_err(|_| self.error(key, format!("is {number}, but tensors do not have that axis")))
     }
 
     fn float(&self, key: &str) -> Result<f32, KeyError> {
@@ -26,16 +27,16 @@ impl Attributes for Keys<'_> {
     }
 }
 
-/// The operator of an entry, on an output of `rank` axes.
+/// Returns the operator of an entry, for an output of `rank` axes.
 ///
 /// # Errors
 ///
-/// Another operator, attributes that are missing, axes that the output does not have.
+/// Another operator, missing attributes, or axes that the output does not have.
 pub(super) fn from_keys(entry: &Keys<'_>, rank: usize) -> Result<HostOp, KeyError> {
     let op = HostOp::read(entry)?;
     match op.axes() {
         Some((axis, axis_end)) if axis >= axis_end || axis_end > rank => {
-            let reason = format!("is {axis_end} with axis {axis}, of an output of {rank} axes");
+            let reason = format!("is {axis_end} with axis {axis}, but the output has {rank} axes");
             Err(entry.error("axis_end", reason))
         }
         _ => Ok(op),

@@ -1,20 +1,20 @@
-//! Tensors of the model to and from vectors of the machine (specification 6.3).
+//! Conversion of the model's tensors to and from vectors of the machine (specification 6.3).
 
 use npukit_numeric::NumberFormat;
 
 use crate::program::Layout;
 
-/// Vectors made from real values.
+/// Vectors packed from real values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// Raw scalars, whole vectors.
+    /// Raw scalars, in whole vectors.
     pub raw: Vec<i32>,
-    /// Values that did not fit the number format.
+    /// Number of values that saturated in the number format.
     pub saturated: u64,
 }
 
-/// Converts real values by the compiler's rule, `sat(floor(x * 2^bp + 1/2))`, counting those
-/// outside the format's range; NaN gives 0 and counts.
+/// Converts real values by the compiler's rule, `sat(floor(x * 2^bp + 1/2))`, and counts those
+/// outside the format's range. NaN becomes 0 and is counted.
 pub fn quantise(format: NumberFormat, values: &[f32]) -> Packed {
     let raw = values.iter().map(|&value| format.raw_from_f32(value)).collect();
     let saturated = values.iter().filter(|&&value| does_not_fit(format, value)).count() as u64;
@@ -30,15 +30,15 @@ fn does_not_fit(format: NumberFormat, value: f32) -> bool {
 }
 
 impl Layout {
-    /// Scalars of the tensor; none when the number is out of range of any memory.
+    /// Returns the number of scalars of the tensor; `None` if it exceeds any memory.
     pub fn scalars(&self) -> Option<usize> {
         self.model_shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
     }
 
-    /// Vectors of `lanes` scalars the tensor takes.
+    /// Returns the number of vectors of `lanes` scalars that the tensor occupies.
     ///
-    /// None when the layout contradicts itself: `perm` is not a permutation of the axes, or `channels`
-    /// does not divide the number of scalars.
+    /// `None` if the layout contradicts itself: `perm` is not a permutation of the axes, or
+    /// `channels` does not divide the number of scalars.
     pub fn vectors(&self, lanes: usize) -> Option<usize> {
         let mut axes = self.perm.clone();
         axes.sort_unstable();
@@ -51,9 +51,10 @@ impl Layout {
         (scalars / self.channels).checked_mul(self.channels.div_ceil(lanes))
     }
 
-    /// Puts scalars in the model's order into vectors; lanes left over are zero.
+    /// Packs scalars from the model's order into vectors; unused lanes are zero.
     ///
-    /// None when there are not [`Layout::scalars`] of them, or as for [`Layout::vectors`].
+    /// `None` if the number of scalars is not [`Layout::scalars`], or if [`Layout::vectors`] is
+    /// `None`.
     pub fn pack<T: Clone + Default>(&self, raw: &[T], lanes: usize) -> Option<Vec<T>> {
         let vectors = self.vectors(lanes)?;
         if self.scalars()? != raw.len() {
@@ -68,9 +69,9 @@ impl Layout {
         Some(packed)
     }
 
-    /// Takes scalars in the model's order out of vectors.
+    /// Unpacks scalars from vectors into the model's order.
     ///
-    /// None when there are not [`Layout::vectors`] of them.
+    /// `None` if the number of vectors is not [`Layout::vectors`].
     pub fn unpack<T: Clone + Default>(&self, packed: &[T], lanes: usize) -> Option<Vec<T>> {
         if self.vectors(lanes)?.checked_mul(lanes)? != packed.len() {
             return None;
@@ -84,7 +85,7 @@ impl Layout {
         Some(raw)
     }
 
-    /// For each scalar of the packed tensor, its place in the model's tensor.
+    /// Returns the index in the model's tensor of each scalar of the packed tensor.
     fn order(&self) -> Vec<usize> {
         let mut strides = vec![1usize; self.model_shape.len()];
         for axis in (1..self.model_shape.len()).rev() {

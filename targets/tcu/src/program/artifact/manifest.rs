@@ -9,35 +9,35 @@ use crate::config::Config;
 use crate::config::keys::{KeyError, Keys};
 use crate::program::{Binding, Piece};
 
-/// The program file.
+/// Entry of the program file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Prog {
     pub file_name: String,
-    /// Bytes.
+    /// Size of the file in bytes.
     pub size: u64,
 }
 
-/// The constants file.
+/// Entry of the constants file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Consts {
     pub file_name: String,
     /// First vector of DRAM1; always 0.
     pub base: u64,
-    /// Vectors.
+    /// Number of vectors.
     pub size: u64,
 }
 
-/// A piece of an input or output.
+/// Entry of a piece of an input or output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Entry {
     pub name: String,
     /// First vector of DRAM0.
     pub base: u64,
-    /// Vectors.
+    /// Number of vectors.
     pub size: u64,
 }
 
-/// The content of a `.tmodel`.
+/// Content of a `.tmodel`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Manifest {
     pub name: String,
@@ -49,7 +49,7 @@ pub(super) struct Manifest {
     pub load_consts_to_local: bool,
 }
 
-/// The manifest in the order its keys are written in.
+/// The manifest with its keys in the order of the file.
 #[derive(Serialize)]
 struct Written<'a> {
     name: &'a str,
@@ -66,8 +66,8 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Json`] for bytes that are not JSON; [`ArtifactError::Key`] for a key that is missing
-    /// or of another type; [`ArtifactError::Config`] for an instance out of range.
+    /// [`ArtifactError::Json`] for bytes that are not JSON; [`ArtifactError::Key`] for a key that
+    /// is missing or of another type; [`ArtifactError::Config`] for an instance out of range.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, ArtifactError> {
         let value: Value = serde_json::from_slice(bytes)
             .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
@@ -84,11 +84,11 @@ impl Manifest {
         })
     }
 
-    /// Compact JSON in upstream's order of keys.
+    /// Returns compact JSON with the keys in Tensil's order.
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Json`] when a value has no form in JSON.
+    /// [`ArtifactError::Json`] if a value has no form in JSON.
     pub fn to_json(&self) -> Result<String, ArtifactError> {
         let written = Written {
             name: &self.name,
@@ -103,12 +103,12 @@ impl Manifest {
             .map_err(|source| ArtifactError::Json { file: format!("{}.tmodel", self.name), source })
     }
 
-    /// Checks that every range lies in its memory and that names can be file names.
+    /// Checks that every range is inside its memory and that names can be file names.
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Range`] for the first range outside its memory; [`ArtifactError::Read`] for a name
-    /// that leaves the folder.
+    /// [`ArtifactError::Range`] for the first range outside its memory; [`ArtifactError::Read`] for
+    /// a name that leaves the folder.
     pub fn check(&self, file: &str) -> Result<(), ArtifactError> {
         npukit_target::sibling(file, &self.prog.file_name)?;
         npukit_target::sibling(file, &self.consts.file_name)?;
@@ -126,7 +126,7 @@ impl Manifest {
 fn consts(keys: &Keys<'_>) -> Result<Consts, ArtifactError> {
     let list = keys.list("consts")?;
     let [entry] = list.as_slice() else {
-        let reason = format!("has {} entries, drivers take exactly one", list.len());
+        let reason = format!("has {} entries, but drivers take exactly one", list.len());
         return Err(keys.error("consts", reason).into());
     };
     let base = entry.number("base")?;
@@ -177,7 +177,7 @@ fn check_range(
     Err(ArtifactError::Range { file: file.to_owned(), key: key.to_owned(), base, size, memory, depth })
 }
 
-/// Entries of equal name, put together in the order they are listed in.
+/// Merges entries of equal name, with the pieces in list order.
 pub(super) fn bindings(entries: &[Entry]) -> Vec<Binding> {
     let mut bindings: IndexMap<&str, Vec<Piece>> = IndexMap::new();
     for entry in entries {

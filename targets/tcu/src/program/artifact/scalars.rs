@@ -1,24 +1,25 @@
-//! Scalars as bytes of `.tdata` files and DRAM (specification 5.1).
+//! Conversion of scalars to and from the bytes of `.tdata` files and DRAM (specification 5.1).
 //!
-//! Fixed formats are little-endian two's complement; FP18BP10 fills four bytes with zeros above
-//! its 18 bits, even for negatives; FLOAT32 alone is big-endian, as upstream writes it.
+//! Fixed-point formats are little-endian two's complement. FP18BP10 is stored in four bytes, with
+//! zeros above its 18 bits even for negative numbers. Only FLOAT32 is big-endian, as Tensil writes
+//! it.
 
 use crate::config::DataType;
 
-/// Bits of FP18BP10 that carry its value.
+/// Mask of the bits of FP18BP10 that hold its value.
 const FP18_MASK: u32 = 0x3_FFFF;
 
 /// Bytes that end inside a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{bytes} bytes are not a whole number of {scalar}-byte scalars: {} are left over", bytes % scalar)]
 pub struct PartialScalar {
-    /// Bytes given.
+    /// Number of bytes given.
     pub bytes: usize,
-    /// Bytes of a scalar.
+    /// Bytes per scalar.
     pub scalar: usize,
 }
 
-/// The bytes of raw scalars.
+/// Converts raw scalars to bytes.
 pub fn raw_to_bytes(data_type: DataType, raw: &[i32]) -> Vec<u8> {
     match data_type {
         DataType::Fp8Bp4 => raw.iter().map(|&v| v as u8).collect(),
@@ -29,11 +30,11 @@ pub fn raw_to_bytes(data_type: DataType, raw: &[i32]) -> Vec<u8> {
     }
 }
 
-/// The raw scalars that bytes hold; of FP18BP10 only the low 18 bits count.
+/// Converts bytes to raw scalars; only the low 18 bits of FP18BP10 are used.
 ///
 /// # Errors
 ///
-/// [`PartialScalar`] when the bytes end inside a scalar.
+/// [`PartialScalar`] if the bytes end inside a scalar.
 pub fn raw_from_bytes(data_type: DataType, bytes: &[u8]) -> Result<Vec<i32>, PartialScalar> {
     match data_type {
         DataType::Fp8Bp4 => scalars(bytes, |[b]| i32::from(b as i8)),

@@ -1,8 +1,9 @@
-//! `<name>.npukit.json`: what a `.tmodel` cannot say. Drivers ignore it.
+//! `<name>.npukit.json`: information that a `.tmodel` cannot hold. Drivers ignore it.
 //!
-//! It must agree with the manifest beside it, and has the hashes of all three files of drivers and a digest of itself: one
-//! left over from another compilation is refused, one with a changed byte, and so are they. It has them because upstream's Python driver refuses a `.tmodel`
-//! with a key that it does not know.
+//! It must match the manifest next to it, and stores the hashes of the drivers' three files and a
+//! digest of itself. A file from another compilation is refused, as is any file with a changed
+//! byte. The information is in a separate file because Tensil's Python driver refuses a `.tmodel`
+//! with an unknown key.
 
 use npukit_target::{Parts, Seal};
 use serde::{Deserialize, Serialize};
@@ -13,20 +14,21 @@ use crate::config::System;
 use crate::config::keys::{KeyError, Keys};
 use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage};
 
-/// The version of the format, in the key `version`.
+/// Version of the format, in the key `version`.
 const VERSION: u64 = 1;
-/// The key of the digest of the file itself.
+/// Key of the digest of the file itself.
 const DIGEST: &str = "digest";
-/// The key of the hashes.
+/// Key of the hashes.
 const SHA256: &str = "sha256";
-/// The key of the exponent of an input or output: what is stored is the value divided by two to that power.
+/// Key of the exponent of an input or output: the stored value is the value divided by two to that
+/// power.
 const EXPONENT: &str = "exponent";
-/// The largest exponent, either way.
+/// Largest absolute value of an exponent.
 const MOST: i32 = 64;
-/// The key of the system.
+/// Key of the system.
 const SYSTEM: &str = "system";
 
-/// The name of the file for the artifact called `name`.
+/// Returns the file name for the artifact called `name`.
 pub(super) fn file_name(name: &str) -> String {
     format!("{name}.npukit.json")
 }
@@ -45,7 +47,7 @@ struct Written<'a> {
     system: Option<&'a System>,
 }
 
-/// The file's content, beside files of these hashes.
+/// Returns the content of the file; `sha256` has the hashes of the other files.
 pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, ArtifactError> {
     let json = |source| ArtifactError::Json { file: file_name(&program.name), source };
     let steps = program.host_steps.iter().map(serde_json::to_value);
@@ -87,7 +89,7 @@ fn memory_to_json(memory: &MemoryUse) -> Value {
     })
 }
 
-/// The file as JSON, none of whose bytes has changed, and the hashes of the files beside it.
+/// Parses the file, checks its digest, and returns its JSON and the hashes of the other files.
 pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<(Value, Parts), ArtifactError> {
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
@@ -100,12 +102,12 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<(Value, Parts), Artifact
     Ok((value, parts))
 }
 
-/// Adds what the file says to a program read from its manifest.
+/// Adds the information of the file to a program read from its manifest.
 pub(super) fn apply(file: &str, value: &Value, program: &mut Program) -> Result<(), ArtifactError> {
     let keys = Keys::root(file, value)?;
     let version = keys.number("version")?;
     if version != VERSION {
-        let reason = format!("is {version}, this npukit reads {VERSION}; compile the model again");
+        let reason = format!("is {version}, but this npukit reads {VERSION}; compile the model again");
         return Err(keys.error("version", reason).into());
     }
     let lanes = program.config.array_size;
@@ -142,14 +144,14 @@ fn apply_layouts(
     Ok(())
 }
 
-/// The exponent of an input or output; 0 where the file says nothing.
+/// Returns the exponent of an input or output; 0 if the file has none.
 fn exponent(entry: &Keys<'_>) -> Result<i32, KeyError> {
     if !entry.has(EXPONENT) {
         return Ok(0);
     }
     let found = entry.required(EXPONENT)?.as_i64().and_then(|number| i32::try_from(number).ok());
     let legal = found.filter(|exponent| (-MOST..=MOST).contains(exponent));
-    legal.ok_or_else(|| entry.error(EXPONENT, format!("is no whole number from -{MOST} to {MOST}")))
+    legal.ok_or_else(|| entry.error(EXPONENT, format!("must be a whole number from -{MOST} to {MOST}")))
 }
 
 fn host_steps(keys: &Keys<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, ArtifactError> {
@@ -199,7 +201,7 @@ fn memory(keys: &Keys<'_>) -> Result<MemoryUse, KeyError> {
     })
 }
 
-/// The system, when the file says it: one of before it did does not.
+/// Returns the system; older files do not have it.
 fn system(keys: &Keys<'_>) -> Result<Option<System>, KeyError> {
     if !keys.has(SYSTEM) {
         return Ok(None);
@@ -209,6 +211,6 @@ fn system(keys: &Keys<'_>) -> Result<Option<System>, KeyError> {
 }
 
 fn stale(entry: &Keys<'_>, key: &str) -> KeyError {
-    let reason = "does not agree with the .tmodel beside it: compile the model again, or delete this file";
+    let reason = "does not match the .tmodel next to it: compile the model again, or delete this file";
     entry.error(key, reason)
 }

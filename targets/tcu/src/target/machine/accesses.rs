@@ -1,4 +1,4 @@
-//! What each instruction reads and writes, and what each of its results comes from.
+//! Reads and writes of each instruction, and operands of each of its results.
 
 use npukit_target::{Accessed, AddressRun, Operand, Scalar};
 
@@ -6,15 +6,16 @@ use super::{Stepped, place_of};
 use crate::isa::op::{Flow, Memory, Op, Path, Place, Register, SimdOp, SimdSub};
 use crate::machine::Part;
 
-/// The addresses of a place.
+/// Returns the addresses of a place.
 fn run(place: Place, size: u64) -> AddressRun {
-    // Default: of a single vector the stride does not matter, and of more one of 2^64 is at fault.
+    // Default: the stride of a single vector does not matter, and several vectors with a stride of
+    // 2^64 cause a fault.
     let stride = 1_u64.checked_shl(place.run.stride_log2).unwrap_or(0);
     AddressRun { memory: place_of(place.memory), first: place.run.address, count: size, stride }
 }
 
 impl Stepped {
-    /// All that an instruction reads and writes.
+    /// Returns everything that an instruction reads and writes.
     pub(super) fn accesses(&self, step: usize) -> Vec<Accessed> {
         let Some(op) = self.ops.get(step) else { return Vec::new() };
         let flow = op.flow();
@@ -24,7 +25,7 @@ impl Stepped {
         let weights = self.part(Part::Weights, self.config.array_size as u64 + 1);
         match flow.path {
             Path::Array => all.extend(weights.map(Accessed::read)),
-            // Rows are shifted: what is not loaded comes from other rows.
+            // Rows are shifted: rows that are not loaded come from other rows.
             Path::Weights => {
                 all.extend(weights.into_iter().flat_map(|run| [Accessed::read(run), Accessed::write(run)]));
             }
@@ -46,7 +47,7 @@ impl Stepped {
         self.part(Part::Register(register), 1)
     }
 
-    /// The registers that an instruction of the ALUs reads and writes.
+    /// Returns the registers that an ALU instruction reads and writes.
     fn registers(&self, sub: SimdSub) -> Vec<Accessed> {
         let reads = sources(sub).into_iter().filter_map(|source| self.register(source)).map(Accessed::read);
         let tables = if sub.op == SimdOp::Lookup { self.config.lookup_tables as u8 } else { 0 };
@@ -57,7 +58,8 @@ impl Stepped {
         reads.chain(writes).collect()
     }
 
-    /// A configuration register, and the memory that an offset moves: all of it is another then.
+    /// Returns the accesses of a Configure: the register, and the memory whose offset changes,
+    /// whose content then changes completely.
     fn configured(&self, register: u8) -> impl Iterator<Item = Accessed> {
         let register = Register::from_code(register);
         let own = register.and_then(|register| self.part(Part::Configuration(register), 1));
@@ -70,7 +72,7 @@ impl Stepped {
         own.into_iter().chain(moved).map(Accessed::write)
     }
 
-    /// What `scalar` comes from, which the instruction wrote.
+    /// Returns the operands of `scalar`, which the instruction wrote.
     pub(super) fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         let (Some(op), Some(&part)) = (self.ops.get(step), self.parts.get(scalar.memory)) else {
             return Vec::new();
@@ -98,7 +100,7 @@ impl Stepped {
         all
     }
 
-    /// What number `lane` of vector `vector` of those that an instruction writes comes from.
+    /// Returns the operands of number `lane` in written vector `vector` of an instruction.
     fn vector(&self, flow: Flow, vector: u64, lane: usize) -> Vec<Operand> {
         let one = |place: Place| AddressRun::dense(place_of(place.memory), place.run.at(vector), 1);
         match flow.path {
@@ -124,7 +126,7 @@ impl Stepped {
         }
     }
 
-    /// What number `lane` of the results of the ALUs comes from.
+    /// Returns the operands of number `lane` of the ALU results.
     fn of_alus(&self, flow: Flow, sub: SimdSub, lane: usize) -> Vec<Operand> {
         let operand = |run| Operand { role: "operand", run, lane: Some(lane), since: None };
         let input = flow.source.map(|place| run(place, 1));
@@ -132,7 +134,7 @@ impl Stepped {
         input.into_iter().chain(registers).map(operand).collect()
     }
 
-    /// What a row of the array comes from: local memory, or the row that was shifted there.
+    /// Returns the operand of a row of the array: local memory, or the row that was shifted there.
     fn row(&self, flow: Flow, Scalar { memory, address, lane }: Scalar) -> Vec<Operand> {
         let rows = flow.size.min(self.config.array_size as u64 + 1);
         let lane = Some(lane);
@@ -148,7 +150,8 @@ impl Stepped {
     }
 }
 
-/// What a SIMD NoOp reads out of the accumulators, and where in local memory it puts it: no way that [`Op::flow`] has.
+/// Returns the accumulator that a SIMD NoOp reads, and its destination in local memory.
+/// [`Op::flow`] has no such path.
 fn read_out(op: &Op) -> Option<(AddressRun, AddressRun)> {
     let Op::Simd { read: true, write_address, read_address, sub, .. } = *op else { return None };
     let one = |memory, address| AddressRun::dense(place_of(memory), address, 1);
@@ -156,7 +159,7 @@ fn read_out(op: &Op) -> Option<(AddressRun, AddressRun)> {
     (sub.op == SimdOp::NoOp).then_some(way)
 }
 
-/// The registers that an operation reads, each once.
+/// Returns the registers that an operation reads, without duplicates.
 fn sources(sub: SimdSub) -> Vec<u8> {
     let all = match sub.op {
         SimdOp::NoOp | SimdOp::Zero => Vec::new(),

@@ -1,4 +1,4 @@
-//! The program on ranges: what `npu verify --bounds` says of saturation and of errors.
+//! The program on ranges, for `npu verify --bounds`: saturation and errors.
 
 use npukit_graph::Graph;
 use npukit_numeric::{Bounded, Bounds, FixedFormat, Grid, NumberFormat, RoundingModel};
@@ -14,7 +14,7 @@ use crate::machine::state::State;
 use crate::program::any_run::AnyRun;
 use crate::program::{Binding, Program};
 
-/// A program, its format, and what its constants are on both sides.
+/// A program with its format and its constants, on the machine and in the model.
 pub(super) struct TcuBounds<'a> {
     owner: &'a TcuProgram,
     format: FixedFormat,
@@ -23,7 +23,7 @@ pub(super) struct TcuBounds<'a> {
 }
 
 impl<'a> TcuBounds<'a> {
-    /// None for a program in floats.
+    /// Creates the bounds; `None` for a program in floats.
     pub fn new(owner: &'a TcuProgram, graph: &Graph) -> Option<Self> {
         let NumberFormat::Fixed(format) = owner.program.config.data_type.format() else { return None };
         let exact = in_floats(owner, graph).map(|twin| twin.constants);
@@ -44,7 +44,7 @@ impl<'a> TcuBounds<'a> {
         Some(Self { owner, format, constants, has_constants_of_model })
     }
 
-    /// The vectors of all inputs, in the program's order.
+    /// Returns the vectors of all inputs, in program order.
     fn packed(
         &self,
         inputs: &[(String, RangeTensor)],
@@ -64,7 +64,7 @@ impl<'a> TcuBounds<'a> {
         self.tensor(binding, vectors, &mut run.state.ledger)
     }
 
-    /// The elements of a binding's vectors, as the model has them.
+    /// Returns the elements of a binding's vectors in the model's order.
     fn tensor(
         &self,
         binding: &Binding,
@@ -106,7 +106,7 @@ impl BoundedProgram for TcuBounds<'_> {
         let state = State::<Ranged>::with_ledger(&program.config, bounds).map_err(TargetError::failed)?;
         let mut run = AnyRun::new(program, state, &self.constants, &inputs).map_err(TargetError::failed)?;
         let mut told = Excesses::default();
-        // What was noted before an instruction is of the one before it.
+        // Excesses noted before an instruction belong to the previous one.
         let note = |told: &mut Excesses, bounds: &mut Bounds, next: usize| {
             told.note(next.checked_sub(1), bounds.take_beyond());
         };
@@ -125,7 +125,8 @@ impl BoundedProgram for TcuBounds<'_> {
     }
 }
 
-/// The same program with the model's own constants: of the compiler's orders the one whose instructions are these.
+/// Returns the program with the model's own constants: of the compiler's orders, the one that
+/// yields the same instructions.
 pub(super) fn in_floats(owner: &TcuProgram, graph: &Graph) -> Option<Program> {
     let program = &owner.program;
     let config = Config { data_type: DataType::Float32, ..program.config.clone() };
@@ -142,7 +143,8 @@ pub(super) fn in_floats(owner: &TcuProgram, graph: &Graph) -> Option<Program> {
     })
 }
 
-/// Sources of its range and error that a number may know of: fewer where a program is long, so that it takes minutes at most.
+/// Returns the number of symbols to keep per number. Longer programs get fewer, so that a run takes
+/// minutes at most.
 fn terms(program: &Program) -> usize {
     let lanes = program.config.array_size as u64;
     let products = program.instructions.iter().map(|op| match op {

@@ -1,4 +1,4 @@
-//! What each instruction took and moved, for the shared [`Breakdown`](npukit_target::Breakdown).
+//! Time and traffic of each instruction, for the shared [`Breakdown`](npukit_target::Breakdown).
 
 use npukit_target::{LayerWork, Spent};
 
@@ -6,27 +6,28 @@ use crate::isa::kind::kind;
 use crate::isa::op::{Flow, Op, Path};
 use crate::program::Program;
 
-/// The layers of a program.
+/// Returns the layers of a program.
 pub(super) fn work(program: &Program) -> Vec<LayerWork<'_>> {
     program.layers.iter().map(|layer| LayerWork { name: &layer.name, macs: layer.macs }).collect()
 }
 
-/// The instructions of a program, which took `cycles`.
+/// Returns time and work of each instruction; `cycles` has their cycles.
 ///
-/// `beats` are those of a vector on its way to DRAM; none when a cycle moves one, and the banks take turns.
+/// `beats` is the number of beats that a vector takes to DRAM. `None` means one cycle per
+/// vector, with alternating banks.
 pub(super) fn spent(program: &Program, cycles: &[u64], beats: Option<u64>) -> Vec<Spent> {
     let each = program.instructions.iter().zip(cycles).zip(program.layer_of_each());
     let spent = |((op, &cycles), layer): ((&Op, &u64), usize)| {
         let flow = op.flow();
         let vectors = flow.vectors();
-        // The array takes a row in a cycle.
+        // The array processes one row per cycle.
         let compute = if flow.path == Path::Array { vectors } else { 0 };
         Spent { layer, kind: kind(op), vectors, cycles, compute, memory: memory(&flow, beats) }
     };
     each.map(spent).collect()
 }
 
-/// Cycles of DRAM0 and DRAM1; all in one number when the banks take turns.
+/// Returns the cycles of DRAM0 and DRAM1; a single sum if the banks alternate.
 fn memory(flow: &Flow, beats: Option<u64>) -> [u64; 2] {
     let Some(bank) = flow.bank() else { return [0; 2] };
     let mut memory = [0; 2];

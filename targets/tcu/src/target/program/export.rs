@@ -1,4 +1,4 @@
-//! What happened when, for tools of the hardware: the words of the sampling unit.
+//! Export of the sampling unit's words, for tools of the hardware.
 
 use std::io::Write;
 
@@ -11,8 +11,8 @@ use crate::config::Overlap;
 use crate::isa::op::{Op, Register};
 
 impl TcuProgram {
-    /// Writes the words of the sampling unit as the C driver finds them in its buffer: it has set the
-    /// interval before, and begins the program by setting the program counter.
+    /// Writes the words of the sampling unit as the C driver finds them in its buffer. The driver
+    /// has set the interval before, and starts the program by setting the program counter.
     pub(super) fn write_samples(
         &self,
         options: &TimeOptions,
@@ -20,8 +20,8 @@ impl TcuProgram {
     ) -> Result<(), TargetError> {
         let settings = self.settings(options)?;
         if self.program.config.overlap != Overlap::RELEASED {
-            let reason = "which handshakes a sample shows is known of the released unit, not of one without its limits: time \
-                          the program on the instance without `+overlap`";
+            let reason = "the handshakes in a sample are only known for the released unit: time the program on the instance \
+                          without `+overlap`";
             return Err(TargetError::option("samples", "FILE", reason));
         }
         self.check_block(&settings)?;
@@ -40,8 +40,8 @@ impl TcuProgram {
             clock.run_sampled(&ops, settings.sample_interval, settings.sample_block, &mut write);
         written.map_err(TargetError::failed)?;
         if count == 0 {
-            let reason = "sampling is off and the program does not switch it on: the released hardware streams no samples; \
-                          invalid ones, as the page of the instruction set has them, come of an instance that ends in `+seed`";
+            let reason = "sampling is off and the program does not enable it: the released hardware streams no samples; \
+                          an instance whose name ends in `+seed` streams invalid ones, as in the instruction set specification";
             return Err(TargetError::option("sample-interval", "0", reason));
         }
         if let Some(hang) = &mut timeline.hang {
@@ -52,11 +52,12 @@ impl TcuProgram {
     }
 }
 
-/// The largest block of samples taken whatever the program: 512 KiB.
+/// Largest block of samples that is accepted for any program: 512 KiB.
 const BLOCK: u64 = 1 << 16;
 
 impl TcuProgram {
-    /// A block may not be much more than the program fills: the rest would be samples of nothing.
+    /// Checks that a block is not much larger than the program fills; the rest would be empty
+    /// samples.
     ///
     /// Errors: [`TargetError::Option`] with the limit.
     fn check_block(&self, settings: &Settings) -> Result<(), TargetError> {
@@ -78,7 +79,7 @@ impl TcuProgram {
         if block <= most {
             return Ok(());
         }
-        let reason = format!("the program fills {samples} samples at most; a block has {most} at most");
+        let reason = format!("the program fills at most {samples} samples; a block may have at most {most}");
         Err(TargetError::option("sample-block", &block.to_string(), reason))
     }
 }

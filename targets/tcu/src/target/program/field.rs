@@ -1,4 +1,4 @@
-//! The program over a prime field: what `npu verify` compares with the model.
+//! The program over a prime field, which `npu verify` compares with the model.
 
 mod culprit;
 mod images;
@@ -16,7 +16,7 @@ use crate::program::Binding;
 use crate::program::any_run::AnyRun;
 use images::ConvertedImages;
 
-/// A program and what its constants are.
+/// A program with the images of its constants.
 pub(super) struct TcuField<'a> {
     owner: &'a TcuProgram,
     images: ConvertedImages,
@@ -30,7 +30,7 @@ impl<'a> TcuField<'a> {
         Self { owner, images }
     }
 
-    /// The vectors of all inputs, in the program's order.
+    /// Returns the vectors of all inputs, in program order.
     fn packed(&self, inputs: &FieldValues) -> Result<Vec<Vec<Element>>, TargetError> {
         let pack = |binding: &Binding| {
             let tensor = named(binding, inputs)?;
@@ -45,7 +45,7 @@ impl<'a> TcuField<'a> {
         AnyRun::over_field(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
     }
 
-    /// An output in the model's shape, before the host's steps.
+    /// Returns an output in the model's shape, before host steps.
     fn unpacked(&self, binding: &Binding, run: &AnyRun<'_, Modular>) -> Result<FieldTensor, TargetError> {
         let vectors = run.output(binding).map_err(TargetError::failed)?;
         let shape = self.owner.port(binding).shape;
@@ -58,12 +58,12 @@ impl<'a> TcuField<'a> {
         let steps = self.owner.program.host_steps.iter().filter(|step| step.output == binding.name);
         steps.fold(self.unpacked(binding, run), |tensor, step| {
             let op = Op::from(step.op.clone());
-            // No step of the host looks anything up.
+            // Host steps do not use lookup tables.
             let images = ConvertedImages { has_tables: false, ..self.images };
             let results = apply(&op, &[Operand::Field(tensor?.into())], &images);
             match results.map_err(TargetError::failed)?.pop() {
                 Some(Operand::Field(tensor)) => Ok(FieldTensor::clone(&tensor)),
-                _ => Err(unfit(format!("step {op} of the host has no result"))),
+                _ => Err(unfit(format!("host step {op} has no result"))),
             }
         })
     }

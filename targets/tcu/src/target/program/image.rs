@@ -1,4 +1,4 @@
-//! What a board's memory holds after a run, and which instruction wrote it.
+//! Content of a board's memory after a run, and the instruction that wrote it.
 
 use npukit_target::{Instance, Output, TargetError, Writer};
 
@@ -9,14 +9,15 @@ use crate::program::artifact::{raw_from_bytes, raw_to_bytes};
 use crate::program::run::RunError;
 use crate::program::{Binding, Piece};
 
-/// The memory that drivers share with the unit, as `npu run --mem` calls it.
+/// The memory that drivers share with the unit, as named in `npu run --mem`.
 const DRAM0: &str = "dram0";
 
 impl TcuProgram {
-    /// The outputs in an image of DRAM0, and the inputs that the program leaves as they were written.
+    /// Returns the outputs in an image of DRAM0, and the inputs that the program does not
+    /// overwrite.
     pub(super) fn image(&self, memory: &str, image: &[u8]) -> Result<Vec<Output>, TargetError> {
         if !memory.eq_ignore_ascii_case(DRAM0) {
-            let reason = format!("inputs and outputs of this target lie in `{DRAM0}`");
+            let reason = format!("inputs and outputs of this target are in `{DRAM0}`");
             return Err(TargetError::option("memory", memory, reason));
         }
         let kept = self.program.inputs.iter().filter(|binding| !self.is_overwritten(binding));
@@ -28,7 +29,7 @@ impl TcuProgram {
         inputs.chain(self.program.outputs.iter().map(|binding| (binding, false))).map(read).collect()
     }
 
-    /// The raw vectors of an input or output.
+    /// Returns the raw vectors of an input or output.
     fn vectors_of(&self, binding: &Binding, image: &[u8]) -> Result<Vec<i32>, RunError> {
         let data_type = self.program.config.data_type;
         let bytes = (raw_to_bytes(data_type, &[0]).len() * self.lanes()) as u64;
@@ -45,7 +46,7 @@ impl TcuProgram {
         Ok(raw)
     }
 
-    /// Whether an instruction writes where the input lies.
+    /// Returns whether an instruction overwrites the input.
     fn is_overwritten(&self, binding: &Binding) -> bool {
         binding.pieces.iter().any(|&Piece { base, size }| {
             let vectors = base..base.saturating_add(size);
@@ -56,9 +57,10 @@ impl TcuProgram {
         })
     }
 
-    /// The instruction that writes an element of an output last, in the model's order of elements.
+    /// Returns the last instruction that writes an element of an output, in the model's order of
+    /// elements.
     ///
-    /// None for an output that the host has steps to do on, and where the program moves DRAM0.
+    /// `None` for an output with host steps, and if the program moves the window of DRAM0.
     pub(super) fn last_writer(&self, output: &str, element: usize) -> Option<Writer> {
         let binding = self.program.outputs.iter().find(|binding| binding.name == output)?;
         let moves = |op: &Op| matches!(op, Op::Configure { register, .. } if *register == Register::Dram0Offset as u8);

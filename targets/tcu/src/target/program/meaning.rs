@@ -1,4 +1,4 @@
-//! What a program means where hardware computes something else than its instructions say.
+//! Meaning of a program where hardware deviates from its instructions.
 
 use npukit_target::{Finding, Meaning, Phase, TargetError};
 
@@ -13,12 +13,12 @@ use crate::program::Program;
 use crate::target::instance::{HARDWARE_DIFFERS, finding};
 
 impl TcuProgram {
-    /// The memory of the board the program is for.
+    /// Returns the memory of the program's board.
     pub(in crate::target) fn board_memory(&self) -> ClockParams {
         board::memory(&self.program.config, self.system(), None)
     }
 
-    /// All problems of the program, with their layers.
+    /// Returns all problems of the program, with their layers.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let owners = self.program.layer_of_each();
         let layer = |instruction: usize| {
@@ -34,30 +34,32 @@ impl TcuProgram {
             .collect()
     }
 
-    /// What is known beside its instructions. A program without outputs is a person's, who may look at any memory.
+    /// Returns what is known about memories. A program without outputs is an assembly program,
+    /// after which any memory may be read.
     fn around(&self) -> Around {
         let Program { outputs, load_consts_to_local, .. } = &self.program;
         if outputs.is_empty() { Around::default() } else { Around::of_compiled(*load_consts_to_local) }
     }
 
-    /// The writes that are lost when the program is run with this meaning.
+    /// Returns the writes that are lost in a run with this meaning.
     ///
-    /// Errors: [`TargetError::Differs`] where hardware can compute something else and the meaning does not say
-    /// which counts, or what it computes is not known.
+    /// Errors: [`TargetError::Differs`] if hardware can deviate and the meaning does not choose, or
+    /// if the results of the hardware are unknown.
     pub(in crate::target) fn lost(&self, meaning: Meaning) -> Result<Vec<LostWrite>, TargetError> {
         self.agree(meaning)?;
         if meaning != Meaning::Hardware {
             return Ok(Vec::new());
         }
         if !self.differences().moved.is_empty() {
-            // Which bursts go where is not computed.
+            // npukit does not compute the targets of moved bursts.
             return Err(self.refused());
         }
         let Program { config, instructions, .. } = &self.program;
         lost(config, instructions, self.board_memory()).map_err(TargetError::failed)
     }
 
-    /// Refuses a program on which hardware and sequence can differ, unless the meaning says which counts.
+    /// Refuses a program on which hardware and sequential execution can differ, unless the meaning
+    /// chooses one.
     pub(super) fn agree(&self, meaning: Meaning) -> Result<(), TargetError> {
         let Differences { lost, moved } = self.differences();
         let differs = !moved.is_empty() || lost.iter().any(Judged::differs);
@@ -81,7 +83,7 @@ impl TcuProgram {
     }
 }
 
-/// Where hardware can compute something else than the instructions say.
+/// Deviations of the hardware from the instructions.
 pub(super) struct Differences {
     lost: Vec<Judged>,
     moved: Vec<MovedWrites>,

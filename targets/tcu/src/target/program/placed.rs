@@ -1,4 +1,5 @@
-//! Tensors of any scalars as a program's vectors, and back: what is neither rounded nor a number has no other form.
+//! Conversion between tensors of any scalars and a program's vectors, for scalars that are neither
+//! rounded nor numbers.
 
 use npukit_target::TargetError;
 
@@ -7,7 +8,7 @@ use crate::machine::arith::field::UnfitModel;
 use crate::program::Binding;
 
 impl TcuProgram {
-    /// The vectors of an input that the model has in `shape`.
+    /// Returns the vectors of an input with shape `shape` in the model.
     pub(super) fn placed<T: Clone + Default>(
         &self,
         binding: &Binding,
@@ -28,7 +29,7 @@ impl TcuProgram {
         packed.ok_or_else(|| unfit(told()))
     }
 
-    /// The scalars of an output, in the model's order where the artifact says it.
+    /// Returns the scalars of an output, in the model's order if the artifact records it.
     pub(super) fn scalars_of<T: Clone + Default>(
         &self,
         binding: &Binding,
@@ -42,13 +43,13 @@ impl TcuProgram {
     }
 }
 
-/// What is for an input.
+/// Returns the value given for an input.
 pub(super) fn named<'a, T>(binding: &Binding, inputs: &'a [(String, T)]) -> Result<&'a T, TargetError> {
     let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, input)| input);
     found.ok_or_else(|| unfit(format!("the model has no input `{}`", binding.name)))
 }
 
-/// Scalars with the channels last, in vectors of `lanes`: what artifacts hold that do not say more.
+/// Packs scalars with the channels last into vectors of `lanes`, the default layout of artifacts.
 fn in_vectors<T: Clone + Default>(shape: &[usize], scalars: &[T], lanes: usize) -> Option<Vec<T>> {
     let channels = *shape.last()?;
     let mut packed = Vec::new();
@@ -59,7 +60,7 @@ fn in_vectors<T: Clone + Default>(shape: &[usize], scalars: &[T], lanes: usize) 
     Some(packed)
 }
 
-/// The error of a model and an artifact that do not belong together.
+/// Returns the error for a model that does not match the artifact.
 pub(super) fn unfit(told: String) -> TargetError {
     TargetError::failed(UnfitModel(told))
 }

@@ -1,4 +1,4 @@
-//! What the options of `npu time` ask for: [`Settings`].
+//! [`Settings`]: parsed options of `npu time`.
 
 use npukit_target::{Chosen, Meaning, Stage, TargetError, TimeOptions};
 
@@ -6,19 +6,19 @@ use crate::clock::Clock;
 use crate::config::{ClockError, ClockParams, Config, System, board};
 use crate::target::options::chosen;
 
-/// Whose cycles a report is about.
+/// Cost model of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CostModel {
-    /// The hardware's, as the clock has them.
+    /// Cycles of the hardware, by the clock.
     Model,
-    /// The published estimator's.
+    /// Cycles of the published estimator.
     Estimator,
-    /// Those of performance samples.
+    /// Cycles by performance samples.
     Samples,
 }
 
 impl CostModel {
-    /// The key of its cycles.
+    /// Returns the JSON key of its cycles.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -27,7 +27,7 @@ impl CostModel {
         }
     }
 
-    /// What a value of the option `clock` asks for.
+    /// Returns the cost model for a value of the option `clock`.
     fn of_clock(name: &str) -> Option<Self> {
         match name {
             "hw" => Some(Self::Model),
@@ -37,32 +37,32 @@ impl CostModel {
     }
 }
 
-/// What the options ask for; what they leave open is the board's.
+/// Values of the options, with the board's values as defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Settings {
     pub(super) cost_model: CostModel,
     pub(super) clock_mhz: Option<f64>,
     pub(super) clock_source: Option<String>,
     pub(super) memory: ClockParams,
-    /// Whether the memory is as the options say.
+    /// Whether options determine the memory.
     pub(super) memory_given: bool,
-    /// Who else says something of the memory: the system, if it does.
+    /// Source of the memory figures in the system, if it has any.
     pub(super) memory_source: Option<String>,
-    /// Cycles from a performance sample to the next.
+    /// Cycles between performance samples.
     pub(super) sample_interval: u16,
-    /// Samples come in whole blocks of this many.
+    /// Number of samples per block; only whole blocks are written.
     pub(super) sample_block: u32,
 }
 
-/// The C driver's (specification 6.4).
+/// Default sample interval of the C driver (specification 6.4).
 const SAMPLE_INTERVAL: u16 = 1000;
 
 impl Settings {
-    /// The settings for a program of `config` in `system`.
+    /// Creates the settings for a program of `config` in `system`.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Option`] for options that do not exist and values that are not legal.
+    /// [`TargetError::Option`] for unknown options and illegal values.
     pub(super) fn new(config: &Config, system: &System, options: &TimeOptions) -> Result<Self, TargetError> {
         let mut settings = Self {
             cost_model: CostModel::Model,
@@ -84,7 +84,7 @@ impl Settings {
         if let Some(cost_model) = chosen.word("clock", CostModel::of_clock) {
             self.cost_model = cost_model;
         }
-        // The board's latency follows from the clock, so the clock comes first.
+        // The board's latency depends on the clock, so the clock must be set first.
         if let Some(mhz) = chosen.number("clock-mhz") {
             self.clock_mhz = Some(mhz);
             self.clock_source = Some("as given".to_owned());
@@ -101,7 +101,7 @@ impl Settings {
         self.sample_block = chosen.number("sample-block").unwrap_or(self.sample_block);
     }
 
-    /// A bus the options ask for must fit; one that is the board's fits if any does.
+    /// Checks that the bus fits if options set it; the board's own bus fits if any does.
     fn check_bus(&self, config: &Config) -> Result<(), TargetError> {
         let bits = self.memory.axi_bits;
         match Clock::new(config, self.memory) {

@@ -1,4 +1,5 @@
-//! A program with its inputs step by step, and the same in float beside it: [`TcuProgram::stepped`].
+//! [`TcuProgram::stepped`]: a program with its inputs, step by step, with an optional run in float
+//! alongside.
 
 use npukit_graph::Graph;
 use npukit_numeric::NumberFormat;
@@ -13,17 +14,18 @@ use crate::program::run::loaded;
 use crate::program::{Binding, Program};
 use crate::target::machine::{Stepped, TcuMachine, place_of};
 
-/// What floats beside a program are, with the model's own constants.
+/// Description of float values with the model's own constants.
 const EXACT: &str = "the same instructions in float, with the model's own constants";
-/// The same where no compilation of the model has the program's instructions.
-const ROUNDED: &str = "the same instructions in float, with constants as the program has them: no compilation of the model \
+/// Description of float values with rounded constants, if no compilation of the model has the
+/// program's instructions.
+const ROUNDED: &str = "the same instructions in float, with the program's rounded constants: no compilation of the model \
                        has these instructions";
 
 impl TcuProgram {
-    /// The program before its first instruction, its inputs in place.
+    /// Returns the program before its first instruction, with the inputs in memory.
     ///
-    /// Errors: inputs that do not fit; [`TargetError::Differs`] where hardware and sequence can differ and the options do not
-    /// choose; an instance that cannot be simulated.
+    /// Errors: inputs that do not fit; [`TargetError::Differs`] if hardware and sequential
+    /// execution can differ and the options do not choose; an instance that cannot be simulated.
     pub(super) fn stepped(
         &self,
         inputs: &Inputs,
@@ -46,20 +48,20 @@ impl TcuProgram {
         Ok(machine)
     }
 
-    /// The machine in float with the program's inputs, and what its numbers are.
+    /// Returns the machine in float with the program's inputs, and a description of its numbers.
     fn in_float(&self, graph: &Graph, inputs: &Inputs) -> Result<(Machine, &'static str), TargetError> {
         let (program, are) = match in_floats(self, graph) {
             Some(program) => (program, EXACT),
             None => (self.with_floats(), ROUNDED),
         };
-        // Inputs lie where those of the program do.
+        // Inputs have the same addresses as in the program.
         let Program { inputs: bindings, .. } = &self.program;
         let twin = Self::loaded(Program { inputs: bindings.clone(), ..program }, self.board.clone());
         let (raw, _) = twin.packed(inputs)?;
         Ok((loaded(&twin.program, &raw).map_err(TargetError::failed)?, are))
     }
 
-    /// The same program in float.
+    /// Returns the program in float.
     fn with_floats(&self) -> Program {
         let format = self.program.config.data_type.format();
         let float = |&raw: &i32| NumberFormat::Float32.raw_from_f32(format.raw_to_f32(raw));
@@ -68,7 +70,7 @@ impl TcuProgram {
         Program { config, constants, ..self.program.clone() }
     }
 
-    /// Where inputs, outputs and constants lie.
+    /// Returns the locations of inputs, outputs and constants.
     fn tensors(&self) -> Vec<Placed> {
         let Program { inputs, outputs, constants, load_consts_to_local, .. } = &self.program;
         let dram0 = place_of(Memory::Dram0);

@@ -1,4 +1,4 @@
-//! Tensors in and out of a program: ports, packing, host steps.
+//! Tensors of a program: ports, packing, host steps.
 
 use npukit_numeric::{ElementType, NumberFormat, Tensor};
 use npukit_target::{
@@ -12,7 +12,7 @@ use crate::program::csv;
 use crate::program::run::RunOutcome;
 
 impl TcuProgram {
-    /// Scalars of a vector.
+    /// Returns the number of scalars per vector.
     pub(super) fn lanes(&self) -> usize {
         self.program.config.array_size
     }
@@ -21,7 +21,7 @@ impl TcuProgram {
         self.program.config.data_type.format()
     }
 
-    /// An input or output as its user sees it.
+    /// Returns an input or output as a port.
     pub(super) fn port(&self, binding: &Binding) -> Port {
         let shape = [vectors(binding), self.lanes()];
         let vectors = Vectors { shape, is_all: binding.layout.is_none() };
@@ -29,7 +29,7 @@ impl TcuProgram {
         Port { name: binding.name.clone(), shape, vectors: Some(vectors), element: None }
     }
 
-    /// The raw vectors of an input, in the model's shape or as vectors.
+    /// Returns the raw vectors of an input that is given in the model's shape or as vectors.
     pub(super) fn pack(&self, binding: &Binding, inputs: &Inputs) -> Result<Packed, PortError> {
         let port = self.port(binding);
         let Some((_, tensor)) = inputs.iter().find(|(name, _)| *name == binding.name) else {
@@ -59,12 +59,13 @@ impl TcuProgram {
         }
     }
 
-    /// An output in the model's shape (as vectors when the artifact does not say), host steps applied.
+    /// Returns an output in the model's shape, after host steps; as vectors if the artifact does
+    /// not record the shape.
     pub(super) fn output(&self, binding: &Binding, finished: &RunOutcome) -> Result<Output, TargetError> {
         self.output_of(binding, finished.output(binding).map_err(TargetError::failed)?)
     }
 
-    /// The same, of its raw vectors.
+    /// Returns an output from its raw vectors, after host steps.
     pub(super) fn output_of(&self, binding: &Binding, vectors: Vec<i32>) -> Result<Output, TargetError> {
         let mut output = self.raw_output(binding, vectors)?;
         for step in self.program.host_steps.iter().filter(|step| step.output == binding.name) {
@@ -73,7 +74,7 @@ impl TcuProgram {
         Ok(output)
     }
 
-    /// The same without host steps.
+    /// Returns an output from its raw vectors, before host steps.
     pub(super) fn raw_output(&self, binding: &Binding, vectors: Vec<i32>) -> Result<Output, TargetError> {
         let raw = match &binding.layout {
             Some(layout) => layout.unpack(&vectors, self.lanes()).unwrap_or(vectors),
@@ -87,7 +88,7 @@ impl TcuProgram {
         Ok(Output { name: binding.name.clone(), values, raw })
     }
 
-    /// The raw vectors of all inputs in the program's order, and how many of their values did not fit.
+    /// Returns the raw vectors of all inputs in program order, and the number of saturated values.
     pub(super) fn packed(&self, inputs: &Inputs) -> Result<(Vec<Vec<i32>>, u64), TargetError> {
         let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
         let packed = packed.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
@@ -95,7 +96,7 @@ impl TcuProgram {
         Ok((packed.into_iter().map(|input| input.raw).collect(), saturated))
     }
 
-    /// What a run gives.
+    /// Returns the result of a run.
     pub(super) fn result(
         &self,
         finished: &RunOutcome,
@@ -106,7 +107,7 @@ impl TcuProgram {
         Ok(RunResult { outputs, saturations: counts(finished, saturated_inputs), data: Vec::new() })
     }
 
-    /// What a driver has of a run: the raw vectors of its inputs, and its outputs.
+    /// Returns the driver's data of a run: the raw vectors of its inputs and outputs.
     pub(super) fn data_of(
         &self,
         raw: &[Vec<i32>],
@@ -123,7 +124,7 @@ impl TcuProgram {
         Ok(data)
     }
 
-    /// Vectors as upstream's emulator reads and writes them, and as they lie in DRAM0.
+    /// Returns vectors in the format of Tensil's emulator, and as bytes of DRAM0.
     fn driver_data(&self, place: PortPlace, vectors: &[i32]) -> [DriverData; 2] {
         let values = vectors.iter().map(|&raw| self.format().raw_to_f32(raw));
         let text = csv::write(values, self.lanes()).into_bytes();
@@ -133,14 +134,14 @@ impl TcuProgram {
         [("csv", text), ("tdata", bytes)].map(data)
     }
 
-    /// Whether the host has steps to do on an output.
+    /// Returns whether an output has host steps.
     fn has_host_steps(&self, place: PortPlace) -> bool {
         let PortPlace::Output(place) = place else { return false };
         let name = self.program.outputs.get(place).map(|binding| &binding.name);
         self.program.host_steps.iter().any(|step| Some(&step.output) == name)
     }
 
-    /// A sample of an input given as rows of vectors, in the model's shape.
+    /// Converts a sample of an input from rows of vectors to the model's shape.
     pub(super) fn unpacked(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
         let layout = self.program.inputs.iter().find(|binding| binding.name == port)?.layout.as_ref()?;
         if sample.shape() == layout.model_shape {
@@ -151,9 +152,9 @@ impl TcuProgram {
     }
 }
 
-/// The values times `2^exponent`.
+/// Returns the values times `2^exponent`.
 fn scaled(values: &[f32], exponent: i32) -> Vec<f32> {
-    // In double precision no power on the way is out of range.
+    // In double precision no power is out of range.
     let factor = f64::from(exponent).exp2();
     values.iter().map(|&value| (f64::from(value) * factor) as f32).collect()
 }

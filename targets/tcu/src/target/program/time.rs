@@ -1,4 +1,4 @@
-//! How long a program takes and where the time goes: by the clock of the hardware, by the published
+//! Time of a program and its distribution: by the clock of the hardware, by the published
 //! estimator, or by performance samples.
 
 use std::collections::BTreeMap;
@@ -18,29 +18,29 @@ use crate::config::ClockParams;
 use crate::config::packing::Packing;
 use crate::program::Program;
 
-/// The estimator's total as upstream prints it.
+/// Key of the estimator's total as Tensil prints it.
 const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
 
-const ROOFLINE: &str = "roofline: compute is MACs over multipliers (vectors multiplied, where MACs are not \
-                        known), memory the traffic of the busier DRAM bank, or all of it by the estimator";
+const ROOFLINE: &str = "roofline: compute is MACs divided by multipliers (or multiplied vectors, if MACs are unknown); \
+                        memory is the traffic of the busier DRAM bank, or all traffic with the estimator";
 
-/// What a cost model knows beyond the cycles of each instruction.
+/// Results of a cost model beyond the cycles of each instruction.
 struct Measured {
     cost_model: CostModel,
-    /// By instruction.
+    /// Cycles by instruction.
     cycles: Vec<u64>,
     array_busy: u64,
     units: Vec<UnitTime>,
     flags: Vec<FlagTime>,
-    /// How the figures are to be read.
+    /// Notes on how to read the figures.
     notes: Vec<String>,
 }
 
 impl TcuProgram {
-    /// How long it takes.
+    /// Returns the time report.
     ///
-    /// Errors: options that are not legal; with the clock, a program that hangs; a program that hardware computes
-    /// otherwise, unless the options say that this is known.
+    /// Errors: illegal options; with the clock, a program that hangs; a program on which hardware
+    /// deviates, unless the options choose a meaning.
     pub(super) fn time_report(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         self.agree(options.meaning)?;
         let settings = self.settings(options)?;
@@ -56,7 +56,8 @@ impl TcuProgram {
         Ok(self.report_of(&settings, measured, timeline.ok()))
     }
 
-    /// What [`Self::time_report`] says of the whole without options, where the compiler knows: it went by the same clock.
+    /// Returns the total of [`Self::time_report`] without options, if the compiler has determined
+    /// it with the same clock.
     pub(super) fn known_time(&self) -> Option<TimeReport> {
         let options = TimeOptions::default();
         self.agree(options.meaning).ok()?;
@@ -74,7 +75,7 @@ impl TcuProgram {
         })
     }
 
-    /// The same from performance samples of the hardware.
+    /// Returns the time report from performance samples of the hardware.
     pub(super) fn samples_report(
         &self,
         MeasuredSamples { name, bytes }: &MeasuredSamples,
@@ -86,7 +87,7 @@ impl TcuProgram {
         }
         let settings = Settings { cost_model: CostModel::Samples, ..self.settings(options)? };
         if settings.sample_interval == 0 {
-            let reason = "at that interval all samples are invalid";
+            let reason = "with that interval all samples are invalid";
             return Err(TargetError::option("sample-interval", "0", reason));
         }
         let found = samples::read(self.program.instructions.len(), bytes)
@@ -99,12 +100,12 @@ impl TcuProgram {
         Settings::new(&self.program.config, self.system(), options)
     }
 
-    /// By the estimator; `instead` is why it is asked and not the clock.
+    /// Returns the estimator's cycles; `instead` is the reason why the clock has none.
     fn estimated(&self, instead: Option<&TimeError>) -> Measured {
         let Program { config, instructions, .. } = &self.program;
         let mut estimator = Estimator::new(config);
         let note =
-            instead.map(|error| format!("estimator: asked because the hw clock has no cycles: {error}"));
+            instead.map(|error| format!("estimator: used because the hw clock has no cycles: {error}"));
         Measured {
             cost_model: CostModel::Estimator,
             cycles: instructions.iter().map(|op| estimator.cost(op).cycles).collect(),
@@ -150,27 +151,27 @@ impl TcuProgram {
         }
     }
 
-    /// Beats of a vector on the bus of a bank.
+    /// Returns the beats of a vector on the bus of a bank.
     fn beats(&self, memory: ClockParams) -> u64 {
         Packing::new(&self.program.config, memory.axi_bits).beats()
     }
 
-    /// Rows given to the array.
+    /// Returns the number of rows given to the array.
     fn rows(&self) -> u64 {
         let kinds = estimate(&self.program.config, &self.program.instructions).kinds;
         kinds.iter().filter(|(kind, _)| kind.starts_with("MatMul")).map(|(_, cost)| cost.vectors).sum()
     }
 }
 
-/// Cycles at the clock, where that is known.
+/// Converts cycles to milliseconds, if the clock frequency is known.
 fn milliseconds(cycles: u64, settings: &Settings) -> Option<f64> {
     settings.clock_mhz.map(|mhz| cycles as f64 / (mhz * 1e3))
 }
 
-/// By the clock.
+/// Returns the clock's cycles.
 fn modelled(timeline: &Timeline) -> Measured {
     let flags = [
-        ("timeout: the decoder held an instruction longer than its register says", &timeline.timeout),
+        ("timeout: the decoder held an instruction longer than the register allows", &timeline.timeout),
         ("tracepoint: the program counter equals its register", &timeline.tracepoint),
     ];
     Measured {
@@ -180,8 +181,8 @@ fn modelled(timeline: &Timeline) -> Measured {
         units: units(timeline),
         flags: flags.into_iter().filter_map(|(name, signal)| flag(name, signal)).collect(),
         notes: vec![
-            "hw clock: a cycle is of the instruction the decoder holds in it; those in which units finish \
-             their work are of the last instruction"
+            "hw clock: each cycle counts for the instruction in the decoder; the cycles in which units \
+             finish their work count for the last instruction"
                 .to_owned(),
         ],
     }
@@ -193,7 +194,7 @@ fn flag(name: &str, signal: &Signal) -> Option<FlagTime> {
     Some(FlagTime { flag: name.to_owned(), times, cycles, first_instruction, first_cycle })
 }
 
-/// What units did; those that nothing uses are left out.
+/// Returns the times of the units; unused units are omitted.
 fn units(timeline: &Timeline) -> Vec<UnitTime> {
     let of = |unit: Unit| {
         let mut waits = if unit == Unit::Decoder { decoder_waits(timeline) } else { Vec::new() };
@@ -210,23 +211,25 @@ fn unit_time(name: &str, busy: u64, total: u64, mut waits: Vec<Wait>) -> UnitTim
     UnitTime { unit: name.to_owned(), busy, share: share(busy, total), waits }
 }
 
-/// All cycles in which the decoder does not hand on an instruction.
+/// Returns all cycles in which the decoder does not issue an instruction.
 fn decoder_waits(timeline: &Timeline) -> Vec<Wait> {
     let units = Unit::ALL.into_iter().zip(timeline.waits).map(|(unit, cycles)| (unit.name(), cycles));
     let ends = [
         ("the first instruction", timeline.starting()),
-        ("nothing more: units finish their work", timeline.finishing()),
+        ("the end: units finish their work", timeline.finishing()),
     ];
     units.chain(ends).map(|(on, cycles)| Wait { on: on.to_owned(), cycles }).collect()
 }
 
-/// By performance samples, of which each stands for `interval` cycles.
+/// Returns the cycles by performance samples, each of which represents `interval` cycles.
 fn sampled(found: &Samples, interval: u16) -> Measured {
     let interval = u64::from(interval);
     let total = found.inside() * interval;
     let unit = |(port, counts): (Port, samples::PortSamples)| {
-        let waits =
-            vec![Wait { on: "what is offered to be taken".to_owned(), cycles: counts.waiting * interval }];
+        let waits = vec![Wait {
+            on: "acceptance of an offered command".to_owned(),
+            cycles: counts.waiting * interval,
+        }];
         unit_time(port.name(), counts.taken * interval, total, waits)
     };
     let array = found.ports[Port::Array as usize].taken;
@@ -237,8 +240,8 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
         units: Port::ALL.into_iter().zip(found.ports).map(unit).collect(),
         flags: Vec::new(),
         notes: vec![format!(
-            "samples: each of the {} samples of the program stands for {interval} cycles, {} are of what is \
-             before and after it and {} invalid; units count vectors handed to them, weights too",
+            "samples: each of the {} samples of the program represents {interval} cycles; {} samples are \
+             before and after the program, and {} are invalid; units count the vectors sent to them, including weights",
             found.inside(),
             found.outside,
             found.invalid
@@ -247,7 +250,7 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
 }
 
 fn assumptions(settings: &Settings, modelled: bool) -> Vec<String> {
-    let estimator = "estimator: a cycle per vector moved, memory answers at once".to_owned();
+    let estimator = "estimator: one cycle per vector moved, memory without latency".to_owned();
     let model = modelled.then(|| memory_assumption(settings));
     std::iter::once(estimator).chain(model).collect()
 }
@@ -257,16 +260,16 @@ fn memory_assumption(settings: &Settings) -> String {
     let stated = match (&settings.memory_source, settings.memory_given) {
         (None, false) => {
             return format!(
-                "hw clock: memory answers after {read_latency} cycles on a bus of {axi_bits} bits a bank, as the \
+                "hw clock: memory answers after {read_latency} cycles on a bus of {axi_bits} bits per bank, as the \
                  published ResNet-20 measurement on the ZCU104 implies (18 cycles at 100 MHz)"
             );
         }
         (Some(source), false) => format!(" ({source})"),
-        (None, true) => ", as asked".to_owned(),
-        (Some(source), true) => format!(", as asked (otherwise {source})"),
+        (None, true) => ", as requested".to_owned(),
+        (Some(source), true) => format!(", as requested (otherwise {source})"),
     };
     format!(
         "hw clock: memory answers reads after {read_latency} and writes after {write_response_latency} cycles on a \
-         bus of {axi_bits} bits a bank{stated}"
+         bus of {axi_bits} bits per bank{stated}"
     )
 }

@@ -1,4 +1,4 @@
-//! Runs the clock for reports: [`TimeError`] where it has no answer.
+//! Runs the clock for reports; [`TimeError`] is the reason if it has no result.
 
 use super::TcuProgram;
 use super::settings::Settings;
@@ -7,39 +7,39 @@ use crate::clock::{Clock, Hang, Timeline};
 use crate::config::ClockError;
 use crate::program::Program;
 
-/// The longest program the clock is asked about, in the estimator's cycles: it looks at every vector,
-/// and a few damaged bytes can ask for 2^60.
+/// Maximum cycles, by the estimator, of a program for which the clock runs. The clock processes
+/// every vector, and a few damaged bytes can request 2^60.
 const MAX_CYCLES: u64 = 1 << 28;
 
 /// Why the clock has no cycles for a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TimeError {
-    /// It looks at every vector, and these are too many.
-    #[error("the estimator gives {cycles} cycles, and the clock looks at {MAX_CYCLES} at most")]
+    /// The program moves too many vectors for the clock.
+    #[error("the estimator gives {cycles} cycles, but the clock supports at most {MAX_CYCLES}")]
     TooLong {
-        /// The estimator's.
+        /// Cycles by the estimator.
         cycles: u64,
     },
     /// The hardware cannot be built.
     #[error("hardware with this memory cannot be built")]
     Clock(#[from] ClockError),
-    /// The hardware would wait for ever.
+    /// The hardware would wait forever.
     #[error(
         "{place} hangs the hardware: {hang}; its timeout flag rises in cycle {timeout_cycle} and stays; \
          `--clock estimator` still estimates the program"
     )]
     Hang {
-        /// Of the instruction.
+        /// Description of the instruction.
         place: String,
-        /// What it waits for, and why that does not come.
+        /// Reason for the hang.
         hang: Hang,
-        /// When the decoder has held it too long.
+        /// Cycle in which the timeout flag rises.
         timeout_cycle: u64,
     },
 }
 
 impl TcuProgram {
-    /// The clock for a program that is not too long for it.
+    /// Creates the clock for a program, if the program is not too long.
     pub(super) fn clock(&self, settings: &Settings) -> Result<Clock, TimeError> {
         let Program { config, instructions, .. } = &self.program;
         let cycles = estimate(config, instructions).cycles;
@@ -49,12 +49,12 @@ impl TcuProgram {
         Ok(Clock::new(config, settings.memory)?)
     }
 
-    /// The clock's cycles.
+    /// Runs the clock.
     pub(super) fn timeline(&self, settings: &Settings) -> Result<Timeline, TimeError> {
         self.complete(self.clock(settings)?.run(&self.program.instructions))
     }
 
-    /// A timeline that has an end.
+    /// Returns the timeline, or an error if the program hangs.
     pub(super) fn complete(&self, timeline: Timeline) -> Result<Timeline, TimeError> {
         let Some(hang) = timeline.hang else { return Ok(timeline) };
         let timeout_cycle = timeline.timeout.last;

@@ -1,4 +1,4 @@
-//! What each unit does when, for a viewer: [`TcuProgram::record_trace`].
+//! [`TcuProgram::record_trace`]: activity of each unit over time, for a trace viewer.
 
 use npukit_target::{TargetError, TimeOptions};
 use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Wait};
@@ -10,10 +10,10 @@ use crate::isa::op::{Memory, Op, Place};
 use crate::program::Program;
 
 impl TcuProgram {
-    /// Tells what each unit does when: a track for each, on which there is a slice for each instruction the unit
-    /// works for. The decoder works for all.
+    /// Records the activity of each unit: one track per unit, with a slice for each instruction
+    /// that the unit works for. The decoder works for all.
     ///
-    /// Errors: options that are not legal; a program that hangs, or is too long for the clock.
+    /// Errors: illegal options; a program that hangs or is too long for the clock.
     pub(super) fn record_trace(
         &self,
         options: &TimeOptions,
@@ -31,7 +31,8 @@ impl TcuProgram {
 }
 
 impl TcuProgram {
-    /// Who needs which vectors of each memory when; the decoder has its instructions one after the other.
+    /// Returns which vectors of each memory are in use when, as if the decoder processed
+    /// instructions one after the other.
     pub(super) fn maps(&self, moments: &Moments) -> Vec<MemoryMap> {
         let Program { config, instructions, .. } = &self.program;
         let memories = [
@@ -49,22 +50,22 @@ impl TcuProgram {
     }
 }
 
-/// A trace of a program under way.
+/// State of a trace that is being recorded.
 struct Tracks<'a, 'b> {
     program: &'a Program,
     layer_of_each: Vec<usize>,
     recorder: &'a mut Recorder<'b>,
-    /// By [`Unit::ALL`]; none for the router, which has no slices.
+    /// Tracks in the order of [`Unit::ALL`]; `None` for the router, which has no slices.
     units: Vec<Option<Track>>,
-    /// Of local memory and of the accumulators.
+    /// Levels of local memory and of the accumulators.
     memories: [Level; 2],
-    /// For each instruction that is the first to use what a load brought, the loads.
+    /// For each instruction that is the first to use loaded vectors, the loads.
     users: std::collections::BTreeMap<usize, Vec<usize>>,
     vector_bytes: u64,
     beat_bytes: u64,
 }
 
-/// How many vectors of a memory are needed.
+/// Number of live vectors of a memory.
 struct Level {
     gauge: Option<Track>,
     found: Found,
@@ -83,7 +84,7 @@ impl<'a, 'b> Tracks<'a, 'b> {
         let memories = memories.map(|(name, memory, depth)| {
             let found = lives(&program.instructions, memory, depth);
             let gauge = found.is_some().then(|| recorder.gauge(name, "vectors"));
-            Level { gauge, found: found.unwrap_or_default() } // Default: of a memory too large nothing is known.
+            Level { gauge, found: found.unwrap_or_default() } // Default: a memory that is too large is not analyzed.
         });
         let mut users = std::collections::BTreeMap::<usize, Vec<usize>>::new();
         for (&load, &user) in &memories[0].found.uses {
@@ -116,7 +117,7 @@ impl<'a, 'b> Tracks<'a, 'b> {
         self.recorder.slice(track, &slice);
     }
 
-    /// The decoder has an instruction: its layer begins or goes on.
+    /// Records that the decoder holds an instruction: its layer begins or continues.
     fn decode(&mut self, instruction: usize, start: u64, cycles: u64) {
         let layer = self.layer(instruction);
         if let Some(layer) = layer {
@@ -136,14 +137,14 @@ impl<'a, 'b> Tracks<'a, 'b> {
         self.recorder.wait(track, &Wait { on, start, cycles: end - start, waited, layer, instruction });
     }
 
-    /// The decoder waits for the first instruction, and after the last one.
+    /// Records the decoder's waits for the first instruction and after the last one.
     fn wait_at_ends(&mut self, timeline: &Timeline) {
         let last = self.program.instructions.len().saturating_sub(1);
         let ends = [
             (0, "the first instruction", 0, timeline.starting()),
             (
                 last,
-                "nothing more: units finish their work",
+                "the end: units finish their work",
                 timeline.total - timeline.finishing(),
                 timeline.finishing(),
             ),
@@ -158,13 +159,13 @@ impl<'a, 'b> Tracks<'a, 'b> {
         self.units.get(unit as usize).copied().flatten()
     }
 
-    /// The place of an instruction's layer; none when no layers are known.
+    /// Returns the index of an instruction's layer; `None` if layers are unknown.
     fn layer(&self, instruction: usize) -> Option<usize> {
         let place = self.layer_of_each.get(instruction).copied();
         place.filter(|_| !self.program.layers.is_empty())
     }
 
-    /// What a unit moves when it works for a cycle.
+    /// Returns the bytes that a unit moves per working cycle.
     const fn bytes(&self, unit: Unit) -> u64 {
         match unit {
             Unit::LocalA | Unit::LocalB => self.vector_bytes,
@@ -173,7 +174,8 @@ impl<'a, 'b> Tracks<'a, 'b> {
         }
     }
 
-    /// From where port B fills local memory to where a port reads it first; of loads and users that are both shown.
+    /// Returns arrows from loads through port B to the first reads of the vectors, if both are
+    /// shown.
     fn flows(&self, instruction: usize, unit: Unit) -> Vec<Flow> {
         if !matches!(unit, Unit::LocalA | Unit::LocalB) {
             return Vec::new();
@@ -188,7 +190,7 @@ impl<'a, 'b> Tracks<'a, 'b> {
     }
 }
 
-/// Which counters go with a unit.
+/// Returns the counters that belong to a unit.
 const fn measures(unit: Unit) -> Measures {
     match unit {
         Unit::Decoder | Unit::Router => Measures { utilisation: false, bytes: false },
@@ -202,15 +204,15 @@ const fn measures(unit: Unit) -> Measures {
     }
 }
 
-/// How long the vectors of a memory are needed, and who uses first what is loaded from DRAM; none for a memory of too
-/// many vectors.
+/// Returns the live ranges of the vectors of a memory, and the first users of vectors loaded from
+/// DRAM; `None` for a memory with too many vectors.
 fn lives(ops: &[Op], memory: Memory, depth: u64) -> Option<Found> {
     let mut lives = Lives::new(depth)?;
     tell(ops, memory, &mut lives);
     Some(lives.finish(ops.len()))
 }
 
-/// Tells who reads and who writes a memory.
+/// Records reads and writes of a memory in instruction order.
 fn tell(ops: &[Op], memory: Memory, lives: &mut Lives<'_>) {
     for (index, flow) in ops.iter().map(Op::flow).enumerate() {
         let here = |place: &Place| place.memory == memory;

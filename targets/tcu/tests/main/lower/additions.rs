@@ -1,6 +1,6 @@
-//! Small graphs rich in additions: no program of theirs has an addition that hardware loses.
+//! Small graphs with many additions: their programs have no additions that hardware loses.
 //!
-//! `NPUKIT_TCU_GRAPHS` is how many are compiled, 120 when it is not set.
+//! `NPUKIT_TCU_GRAPHS` is the number of compiled graphs, 120 by default.
 
 use npukit_tcu::internals::board;
 use npukit_tcu::internals::clock::Clock;
@@ -10,10 +10,10 @@ use npukit_tcu::internals::lower::Minimise;
 
 use super::*;
 
-/// A graph that grows by chance.
+/// A graph that grows randomly.
 struct Chance {
     net: Net,
-    /// Values of one shape, of which sums are made.
+    /// Values of one shape that can be summed.
     values: Vec<ValueId>,
     /// Weights already used, which others may share.
     shared: Vec<(Vec<usize>, ValueId)>,
@@ -29,7 +29,8 @@ impl Chance {
         self.values[at]
     }
 
-    /// Weights that keep values small, now and then those used before or all the same.
+    /// Returns weights that keep values small, sometimes reusing earlier ones or repeating a single
+    /// tap.
     fn weights(&mut self, shape: &[usize]) -> ValueId {
         let known: Vec<ValueId> = self.shared.iter().filter(|(s, _)| s == shape).map(|&(_, id)| id).collect();
         if !known.is_empty() && self.below(2) == 0 {
@@ -54,7 +55,7 @@ impl Chance {
         if self.below(2) == 0 { self.net.node(Relu, &[x]) } else { x }
     }
 
-    /// A sum of two to five terms.
+    /// Adds a sum of two to five terms.
     fn sum(&mut self, first: ValueId) -> ValueId {
         let terms = 1 + self.below(4);
         (0..terms).fold(first, |sum, _| {
@@ -63,7 +64,7 @@ impl Chance {
         })
     }
 
-    /// A product of vectors of as many features as before.
+    /// Adds a product of vectors with the same number of features.
     fn dense(&mut self, x: ValueId, features: usize) -> ValueId {
         let weights = self.weights(&[features, features]);
         if self.below(3) == 0 {
@@ -73,7 +74,7 @@ impl Chance {
         self.net.node(Gemm::PLAIN, &[x, weights, bias])
     }
 
-    /// Layers over one vector of features: heads, skips, cells that run over several steps.
+    /// Adds layers on one vector of features: heads, skips, cells that run over several steps.
     fn head(&mut self, features: usize, steps: usize) {
         for _ in 0..steps {
             let x = self.one_of();
@@ -89,7 +90,7 @@ impl Chance {
         }
     }
 
-    /// Convolutions over maps of few pixels.
+    /// Adds convolutions on maps of few pixels.
     fn maps(&mut self, channels: usize, kernel: usize, steps: usize) {
         for _ in 0..steps {
             let x = self.one_of();
@@ -104,7 +105,7 @@ impl Chance {
         }
     }
 
-    /// The last map becomes one pixel.
+    /// Reduces the last map to one pixel.
     fn end_with_one_pixel(&mut self, height: usize, width: usize, channels: usize) {
         let x = *self.values.last().unwrap();
         let weights = self.weights(&[height, width, channels, channels]);
@@ -141,7 +142,8 @@ fn graph(seed: u64) -> Chance {
     chance
 }
 
-/// Compiles, scans, runs, and compares with float; gives the additions that were separated.
+/// Compiles, scans, runs, and compares with float; returns the number of additions that were
+/// separated.
 fn check_graph(seed: u64) -> usize {
     let Chance { mut net, .. } = graph(seed);
     let mut pick = |n: usize| ((net.numbers(1)[0] + 1.0) / 2.0 * n as f32) as usize % n;

@@ -1,4 +1,5 @@
-//! What the compiler chooses and prints, by figures counted by hand: instructions, vectors, places.
+//! Choices of the compiler and its printed stages, compared with manually counted figures:
+//! instructions, vectors, places.
 
 use super::edges::refused;
 use super::sweep::{residual, sum_of_convolutions};
@@ -20,7 +21,7 @@ fn stages(net: &Net, config: &Config) -> Stages {
     lower::stages(&net.graph, config, &Options::default()).unwrap()
 }
 
-/// Vectors moved by instructions of `kind`.
+/// Returns the number of vectors moved by instructions of `kind`.
 fn moved(program: &Program, kind: DataMoveKind) -> u64 {
     let size = |op: &npukit_tcu::Op| match op {
         npukit_tcu::Op::DataMove { kind: of, size, .. } if *of == kind => *size,
@@ -33,7 +34,8 @@ fn simd(program: &Program) -> usize {
     program.instructions.iter().filter(|op| matches!(op, npukit_tcu::Op::Simd { .. })).count()
 }
 
-/// Sums of 16 pixels in two blocks of four lanes: they are kept in half of the accumulators at most.
+/// Sums of 16 pixels in two blocks of four lanes: they are kept in at most half of the
+/// accumulators.
 #[test]
 fn sums_are_kept_where_nothing_stands_in_the_way() {
     let kept = |case, depth| {
@@ -50,7 +52,7 @@ fn sums_are_kept_where_nothing_stands_in_the_way() {
     assert_eq!([63, 64].map(|depth| kept(0, depth)), [0, 1]);
 }
 
-/// Blocks of four channels; a block's vector that changes nothing is passed over, with its register.
+/// Blocks of four channels; a block's vector without effect is skipped, with its register.
 #[test]
 fn factors_of_one_and_addends_of_zero_cost_nothing() {
     for (kind, neutral) in [(BinaryKind::Mul, 1.0), (BinaryKind::Add, 0.0)] {
@@ -70,11 +72,12 @@ fn factors_of_one_and_addends_of_zero_cost_nothing() {
     }
 }
 
-/// A chain of convolutions whose variables do not all fit local memory: those that do stay there, the others go through
-/// DRAM0, and the results are those of a program whose variables all live in DRAM0, bit for bit.
+/// A chain of convolutions whose variables do not all fit in local memory. The variables that fit
+/// stay there, and the others go through DRAM0. The results equal the results of a program with all
+/// variables in DRAM0, bit for bit.
 #[test]
 fn variables_that_fit_stay_in_local_memory() {
-    // Channels that the array divides, and channels that it does not.
+    // Channel counts that are multiples of the array size, and others.
     for channels in [8, 6] {
         let mut net = Net::new();
         let x = net.input(&[1, 8, 8, channels]);
@@ -109,7 +112,7 @@ fn variables_that_fit_stay_in_local_memory() {
     }
 }
 
-/// Of a kernel of nine taps a single pixel meets one.
+/// For a single pixel, only one of the nine taps of a kernel matters.
 #[test]
 fn weights_that_meet_only_padding_are_not_loaded() {
     let mut net = Net::new();
@@ -120,7 +123,7 @@ fn weights_that_meet_only_padding_are_not_loaded() {
     assert_eq!(moved(&program, DataMoveKind::Dram1ToLocal), 4);
 }
 
-/// Pixels that no tap meets are zero, whatever the accumulators held.
+/// Pixels without any tap are zero, independent of the accumulators' content.
 #[test]
 fn what_lies_in_the_padding_altogether_is_zero() {
     let mut net = Net::new();
@@ -150,18 +153,19 @@ fn the_use_of_memories_is_that_of_the_grids() {
     assert_eq!(pool(64).dram0, Usage { maximum: 16 + 4, aggregate: 16 + 4 });
 }
 
-/// What a kept sum's layer takes: the sum at the start, its own grid behind it.
+/// Accumulators of a kept sum's layer: the sum at the start, followed by its own grid.
 #[test]
 fn a_kept_sum_has_accumulators_of_its_own() {
     let mut net = Net::new();
     net.graph.outputs = residual(&mut net, 0);
     let usage = program(&net, &config(4, 1000, 400)).memory.accumulators;
-    // 32 vectors that stay, and behind them, in turns, 32 of what the first layer makes of them and of what follows; the
-    // second resumes the first 32.
+    // 32 vectors stay. After them, 32 vectors each for the result of the first layer and of the
+    // next one alternate; the second resumes the first 32.
     assert_eq!(usage, Usage { maximum: 96, aggregate: 32 });
 }
 
-/// What the host can read where it is, turned or reshaped or by steps of its own, is not copied.
+/// Outputs that the host can read in place, transposed, reshaped or through its own steps, are not
+/// copied.
 #[test]
 fn outputs_are_read_where_they_are() {
     for case in 0..6 {
@@ -198,7 +202,7 @@ fn outputs_are_read_where_they_are() {
     }
 }
 
-/// A draft computes the same bits, whatever it costs.
+/// A draft computes the same bits, at any cost.
 #[test]
 fn a_draft_gives_the_same_values() {
     let mut others = 0;
@@ -219,7 +223,7 @@ fn a_draft_gives_the_same_values() {
     assert!(others > 4, "{others} of nine programs differ");
 }
 
-/// Only inputs and outputs: no strategy is better than another.
+/// Only inputs and outputs: all strategies are equally good.
 #[test]
 fn of_strategies_that_cost_the_same_the_simplest_is_taken() {
     let mut net = Net::new();
@@ -232,7 +236,8 @@ fn of_strategies_that_cost_the_same_the_simplest_is_taken() {
     }
 }
 
-/// The clock overlaps what the estimator adds up; what is cheapest by one is not dearer by it than the other's.
+/// The clock overlaps work that the estimator adds up. The program that is cheapest by one is not
+/// more expensive by it than the other's.
 #[test]
 fn each_meter_finds_its_program_the_cheapest() {
     use npukit_tcu::internals::clock::Clock;
@@ -255,7 +260,8 @@ fn each_meter_finds_its_program_the_cheapest() {
 
 #[test]
 fn constants_may_fill_dram1_and_no_more() {
-    // Nine taps of one block each, in the SIMD unit's form: fewer cycles than nine squares of 16 rows.
+    // Nine taps of one block each, in the SIMD unit's form: fewer cycles than nine squares of 16
+    // rows.
     let compiled = |depth| {
         let mut net = Net::new();
         let x = net.input(&[1, 3, 3, 16]);
@@ -358,13 +364,13 @@ fn problems_are_listed_with_reasons_and_hints() {
     assert!(text.contains(&format!("\n  node0 (Sqrt): {}; {}", problem.reason, problem.hint)), "{text}");
 }
 
-/// By layer, the graph's values that it saves or keeps.
+/// Values of the graph that each layer saves or keeps.
 #[test]
 fn results_of_a_layer_bear_the_names_of_the_graph() {
     let mut net = Net::new();
     net.graph.outputs = residual(&mut net, 0);
     let compiled = lower::compile(&net.graph, &config(4, 1000, 400), &Options::default()).unwrap();
-    // The sum, and what the next convolution reads; then the output.
+    // The sum, and the input of the next convolution; then the output.
     assert_eq!(compiled.results, [vec!["value0_0", "value1_0"], vec!["value4_0"]]);
     let prepared = lower::prepare(&net.graph, &config(4, 1000, 400), Order::Default);
     let options = Options { prepared: true, ..Options::default() };
@@ -372,7 +378,7 @@ fn results_of_a_layer_bear_the_names_of_the_graph() {
     assert_eq!(again.program.instructions, compiled.program.instructions);
 }
 
-/// What the host has yet to do to an output is no part of the layer that copies it out.
+/// The host steps of an output are not part of the layer that copies it.
 #[test]
 fn the_result_of_a_copy_is_what_it_copies() {
     let mut net = Net::new();
@@ -397,7 +403,7 @@ fn two_convolutions_are_one_product_where_nothing_else_reads_them() {
     }
 }
 
-/// The one whose weights nobody knows is named, not the one that it is added to.
+/// The error names the convolution without constant weights, not the one that it is added to.
 #[test]
 fn a_convolution_without_constant_weights_is_refused_by_itself() {
     let mut net = Net::new();
@@ -431,7 +437,7 @@ fn zero_is_not_loaded_to_compare_with_it() {
     assert_eq!(simd(&program), 1 + 6);
 }
 
-/// The SIMD unit sums only what has a channel in each lane, and only through a register.
+/// The SIMD unit computes sums only with a channel in each lane, and only through a register.
 #[test]
 fn only_depthwise_convolutions_are_weighted_sums() {
     let is_sum = |group: usize, channels: usize, filters: usize, registers| {
@@ -455,7 +461,7 @@ fn only_depthwise_convolutions_are_weighted_sums() {
     }
 }
 
-/// What is kept of a layer of 30 pixels and two blocks, with anything in it.
+/// Arbitrary cache content for a layer of 30 pixels and two blocks.
 fn kept_choices() -> impl proptest::strategy::Strategy<Value = serde_json::Value> {
     let tiling = (0..33_u64, 0..4_u64, any::<bool>()).prop_map(|(pixels, blocks, outer)| {
         serde_json::json!({ "pixels": pixels, "blocks": blocks, "blocks_outer": outer })
@@ -470,7 +476,8 @@ fn kept_choices() -> impl proptest::strategy::Strategy<Value = serde_json::Value
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is kept of a search, the outputs are those of a program that was compiled without it.
+    /// Independent of the cached search results, the outputs equal the outputs of a program
+    /// compiled without a cache.
     #[test]
     fn what_is_kept_never_changes_outputs(kept in kept_choices()) {
         let mut net = Net::new();
@@ -484,7 +491,7 @@ proptest! {
             let options = Options { cache, ..Options::default() };
             run(&lower::compile(&net.graph, &config, &options).unwrap().program, &input, &names)
         };
-        // The process is part of the name: several may run the tests.
+        // The process id is part of the name, since several processes may run the tests.
         let folder = format!("kept_choices_{}", std::process::id());
         let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
         let _ = std::fs::remove_dir_all(&folder);

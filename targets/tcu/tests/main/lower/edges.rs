@@ -1,4 +1,4 @@
-//! Models at the edges: shapes, memories and graphs that ordinary networks do not have.
+//! Edge cases of models: shapes, memories and graphs that ordinary networks do not have.
 
 use super::*;
 use npukit_graph::op::Cast;
@@ -12,7 +12,7 @@ fn add() -> Binary {
     Binary { kind: BinaryKind::Add }
 }
 
-/// The nodes that `check` names, after making sure that `compile` names the same.
+/// Returns the nodes that `check` names, after asserting that `compile` names the same.
 pub fn refused(mut net: Net, outputs: &[ValueId], config: &Config) -> Vec<String> {
     net.graph.outputs = outputs.to_vec();
     let problems = lower::check(&net.graph, config);
@@ -237,7 +237,7 @@ fn dead_nodes_do_no_harm() {
     net.check(&[y], &config(4, 64, 24));
 }
 
-/// Depths that only a careless file has: sums of addresses must not overflow.
+/// Depths of a careless file: sums of addresses must not overflow.
 #[test]
 fn enormous_memories() {
     let huge = Config {
@@ -258,7 +258,7 @@ fn enormous_memories() {
     }
 }
 
-/// Small files that ask for large things are refused before anything of the size is made.
+/// Small files that request huge sizes are refused before anything of that size is created.
 #[test]
 fn models_out_of_proportion_are_refused() {
     let huge = Config { dram0_depth: 1 << 62, dram1_depth: 1 << 62, ..config(1024, 1 << 20, 1 << 20) };
@@ -281,7 +281,7 @@ fn models_out_of_proportion_are_refused() {
     let y = net.conv(x, [20, 20], 1, Conv { pads: [0; 4], ..dense(1) });
     assert_eq!(refused(net, &[y], &huge), ["node0"]);
 
-    // Two that are added are one product; that their sum is not there either is no problem of its own.
+    // Two added convolutions are one product; their missing sum is not reported separately.
     let mut net = Net::new();
     let x = net.input(&[1, 20, 20, 1]);
     let whole = Conv { pads: [0; 4], ..dense(1) };
@@ -301,7 +301,7 @@ fn constants_are_told_beside_problems() {
     let small = Config { dram1_depth: 50, ..config(4, 128, 64) };
     let problems = lower::check(&net.graph, &small);
     let last = problems.last().map(|problem| problem.reason.as_str());
-    assert_eq!(last, Some("constants of the other nodes need 146 vectors of DRAM1, 50 are there"));
+    assert_eq!(last, Some("constants of the other nodes need 146 vectors of DRAM1, but it holds 50"));
     assert_eq!(problems.len(), 2);
 }
 
@@ -320,7 +320,7 @@ fn weights_that_dram1_cannot_hold() {
     assert!(matches!(error, LowerError::Insufficient { needed: 146, available: 127, .. }), "{error}");
 }
 
-/// What only passes through the accumulators does not have to fit DRAM0.
+/// Values that only pass through the accumulators do not have to fit in DRAM0.
 #[test]
 fn values_larger_than_dram0_that_are_never_stored() {
     let mut net = Net::new();
@@ -330,7 +330,7 @@ fn values_larger_than_dram0_that_are_never_stored() {
     net.check(&[pooled], &Config { dram0_depth: 64 + 32 + 2, ..config(4, 128, 64) });
 }
 
-/// The result is within the sum of all roundings: those of inputs, of weights, and of each pass.
+/// The result is within the sum of all roundings: of inputs, of weights, and of each pass.
 #[test]
 fn fixed_point_stays_within_its_roundings() {
     for array_size in [1, 3, 4, 8, 16] {
@@ -340,7 +340,8 @@ fn fixed_point_stays_within_its_roundings() {
         let pooled = net.node(AveragePool { window: window(2, 2, [0; 4]), count_include_pad: false }, &[y]);
         let fixed = Config { data_type: DataType::Fp16Bp8, ..config(array_size, 256, 64) };
         let (products, half) = (9.0 * 7.0 + 1.0, 1.0 / 512.0);
-        // Each product of factors below one: both factors rounded, then at most one rounding a pass.
+        // Each product of factors below one: both factors rounded, then at most one rounding per
+        // pass.
         net.check_within(&[pooled], &fixed, |_| products * 3.0 * half + 2.0 * half);
     }
 }
@@ -360,7 +361,7 @@ pub fn any_config() -> impl proptest::strategy::Strategy<Value = Config> {
     )
 }
 
-/// Adds one node of kind `kind` that reads `x`, and perhaps `other`.
+/// Adds one node of kind `kind` that reads `x`, and possibly `other`.
 fn any_node(net: &mut Net, kind: usize, size: usize, x: ValueId, other: ValueId) -> ValueId {
     let shape = net.graph.shape(x).to_vec();
     let image = shape.len() == 4;
@@ -454,7 +455,7 @@ fn any_node(net: &mut Net, kind: usize, size: usize, x: ValueId, other: ValueId)
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Random graphs on random instances: right, or too small with numbers that say so.
+    /// Random graphs on random instances: correct, or too large with numbers in the message.
     #[test]
     fn random_graphs(
         nodes in prop::collection::vec((0usize..16, 1usize..10, 0usize..8, 0usize..8), 0..8),

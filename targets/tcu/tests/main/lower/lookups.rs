@@ -1,5 +1,6 @@
-//! Functions by the lookup extension, against the evaluator: bounds over `1 + |value|` by function, format
-//! and number of tables, with the table sizes that the instances' local memories allow.
+//! Functions with the lookup extension, compared with the evaluator. The bounds are relative to
+//! `1 + |value|`, by function, format and number of tables, with the table sizes that the
+//! instances' local memories allow.
 
 use npukit_asm::{assemble, disassemble};
 use npukit_graph::op::{
@@ -18,13 +19,14 @@ use npukit_tcu::{self as tcu, Config, DataType};
 
 use super::{Net, config, run};
 
-/// An instance with `tables` lookup tables and as many registers.
+/// Returns an instance with `tables` lookup tables and `tables` registers.
 fn lookups(data_type: DataType, tables: usize) -> Config {
     let base = config(8, 1024, 256);
     Config { data_type, lookup_tables: tables, simd_registers_depth: tables, ..base }
 }
 
-/// The largest error over `1 + |value|` of `net` with inputs in `low..high`, in both orders.
+/// Returns the largest error, relative to `1 + |value|`, of `net` with inputs in `low..high`, in
+/// both orders.
 fn error(net: &Net, config: &Config, [low, high]: [f32; 2]) -> f32 {
     let mut source = Net::new();
     let inputs: Vec<Tensor> = net
@@ -61,13 +63,13 @@ fn unary(kind: UnaryKind) -> Net {
     net
 }
 
-/// The bound of a table that is refused as too coarse.
+/// Bound of a table that is refused as too coarse.
 const REFUSED: f32 = 0.0;
 /// Two steps of FP16BP8: the roundings of value, slope, product and sum.
 const TWO_STEPS: f32 = 2.0 / 256.0;
 
-/// Functions, the range of their operands, and the bounds in FLOAT32 with 1, 2 and 3 tables. In FP16BP8 all are
-/// within [`TWO_STEPS`].
+/// Functions, the range of their operands, and the bounds in FLOAT32 with 1, 2 and 3 tables. In
+/// FP16BP8 all are within [`TWO_STEPS`].
 const FUNCTIONS: &[(UnaryKind, [f32; 2], [f32; 3])] = &[
     (UnaryKind::Sigmoid, [-8.0, 8.0], [1e-3, 1e-5, 1e-5]),
     (UnaryKind::Tanh, [-6.0, 6.0], [2e-3, 1e-5, 1e-5]),
@@ -89,7 +91,7 @@ const FUNCTIONS: &[(UnaryKind, [f32; 2], [f32; 3])] = &[
     (UnaryKind::Atan, [-9.0, 9.0], [2e-3, 1e-5, 1e-5]),
 ];
 
-/// `kind` between multiplications by constants.
+/// Returns `kind` between multiplications by constants.
 fn between(before: f32, kind: UnaryKind, after: f32) -> Net {
     let mut net = Net::new();
     let x = net.input(&[1, 5, 7, 11]);
@@ -105,8 +107,8 @@ fn between(before: f32, kind: UnaryKind, after: f32) -> Net {
     net
 }
 
-/// A Sigmoid of an operand that is stored 16 times as large, itself stored 64 times as large: within two steps of the
-/// larger value, in the instructions of the function alone.
+/// A Sigmoid of an operand that is stored 16 times as large, and a result stored 64 times as large:
+/// within two steps of the larger value, with the instructions of the function alone.
 #[test]
 fn powers_of_two_beside_a_function_become_part_of_its_table() {
     let config = lookups(DataType::Fp16Bp8, 2);
@@ -124,7 +126,7 @@ fn powers_of_two_beside_a_function_become_part_of_its_table() {
         let error = error(&net, &config, range);
         assert!(error <= TWO_STEPS, "{kind:?}: {error}");
         assert_eq!(length(&net), length(&unary(kind)), "{kind:?}");
-        // What is no power of two stays a multiplication.
+        // A factor that is not a power of two stays a multiplication.
         assert!(length(&between(0.3, kind, after)) > length(&unary(kind)), "{kind:?}");
     }
 }
@@ -162,8 +164,8 @@ fn composite(op: impl Into<Op>, shape: &[usize], parameters: usize) -> Net {
     net
 }
 
-/// A composite operator, the range of its operands, and the bounds in FLOAT32 with 2 and 3 tables and in FP16BP8
-/// with either.
+/// Returns composite operators, the range of their operands, and the bounds in FLOAT32 with 2 and 3
+/// tables and in FP16BP8 with either.
 fn composites() -> Vec<(Net, [f32; 2], [f32; 3])> {
     let normal = |op: Op, parameters| composite(op, &[1, 6, 20], parameters);
     let reduce = |kind| normal(Reduce { kind, axes: vec![2], keep_dims: false }.into(), 0);
@@ -197,7 +199,7 @@ fn composites() -> Vec<(Net, [f32; 2], [f32; 3])> {
     ]
 }
 
-/// An activation over another.
+/// Returns an activation divided by another.
 fn quotient() -> Net {
     let mut net = Net::new();
     let (x, y) = (net.input(&[1, 3, 4, 9]), net.input(&[1, 3, 4, 9]));
@@ -220,7 +222,8 @@ fn composites_are_within_their_bounds() {
     }
 }
 
-/// Attention: two products of activations with a Softmax between, and a layer normalisation after.
+/// Attention: two products of activations with a Softmax in between, followed by a layer
+/// normalization.
 fn attention() -> Net {
     let mut net = Net::new();
     let x = net.input(&[2, 6, 8]);
@@ -293,7 +296,7 @@ fn too_little_room_for_a_table_is_explained() {
     assert!(problems[0].reason.contains("keys") && problems[0].hint.contains("local memory"), "{problems:?}");
 }
 
-/// Without lookups: functions at the end are the host's, as many as follow each other.
+/// Without lookups, a sequence of functions at the end is left to the host.
 #[test]
 fn functions_at_the_end_are_the_hosts() {
     let kinds = [

@@ -1,4 +1,4 @@
-//! Operators one by one and in random graphs: on instances with arrays of one and of more than the
+//! Operators one by one and in random graphs, on instances with arrays smaller and larger than the
 //! channels, with one stride code, and with hardly any memory.
 
 use super::edges::{any_config, refused};
@@ -26,7 +26,7 @@ fn instances() -> Vec<Config> {
     ]
 }
 
-/// Checks what `build` makes on every instance.
+/// Checks the graph of `build` on every instance.
 fn everywhere(build: impl Fn(&mut Net) -> Vec<ValueId>) {
     for config in instances() {
         let mut net = Net::new();
@@ -35,7 +35,7 @@ fn everywhere(build: impl Fn(&mut Net) -> Vec<ValueId>) {
     }
 }
 
-/// The same in FP16BP8, where no element is off by more than `ulps` of 1/256.
+/// Checks the graph in FP16BP8, where every element is within `ulps` of 1/256.
 fn in_fixed_point(ulps: f32, build: impl Fn(&mut Net) -> Vec<ValueId>) {
     for config in instances() {
         let mut net = Net::new();
@@ -105,7 +105,8 @@ fn transposed_convolutions() {
     }
 }
 
-/// Kernels that tile the result bring its bias with every tap: nothing is multiplied for its sake.
+/// Kernels that tile the result add the bias with every tap, so no multiplication is needed only
+/// for the bias.
 #[test]
 fn a_transposed_convolution_issues_nothing_for_missing_pixels() {
     let mut net = Net::new();
@@ -172,7 +173,8 @@ fn functions_of_one_element() {
     in_fixed_point(8.0, activations);
 }
 
-/// `x / 6` is off by up to 0.8 % in eight fractional bits; it must not show where the limit is 1.
+/// `x / 6` is off by up to 0.8 % in eight fractional bits; the error must not show where the limit
+/// is 1.
 #[test]
 fn hard_swish_is_exact_beyond_its_limits() {
     let mut net = Net::new();
@@ -353,7 +355,7 @@ fn padding_of_every_mode() {
 fn channels_change_places() {
     everywhere(|net| {
         let x = net.input(&[1, 4, 4, 12]);
-        // Channel shuffle, depth to space, space to depth: as exporters write them.
+        // Channel shuffle, depth to space, space to depth, as exporters write them.
         let mut moved = |first: Vec<usize>, perm: Vec<usize>, last: Vec<usize>| {
             let split = net.node(Reshape { shape: first }, &[x]);
             let turned = net.node(Transpose { perm }, &[split]);
@@ -420,17 +422,17 @@ fn results_that_are_no_floats_are_explained() {
     let less = net.node(Compare { kind: CompareKind::Less }, &[x, x]);
     net.graph.outputs = vec![best, less];
     let problems = lower::check(&net.graph, &config(4, 128, 64));
-    assert!(problems[0].reason.contains("not where it is"), "{problems:?}");
-    assert!(problems[1].reason.contains("truth values"), "{problems:?}");
+    assert!(problems[0].reason.contains("not its index"), "{problems:?}");
+    assert!(problems[1].reason.contains("Booleans"), "{problems:?}");
 }
 
-/// Adds one node of kind `kind` that reads `x`, and perhaps `other`.
+/// Adds one node of kind `kind` that reads `x`, and possibly `other`.
 fn any_node(net: &mut Net, kind: usize, size: usize, x: ValueId, other: ValueId) -> ValueId {
     let shape = net.graph.shape(x).to_vec();
     let (image, last) = (shape.len() == 4, shape.len().saturating_sub(1));
     let pick = |sides: usize| size % sides;
     match kind {
-        // Its widest window takes five rows, of which padding makes three.
+        // The widest window takes five rows, three of them padding.
         0 if image && shape[1] >= 2 => {
             let conv = depthwise(shape[3], [1 + pick(2), 1], 1 + pick(2), [2, 1 + pick(2), 1, 2]);
             net.conv(x, [1 + pick(3), 2], shape[3], conv)
@@ -482,7 +484,7 @@ fn any_node(net: &mut Net, kind: usize, size: usize, x: ValueId, other: ValueId)
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
-    /// Random graphs on random instances: right, or too small with numbers that say so.
+    /// Random graphs on random instances: correct, or too large with numbers in the message.
     #[test]
     fn random_graphs(
         nodes in prop::collection::vec((0usize..13, 1usize..8, 0usize..6, 0usize..6), 1..7),

@@ -1,5 +1,5 @@
-//! The graph that is lowered in place of the one given: which nodes and shapes it has, and that it computes the
-//! same as the evaluator finds. What is nearly a pattern stays as it is.
+//! The prepared graph that is lowered instead of the given one: its nodes and shapes, and that it
+//! computes the same as the evaluator. Graphs that almost match a pattern stay unchanged.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn binary(kind: BinaryKind) -> Binary {
     Binary { kind }
 }
 
-/// The graph prepared, after a comparison of the two on random inputs in `range`.
+/// Returns the prepared graph, after comparing both graphs on random inputs in `range`.
 fn prepared_in(net: &mut Net, outputs: &[ValueId], config: &Config, [low, high]: [f32; 2]) -> Graph {
     net.graph.outputs = outputs.to_vec();
     let shapes: Vec<Vec<usize>> = net.graph.inputs.iter().map(|&id| net.graph.shape(id).to_vec()).collect();
@@ -38,7 +38,7 @@ fn prepared(net: &mut Net, outputs: &[ValueId], config: &Config) -> Graph {
     prepared_in(net, outputs, config, [-1.0, 1.0])
 }
 
-/// Names of the operators in order.
+/// Returns the names of the operators in order.
 fn ops(graph: &Graph) -> Vec<&'static str> {
     graph.nodes.iter().map(kind_of).collect()
 }
@@ -47,7 +47,7 @@ fn kind_of(node: &Node) -> &'static str {
     node.op.name()
 }
 
-/// Normalisation with these factors and addends.
+/// Adds a normalization with these factors and addends.
 fn normal(net: &mut Net, x: ValueId, factors: Vec<f32>, addends: Vec<f32>) -> ValueId {
     let channels = factors.len();
     let (scale, bias) = (net.constant_of(&[channels], factors), net.constant_of(&[channels], addends));
@@ -62,7 +62,7 @@ fn lookups(tables: usize) -> Config {
 
 const FIXED: DataType = DataType::Fp16Bp8;
 
-/// What reads a normalised and rectified image of four channels, or a matrix.
+/// The reader of a normalized and rectified image of four channels, or of a matrix.
 #[derive(Clone, Copy, Debug)]
 enum Reads {
     Conv,
@@ -75,7 +75,7 @@ enum Reads {
     Sum,
 }
 
-/// A normalisation with `factors`, Relu and a reader: the outputs.
+/// Adds a normalization with `factors`, Relu and a reader; returns the outputs.
 fn rectified(net: &mut Net, factors: [f32; 4], addends: [f32; 4], reads: Reads) -> [ValueId; 3] {
     let shape: &[usize] = match reads {
         Reads::Gemm | Reads::HalfGemm | Reads::MatMul => &[5, 4],
@@ -110,19 +110,21 @@ fn a_normalisation_and_a_rectification_become_a_maximum_where_products_read_them
         (even, Reads::Conv, one("Conv")),
         (even, Reads::Gemm, one("Gemm")),
         (even, Reads::MatMul, one("Gemm")),
-        // Padding is zero and not the threshold; a group reads channels of its own; Gemm's factors are folded before.
+        // Padding is zero and not the threshold; a group reads channels of its own; Gemm's factors
+        // are folded before.
         (even, Reads::Padded, three("Conv")),
         (even, Reads::Grouped, three("Conv")),
         (even, Reads::HalfGemm, three("Gemm")),
         (even, Reads::Batched, three("MatMul")),
         (even, Reads::Sum, three("Add")),
-        // Channels without a factor are constants and cost no precision; a loss of one bit is borne.
+        // Channels without a factor are constants and cost no precision; a loss of one bit is
+        // accepted.
         ([0.0, 1.5, 0.0, 2.0], Reads::Conv, one("Conv")),
         ([0.5; 4], Reads::Conv, one("Conv")),
         ([4.0; 4], Reads::Conv, one("Conv")),
         // Small factors multiply first.
         ([0.01, 1.0, 4.0, 0.1], Reads::Conv, two("Conv")),
-        // A negative factor turns the order.
+        // A negative factor reverses the order.
         ([1.0, -1.0, 0.5, 2.0], Reads::Conv, three("Conv")),
     ];
     for (factors, reads, expected) in cases {
@@ -136,7 +138,7 @@ fn a_normalisation_and_a_rectification_become_a_maximum_where_products_read_them
     }
 }
 
-/// A value that somebody else wants stays what it was.
+/// A value with another reader keeps its meaning.
 #[test]
 fn a_normalisation_that_is_an_output_itself_stays() {
     for which in [0, 1] {
@@ -147,7 +149,7 @@ fn a_normalisation_that_is_an_output_itself_stays() {
     }
 }
 
-/// What must stay is left alone, and what stands beside it is rewritten all the same.
+/// A pair that must stay is not changed, but an adjacent pair is rewritten nevertheless.
 #[test]
 fn a_pair_that_stays_does_not_keep_another_from_becoming_a_maximum() {
     let one = |reader| ["BatchNormalization", "Relu", reader, "Max", "Conv"];
@@ -166,7 +168,8 @@ fn a_pair_that_stays_does_not_keep_another_from_becoming_a_maximum() {
     }
 }
 
-/// FP16BP8 ends at 128: a channel with 200 added is always above its threshold, one with -200 never.
+/// FP16BP8 ends at 128: a channel with 200 added is always above its threshold, one with -200
+/// never.
 #[test]
 fn thresholds_beyond_the_format_make_channels_linear_or_constant() {
     let mut net = Net::new();
@@ -188,7 +191,7 @@ fn what_is_made_of_a_constant_bears_its_name() {
     assert!(new.starts_with(&name) && *new != name, "{new}");
 }
 
-/// What a normalised sum of a convolution and something is like.
+/// Form of a normalized sum of a convolution and another value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Case {
     ConvFirst,
@@ -268,7 +271,7 @@ fn a_normalised_sum_becomes_a_sum_of_products() {
     }
 }
 
-/// The weights lose a bit at most; a variance of zero would make them infinite.
+/// The weights lose at most one bit; a variance of zero would make them infinite.
 #[test]
 fn factors_that_weights_cannot_bear_stay_a_normalisation() {
     let with = |factor: f32| sums_are_rewritten(Case::ConvLast, 12, vec![factor; 16]);
@@ -276,8 +279,8 @@ fn factors_that_weights_cannot_bear_stay_a_normalisation() {
     assert!(!with(0.499) && !with(0.1));
 }
 
-/// A vector saves eight cycles, a row of the diagonal costs three: six pixels of as many channels as lanes pay back
-/// nothing, and so do six of twice as many.
+/// A vector saves eight cycles, and a row of the diagonal costs three. Six pixels with one or two
+/// channels per lane do not pay off.
 #[test]
 fn a_normalised_sum_is_rewritten_where_its_vectors_pay_for_the_diagonal() {
     for channels in [16, 32] {
@@ -286,7 +289,7 @@ fn a_normalised_sum_is_rewritten_where_its_vectors_pay_for_the_diagonal() {
     }
 }
 
-/// Kernel and strides of each mean in the prepared graph, from one over `image`.
+/// Returns kernel and strides of each mean in the prepared graph, starting with one on `image`.
 fn means(image: [usize; 2], mean: impl Into<Op>) -> Vec<[[usize; 2]; 2]> {
     let mut net = Net::new();
     let x = net.input(&[2, image[0], image[1], 3]);
@@ -316,13 +319,13 @@ fn means_over_many_pixels_have_stages() {
         let reduced = means([14, 9], Reduce { kind: ReduceKind::Mean, axes: vec![1, 2], keep_dims });
         assert_eq!(reduced, whole);
     }
-    // Windows side by side.
+    // Adjacent windows.
     let tiles = means([18, 18], mean_of(plain([9, 9], [9; 2])));
     assert_eq!(tiles, [[[1, 3]; 2], [[1, 3]; 2], [[3, 1]; 2], [[3, 1]; 2]]);
-    // Windows that overlap take an axis at once.
+    // Overlapping windows reduce an axis at a time.
     let overlapping = means([12, 24], mean_of(plain([10, 12], [2, 3])));
     assert_eq!(overlapping, [[[1, 12], [1, 3]], [[10, 1], [2, 1]]]);
-    // Neighbouring axes are rows of an image: of two images, and of one column of each.
+    // Adjacent axes are rows of an image: of two images, and of one column of each.
     let over = |axes| Reduce { kind: ReduceKind::Mean, axes, keep_dims: false };
     assert_eq!(means([20, 2], over(vec![0, 1])), [[[8, 1]; 2], [[5, 1]; 2]]);
     assert_eq!(means([20, 2], over(vec![1])), [[[5, 1]; 2], [[4, 1]; 2]]);
@@ -351,7 +354,8 @@ fn means_over_few_pixels_and_those_with_padding_stay() {
     );
 }
 
-/// An operator on an image of five channels becomes others with lookups, and computes the same.
+/// With lookups, an operator on an image of five channels is decomposed into others that compute
+/// the same.
 #[test]
 fn operators_become_those_they_are_made_of() {
     let reduce = |kind| Op::from(Reduce { kind, axes: vec![3], keep_dims: false });
@@ -386,7 +390,7 @@ fn operators_become_those_they_are_made_of() {
         let graph = prepared_in(&mut net, &[y], &lookups(2), [0.25, 2.0]);
         assert!(graph.nodes.len() > 1, "{name}");
         assert_eq!(graph.nodes.last().map(|node| node.name.as_str()), Some("node0"));
-        // Upstream's order has no lookups of its own; there is nothing to keep apart.
+        // Tensil's order has no lookups of its own; there is nothing to distinguish.
         assert_eq!(ops(&lower::prepare(&net.graph, &lookups(2), Order::Upstream)), ops(&graph), "{name}");
         assert_eq!(ops(&lower::prepare(&net.graph, &config(8, 1024, 256), Order::Default)), [name]);
     }
@@ -415,7 +419,7 @@ fn what_the_array_computes_itself_is_not_taken_apart() {
     }
 }
 
-/// A node between two convolutions whose images of four channels could be grouped by four.
+/// Returns a node between two convolutions whose images of four channels could be grouped by four.
 fn between(op: impl FnOnce(&mut Net, ValueId) -> ValueId) -> (Net, Graph, [ValueId; 3]) {
     between_of(4, op)
 }
@@ -427,7 +431,7 @@ fn between_of(channels: usize, op: impl FnOnce(&mut Net, ValueId) -> ValueId) ->
     let middle = op(&mut net, first);
     let second = net.conv(middle, [3, 3], 4, dense(3));
     let second = net.node(Relu, &[second]);
-    // A stride of as many pixels leaves the groups.
+    // A stride equal to the group size leaves the groups.
     let last = net.conv(second, [4, 4], 4, Conv { strides: [4, 4], pads: [0; 4], ..dense(1) });
     let graph = prepared(&mut net, &[last], &config(16, 4096, 2048));
     (net, graph, [first, middle, second])
@@ -462,7 +466,7 @@ fn what_goes_element_by_element_works_on_grouped_pixels() {
         assert_eq!(values.map(|value| graph.shape(value)), [GROUPED; 3], "{name}");
     }
     let apart: [(&str, Between); 7] = [
-        ("a normalisation with addends of an input", |net, x| {
+        ("a normalization with addends of an input", |net, x| {
             let ([ones, zeros], addends) =
                 ([1.0, 0.0].map(|number| net.constant_of(&[4], vec![number; 4])), net.input(&[4]));
             net.node(BatchNormalization { epsilon: 0.0 }, &[x, ones, addends, zeros, ones])
@@ -509,12 +513,14 @@ fn operands_of_what_is_not_grouped_stay_the_same_constants() {
         assert_ne!(graph.nodes[3].inputs[1], net.graph.nodes[3].inputs[1]);
         assert_eq!(operands(&graph, node), operands(&net.graph, node), "node {node}");
     }
-    // The last convolution's weights are spread over the group it reads; its bias is one pixel's.
+    // The last convolution's weights are spread over the group that it reads; its bias belongs to
+    // one pixel.
     let last = graph.nodes.len() - 1;
     assert_eq!(graph.nodes[last].inputs[2], net.graph.nodes[last].inputs[2]);
 }
 
-/// Of two images with as many columns one cannot be grouped: its reader takes each pixel.
+/// Of two images with the same number of columns, one cannot be grouped: its reader takes each
+/// pixel.
 #[test]
 fn an_image_is_grouped_though_another_of_its_columns_is_not() {
     let mut net = Net::new();
@@ -527,7 +533,7 @@ fn an_image_is_grouped_though_another_of_its_columns_is_not() {
     assert_eq!([one, other, z].map(|value| graph.shape(value)), [&GROUPED, &APART, &APART]);
 }
 
-/// From groups of two columns to groups of two, a stride of two stays one.
+/// From groups of two columns to groups of two, a stride of two becomes one.
 #[test]
 fn strides_between_groups_keep_their_padding() {
     for (columns, kernel, pads) in
@@ -550,8 +556,9 @@ fn strides_between_groups_keep_their_padding() {
     }
 }
 
-/// Array loads of a row of a convolution's kernel from groups of `from` columns to groups of `to`, element by
-/// element: which pairs of vectors any weight joins, by group of the operand.
+/// Returns the number of array loads of one kernel row of a convolution from groups of `from`
+/// columns to groups of `to`, element by element: the pairs of vectors that any weight connects, by
+/// group of the operand.
 fn loads(taps: usize, stride: usize, channels: [usize; 2], [from, to]: [usize; 2], n: usize) -> usize {
     let mut met = BTreeSet::new();
     for b in 0..to {
@@ -568,8 +575,8 @@ fn loads(taps: usize, stride: usize, channels: [usize; 2], [from, to]: [usize; 2
     met.len()
 }
 
-/// Of the sizes that an image between two convolutions may have, the cheapest is taken: array rows, three times N
-/// for each load, and four cycles for each vector of a result.
+/// The cheapest of the possible sizes of an image between two convolutions is taken. The cost is
+/// the array rows, three times N for each load, and four cycles for each vector of a result.
 #[test]
 fn the_cheapest_size_of_a_group_is_taken() {
     let mut chosen = BTreeSet::new();
@@ -591,7 +598,8 @@ fn the_cheapest_size_of_a_group_is_taken() {
                         let vectors = pixels * (channels * size).div_ceil(n) + rows * 2 * others.div_ceil(n);
                         first * (pixels + 3 * n) + second * (rows * 2 + 3 * n) + 4 * vectors
                     };
-                    // Ours divides the columns; the input must be long enough for the stride of the groups.
+                    // npukit's size divides the columns; the input must be long enough for the
+                    // stride of the groups.
                     let best = [1, 2, 4, 8].into_iter().map(cost).min().unwrap();
                     let size = 16 / graph.shape(y)[2];
                     let what =

@@ -1,5 +1,5 @@
-//! Small graphs, each for one decision of the lowering: which instructions, constants and layers a program has,
-//! what is refused with which words, and values where an index could go astray.
+//! Small graphs, each for one decision of the lowering: instructions, constants and layers of the
+//! program, refusals with their messages, and values that reveal wrong indices.
 
 use super::edges::refused;
 use super::*;
@@ -86,7 +86,8 @@ fn taps_alike_are_stored_once() {
     assert_eq!(constants(&[0, 1, 0, 1]), one + 16);
 }
 
-/// A tap at the edge meets seven of eight rows or columns: 7 + 8 + 7, squared. The bias comes with the middle one.
+/// A tap at the edge meets seven of eight rows or columns: 7 + 8 + 7, squared. The bias comes with
+/// the middle one.
 #[test]
 fn a_padded_convolution_multiplies_only_what_its_taps_meet() {
     let padded = program(|net| {
@@ -125,7 +126,7 @@ fn gemm_with_anything_unfolded_is_refused() {
     ] {
         let found = with(gemm.clone());
         assert!(
-            found.len() == 1 && found[0].reason.contains("factors or transpositions"),
+            found.len() == 1 && found[0].reason.contains("factors or transposed operands"),
             "{gemm:?} {found:?}"
         );
     }
@@ -168,7 +169,8 @@ fn layers_count_the_models_multiplications() {
     assert_eq!(product.layers.iter().map(|layer| layer.macs).sum::<u64>(), 2 * 3 * 5 * 7);
 }
 
-/// A slope on one side of one takes a product and a maximum or minimum, slopes on both an addition more.
+/// Slopes on one side of one take a product and a maximum or minimum; slopes on both sides take an
+/// additional addition.
 #[test]
 fn slopes_on_one_side_of_one_take_two_operations() {
     let passes = |slopes: &[f32]| {
@@ -197,7 +199,7 @@ fn a_rectification_needs_no_constant() {
     assert_eq!(relu.constants.len() + 4, clip.constants.len());
 }
 
-/// Vectors that stay whole are read where they are.
+/// Vectors that stay whole are read in place.
 #[test]
 fn moves_of_whole_vectors_take_no_layer() {
     type Moves = fn(&mut Net, ValueId) -> ValueId;
@@ -236,7 +238,7 @@ fn moves_of_whole_vectors_take_no_layer() {
     assert_eq!(
         (padded.layers.len(), rows(&padded)),
         (1, 4 * 3 + 3 * 2),
-        "the first block of channels writes each pixel, the second adds to those of the image"
+        "the first block of channels writes each pixel, the second adds to the image's pixels"
     );
 }
 
@@ -346,7 +348,7 @@ fn elements_find_their_places() {
     }
 }
 
-/// Both transposes would be the host's, but the first one's result is what the input is packed as.
+/// The host could do both transposes, but the input is packed as the result of the first one.
 #[test]
 fn an_input_that_is_transposed_twice_is_an_output() {
     let mut net = Net::new();
@@ -367,9 +369,9 @@ fn exponents_that_differ_or_widen_the_result_are_refused() {
     };
     assert_eq!(with(&[3], vec![2.0; 3]), []);
     let differ = with(&[3], vec![2.0, 2.0, 3.0]);
-    assert!(differ.len() == 1 && differ[0].reason.contains("the same for all elements"), "{differ:?}");
+    assert!(differ.len() == 1 && differ[0].reason.contains("one constant for all elements"), "{differ:?}");
     let wider = with(&[2, 3], vec![2.0; 6]);
-    assert!(wider.len() == 1 && wider[0].reason.contains("no form"), "{wider:?}");
+    assert!(wider.len() == 1 && wider[0].reason.contains("the array cannot compute"), "{wider:?}");
     let whole = problems(&small(), |net| {
         let x = net.input(&[3]);
         let exponent = Tensor::new(vec![], TensorData::I32(vec![2])).unwrap();
@@ -379,18 +381,18 @@ fn exponents_that_differ_or_widen_the_result_are_refused() {
     assert_eq!(whole, []);
 }
 
-/// What is refused between two convolutions without lookups, with the function that is missing.
+/// Refused operators between two convolutions without lookups, with the missing function.
 #[test]
 fn operators_without_a_form_say_which_function_is_missing() {
     let layer = LayerNormalization { axis: 3, epsilon: 1e-3 };
     let cases: Vec<(Op, usize, &str)> = vec![
-        (InstanceNormalization { epsilon: 1e-3 }.into(), 2, "of the variance of each input"),
-        (GroupNormalization { groups: 2, epsilon: 1e-3 }.into(), 2, "of the variance of each input"),
-        (layer.into(), 1, "of the variance of each input"),
-        (RmsNormalization { axis: 3, epsilon: 1e-3 }.into(), 1, "of the squares of each input"),
-        (LpNormalization { axis: 3, norm: Norm::L2 }.into(), 0, "of the squares of each input"),
-        (Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.5 }.into(), 0, "no power of a fraction"),
-        (Softmax { axis: 3, axis_end: 4 }.into(), 0, "what follows reads this Softmax"),
+        (InstanceNormalization { epsilon: 1e-3 }.into(), 2, "of each input's variance"),
+        (GroupNormalization { groups: 2, epsilon: 1e-3 }.into(), 2, "of each input's variance"),
+        (layer.into(), 1, "of each input's variance"),
+        (RmsNormalization { axis: 3, epsilon: 1e-3 }.into(), 1, "of each input's squares"),
+        (LpNormalization { axis: 3, norm: Norm::L2 }.into(), 0, "of each input's squares"),
+        (Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.5 }.into(), 0, "no fractional power"),
+        (Softmax { axis: 3, axis_end: 4 }.into(), 0, "a following node reads this Softmax"),
         (LogSoftmax { axis: 3, axis_end: 4 }.into(), 0, "no exponential and no logarithm"),
     ];
     for (op, parameters, reason) in cases {
@@ -407,7 +409,7 @@ fn operators_without_a_form_say_which_function_is_missing() {
         let x = net.input(&[1, 3]);
         net.node(Cast::new(ElementType::F32), &[x])
     });
-    assert!(cast.len() == 1 && cast[0].reason.contains("one number format"), "{cast:?}");
+    assert!(cast.len() == 1 && cast[0].reason.contains("a single number format"), "{cast:?}");
 }
 
 #[test]
@@ -423,13 +425,13 @@ fn the_error_names_every_node_with_reason_and_hint() {
     assert_eq!(lines[0], "2 of the model's nodes cannot be lowered:");
     assert_eq!(
         lines[1],
-        "  node0 (Gemm): it has factors or transpositions that simplification folds into its operands; simplify \
-         the graph before (`npukit_graph::pass::simplify`)"
+        "  node0 (Gemm): it has factors or transposed operands, which simplification removes; simplify \
+         the graph first (`npukit_graph::pass::simplify`)"
     );
     assert!(lines[2].starts_with("  node1 (Pow): "), "{error}");
 }
 
-/// The host's steps come last: a Transpose between two of them is the array's.
+/// Host steps come last: the array must do a Transpose between two of them.
 #[test]
 fn a_softmax_before_a_transpose_that_another_step_reads_is_refused() {
     let mut net = Net::new();
@@ -456,7 +458,7 @@ fn a_lookup_needs_a_register_for_each_table() {
     assert!(sigmoid(&with_tables(2, 2)).is_ok());
     assert!(sigmoid(&with_tables(1, 3)).is_ok());
     let error = sigmoid(&with_tables(2, 1)).unwrap_err().to_string();
-    assert!(error.contains("a lookup writes a register for each table, and there are fewer"), "{error}");
+    assert!(error.contains("a lookup writes one SIMD register per table"), "{error}");
 }
 
 /// A quarter of local memory, shared by the keys and the coefficients: 64 / 4 / 2 vectors of eight.
@@ -467,12 +469,13 @@ fn a_table_that_is_too_coarse_says_how_many_keys_there_is_room_for() {
     net.graph.outputs = vec![net.node(Unary { kind: UnaryKind::Tan }, &[x])];
     let found = lower::check(&net.graph, &Config { local_depth: 64, ..with_tables(1, 1) });
     assert!(
-        found.len() == 1 && found[0].reason.starts_with("64 keys with 1 values each are too few"),
+        found.len() == 1 && found[0].reason.starts_with("64 keys with 1 values per key are too few"),
         "{found:?}"
     );
 }
 
-/// DRAM1 of exactly the constants' size takes them; of one vector less it says how many there are.
+/// DRAM1 of exactly the constants' size is sufficient; with one vector less the error reports the
+/// sizes.
 #[test]
 fn constants_may_fill_dram1() {
     let fits = |depth| sigmoid(&Config { dram1_depth: depth, ..with_tables(2, 2) });

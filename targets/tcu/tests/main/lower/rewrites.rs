@@ -1,9 +1,10 @@
-//! Rewrites of the graph: they happen (fewer instructions than without), and change nothing but rounding.
+//! Rewrites of the graph: they reduce the number of instructions and change nothing except
+//! rounding.
 
 use super::*;
 use npukit_graph::op::Reduce;
 
-/// A convolution whose results are about as large as its operand.
+/// Adds a convolution whose results have about the size of its operand.
 fn even(net: &mut Net, x: ValueId, kernel: usize, channels: usize, conv: Conv) -> ValueId {
     let inputs = net.graph.shape(x)[3];
     let spread = ((kernel * kernel * inputs) as f32).sqrt();
@@ -13,7 +14,8 @@ fn even(net: &mut Net, x: ValueId, kernel: usize, channels: usize, conv: Conv) -
     net.node(conv, &[x, weights, bias])
 }
 
-/// A residual block in which normalisations precede convolutions, of images of `channels` in groups.
+/// Adds a residual block with normalizations before its convolutions, on images of `channels` in
+/// groups.
 fn residual(net: &mut Net, channels: usize, factors: [f32; 4]) -> Vec<ValueId> {
     let x = net.input(&[2, 6, 8, 3]);
     let first = even(net, x, 3, channels, dense(3));
@@ -30,7 +32,7 @@ fn residual(net: &mut Net, channels: usize, factors: [f32; 4]) -> Vec<ValueId> {
     vec![net.node(Binary { kind: BinaryKind::Add }, &[wide, sum])]
 }
 
-/// BatchNormalization and Relu, with factors from a short list in turn.
+/// Adds BatchNormalization and Relu, cycling through a short list of factors.
 fn normalised(net: &mut Net, x: ValueId, factors: [f32; 4]) -> ValueId {
     let channels = net.graph.shape(x)[3];
     let scale = net.constant_of(&[channels], factors.into_iter().cycle().take(channels).collect());
@@ -41,7 +43,8 @@ fn normalised(net: &mut Net, x: ValueId, factors: [f32; 4]) -> ValueId {
     net.node(Relu, &[norm])
 }
 
-/// Factors that weights bear, some that need a pass, zero, and a negative one that stays a normalisation.
+/// Factors that weights can absorb, some that need a pass, zero, and a negative one that stays a
+/// normalization.
 const FACTORS: [[f32; 4]; 4] =
     [[1.0, 2.0, 0.75, 3.0], [0.01, 1.0, 4.0, 0.1], [0.0, 1.5, 0.0, 2.0], [1.0, -1.0, 0.5, 2.0]];
 
@@ -81,7 +84,7 @@ fn residual_blocks_keep_their_values_in_fixed_point() {
     }
 }
 
-/// SIMD instructions and array rows of the program of a graph.
+/// Returns the SIMD instructions and array rows of a graph's program.
 fn work(net: &Net, order: Order) -> (usize, u64) {
     let options = Options { order, ..Options::default() };
     let program = lower::compile(&net.graph, &config(16, 4096, 2048), &options).unwrap().program;
@@ -100,7 +103,7 @@ fn a_normalisation_before_products_costs_one_pass() {
     let relu = normalised(&mut net, x, FACTORS[0]);
     let y = net.conv(relu, [1, 1], 16, dense(1));
     net.graph.outputs = vec![y];
-    // One pass over 64 vectors and a register to fill; upstream's order takes three.
+    // One pass over 64 vectors and a register to fill; Tensil's order takes three.
     assert_eq!(work(&net, Order::Default).0, 65);
     assert_eq!(work(&net, Order::Upstream).0, 3 * 64 + 3);
 }
@@ -113,7 +116,7 @@ fn four_pixels_of_four_channels_share_a_vector() {
     let first = net.node(Relu, &[first]);
     let second = net.conv(first, [3, 3], 4, dense(3));
     let second = net.node(Relu, &[second]);
-    // A stride of as many pixels leaves the groups.
+    // A stride equal to the group size leaves the groups.
     let last = net.conv(second, [4, 4], 4, Conv { strides: [4, 4], pads: [0; 4], ..dense(1) });
     net.graph.outputs = vec![last];
     let (simd, rows) = work(&net, Order::Default);
@@ -142,8 +145,8 @@ fn a_normalised_sum_is_part_of_the_product() {
     let mut net = Net::new();
     net.graph.outputs = build(&mut net);
     let (default, upstream) = (work(&net, Order::Default).0, work(&net, Order::Upstream).0);
-    // A multiplication and an addition of 64 vectors less, and their registers.
-    // The mean in two stages saves and loads eight vectors, and fills a register eight times more.
+    // A multiplication and an addition of 64 vectors less, and their registers. The mean in two
+    // stages saves and loads eight vectors, and fills a register eight times more.
     assert!(default + 2 * 64 <= upstream + 16, "{default} and {upstream}");
 }
 

@@ -1,5 +1,5 @@
-//! Each operator's odd sizes, strides, groups and pads in one small graph, compiled for tiny instances in one way
-//! each: what the tests of many ways take minutes for, looked at in seconds.
+//! Odd sizes, strides, groups and pads of each operator in one small graph, compiled for tiny
+//! instances in one way each. The tests that try many ways take minutes; these take seconds.
 
 use super::*;
 use npukit_graph::op::{
@@ -9,13 +9,14 @@ use npukit_graph::op::{
 use npukit_numeric::TensorData;
 use npukit_tcu::internals::lower::Minimise;
 
-/// Arrays of one, of fewer and of more than the channels; memories in which all graphs here are cut into tiles.
+/// Arrays of one, of fewer and of more lanes than the channels; with these memories all graphs here
+/// are cut into tiles.
 fn instances() -> [Config; 4] {
     let one_stride = Config { stride0_depth: 1, stride1_depth: 1, ..config(4, 120, 64) };
     [config(1, 400, 200), config(3, 100, 64), one_stride, config(16, 300, 300)]
 }
 
-/// Compiles for each instance, by the estimator, runs, and compares.
+/// Compiles for each instance with the estimator, runs, and compares.
 fn sweep(what: &str, instances: &[Config], build: impl Fn(&mut Net) -> Vec<ValueId>) {
     for config in instances {
         for (strategy, order) in
@@ -52,7 +53,7 @@ fn add(net: &mut Net, x: ValueId, y: ValueId) -> ValueId {
     net.node(Binary { kind: BinaryKind::Add }, &[x, y])
 }
 
-/// What the accumulators hold has other channels than the image that a shape makes of it.
+/// The channels in the accumulators differ from the reshaped image's.
 #[test]
 fn windows_of_an_image_of_another_shape() {
     type Windows = fn(&mut Net, ValueId) -> ValueId;
@@ -108,7 +109,7 @@ fn convolutions_with_odd_sizes() {
             let x = net.input(&[2, 5, 6, 6]);
             let y = net.conv(x, kernel, channels, conv.clone());
             let weights = net.constant(&[kernel[0], kernel[1], 6 / conv.group, channels]);
-            // Without a bias, where accumulators hold something already.
+            // Without a bias, where accumulators already hold a value.
             vec![y, net.node(conv.clone(), &[x, weights])]
         });
     }
@@ -134,7 +135,7 @@ fn depthwise_convolutions_after_something_else_and_alone() {
             vec![net.node(Relu, &[fused]), net.node(depthwise, &[x, weights])]
         });
     }
-    // What the host reads as well, at pixels that no window has.
+    // The host also reads the value, including pixels outside all windows.
     sweep("read", &[config(16, 300, 90)], |net| {
         let x = net.input(&[1, 3, 5, 6]);
         let made = net.conv(x, [1, 1], 6, dense(1));
@@ -167,29 +168,29 @@ fn transposed_convolutions_with_odd_sizes() {
     }
 }
 
-/// Two convolutions and their sum, with what stands in the way of one product for both.
+/// Two convolutions and their sum, with an obstacle to a single product for both.
 pub fn sum_of_convolutions(net: &mut Net, case: usize) -> Vec<ValueId> {
     let (x, z) = (net.input(&[1, 4, 5, 6]), net.input(&[1, 4, 5, 3]));
     let strided = Conv { strides: [1, 1], ..dense(3) };
     let a = net.conv(x, [3, 3], 6, strided);
     match case {
-        // One product.
+        // A single product.
         0 => {
             let b = net.conv(z, [1, 1], 6, dense(1));
             vec![add(net, a, b)]
         }
-        // Of groups.
+        // Grouped convolutions.
         1 => {
             let b = net.conv(z, [1, 1], 6, Conv { group: 3, ..dense(1) });
             vec![add(net, a, b)]
         }
-        // Which something else reads.
+        // Another node reads a convolution.
         2 => {
             let b = net.conv(z, [1, 1], 6, dense(1));
             let also = net.node(Relu, &[b]);
             vec![add(net, b, a), also]
         }
-        // Which is broadcast.
+        // A convolution is broadcast.
         3 => {
             let y = net.input(&[1, 1, 1, 6]);
             let b = net.conv(y, [1, 1], 6, dense(1));
@@ -212,7 +213,7 @@ fn sums_of_convolutions() {
     }
 }
 
-/// Residual blocks, with what stands in the way of keeping a sum in the accumulators.
+/// Residual blocks, with obstacles to keeping a sum in the accumulators.
 pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
     let x = net.input(&[1, 4, 4, 5]);
     let a = net.conv(x, [1, 1], 6, dense(1));
@@ -236,12 +237,12 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
             let b = one(net, r);
             vec![add(net, b, a), a]
         }
-        // The product it is added to reads it as well.
+        // The product that it is added to also reads it.
         3 => {
             let b = one(net, a);
             vec![add(net, b, a), r]
         }
-        // A pool follows the addition, or makes the sum.
+        // A pool follows the addition, or computes the sum.
         4 => {
             let b = one(net, r);
             let sum = add(net, b, a);
@@ -253,7 +254,7 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
             let b = one(net, relu);
             vec![add(net, b, pool)]
         }
-        // It is added twice, or turned over.
+        // It is added twice, or transposed.
         6 => {
             let b = one(net, r);
             let sum = add(net, b, a);
@@ -281,7 +282,8 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
 
 #[test]
 fn residual_blocks_of_every_form() {
-    // Six channels are two blocks of four; 16 pixels of them may be kept in half of 64 accumulators and of 70.
+    // Six channels are two blocks of four; 16 pixels of them may be kept in half of 64 accumulators
+    // and of 70.
     let instances = [config(4, 100, 64), config(4, 100, 70), config(8, 400, 400)];
     for case in 0..9 {
         sweep(&format!("case {case}"), &instances, |net| residual(net, case));
@@ -296,7 +298,7 @@ fn products_of_every_form() {
         let bias = net.constant(&[6]);
         let product = net.node(MatMul, &[x, right]);
         let sum = add(net, product, bias);
-        // What is added twice, or to something of another shape, is no bias.
+        // A value that is added twice, or to a value of another shape, is not a bias.
         let another = net.node(MatMul, &[x, right]);
         let also = add(net, another, bias);
         let wide = net.constant(&[2, 3, 6]);
@@ -376,7 +378,7 @@ fn elements_of_odd_sizes_move() {
         outputs.push(net.node(Trilu { upper: true, offset: 1 }, &[x]));
         outputs.push(net.node(Tile { repeats: vec![1, 2, 1, 2] }, &[x]));
         outputs.push(net.node(Transpose { perm: vec![2, 0, 3, 1] }, &[x]));
-        // An output that something else reads as well.
+        // An output that another node also reads.
         let turned = net.node(Transpose { perm: vec![0, 2, 3, 1] }, &[x]);
         outputs.extend([turned, net.conv(turned, [1, 1], 5, dense(1))]);
         outputs
@@ -443,7 +445,7 @@ fn functions_and_combinations_of_every_form() {
     });
 }
 
-/// Functions by tables, with roots and quotients that are within a thousandth.
+/// Functions by tables, with roots and quotients within a thousandth.
 #[test]
 fn lookups_in_tiles() {
     let tables =
@@ -470,7 +472,7 @@ fn lookups_in_tiles() {
     }
 }
 
-/// Graphs that rewrites take hold of: few channels, thresholds, normalised sums, wide means.
+/// Graphs to which rewrites apply: few channels, thresholds, normalized sums, wide means.
 #[test]
 fn rewritten_graphs() {
     let instances = [config(8, 600, 400), config(16, 300, 200), config(4, 200, 100)];
@@ -487,7 +489,7 @@ fn rewritten_graphs() {
         let scaled = net.node(Binary { kind: BinaryKind::Mul }, &[relu, scale]);
         vec![net.conv(scaled, [1, 1], 4, Conv { strides: [2, 2], ..dense(1) })]
     });
-    sweep("normalised sums", &instances, |net| {
+    sweep("normalized sums", &instances, |net| {
         let x = net.input(&[1, 4, 4, 8]);
         let y = net.node(Relu, &[x]);
         let inner = net.conv(y, [3, 3], 8, dense(3));

@@ -1,8 +1,10 @@
-//! Pixels that nobody reads: they are left out, what is left is the same bit for bit, and it lies side by side.
+//! Unread pixels: they are omitted, the remaining ones are the same bit for bit, and they are
+//! stored contiguously.
 
 use super::*;
 
-/// A block whose sum goes to a rectification that steps over pixels: the sum, what is rectified, and the last result.
+/// Returns a block whose sum goes to a rectification that skips pixels: the sum, the rectified
+/// value, and the last result.
 fn stepping(net: &mut Net, channels: [usize; 2], strides: [usize; 2]) -> [ValueId; 3] {
     let x = net.input(&[1, 7, 8, channels[0]]);
     stepping_from(net, x, channels, strides)
@@ -63,7 +65,7 @@ fn what_steps_over_pixels_is_computed_at_steps() {
     }
 }
 
-/// Of groups a slice takes pixels, where these are whole vectors.
+/// A slice of groups takes whole vectors of pixels.
 #[test]
 fn groups_are_sliced() {
     let mut net = Net::new();
@@ -79,7 +81,7 @@ fn groups_are_sliced() {
     net.check(&[last], &config(4, 1000, 400));
 }
 
-/// The sum that goes around is read at every other pixel: of 56 pixels 16 are stored, each of two vectors.
+/// The residual sum is read at every other pixel: 16 of 56 pixels are stored, each of two vectors.
 #[test]
 fn of_a_variable_is_stored_what_is_read() {
     let mut net = Net::new();
@@ -88,7 +90,7 @@ fn of_a_variable_is_stored_what_is_read() {
     let stages = lower::stages(&net.graph, &config(8, 600, 200), &Options::default()).unwrap();
     assert!(stages.hir.contains("save value0_0, 16 pixels of it"), "{}", stages.hir);
     assert!(stages.plan.contains(": 32 vectors, Variable value0_0"), "{}", stages.plan);
-    // Upstream stores all that it computes.
+    // Tensil's order stores everything that it computes.
     let options = Options { order: Order::Upstream, ..Options::default() };
     let stages = lower::stages(&net.graph, &config(8, 600, 200), &options).unwrap();
     assert!(!stages.hir.contains("pixels of it"), "{}", stages.hir);

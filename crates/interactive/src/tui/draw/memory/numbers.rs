@@ -1,4 +1,4 @@
-//! The numbers of a memory in rows, and how each is drawn.
+//! Layout and style of the numbers of a memory.
 
 use npukit_debug::{Range, Scale};
 use npukit_target::{Accessed, AddressRun, Shown};
@@ -7,16 +7,16 @@ use ratatui_core::text::{Line, Span};
 
 use crate::tui::App;
 
-/// Columns of a number, at least.
+/// Minimum columns of a number.
 const NARROWEST: usize = 2;
-/// Columns of an address, at least.
+/// Minimum columns of an address.
 const ADDRESS: usize = 3;
-/// Digits of a number in float.
+/// Significant digits of a float.
 const DIGITS: usize = 6;
-/// Numbers that are asked for at once at most.
+/// Maximum number of numbers per read.
 const MOST: usize = 1 << 14;
 
-/// The numbers of a memory from its first address on, and how many addresses they are.
+/// Returns the lines of a memory from its first visible address, and how many addresses they show.
 pub(super) fn rows(app: &App, shown: &Shown, (width, height): (usize, usize)) -> (Vec<Line<'static>>, u64) {
     let memory = &app.debugger.machine().memories()[shown.memory];
     let (lanes, columns) = (memory.lanes.max(1), shown.columns.max(1));
@@ -36,7 +36,7 @@ pub(super) fn rows(app: &App, shown: &Shown, (width, height): (usize, usize)) ->
         Scale::Float | Scale::Error => texts.into_iter().map(short).collect(),
         Scale::Real | Scale::Raw | Scale::Hex => texts,
     };
-    // Default: there are numbers, as there are addresses.
+    // Default: cannot happen: there are addresses, and so numbers.
     let cell = texts.iter().map(String::len).max().unwrap_or(0).max(NARROWEST);
     let label = memory.depth.saturating_sub(1).to_string().len().max(ADDRESS);
     let fits = (width.saturating_sub(label + 2) / (cell + 1)).max(1);
@@ -46,13 +46,13 @@ pub(super) fn rows(app: &App, shown: &Shown, (width, height): (usize, usize)) ->
     Grid { first, lanes, in_line, label, cell, quiet: app.look.quiet() }.lines(&texts, &styles, height)
 }
 
-/// How numbers are laid out.
+/// Layout of numbers in lines.
 struct Grid {
-    /// The first address.
+    /// First address.
     first: u64,
-    /// Numbers at each.
+    /// Numbers per address.
     lanes: usize,
-    /// Numbers in a line, at most.
+    /// Maximum numbers per line.
     in_line: usize,
     /// Columns of an address.
     label: usize,
@@ -62,10 +62,10 @@ struct Grid {
 }
 
 impl Grid {
-    /// At most `height` lines, and how many addresses they have all of.
+    /// Returns at most `height` lines, and how many addresses they show completely.
     fn lines(&self, texts: &[String], styles: &[Style], height: usize) -> (Vec<Line<'static>>, u64) {
         let Self { lanes, in_line, .. } = *self;
-        // Lines begin with an address, and where an address has several, again with it.
+        // A line begins with an address; an address with several lines is repeated.
         let breaks = if lanes == 1 { texts.len().max(1) } else { lanes };
         let begins = (0..texts.len()).step_by(breaks).flat_map(|begin| {
             let end = (begin + breaks).min(texts.len());
@@ -79,7 +79,7 @@ impl Grid {
         (lines, (end / lanes) as u64)
     }
 
-    /// A line whose first number is number `from` of all.
+    /// Returns the line that begins with the number at index `from`.
     fn line(&self, from: usize, numbers: &[String], styles: &[Style]) -> Line<'static> {
         let Self { label, cell, .. } = *self;
         let name = match from % self.lanes {
@@ -94,7 +94,7 @@ impl Grid {
     }
 }
 
-/// A number in float in six digits, where it has more: the machine's own are shown as they are.
+/// Shortens a float to six digits. The machine's numbers are shown unchanged.
 fn short(text: String) -> String {
     match text.parse::<f64>() {
         Ok(number) if text.len() > DIGITS + 2 => match number.abs().log10().floor() {
@@ -107,15 +107,15 @@ fn short(text: String) -> String {
     }
 }
 
-/// Half of a number as often as it takes to be `most` or less.
+/// Halves a number until it is at most `most`.
 fn halved(number: usize, most: usize) -> usize {
-    // Default: one of anything fits.
+    // Default: cannot happen: the sequence reaches 1.
     std::iter::successors(Some(number), |number| Some(number.div_ceil(2)))
         .find(|number| *number <= most)
         .unwrap_or(1)
 }
 
-/// The first addresses of a range that can be read, and their numbers: a buffer may be smaller than its memory now.
+/// Reads the first readable addresses of a range, as a buffer may now be smaller than its memory.
 fn readable(app: &App, mut range: Range) -> Result<(Range, Vec<String>), String> {
     let first_told = match app.debugger.numbers(&range, app.panes.scale) {
         Ok(texts) => return Ok((range, texts)),
@@ -136,7 +136,7 @@ fn readable(app: &App, mut range: Range) -> Result<(Range, Vec<String>), String>
     app.debugger.numbers(&range, app.panes.scale).map(|texts| (range, texts))
 }
 
-/// How each number of some addresses is drawn.
+/// Returns the style of each number at some addresses.
 fn styles(app: &App, range: &Range, lanes: usize) -> Vec<Style> {
     let (debugger, look) = (&app.debugger, app.look);
     let (position, run) = (debugger.position(), range.run());
@@ -158,7 +158,7 @@ fn styles(app: &App, range: &Range, lanes: usize) -> Vec<Style> {
     let Some(before) = &app.before else {
         return styles;
     };
-    // Default: what could not be read before is new where it was written.
+    // Default: unreadable before: written numbers count as changed.
     let now = debugger.read(run).unwrap_or_default();
     let old = before.read(run.memory, run.first, run.count).unwrap_or_default();
     let differs = |place: usize| now.get(place) != old.get(place);
@@ -168,7 +168,7 @@ fn styles(app: &App, range: &Range, lanes: usize) -> Vec<Style> {
             if differs(place) { look.changed() } else { look.rewritten() }
         });
     }
-    // Also where nobody says that it writes.
+    // Compare values too, as a machine may change memory without reporting a write.
     let is_known = |place: &usize| old.get(*place).is_some() && differs(*place);
     (0..count).filter(is_known).for_each(|place| styles[place] = look.changed());
     styles

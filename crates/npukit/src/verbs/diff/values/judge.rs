@@ -1,4 +1,5 @@
-//! [`Judges`]: whether rounding explains what a side has, layer by layer, on the side's own operands.
+//! [`Judges`]: whether rounding explains a side's values, layer by layer, on the side's own
+//! operands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,23 +12,23 @@ use crate::compare::traced::machine::{Layers, Machine};
 use crate::compare::traced::{Side, Values};
 use crate::error::Error;
 
-/// What judges each side: none for float, and where no graph is known.
+/// Judge of each side; `None` for float, and if no graph is known.
 pub(super) struct Judges([Option<Judge>; 2]);
 
-/// The layers of a side as parts of the graph.
+/// Layers of a side as parts of the graph.
 struct Judge {
-    /// Values of the compiled graph that a layer ends in, and the layer as a graph.
+    /// Values of the compiled graph that a layer computes, and the layer as a graph.
     layers: Vec<(Vec<String>, Option<Part>)>,
-    /// The side whose graph it is: the other one, where this one has only kept arrays.
+    /// Index of the side whose graph it is: the other side, if this one only has stored arrays.
     graph_of: usize,
 }
 
-/// What is said of a tensor: of both sides together.
+/// Judgement of a tensor, for both sides together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Judgement {
-    /// The largest bound.
+    /// Largest bound of the sides.
     pub bound: Option<f64>,
-    /// Elements beyond it.
+    /// Number of elements beyond the bound.
     pub beyond: u64,
     pub saturations: u64,
     /// Whether every side that rounds has a bound.
@@ -64,11 +65,11 @@ impl Judges {
         }))
     }
 
-    /// How a sample does on a side, in each layer.
+    /// Measures the errors of a sample on a side, in each layer.
     ///
     /// # Errors
     ///
-    /// [`Error::Eval`] when a layer cannot be evaluated on the side's operands.
+    /// Returns [`Error::Eval`] if a layer cannot be evaluated on the side's operands.
     pub fn measure(
         &self,
         opened: &Opened,
@@ -90,7 +91,7 @@ impl Judges {
         judge.layers.iter().map(one).collect()
     }
 
-    /// What is said of a pair.
+    /// Returns the judgement of a pair.
     pub fn judgement(&self, opened: &Opened, place: usize, counted: &Counted) -> Judgement {
         let pair = &opened.pairs[place];
         if let Some(limit) = pair.limit {
@@ -114,12 +115,12 @@ impl Judges {
             }
         }
         judgement.is_bounded &= is_rounded;
-        // The bound of one side says nothing of the other's.
+        // A bound of one side does not apply to the other.
         judgement.bound = judgement.bound.filter(|_| judgement.is_bounded);
         judgement
     }
 
-    /// The bound of a tensor's layer on a side, and how many elements are beyond it.
+    /// Returns the bound of a tensor's layer on a side, and the number of elements beyond it.
     fn rounding(&self, opened: &Opened, pair: &Pair, counted: &Counted, place: usize) -> Option<(f64, u64)> {
         let judge = self.0[place].as_ref()?;
         let shown = &opened.layers(judge.graph_of)?.shown;
@@ -131,28 +132,29 @@ impl Judges {
     }
 }
 
-/// What is said of an input, which is only rounded: what is further from it does not fit, or is another.
+/// Judges an input, which is only rounded: a larger difference means saturation, or another input.
 fn of_input(limit: f64, beyond: u64, counted: &Counted) -> Judgement {
     let inputs = counted.saturations.iter().map(|saturations| saturations.inputs).sum();
     let saturations = if beyond > 0 { inputs } else { 0 };
     Judgement { bound: Some(limit), beyond, saturations, is_bounded: true }
 }
 
-/// Values of a tensor's layer that did not fit on a side.
+/// Returns the number of values of a tensor's layer that saturated on a side.
 fn saturations(pair: &Pair, counted: &Counted, place: usize) -> u64 {
     let Some(layer) = &pair.line.layer else { return 0 };
     let layers = counted.saturations[place].layers.iter();
     layers.filter(|saturation| saturation.layer == *layer).map(|saturation| saturation.count).sum()
 }
 
-/// The values of the compiled graph of the side `of` that the other side has kept.
+/// Returns the values of the compiled graph of side `of` that the other side has stored.
 fn kept_names(opened: &Opened, of: usize, machine: &Machine) -> BTreeSet<String> {
     let Some(Layers { shown, .. }) = &machine.layers else { return BTreeSet::new() };
     let is_kept = |name: &str| opened.pairs.iter().any(|pair| pair.names[of] == name && !pair.is_in_integers);
     shown.iter().filter(|(_, shown)| is_kept(&shown.name)).map(|(name, _)| name.clone()).collect()
 }
 
-/// What `side` has kept, as the compiled graph of the side `of` stores it; inputs are those of the machine.
+/// Returns the stored values of `side` in the form of the compiled graph of side `of`; inputs come
+/// from the machine.
 fn stored_as(
     opened: &Opened,
     of: usize,

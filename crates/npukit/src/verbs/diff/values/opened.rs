@@ -1,4 +1,4 @@
-//! [`Opened`]: the two sides, and the tensors that both have.
+//! [`Opened`]: both sides, and the tensors that they have in common.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,17 +14,18 @@ use crate::compare::traced::stored::named;
 use crate::compare::traced::{Held, Line, Side, TensorKind, Values};
 use crate::error::Error;
 
-/// A tensor that both sides have.
+/// Tensor that both sides have.
 pub(super) struct Pair {
-    /// As the side has it that knows more.
+    /// Description by the side that knows more.
     pub line: Line,
-    /// What each side calls it.
+    /// Name of the tensor on each side.
     pub names: [String; 2],
     /// Whether the machine's integers are compared.
     pub is_in_integers: bool,
-    /// Of an input: how far rounding can take the two sides from each other, where the number format has steps.
+    /// For an input: largest difference between the sides by rounding, if the number format has a
+    /// fixed step.
     pub limit: Option<f64>,
-    /// What the integers of a side that has kept them are multiplied by to be real values.
+    /// Factor from the integers of a side with stored integers to real values.
     scale: Option<f64>,
 }
 
@@ -32,23 +33,23 @@ pub(super) struct Pair {
 pub(super) struct Opened {
     pub sides: [OpenedSide; 2],
     pub pairs: Vec<Pair>,
-    /// Tensors of each side that the other does not have.
+    /// Tensors of each side that the other one lacks.
     pub only: [Vec<String>; 2],
     pub samples: usize,
     pub notes: Vec<String>,
     pub instructions: BTreeMap<String, Instructions>,
 }
 
-/// Names that a message tells, at most.
+/// Maximum number of names in a message.
 const TOLD: usize = 8;
 
 impl Opened {
     /// # Errors
     ///
-    /// Those of [`diff_values`](super::diff_values).
+    /// Fails as [`diff_values`](super::diff_values) does.
     pub fn new(request: &Request, context: Context<'_>) -> Result<Self, Error> {
         let parsed = [&request.before, &request.after].map(|text| {
-            let reason = "it is neither a report nor something that has values".to_owned();
+            let reason = "it is neither a report nor a source of values".to_owned();
             Named::parse(text).ok_or_else(|| Error::NotComparable { given: text.clone(), reason })
         });
         let [before, after] = parsed;
@@ -66,7 +67,7 @@ impl Opened {
         Ok(opened)
     }
 
-    /// The program that a side is.
+    /// Returns the program of a side, if it has one.
     pub fn machine(&self, place: usize) -> Option<&Machine> {
         match &self.sides[place].side {
             Side::Machine(machine) => Some(machine),
@@ -74,7 +75,7 @@ impl Opened {
         }
     }
 
-    /// What is known of its layers.
+    /// Returns the layers of a side, if they are known.
     pub fn layers(&self, place: usize) -> Option<&Layers> {
         self.machine(place)?.layers.as_ref()
     }
@@ -83,12 +84,12 @@ impl Opened {
         matches!(self.sides[place].side, Side::Stored(_))
     }
 
-    /// Whether any difference is one too many: what was kept is to be what the other side has.
+    /// Whether any difference is an error, because stored values must equal the other side.
     pub fn is_exact(&self) -> bool {
         self.is_stored(0) || self.is_stored(1)
     }
 
-    /// Whether no side is of another model than the other.
+    /// Whether both sides belong to the same model, as far as is known.
     pub fn is_of_one_model(&self) -> bool {
         match [&self.sides[0].model, &self.sides[1].model] {
             [Some(before), Some(after)] => before == after,
@@ -96,11 +97,11 @@ impl Opened {
         }
     }
 
-    /// The elements of a pair for a sample.
+    /// Returns the elements of a pair for a sample.
     ///
     /// # Errors
     ///
-    /// [`Error::OtherTensors`] where the sides have not as many.
+    /// Returns [`Error::OtherTensors`] if the sides have different numbers of elements.
     pub fn reals(&self, pair: &Pair, values: &[Values; 2], index: usize) -> Result<[Vec<f64>; 2], Error> {
         let of = |place: usize| {
             let found = match &self.sides[place].side {
@@ -119,7 +120,7 @@ impl Opened {
         Ok(parts)
     }
 
-    /// All that a side has of a pair.
+    /// Returns all elements of a pair on a side.
     fn reals_of(&self, pair: &Pair, place: usize, held: &Held) -> Vec<f64> {
         match (self.is_stored(place), pair.scale) {
             (false, _) if pair.is_in_integers => held.raw.iter().map(|&raw| raw.into()).collect(),
@@ -130,7 +131,7 @@ impl Opened {
         }
     }
 
-    /// Of what was kept over all samples, those of one; all of it where the sizes do not go together.
+    /// Returns one sample of values stored for all samples; all values if the sizes do not match.
     fn cut(&self, place: usize, reals: Vec<f64>, index: usize) -> Vec<f64> {
         let whole = reals.len().checked_div(self.samples).filter(|each| each * self.samples == reals.len());
         match whole.filter(|_| self.is_stored(place)) {
@@ -147,7 +148,7 @@ impl Opened {
         });
         let [before, after] = sides;
         self.other(format!(
-            "`{name}` of shape {shape:?} has {before} on the first side and {after} on the second"
+            "`{name}` of shape {shape:?} has {before} on the first side, but {after} on the second"
         ))
     }
 
@@ -162,10 +163,14 @@ impl Opened {
             let names = lines.iter().take(TOLD).map(|line| format!("`{}`", line.name)).collect::<Vec<_>>();
             format!("{}{}", names.join(", "), if lines.len() > TOLD { ", .." } else { "" })
         };
-        self.other(format!("the first has {}, the second {}", list(&self.sides[0]), list(&self.sides[1])))
+        self.other(format!(
+            "the first side has {}, the second has {}",
+            list(&self.sides[0]),
+            list(&self.sides[1])
+        ))
     }
 
-    /// Finds out how whole numbers that were kept become real values, from the other side's first sample.
+    /// Determines how stored integers map to real values, from the first sample of the other side.
     fn scale_integers(&mut self) -> Result<(), Error> {
         let Self { sides, pairs, notes, samples, .. } = self;
         for place in [0, 1] {
@@ -187,14 +192,15 @@ impl Opened {
                 pair.scale = scale(held);
                 if pair.scale.is_none() && held.tensor.element().is_float() {
                     pair.is_in_integers = true;
-                    notes.push(format!("`{}` is compared as the machine's integers", pair.line.name));
+                    notes.push(format!("`{}` is compared in the machine's integers", pair.line.name));
                 }
             }
         }
         Ok(())
     }
 
-    /// Says how far rounding can take inputs: half a step for each side that rounds; one that was kept as its program does.
+    /// Determines the largest difference of inputs by rounding: half a step for each side that
+    /// rounds. Stored inputs round as their program does.
     fn limit_inputs(&mut self) {
         let step = |place: usize| self.machine(place).and_then(Machine::step);
         let of = |place: usize| match &self.sides[place].side {
@@ -207,14 +213,15 @@ impl Opened {
         inputs.for_each(|pair| pair.limit = limit.filter(|limit| *limit > 0.0 && !pair.is_in_integers));
     }
 
-    /// The instruction that writes an element of a pair last: by the second side, else by the first.
+    /// Returns the last instruction that writes an element of a pair: on the second side if known,
+    /// otherwise on the first.
     pub fn writer(&self, pair: &Pair, element: usize) -> Option<Writer> {
         [1, 0].into_iter().find_map(|place| self.machine(place)?.writer(&pair.names[place], element))
     }
 }
 
 impl Pair {
-    /// Of a line of the leading side and what the other side knows of the tensor.
+    /// Combines a line of the leading side with the other side's information about the tensor.
     fn new(line: &Line, other: &Line, names: [String; 2]) -> Self {
         let mut line = line.clone();
         line.layer = line.layer.or_else(|| other.layer.clone());
@@ -223,9 +230,10 @@ impl Pair {
     }
 }
 
-/// The tensors that both sides have, and the names of those that one has alone.
+/// Returns the tensors that both sides have, and the names of tensors that only one has.
 fn aligned(sides: &[OpenedSide; 2]) -> (Vec<Pair>, [Vec<String>; 2]) {
-    // The side that knows layers says their order, of two the second; then one that computes.
+    // A side that knows layers determines the order, preferably the second one; next a side that is
+    // computed.
     let rank = |side: &OpenedSide| match &side.side {
         Side::Machine(machine) => 2 + usize::from(machine.layers.is_some()),
         Side::Float(_) => 1,
@@ -239,7 +247,7 @@ fn aligned(sides: &[OpenedSide; 2]) -> (Vec<Pair>, [Vec<String>; 2]) {
     let (mut pairs, mut only): (Vec<Pair>, [Vec<String>; 2]) = Default::default();
     for line in ours {
         let is_ours = |other: &&str| named(other, names(ours)) == Some(line.name.as_str());
-        // Either side may have the model's name, and the other what an archive makes of it.
+        // Either side may have the model's name, and the other its form in archives.
         let found = named(&line.name, names(theirs)).or_else(|| names(theirs).find(is_ours));
         let found = found.and_then(|name| theirs.iter().find(|other| other.name == name));
         let Some(other) = found else {
@@ -255,7 +263,7 @@ fn aligned(sides: &[OpenedSide; 2]) -> (Vec<Pair>, [Vec<String>; 2]) {
     (pairs, only)
 }
 
-/// What every integer is multiplied by to be its real value; none where that is not one number.
+/// Returns the factor from every integer to its real value; `None` if it is not the same for all.
 fn scale(held: &Held) -> Option<f64> {
     if !matches!(held.tensor.data(), TensorData::F32(_)) {
         return None;
@@ -266,24 +274,26 @@ fn scale(held: &Held) -> Option<f64> {
     both().all(|(real, &raw)| f64::from(raw) * factor == *real).then_some(factor)
 }
 
-/// Samples of the sides that compute; of two that were kept, all is one.
+/// Returns the number of samples of computed sides; two stored sides are one sample.
 fn samples(sides: &[OpenedSide; 2]) -> Result<usize, Error> {
     match sides.each_ref().map(|side| side.side.samples()) {
         [Some(before), Some(after)] if before != after => Err(Error::OtherTensors {
             before: sides[0].report.name.clone(),
             after: sides[1].report.name.clone(),
-            reason: format!("the inputs are {before} samples of the first side and {after} of the second"),
+            reason: format!(
+                "the inputs have {before} samples for the first side, but {after} for the second"
+            ),
         }),
-        [before, after] => Ok(before.or(after).unwrap_or(1)), // Default: all that was kept.
+        [before, after] => Ok(before.or(after).unwrap_or(1)), // Default: all stored values.
     }
 }
 
-/// The instructions of each layer, of the side that knows them; of two the second.
+/// Returns the instructions of each layer, from a side that knows them, preferably the second one.
 fn instructions(sides: &[OpenedSide; 2]) -> BTreeMap<String, Instructions> {
     let of = |side: &OpenedSide| match &side.side {
         Side::Machine(machine) => Some(machine.instructions()),
         Side::Float(_) | Side::Stored(_) => None,
     };
-    // Default: two sides without instructions tell none.
+    // Default: empty if no side has instructions.
     sides.iter().rev().find_map(of).unwrap_or_default()
 }

@@ -1,155 +1,159 @@
-//! [`Report`]: what is said of two sides.
+//! [`Report`]: the comparison of two sides.
 
 use serde::Serialize;
 
 use crate::compare::traced::TensorKind;
 use crate::compare::traced::machine::Instructions;
 
-/// How two sides differ.
+/// Differences between two sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// The first side: what the second is held against.
+    /// First side, the reference.
     pub before: SideReport,
-    /// The second side.
+    /// Second side, which is compared with the first.
     pub after: SideReport,
-    /// Samples compared; of two files all that is in them counts as one.
+    /// Number of samples compared; two files are one sample.
     pub samples: usize,
     /// Tensors that both sides have, in the order of layers.
     pub tensors: Vec<TensorReport>,
-    /// Elements that are the same on both sides.
+    /// Number of elements that are equal on both sides.
     pub same: u64,
-    /// Where they differ first; none where they nowhere do.
+    /// First difference, if any.
     pub first_difference: Option<Difference>,
-    /// The first tensor that differs by more than rounding explains; none where there is none, and where no bound is known.
+    /// First tensor that differs by more than rounding explains; `None` if there is none, or if no
+    /// bound is known.
     pub parts_at: Option<Parting>,
-    /// Tensors that the first side has alone.
+    /// Tensors that only the first side has.
     pub only_before: Vec<String>,
-    /// Those that the second has alone.
+    /// Tensors that only the second side has.
     pub only_after: Vec<String>,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub notes: Vec<String>,
-    /// Why this is not a success, a sentence each.
+    /// Reasons why the comparison failed, one sentence each.
     pub failures: Vec<String>,
-    /// Of everything.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// A side of a comparison.
+/// Side of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SideReport {
-    /// As it was named.
+    /// Name as given.
     pub name: String,
-    /// `float`, `machine`, `artifact`, `arrays` or `memory`.
+    /// Kind: `float`, `machine`, `artifact`, `arrays` or `memory`.
     pub kind: String,
     /// Target and instance of a program.
     pub target: Option<String>,
 }
 
-/// Whether rounding explains how a tensor differs.
+/// Explanation of a tensor's difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Explanation {
-    /// It does not differ.
+    /// Both sides are equal.
     Same,
-    /// Every element is within what rounding allows on the operands at hand.
+    /// Every element is within the rounding bound on the side's operands.
     Rounding,
-    /// Values of the layer did not fit the number format.
+    /// Values of the layer saturated.
     Saturation,
-    /// Elements are beyond what rounding allows.
+    /// Elements exceed the rounding bound.
     BeyondRounding,
-    /// No bound is known: an operator may be an approximation, operands were not kept, or the number format has no steps.
+    /// No bound is known: an operator may be an approximation, operands were not stored, or the
+    /// number format has no fixed step.
     NoBound,
 }
 
-/// How a tensor differs. Numbers that are not finite are `null` in JSON.
+/// Difference of a tensor. Numbers that are not finite are `null` in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TensorReport {
     /// Name in the model.
     pub name: String,
-    /// The layer that ends in it, of the side that knows layers.
+    /// Layer that computes it, on the side that knows layers.
     pub layer: Option<String>,
-    /// What it is to the network.
+    /// Role in the network.
     pub kind: TensorKind,
     /// Shape of a sample.
     pub shape: Vec<usize>,
-    /// Elements compared, over all samples.
+    /// Number of elements compared, over all samples.
     pub elements: u64,
-    /// Elements that differ.
+    /// Number of elements that differ.
     pub differing: u64,
-    /// Whether the machine's integers were compared, as the other side has nothing else.
+    /// Whether the machine's integers were compared, because the other side has only integers.
     pub is_in_integers: bool,
-    /// Largest difference.
+    /// Largest absolute difference.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub max_abs_error: f64,
-    /// Root of the mean squared difference.
+    /// Root mean square of the differences.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub rms_error: f64,
-    /// The largest difference as a share of the range of the first side; none without a range.
+    /// Largest difference as a share of the first side's range; `None` if the range is empty.
     pub relative_error: Option<f64>,
-    /// Mean square of the first side by that of the difference, in decibels; none without differences.
+    /// Mean square of the first side divided by the mean square of the difference, in decibels;
+    /// `None` without differences.
     pub signal_to_noise_db: Option<f64>,
-    /// Pearson's correlation of both sides; none where one does not vary.
+    /// Pearson correlation of both sides; `None` if one is constant.
     pub correlation: Option<f64>,
-    /// Whether rounding explains it.
+    /// Whether rounding explains the difference.
     pub explanation: Explanation,
-    /// The largest error of its own layer that rounding explains, of the sides that round; none unless all of them have one.
+    /// Largest error of its own layer that rounding explains, over the sides that round; `None`
+    /// unless all of them have a bound.
     pub rounding_bound: Option<f64>,
-    /// Elements of its layer whose own error is larger than that at their place.
+    /// Number of elements whose own error exceeds the bound for that element.
     pub beyond_rounding: u64,
-    /// Values of its layer that did not fit the number format.
+    /// Number of values of its layer that saturated.
     pub saturations: u64,
-    /// The instructions of its layer.
+    /// Instructions of its layer.
     pub instructions: Option<Instructions>,
-    /// Where it differs first.
+    /// First element that differs.
     pub first: Option<Difference>,
-    /// Where it differs most.
+    /// Element that differs most.
     pub worst: Option<Difference>,
 }
 
-/// An element that differs.
+/// Element that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Difference {
-    /// The tensor.
+    /// Name of the tensor.
     pub tensor: String,
-    /// The layer that ends in it.
+    /// Layer that computes it.
     pub layer: Option<String>,
-    /// The sample, from 0.
+    /// Index of the sample, from 0.
     pub sample: usize,
-    /// Its index in the sample, by axis.
+    /// Index in the sample, by axis.
     pub index: Vec<usize>,
-    /// What the axes are, where that is known: `batch`, `channel`, `row`, `column`.
+    /// Names of the axes, if known: `batch`, `channel`, `row`, `column`.
     pub axes: Option<Vec<String>>,
-    /// On the first side.
+    /// Value on the first side.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub before: f64,
-    /// On the second.
+    /// Value on the second side.
     #[cfg_attr(feature = "schemas", schemars(with = "Option<f64>"))]
     pub after: f64,
-    /// The instruction that writes it last, where the program knows.
+    /// Index of the last instruction that writes it, if known.
     pub instruction: Option<usize>,
-    /// That instruction as text.
+    /// Text of that instruction.
     pub instruction_text: Option<String>,
 }
 
-/// The first tensor that rounding does not explain.
+/// First tensor whose difference rounding does not explain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Parting {
-    /// The tensor.
+    /// Name of the tensor.
     pub tensor: String,
-    /// The layer that ends in it.
+    /// Layer that computes it.
     pub layer: Option<String>,
-    /// Why.
+    /// Reason.
     pub why: Explanation,
 }

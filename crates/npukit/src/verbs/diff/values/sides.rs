@@ -1,4 +1,4 @@
-//! [`open`]: both sides, of which one may take names and shapes from the other.
+//! Opens both sides, one of which may take names and shapes from the other: [`open`].
 
 use super::{Request, SideReport};
 use crate::Context;
@@ -11,29 +11,29 @@ use crate::error::Error;
 use crate::model::program::Program;
 use crate::model::source::Source;
 
-/// A side with what it is.
+/// Side with its description.
 pub(super) struct OpenedSide {
     pub side: Side,
     pub report: SideReport,
-    /// The model that it is made of, where it says so.
+    /// Path of its model, if the name contains it.
     pub model: Option<String>,
 }
 
-/// A side, and what there is to say of it.
+/// Side, with notes.
 type Found = (Side, Vec<String>);
 
-/// Both sides, and what there is to say of them.
+/// Opens both sides; also returns notes.
 ///
 /// # Errors
 ///
-/// Those of [`diff_values`](super::diff_values).
+/// Fails as [`diff_values`](super::diff_values) does.
 pub(super) fn open(
     request: &Request,
     named: &[Named; 2],
     context: Context<'_>,
 ) -> Result<([OpenedSide; 2], Vec<String>), Error> {
     let opening = Opening { request, named, context };
-    // Programs first: others take names and shapes from them.
+    // Programs first: other sides take names and shapes from them.
     let [before, after] = [opening.program(0)?, opening.program(1)?];
     let (before, after) = match (before, after) {
         (Some(before), Some(after)) => (before, after),
@@ -69,7 +69,7 @@ impl Opening<'_> {
         OpenedSide { side, report, model: self.model_of(place) }
     }
 
-    /// The model of a side; of an artifact the one that is named, or that of the other side.
+    /// Returns the model of a side; for an artifact, the named one or the other side's.
     fn model_of(&self, place: usize) -> Option<String> {
         let model = match &self.named[place] {
             Named::Artifact(_) => self.request.model.as_deref().or_else(|| self.named[1 - place].model()),
@@ -78,13 +78,13 @@ impl Opening<'_> {
         model.map(str::to_owned)
     }
 
-    /// How a model is read and lowered.
+    /// Returns the options for reading and lowering a model.
     fn source(&self, model: &str, target: Option<&str>) -> Source {
         let target = target.map(str::to_owned);
         Source { path: model.to_owned(), target, ..self.request.source.clone() }
     }
 
-    /// A compiled model or an artifact, if a side is one.
+    /// Opens a compiled model or an artifact, if the side is one.
     fn program(&self, place: usize) -> Result<Option<Found>, Error> {
         let (given, context) = (self.given(), self.context);
         let found = match &self.named[place] {
@@ -102,7 +102,7 @@ impl Opening<'_> {
         Ok(Some((Side::Machine(found.0), found.1)))
     }
 
-    /// A side that is no program, beside another that may be one.
+    /// Opens a side that is not a program; `beside` is the other side, which may be one.
     fn other(&self, place: usize, beside: Option<&Side>) -> Result<Found, Error> {
         let machine = match beside {
             Some(Side::Machine(machine)) => Some(&**machine),
@@ -120,14 +120,15 @@ impl Opening<'_> {
             Named::Archive(path) => Ok((Side::Stored(Stored::archive(path, reader)?), Vec::new())),
             Named::Array { name, path } => Ok((Side::Stored(Stored::array(name, path, reader)?), Vec::new())),
             Named::Model(path) => self.float(path, 1 - place, machine),
-            // Programs are made before.
+            // Programs were opened before.
             Named::Compiled { .. } | Named::Artifact(_) => {
                 Err(self.without_values(place, "it has no values"))
             }
         }
     }
 
-    /// A model in float: of a program that is compiled from it, the graph that has every value its layers end in.
+    /// Opens a model in float. For a program compiled from it, uses the graph that has the results
+    /// of all its layers.
     fn float(&self, path: &str, beside: usize, machine: Option<&Machine>) -> Result<Found, Error> {
         let is_its = self.model_of(beside).as_deref() == Some(path);
         match machine.filter(|_| is_its).and_then(|machine| Some((machine, machine.layers.as_ref()?))) {
@@ -140,9 +141,9 @@ impl Opening<'_> {
         }
     }
 
-    /// The program whose memory an image is that stands beside none.
+    /// Opens the program to which a memory image belongs, if the other side is not a program.
     fn of_memory(&self, place: usize) -> Result<Program, Error> {
-        let told = "nothing says whose memory it is: `--program` names the artifact, or MODEL@TARGET";
+        let told = "the program that the memory belongs to is unknown: give an artifact or MODEL@TARGET with `--program`";
         let Some(program) = &self.request.program else { return Err(self.without_values(place, told)) };
         match Named::parse(program) {
             Some(Named::Artifact(path)) => Source::artifact(path).program(self.context),

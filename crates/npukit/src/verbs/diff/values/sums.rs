@@ -1,19 +1,19 @@
-//! [`TensorSums`]: what is counted of the elements of a tensor on two sides.
+//! [`TensorSums`]: statistics of a tensor on two sides.
 
 use crate::compare::comparison::{self, difference};
 
-/// An element that differs.
+/// Element that differs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
     pub sample: usize,
-    /// Row-major, within the sample.
+    /// Row-major index within the sample.
     pub element: usize,
     pub before: f64,
     pub after: f64,
 }
 
 impl Place {
-    /// Whether this difference is larger than another; one that is no number is the largest.
+    /// Whether this difference is larger than another; NaN is the largest.
     fn is_worse(&self, other: &Self) -> bool {
         let [mine, other] = [self, other].map(|place| difference(place.after, place.before));
         !other.is_nan() && (mine.is_nan() || mine > other)
@@ -25,7 +25,7 @@ impl Place {
 pub(super) struct TensorSums {
     pub elements: u64,
     pub differing: u64,
-    /// Elements that differ by more than a limit, where there is one.
+    /// Number of elements that differ by more than the limit, if there is one.
     pub beyond: u64,
     pub errors: comparison::Sums,
     pub first: Option<Place>,
@@ -33,7 +33,8 @@ pub(super) struct TensorSums {
     moments: Moments,
 }
 
-/// What the correlation of two sides follows from: means, and sums of squares and of products about them.
+/// Moments for the correlation of two sides: means, and sums of squares and products about the
+/// means.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
     count: f64,
@@ -43,11 +44,11 @@ struct Moments {
 }
 
 impl TensorSums {
-    /// Those of a sample; zeros of two signs are two values where that is to be `exact`.
+    /// Computes the sums of a sample. If `exact`, zeros with different signs differ.
     pub fn of(sample: usize, [before, after]: [&[f64]; 2], exact: bool, limit: Option<f64>) -> Self {
         let mut sums = Self::default();
         for (element, (&before, &after)) in before.iter().zip(after).enumerate() {
-            // What is no number is within no limit.
+            // NaN exceeds every limit.
             let is_within = limit.is_none_or(|limit| difference(after, before) <= limit);
             sums.beyond += u64::from(!is_within);
             sums.add(Place { sample, element, before, after }, exact);
@@ -60,7 +61,7 @@ impl TensorSums {
         self.elements += 1;
         self.errors.add(after, before);
         self.moments.add([before, after]);
-        // What is no number on both sides does not differ.
+        // NaN on both sides is not a difference.
         let is_same = if exact { before.to_bits() == after.to_bits() } else { before == after };
         if is_same || (before.is_nan() && after.is_nan()) {
             return;
@@ -72,7 +73,7 @@ impl TensorSums {
         }
     }
 
-    /// These and those of a later sample.
+    /// Merges the sums of a later sample.
     pub fn merged(self, other: Self) -> Self {
         let worst = match (self.worst, other.worst) {
             (Some(a), Some(b)) if b.is_worse(&a) => Some(b),
@@ -89,7 +90,7 @@ impl TensorSums {
         }
     }
 
-    /// Pearson's correlation; none where a side does not vary, or is not all numbers.
+    /// Returns the Pearson correlation; `None` if a side is constant or not finite.
     pub fn correlation(&self) -> Option<f64> {
         let Moments { squares: [before, after], products, .. } = self.moments;
         let correlation = products / (before * after).sqrt();
@@ -98,7 +99,7 @@ impl TensorSums {
 }
 
 impl Moments {
-    /// By Welford, so that large means do not hide small changes.
+    /// Welford's algorithm, so that large means do not hide small changes.
     fn add(&mut self, values: [f64; 2]) {
         self.count += 1.0;
         let before = [0, 1].map(|side| values[side] - self.means[side]);

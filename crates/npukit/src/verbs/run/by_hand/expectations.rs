@@ -1,4 +1,4 @@
-//! What came of a text's `.expect`: [`Expectations`].
+//! Results of the `.expect` lines of a text: [`Expectations`].
 
 use npukit_asm::{Place, Sources};
 use serde::Serialize;
@@ -6,46 +6,46 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::run::hand::{Found, Memories, Placed};
 
-/// What came of expectations.
+/// Results of expectations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Expectations {
-    /// How many held.
+    /// Number of expectations that hold.
     pub passed: usize,
-    /// Those that did not.
+    /// Expectations that failed.
     pub failed: Vec<FailedExpectation>,
 }
 
-/// An expectation that did not hold.
+/// Expectation that failed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FailedExpectation {
-    /// The file of the text.
+    /// Path of the text.
     pub file: String,
-    /// Its line, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// Name of the memory.
     pub memory: String,
-    /// Address of the first number that is not as expected.
+    /// Address of the first unexpected number.
     pub address: u64,
-    /// Its place among those at the address.
+    /// Index of the lane at that address.
     pub lane: usize,
-    /// What it should be.
+    /// Expected value.
     pub expected: f64,
-    /// What it is: real, where the expectation is.
+    /// Value found; real if the expectation is real.
     pub found: f64,
-    /// Numbers that are not as expected.
+    /// Number of unexpected numbers.
     pub wrong: usize,
-    /// Numbers in all.
+    /// Total number of numbers in the range.
     pub count: usize,
-    /// All of this in words, with the line.
+    /// Message with all of this, and the line.
     pub message: String,
 }
 
 impl Expectations {
-    /// Counts one more, which held unless it `failed`.
+    /// Counts an expectation, which holds unless `failed` is given.
     pub(super) fn count(&mut self, failed: Option<FailedExpectation>) {
         match failed {
             Some(failed) => self.failed.push(failed),
@@ -54,22 +54,23 @@ impl Expectations {
     }
 }
 
-/// What a range is to hold after the run.
+/// Expected contents of a range after the run.
 pub(super) struct Expected {
-    /// Where.
+    /// Range of addresses.
     pub range: Found,
-    /// The memory's numbers, each with its place.
+    /// Expected integers with their positions.
     pub placed: Vec<Placed>,
-    /// The real values they stand for, where the text has such.
+    /// Expected real values, if the text has real values.
     pub reals: Option<Vec<f64>>,
 }
 
 impl Expected {
-    /// What is not so, each number within `tolerance` where there is one; none when all are.
+    /// Compares the range, within `tolerance` if there is one; returns `None` if all numbers are as
+    /// expected.
     ///
     /// # Errors
     ///
-    /// Memory that cannot be read.
+    /// Fails if the memory cannot be read.
     pub fn wrong(&self, memories: &Memories, tolerance: Option<f64>) -> Result<Option<Wrong>, Error> {
         let (memory, machine) = (memories.memory(self.range.memory), &*memories.machine);
         let actual = machine.read(self.range.memory, self.range.start, self.range.end - self.range.start)?;
@@ -96,11 +97,11 @@ impl Expected {
     }
 }
 
-/// A number beside what it should be.
+/// Number with its expected value.
 struct Compared {
     found: i64,
     expected: i64,
-    /// The real values of both, where the expectation is one.
+    /// Real values of both, if the expectation is real.
     reals: Option<(f64, f64)>,
 }
 
@@ -117,11 +118,11 @@ impl Compared {
     }
 
     fn values(&self) -> (f64, f64) {
-        // Default: without real values they are the memory's own numbers.
+        // Default: the memory's integers without real values.
         self.reals.unwrap_or((self.found as f64, self.expected as f64))
     }
 
-    /// Both in words.
+    /// Formats both for the message.
     fn shown(&self) -> (String, String) {
         let Self { found, expected, reals } = self;
         match reals {
@@ -131,12 +132,12 @@ impl Compared {
     }
 }
 
-/// The first number that is not as expected, and how many there are.
+/// First unexpected number, and the number of them.
 pub(super) struct Wrong {
     memory: String,
     address: u64,
     lane: usize,
-    /// Numbers at an address.
+    /// Number of lanes per address.
     lanes: usize,
     first: Compared,
     tolerance: Option<f64>,
@@ -145,7 +146,7 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    /// As a report has it, of the expectation at `place`.
+    /// Creates the report of the expectation at `place`.
     pub fn told(self, sources: &Sources, place: Place) -> FailedExpectation {
         let message = sources.excerpt(place, &self.message());
         let (file, line, _) = sources.position_of(place);

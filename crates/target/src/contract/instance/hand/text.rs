@@ -1,4 +1,4 @@
-//! [`ProgramText`]: where the instructions of a program stand in its text.
+//! [`ProgramText`]: source positions of the instructions of a program.
 
 use std::error::Error;
 
@@ -10,16 +10,16 @@ use crate::diagnosis::failure;
 use crate::error::TargetError;
 use crate::lint::Finding;
 
-/// Where the instructions of a program stand; empty for words, of which nobody knows.
+/// Source positions of the instructions of a program; empty for words without a source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProgramText {
-    /// The text and those that it includes.
+    /// The main text and the texts it includes.
     pub sources: Sources,
-    /// Of each instruction, by its index.
+    /// Position of each instruction, by its index.
     pub places: Vec<Place>,
-    /// What the text says of the memories around a run.
+    /// Declarations of the text about memories before and after a run.
     pub experiment: Experiment,
-    /// What hardware would not do as written, with the place of each.
+    /// Warnings about deviations of the hardware from the text, each with its place.
     pub warnings: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl From<Assembly> for ProgramText {
 }
 
 impl ProgramText {
-    /// A remark with its line, where there is one.
+    /// Formats a remark with its source line, if known.
     pub fn remark(&self, Remark { instruction, message }: &Remark) -> String {
         match instruction.map(|index| (index, self.places.get(index))) {
             Some((index, Some(&place))) => {
@@ -43,7 +43,7 @@ impl ProgramText {
         }
     }
 
-    /// The error of a machine that stopped, with its line where there is one.
+    /// Returns the error of a machine that stopped, with the source line if known.
     pub fn stopped(&self, stopped: Stopped) -> TargetError {
         let Stopped { instruction, error } = stopped;
         let Some((index, &place)) = instruction.and_then(|index| Some((index, self.places.get(index)?)))
@@ -58,23 +58,23 @@ impl ProgramText {
         TargetError::text(fault.with_label("the machine stops here").with_help(help))
     }
 
-    /// Where the instruction of a finding stands, if it does.
+    /// Returns the source position of the instruction of a finding, if known.
     pub fn place(&self, finding: &Finding) -> Option<Place> {
         self.places.get(finding.instruction?).copied()
     }
 
-    /// What is wrong at a place of the text.
+    /// Creates a fault at a place of the text.
     pub fn fault(&self, place: Place, code: &'static str, message: String) -> SourceFault {
         self.sources.fault_at(place, code, message)
     }
 }
 
-/// An error and what caused it, in a line.
+/// Joins an error and its causes to one line.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let all = std::iter::successors(Some(error), |error| (*error).source()).map(ToString::to_string);
     let mut told: Vec<String> = Vec::new();
     for message in all {
-        // A transparent error says what its cause says.
+        // A transparent error has the same message as its cause.
         if told.last() != Some(&message) {
             told.push(message);
         }
@@ -82,9 +82,10 @@ fn chain(error: &(dyn Error + 'static)) -> String {
     told.join(": ")
 }
 
-/// The text that `bytes` are, when a person could have written it: words are full of zeroes and other control characters.
+/// Returns `bytes` as text if they can be an assembly text. Binary words contain zeros and other
+/// control characters.
 pub fn program_text(bytes: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(bytes).ok().filter(|_| !is_utf16(bytes))?; // Default: words are no text.
+    let text = std::str::from_utf8(bytes).ok().filter(|_| !is_utf16(bytes))?; // Default: binary words are not text.
     (!text.contains(|c: char| c.is_control() && !c.is_whitespace())).then_some(text)
 }
 

@@ -1,9 +1,10 @@
-//! [`reference`]: the whole model as its parts compute it, as one graph.
+//! [`reference`]: the whole model as the program's parts compute it, as one graph.
 //!
-//! The model is cut by the names of the values that the program's parts read and make, whatever the program holds for them.
-//! Each piece is what its segment may compute for it; the model's own nodes where it is the host's. Put together by these
-//! names, the pieces are the model again: what a name stands for is what it stands for in the model, in all of them. So a
-//! program that reads another value, or makes one of another, differs from it.
+//! The model is cut at the names of the values that the parts read and produce, independent of what
+//! the program computes. Each piece is the reference of its segment, or the model's own nodes for
+//! the host. Joined by these names, the pieces form the model again, and each name means the same
+//! value as in the model. A program that reads or produces a wrong value therefore differs from the
+//! reference.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,7 @@ use crate::contract::proof::Reference;
 use crate::error::TargetError;
 use crate::segments::SegmentError;
 
-/// The piece of the model that a part is to compute.
+/// Cuts the piece of the model that a part should compute.
 ///
 /// # Errors
 ///
@@ -29,7 +30,8 @@ pub(super) fn cut(graph: &Graph, part: &FieldPart<'_>) -> Result<Graph, SegmentE
     Ok(graph.part(&known, &results))
 }
 
-/// The reference of this number: segments are all compiled in the same order. None where they have no more orders.
+/// Returns the reference with index `order`, the same for all segments. `None` if the segments do
+/// not have that many orders.
 pub(super) fn reference(
     field: &SegmentedField<'_>,
     graph: &Graph,
@@ -40,7 +42,7 @@ pub(super) fn reference(
         .transpose()
 }
 
-/// For each part what it may compute; none where a segment has not so many orders.
+/// Returns a possible graph for each part; `None` if a segment does not have that many orders.
 fn pieces(
     field: &SegmentedField<'_>,
     graph: &Graph,
@@ -61,7 +63,7 @@ fn pieces(
             }
         });
     }
-    // Without a segment there is one order.
+    // Without a segment there is only one order.
     let is_one = order == 0 || field.parts.iter().any(|part| matches!(part.work, Work::Chip(..)));
     Ok(is_one.then_some(pieces))
 }
@@ -80,18 +82,18 @@ fn put_together(
     };
     let rounded = joined(|piece| &piece.graph).map_err(TargetError::failed)?;
     let unrounded = joined(|piece| &piece.unrounded).map_err(TargetError::failed)?;
-    // Default: those of the host alone are in no order.
+    // Default: host parts alone have no order.
     let order =
         pieces.iter().map(|piece| piece.order.clone()).find(|order| !order.is_empty()).unwrap_or_default();
     Ok(Reference { order, graph: rounded.graph, unrounded: unrounded.graph, parts: rounded.parts })
 }
 
-/// A graph on its way.
+/// A graph under construction.
 struct Composed {
     graph: Graph,
-    /// For each of its nodes the part.
+    /// For each node, the part that computes it.
     parts: Vec<usize>,
-    /// What goes from one piece to another, by name.
+    /// Values that go between pieces, by name.
     ends: HashMap<String, ValueId>,
 }
 
@@ -101,7 +103,7 @@ impl Composed {
         let inputs = whole.inputs.iter().map(|&id| whole.value(id));
         let input = |value: &Value| (value.name.clone(), graph.add_input(&value.name, value.info.clone()));
         let ends = inputs.map(input).collect();
-        // So that nothing within a piece has a name of what goes between them.
+        // Reserve these names, so that no value inside a piece takes one.
         for name in field.parts.iter().flat_map(|part| &part.outputs) {
             graph.fresh_name(name);
         }
@@ -115,7 +117,7 @@ impl Composed {
             ids.insert(id, self.end(reader, &piece.value(id).name)?);
         }
         for &id in &piece.outputs {
-            // One that is read and given out is made already.
+            // A value that is both read and output already exists.
             if let std::collections::hash_map::Entry::Vacant(entry) = ids.entry(id) {
                 let value = piece.value(id).clone();
                 let name = value.name.clone();
@@ -143,7 +145,7 @@ impl Composed {
         self.ends.get(name).copied().ok_or_else(missing)
     }
 
-    /// With the outputs of the whole.
+    /// Adds the outputs of the whole model.
     fn finished(mut self, whole: &Graph) -> Result<Self, SegmentError> {
         let outputs = whole.outputs.iter().map(|&id| self.end(ends::END, &whole.value(id).name));
         self.graph.outputs = outputs.collect::<Result<_, _>>()?;
@@ -151,7 +153,7 @@ impl Composed {
     }
 }
 
-/// A value of one piece alone.
+/// Adds a value that is internal to one piece.
 fn inner(graph: &mut Graph, value: &Value) -> ValueId {
     let name = graph.fresh_name(&value.name);
     graph.add_value(Value { name, ..value.clone() })

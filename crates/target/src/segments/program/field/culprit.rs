@@ -1,4 +1,4 @@
-//! [`find`]: the first part that makes a wrong value, and where it makes it.
+//! [`find`]: the first part that computes a wrong value, and where.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use super::{FieldPart, SegmentedField, Tensors, Work, hosted, seed_of};
 use crate::contract::proof::{Culprit, Expected, FieldValues};
 use crate::error::TargetError;
 
-/// A wrong element of a value.
+/// A wrong element: name of the value and index.
 type Place<'a> = (&'a str, usize);
 
-/// Where a wrong element of an output comes from: parts get what those before them made, so the first that makes a wrong
-/// value of right ones is to blame.
+/// Finds the origin of a wrong output element. Each part gets the results of the earlier ones, so
+/// the culprit is the first part that computes a wrong value from correct ones.
 pub(super) fn find(
     field: &SegmentedField<'_>,
     inputs: &FieldValues,
@@ -34,7 +34,7 @@ pub(super) fn find(
     Ok(None)
 }
 
-/// The first element of each value that is not the model's.
+/// Returns the index of the first wrong element of each value.
 fn differing(values: &Tensors, expected: &dyn Expected) -> HashMap<String, usize> {
     let mut wrong = HashMap::new();
     expected.each(&mut |name, tensor| {
@@ -46,7 +46,7 @@ fn differing(values: &Tensors, expected: &dyn Expected) -> HashMap<String, usize
     wrong
 }
 
-/// The culprit within a part, whose element `at` of `name` is wrong.
+/// Finds the culprit within a part whose element `at` of `name` is wrong.
 fn within(
     part: &FieldPart<'_>,
     inputs: &FieldValues,
@@ -55,7 +55,7 @@ fn within(
     values: &Tensors,
     expected: &dyn Expected,
 ) -> Result<Culprit, TargetError> {
-    // Default: a value of no such element has nothing there.
+    // Default: a missing element is zero.
     let value = values.get(name).and_then(|tensor| tensor.elements.get(at)).copied().unwrap_or_default();
     let given =
         Culprit { memory: format!("host value `{name}`"), address: at as u64, value, ..Culprit::default() };
@@ -63,12 +63,13 @@ fn within(
         Work::Host(graph) => step(graph, inputs, expected, given),
         Work::Chip(segment, program) => {
             let found = program.culprit(inputs, seed, (name, at), expected)?;
-            Ok(Culprit { segment: Some(*segment), ..found.unwrap_or(given) }) // Default: only its output is known.
+            Ok(Culprit { segment: Some(*segment), ..found.unwrap_or(given) }) // Default: only the output is known.
         }
     }
 }
 
-/// The first step of the host whose results are not the model's; or else the one that makes what is given.
+/// Returns the first host step whose results differ from the model, or otherwise the one that
+/// computes `given`.
 fn step(
     graph: &Graph,
     inputs: &FieldValues,
@@ -89,5 +90,5 @@ fn step(
         let (layer, memory) = (Some(node.name.clone()), format!("host value `{name}`"));
         Some(Culprit { layer, memory, address: at as u64, value, ..Culprit::default() })
     });
-    Ok(first.unwrap_or(given)) // Default: all that the steps make are values of other names in the model.
+    Ok(first.unwrap_or(given)) // Default: the model has no values with the names of these steps.
 }

@@ -1,4 +1,5 @@
-//! [`check`]: what goes from one part to another is made once, before it is read, and of the type that it is read as.
+//! [`check`]: verifies that each value between parts is produced once, before it is read, and with
+//! the type that the reader expects.
 
 use std::collections::HashMap;
 
@@ -8,12 +9,12 @@ use npukit_numeric::ElementType;
 use crate::segments::SegmentError;
 use crate::segments::program::{Part, SegmentedProgram};
 
-/// What errors call what gives the inputs, a part of the host, and what takes the model's outputs.
+/// Names in errors: the source of the inputs, and a host part.
 pub(super) const BEGINNING: &str = "the program's beginning";
-pub(super) const HOST: &str = "a step of the host";
+pub(super) const HOST: &str = "a host step";
 pub(super) const END: &str = "the model's end";
 
-/// Checks the values of a program.
+/// Checks the values between the parts of a program.
 ///
 /// # Errors
 ///
@@ -28,7 +29,7 @@ pub(super) fn check(program: &SegmentedProgram) -> Result<(), SegmentError> {
             Part::Chip(compiled) => {
                 let reader = format!("segment {segments}");
                 compiled.inputs().iter().try_for_each(|port| read(&made, &reader, &port.name, None))?;
-                // What comes off a machine is given as real numbers.
+                // Outputs of a machine are real numbers.
                 let outputs = compiled.outputs().into_iter();
                 outputs.map(|port| port.name).try_for_each(|name| make(&mut made, name, ElementType::F32))?;
                 segments += 1;
@@ -56,7 +57,7 @@ fn make(
     }
 }
 
-/// Floats of any kind stand for the same numbers; between them and others is more than rounding.
+/// Float types are interchangeable; other conversions involve more than rounding.
 fn read(
     made: &HashMap<String, ElementType>,
     reader: &str,
@@ -84,7 +85,8 @@ fn as_it_is(
     Err(SegmentError::Converted { reader, value, found, expected })
 }
 
-/// Checks that a part of the host takes and gives numbers of the types that the model has, which it would convert else.
+/// Checks that a host part reads and produces numbers of the model's types; it would otherwise
+/// convert them.
 ///
 /// # Errors
 ///

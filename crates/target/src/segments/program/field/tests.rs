@@ -1,4 +1,5 @@
-//! Programs whose parts are all the host's: what goes between parts, and what the whole is compared with.
+//! Programs that consist only of host parts: values between parts, and the reference of the whole
+//! program.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::segments::program::{Part, SegmentedProgram};
 
 const SHAPE: [usize; 2] = [2, 3];
 
-/// `z` is the softmax of `y`, which is `x` and `1` rectified; `w` is the sum of `z` and `x`.
+/// `z` is the softmax of `y`; `y` is the rectified sum of `x` and 1; `w` is the sum of `z` and `x`.
 fn model() -> Graph {
     let mut graph = Graph::default();
     let x = graph.add_input("x", ValueInfo { shape: SHAPE.to_vec(), element: ElementType::F32 });
@@ -26,7 +27,7 @@ fn model() -> Graph {
     graph
 }
 
-/// The host's part of a graph from values to values.
+/// Returns the part of a graph between two sets of values, for the host.
 fn part(graph: &Graph, inputs: &[&str], outputs: &[&str]) -> Graph {
     let id = |name: &&str| graph.find_value(name).expect("a value of the model");
     graph.part(&inputs.iter().map(id).collect(), &outputs.iter().map(id).collect::<Vec<_>>())
@@ -45,7 +46,7 @@ fn input() -> FieldTensor {
     FieldTensor { shape: SHAPE.to_vec(), elements: Element::random(3).take(6).collect() }
 }
 
-/// What the program gives, and what it is compared with gives.
+/// Returns the outputs of the program and of its reference.
 fn both(program: &SegmentedProgram, graph: &Graph) -> Result<[FieldTensor; 2], String> {
     let told = |error: crate::error::TargetError| error.to_string();
     let field = SegmentedField::new(program).map_err(told)?;
@@ -65,7 +66,7 @@ fn refused(program: &SegmentedProgram, graph: &Graph) -> String {
     both(program, graph).map(|_| ()).expect_err("it is refused")
 }
 
-/// What a program is compared with is the model, wherever it is cut, and not what the program makes of it.
+/// The reference is the model, wherever it is cut, and does not depend on the program.
 #[test]
 fn what_it_is_compared_with_is_the_whole_model() {
     let graph = model();
@@ -73,14 +74,14 @@ fn what_it_is_compared_with_is_the_whole_model() {
     let Some(Value::Known(Operand::Field(whole))) = walked.outputs.pop() else { panic!("it is known") };
     let [found, expected] = both(&program(&graph, parts(&graph)), &graph).expect("it is compared");
     assert_eq!((&found, &expected), (&*whole, &*whole));
-    // A program that leaves the constant out.
+    // A program that omits the constant.
     let mut other = parts(&graph);
     other[0].nodes.remove(0);
     other[0].nodes[0].inputs = other[0].inputs.clone();
     let [found, expected] = both(&program(&graph, other), &graph).expect("it is compared");
     assert_ne!(found, *whole);
     assert_eq!(expected, *whole);
-    // One that reads another value.
+    // A program that reads another value.
     let mut other = parts(&graph);
     other[1] = part(&graph, &["x"], &["z"]);
     other[1].nodes.retain(|node| node.name == "z");
@@ -90,7 +91,7 @@ fn what_it_is_compared_with_is_the_whole_model() {
     assert_eq!(expected, *whole);
 }
 
-/// In floats it is the model, too.
+/// Without rounding, the reference is the float model.
 #[test]
 fn without_rounding_it_is_the_model_in_floats() {
     let graph = model();
@@ -108,10 +109,10 @@ fn what_does_not_go_from_part_to_part_is_refused() {
     let graph = model();
     let mut twice = parts(&graph);
     twice.insert(1, twice[0].clone());
-    assert_eq!(refused(&program(&graph, twice), &graph), "value `y` is made twice");
+    assert_eq!(refused(&program(&graph, twice), &graph), "value `y` is computed twice");
     let mut late = parts(&graph);
     late.swap(0, 1);
-    assert!(refused(&program(&graph, late), &graph).contains("reads `y`, which no input gives"));
+    assert!(refused(&program(&graph, late), &graph).contains("reads `y`, which is neither an input"));
     let mut never = parts(&graph);
     never.pop();
     assert!(refused(&program(&graph, never), &graph).starts_with("the model's end reads `w`"));
@@ -119,18 +120,20 @@ fn what_does_not_go_from_part_to_part_is_refused() {
     for value in other.values.iter_mut().filter(|value| value.name == "z") {
         value.name = "v".to_owned();
     }
-    assert!(refused(&program(&graph, parts(&graph)), &other).contains("`z`, which is no value of the model"));
+    assert!(
+        refused(&program(&graph, parts(&graph)), &other).contains("`z`, which is not a value of the model")
+    );
 }
 
 #[test]
 fn values_keep_their_types_and_shapes() {
     let graph = model();
-    // Integers would be made of floats on the way.
+    // Floats would be converted to integers in between.
     let mut whole = parts(&graph);
     let id = whole[1].inputs[0];
     whole[1].values[id.0 as usize].info.element = ElementType::I64;
     let told = refused(&program(&graph, whole), &graph);
-    assert!(told.contains("takes `y` as numbers of type"), "{told}");
+    assert!(told.contains("reads `y` with type"), "{told}");
     let mut all = graph.clone();
     all.values[graph.inputs[0].0 as usize].info.element = ElementType::I64;
     let mut from_input = parts(&graph);
@@ -139,9 +142,9 @@ fn values_keep_their_types_and_shapes() {
         from_input[part].values[id.0 as usize].info.element = ElementType::I64;
     }
     let told = refused(&program(&all, from_input), &graph);
-    assert!(told.contains("takes `x` as numbers of type"), "{told}");
+    assert!(told.contains("reads `x` with type"), "{told}");
     let mut flat = graph.clone();
     flat.values[graph.inputs[0].0 as usize].info.shape = vec![6];
     let told = refused(&program(&flat, parts(&graph)), &graph);
-    assert!(told.contains("takes `x` in shape [6], and it has shape [2, 3]"), "{told}");
+    assert!(told.contains("reads `x` with shape [6], but its shape is [2, 3]"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! Why an epoch has no schedule, as an error with places.
+//! Errors for epochs without a schedule, with spans.
 
 use miette::LabeledSpan;
 use npukit_asm::source_span;
@@ -7,7 +7,8 @@ use super::Epoch;
 use crate::isa::pasm::PasmError;
 use crate::isa::pasm::schedule::{Conflict, Problem, Rule, ScheduleError, Violation};
 
-/// The constraints that contradict each other, or that none was found.
+/// Returns the error with the contradictory constraints, or one for a search that found no
+/// schedule.
 pub fn error(
     epoch: &Epoch,
     problem: &Problem,
@@ -29,9 +30,9 @@ pub fn error(
     let rules = conflict.rules.iter().filter_map(|&index| problem.rules.get(index));
     let mut help: Vec<String> = rules.map(|rule| sentence(epoch, rule)).collect();
     if !conflict.is_irreducible {
-        help.push("fewer of them may contradict each other already".to_owned());
+        help.push("some of them may not be part of the contradiction".to_owned());
     } else if labels.len() + help.len() > 1 {
-        help.push("without any one of these the others can hold".to_owned());
+        help.push("removing any one of them resolves the contradiction".to_owned());
     }
     let reason = match labels.len() {
         0 => "the operations cannot be scheduled".to_owned(),
@@ -41,40 +42,40 @@ pub fn error(
     PasmError::Schedule { reason, labels, help: help.join("\n") }
 }
 
-/// A rule of the hardware in words.
+/// Describes a rule of the hardware.
 fn sentence(epoch: &Epoch, rule: &Rule) -> String {
     let name = |index: usize| format!("`{}`", epoch.label(index).0);
     match *rule {
         Rule::Exclusive { operations: (a, b), gap } => format!(
-            "{} and {} use the same port: one is configured {gap} cycles after the last address of the other",
+            "{} and {} use the same port: one must be configured at least {gap} cycles after the last address of the other",
             name(a),
             name(b)
         ),
         Rule::Table { writer, user } => format!(
-            "{} changes a configuration that {} uses: it starts no later, or is configured when that is over",
+            "{} changes a configuration that {} uses: it must start no later, or be configured after the other has ended",
             name(writer),
             name(user)
         ),
         Rule::Issue { operations: (a, b) } => {
-            format!("{} and {} are issued by one sequencer, an instruction a cycle", name(a), name(b))
+            format!("{} and {} are issued by one sequencer, one instruction per cycle", name(a), name(b))
         }
     }
 }
 
-/// The schedule is wrong: our defect, said rather than emitted.
+/// Error for an invalid schedule, which is a defect of the scheduler.
 pub fn defect(violation: &Violation) -> PasmError {
     PasmError::Schedule {
-        reason: format!("the scheduler is wrong: {violation}"),
+        reason: format!("the scheduler made an invalid schedule: {violation}"),
         labels: Vec::new(),
         help: "this is a defect of npukit: please report it with the program".to_owned(),
     }
 }
 
-/// Delays keep needing more instructions.
+/// Error for delays that keep needing more instructions.
 pub fn unstable(rounds: usize) -> PasmError {
     PasmError::Schedule {
         reason: format!("after {rounds} rounds, delays still need more instructions than they are given"),
         labels: Vec::new(),
-        help: "bound the variables by constraints".to_owned(),
+        help: "limit the variables by constraints".to_owned(),
     }
 }

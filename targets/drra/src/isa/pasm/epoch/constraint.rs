@@ -1,4 +1,4 @@
-//! Constraints of an epoch: their names, and what they are as sums.
+//! Constraints of an epoch: checks their names and converts them to sums.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::isa::pasm::constraint::{Condition, Reference, Relation, Sum, Term};
 use crate::isa::pasm::schedule::linear::{Linear, Variable};
 use crate::isa::pasm::schedule::{Alternatives, Constraint};
 
-/// Alternatives of one constraint; more are refused.
+/// Maximum number of alternatives of one constraint.
 const MAX_ALTERNATIVES: usize = 64;
 
-/// Names that occur twice, and names in constraints that nothing has.
+/// Returns errors for duplicate names, and for unknown names in constraints.
 pub fn check_names(epoch: &ast::Epoch, variables: &[String]) -> Vec<PasmError> {
     let mut names: BTreeMap<&str, &ast::Name> = BTreeMap::new();
     let mut errors = Vec::new();
@@ -45,7 +45,7 @@ pub fn check_names(epoch: &ast::Epoch, variables: &[String]) -> Vec<PasmError> {
 fn unknown<'a>(reference: &Reference, known: impl Iterator<Item = &'a str> + Clone) -> PasmError {
     let help = match closest(&reference.name, known.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
+        None => format!("known: {}", known.collect::<Vec<_>>().join(", ")),
     };
     let span = source_span(reference.span);
     PasmError::Unknown { what: "operation or variable", found: reference.name.clone(), span, help }
@@ -64,12 +64,12 @@ fn visit(condition: &Condition, look: &mut impl FnMut(&Reference)) {
     }
 }
 
-/// What the constraints of an epoch say of the variables of its problem: `starts` of the operations, and
-/// `free` ones in the order of the epoch's.
+/// Converts the constraints of an epoch to sums over the variables of its problem: `starts` of the
+/// operations, and `free` variables in the epoch's order.
 ///
 /// # Errors
 ///
-/// The first name that the epoch does not have, or two operations of one name.
+/// The first unknown name, or two operations with one name.
 pub fn constraints(
     epoch: &Epoch,
     starts: &[Variable],
@@ -102,7 +102,7 @@ impl Names<'_> {
                 let next = self.alternatives(one)?;
                 let pairs =
                     before.iter().flat_map(|a: &Vec<Linear>| next.iter().map(move |b| [&a[..], b].concat()));
-                // One too many is enough to be refused.
+                // One more than the limit is enough to refuse it.
                 Ok(pairs.take(MAX_ALTERNATIVES + 1).collect())
             }),
             Condition::Compare(left, relation, right) => {
@@ -118,7 +118,7 @@ impl Names<'_> {
         })
     }
 
-    /// The cycle a name means, as one of its events does.
+    /// Returns the cycle that a name, possibly with an event, refers to.
     fn reference(&self, reference: &Reference) -> Result<Linear, PasmError> {
         let named = |operation: &Operation| operation.name == reference.name;
         if let Some(index) = self.epoch.operations.iter().position(named) {
@@ -137,7 +137,7 @@ impl Names<'_> {
         }
     }
 
-    /// How long after its operation's start an event is.
+    /// Returns the distance of an event from the start of its operation.
     fn event(&self, index: usize, reference: &Reference) -> Result<Linear, PasmError> {
         let Some((lane, indices)) = &reference.event else { return Ok(Linear::default()) };
         let pattern = self.epoch.operations.get(index).and_then(|operation| match &operation.action {
@@ -154,16 +154,16 @@ impl Names<'_> {
         pattern.event(*lane, indices).ok_or_else(|| {
             let help = match pattern.levels(*lane) {
                 Some(levels) => {
-                    format!("it repeats {levels:?} times, the outermost first, and counts from 0")
+                    format!("it repeats {levels:?} times, outermost first; indices start at 0")
                 }
-                None => "its lanes are e0, e1 and so on, in the order they are opened in".to_owned(),
+                None => "its lanes are e0, e1 and so on, in opening order".to_owned(),
             };
             rule(&format!("`{}` has no event e{lane}{indices:?}", reference.name), reference.span, &help)
         })
     }
 }
 
-/// `difference` compared with 0.
+/// Returns the alternatives of a comparison of `difference` with 0.
 fn compare(difference: &Linear, relation: Relation) -> Alternatives {
     let (below, above) = (difference.clone(), difference.times(-1));
     match relation {

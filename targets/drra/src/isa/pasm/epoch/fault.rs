@@ -1,4 +1,4 @@
-//! Faults of operations, as errors with places.
+//! Errors of operations, with spans.
 
 use npukit_asm::source_span;
 use npukit_base::{Span, closest};
@@ -6,7 +6,7 @@ use npukit_base::{Span, closest};
 use crate::isa::pasm::PasmError;
 use crate::isa::pasm::ast::{self, Parameter, Value};
 
-/// A name that is not among those that are `known`.
+/// Error for a name that is not in `known`.
 pub(super) fn unknown<'a>(
     what: &'static str,
     name: &ast::Name,
@@ -15,12 +15,12 @@ pub(super) fn unknown<'a>(
     let known: Vec<&str> = known.collect();
     let help = match closest(&name.text, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", known.join(", ")),
+        None => format!("known: {}", known.join(", ")),
     };
     PasmError::Unknown { what, found: name.text.clone(), span: source_span(name.span), help }
 }
 
-/// A parameter whose value is not legal.
+/// Error for an illegal parameter value.
 pub(super) fn bad_value(name: &str, parameter: &Parameter, legal: &str) -> PasmError {
     let found = match &parameter.value {
         Value::Integer(value) => value.to_string(),
@@ -29,7 +29,7 @@ pub(super) fn bad_value(name: &str, parameter: &Parameter, legal: &str) -> PasmE
     value_error(&format!("`{name}`"), &found, legal, parameter.span)
 }
 
-/// Anything whose value is not legal.
+/// Error for any other illegal value.
 pub(super) fn value_error(what: &str, found: &str, legal: &str, span: Span) -> PasmError {
     PasmError::Value {
         what: what.to_owned(),
@@ -39,7 +39,7 @@ pub(super) fn value_error(what: &str, found: &str, legal: &str, span: Span) -> P
     }
 }
 
-/// Anything else.
+/// Any other error.
 pub(super) fn rule(reason: &str, span: Span, help: &str) -> PasmError {
     PasmError::Rule { reason: reason.to_owned(), span: source_span(span), help: help.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! [`Fields`]: the values of an instruction, by the fields of its row.
+//! [`Fields`]: values of an instruction, by the fields of its row.
 
 use npukit_base::Span;
 use npukit_isa::InstructionSpec;
@@ -11,19 +11,19 @@ use crate::isa::pasm::epoch::rop::Resolved;
 use crate::isa::pasm::schedule::Variable;
 use crate::isa::{Instruction, Isa, bits_of, range, value_of};
 
-/// The values of an instruction.
+/// Values of an instruction.
 pub(super) struct Fields {
     component: Component,
-    /// Place of the row among the component's.
+    /// Index of the row in the component's table.
     index: usize,
     pub row: &'static InstructionSpec,
-    /// In the order of the row.
+    /// Values in the order of the row's fields.
     values: Vec<i64>,
     pub delay: Option<Variable>,
 }
 
 impl Fields {
-    /// An instruction that the component has in a table, all fields at their defaults.
+    /// Creates an instruction of a component, with all fields at their defaults.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Fields {
         Ok(Self { component, index, row: &rows[index], values, delay: None })
     }
 
-    /// The place of a field that a parameter names; the slot is the operation's.
+    /// Returns the index of the field that a parameter names. The slot comes from the operation.
     ///
     /// # Errors
     ///
@@ -48,24 +48,24 @@ impl Fields {
         self.row.field(name).ok_or_else(|| unknown("field", &parameter.name, names))
     }
 
-    /// The value of a field of the row.
+    /// Returns the value of a field.
     pub fn get(&self, name: &str) -> i64 {
         self.values[self.row.field(name).expect("callers ask for fields of the instruction they read")]
     }
 
-    /// Gives a field a value.
+    /// Sets a field by index.
     pub fn put(&mut self, index: usize, value: i64) {
         self.values[index] = value;
     }
 
-    /// Gives a field a value, if the instruction has it.
+    /// Sets a field by name, if the instruction has it.
     pub fn set(&mut self, name: &str, value: i64) {
         if let Some(index) = self.row.field(name) {
             self.put(index, value);
         }
     }
 
-    /// The instruction.
+    /// Returns the typed instruction.
     fn typed(&self, span: Span) -> Resolved<Op> {
         let wrong = |reason: String| rule(&reason, span, "see `npu isa` for its fields");
         let mut values = Vec::new();
@@ -77,33 +77,33 @@ impl Fields {
         Op::new(&instruction).map_err(|error| wrong(error.to_string()))
     }
 
-    /// The instruction of a resource.
+    /// Returns the typed instruction of a resource.
     ///
     /// # Errors
     ///
-    /// A value that its field cannot hold, a mode without meaning, or an instruction of control.
+    /// A value does not fit its field, the mode is unknown, or it is a control instruction.
     pub fn op(&self, span: Span) -> Resolved<ResourceOp> {
         match self.typed(span)? {
             Op::Resource { op, .. } => Ok(op),
-            _ => Err(rule("it is no instruction of a resource", span, "put it into a cop")),
+            _ => Err(rule("it is not a resource instruction", span, "put it into a cop")),
         }
     }
 }
 
-/// An instruction of the sequencer.
+/// Parses an instruction of the sequencer.
 ///
 /// # Errors
 ///
-/// What [`written`] finds.
+/// The errors of [`written`].
 pub fn control(isa: &'static Isa, instruction: &ast::Instruction) -> Resolved<Op> {
     written(isa, Component::Sequencer, 0, instruction)
 }
 
-/// An instruction whose parameters are all numbers, as in a raw operation.
+/// Parses an instruction whose parameters are all numbers, as in a raw operation.
 ///
 /// # Errors
 ///
-/// An instruction or a field that is not there, a value that its field cannot hold.
+/// An unknown instruction or field, or a value that does not fit its field.
 pub fn written(
     isa: &'static Isa,
     component: Component,

@@ -1,17 +1,17 @@
-//! Instructions of the sequencer that start operations, fill registers and count.
+//! Instructions of the sequencer that start operations and fill registers.
 
 use crate::config::revision::Revision;
 use crate::isa::op::{ActMode, CalcMode, Op};
 use crate::isa::pasm::schedule::Activation;
 
-/// Registers a map is read from: two sets in turn.
+/// First registers of the two sets that maps are read from, used in turn.
 const MAPS: [u8; 2] = [4, 8];
 
-/// The registers that activations may use.
+/// Registers reserved for activations.
 pub const MAP_REGISTERS: std::ops::Range<u8> = 4..12;
 
-/// `act`, and the instructions that fill its registers; `turn` chooses the set of registers. By the seed mode 1 names a
-/// port by its number, else by a mask.
+/// Returns the instructions that fill the registers of an `act`, and the `act`; `turn` selects the
+/// register set. Mode 1 names a port by its number in revision `Seed`, otherwise by a mask.
 pub fn activation(activation: Activation, turn: usize, revision: Revision) -> (Vec<Op>, Op) {
     let first = MAPS[turn % 2];
     let act = match activation {
@@ -26,7 +26,7 @@ pub fn activation(activation: Activation, turn: usize, revision: Revision) -> (V
     (registers.zip(first..).flat_map(|(value, register)| load(register, value)).collect(), act)
 }
 
-/// Gives a register a value, a byte at a time; register 0 holds 0.
+/// Returns instructions that load a register one byte at a time. Register 0 holds 0.
 pub fn load(register: u8, value: u16) -> Vec<Op> {
     let [low, high] = value.to_le_bytes();
     let calc =

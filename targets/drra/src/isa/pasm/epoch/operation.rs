@@ -1,4 +1,4 @@
-//! [`resolve`]: what an operation of PASM means on a fabric.
+//! [`resolve`]: resolves an operation of PASM on a fabric.
 
 use npukit_asm::source_span;
 use npukit_base::Span;
@@ -16,39 +16,39 @@ use crate::isa::pasm::ast::{self, OperationKind, Value, find};
 use crate::isa::pasm::epoch::rop::{Resolved, Rop, RopText, Setting};
 use crate::isa::pasm::schedule::{Schedule, Variable};
 
-/// An operation, resolved.
+/// Resolved operation.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// Its name; a made-up one when it has none.
+    /// Name, generated if the text has none.
     pub name: String,
-    /// Its place in the text.
+    /// Span in the text.
     pub span: Span,
-    /// Its cell.
+    /// Position of its cell.
     pub place: Place,
-    /// The cell's number.
+    /// Index of its cell.
     pub cell: usize,
-    /// What it does there.
+    /// Action in the cell.
     pub action: Action,
-    /// What the text of a rop says.
+    /// Checked text, for a rop.
     pub text: Option<RopText>,
 }
 
-/// What an operation does.
+/// Action of an operation.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Configures and starts a port.
     Rop(Rop),
-    /// Instructions of the sequencer, at offsets from its start, and how many cycles they take.
+    /// Sequencer instructions with their offsets from the start, and their total cycles.
     Cop(Vec<(i64, Op)>, i64),
 }
 
 impl Operation {
-    /// Instructions before its start, when no delay needs more.
+    /// Number of instructions before its start, if no delay needs more.
     pub fn configurations(&self) -> usize {
         self.instructions_with(|_| 0).len()
     }
 
-    /// The instructions before its start.
+    /// Returns the instructions before its start.
     pub fn instructions(&self, found: &Schedule) -> Vec<Op> {
         self.instructions_with(|variable| found.value(variable))
     }
@@ -61,7 +61,7 @@ impl Operation {
                 let delay = variable.map_or(rep.delay, &value);
                 let rep = Rep { delay, ..rep };
                 let ops = rep.instructions(rop.port, rop.revision, rop.component);
-                ops.expect("the reader and the bounds of variables let nothing else pass")
+                ops.expect("the reader and the bounds of variables exclude other values")
             }
             Setting::Trans(delay, variable) => {
                 let delay = variable.map_or(delay, &value);
@@ -72,7 +72,7 @@ impl Operation {
         ops.map(|op| Op::Resource { slot: rop.slot, op }).collect()
     }
 
-    /// Instructions from its start on, with their offsets.
+    /// Returns the instructions at and after its start, with their offsets.
     pub fn sequence(&self) -> impl Iterator<Item = (i64, Op)> + '_ {
         let ops: &[(i64, Op)] = match &self.action {
             Action::Cop(ops, _) => ops,
@@ -81,7 +81,7 @@ impl Operation {
         ops.iter().copied()
     }
 
-    /// What it does on a port.
+    /// Returns the rop, if it is one.
     pub const fn rop(&self) -> Option<&Rop> {
         match &self.action {
             Action::Rop(rop) => Some(rop),
@@ -90,11 +90,11 @@ impl Operation {
     }
 }
 
-/// What an operation means; new free variables are appended to `variables`.
+/// Resolves an operation; new free variables are appended to `variables`.
 ///
 /// # Errors
 ///
-/// Everything wrong with it.
+/// All errors of the operation.
 pub fn resolve(
     fabric: &Fabric,
     operation: &ast::Operation,
@@ -139,7 +139,7 @@ fn index(operation: &ast::Operation, name: &'static str) -> Resolved<usize> {
         Value::Integer(value) => usize::try_from(value).ok(),
         Value::Name(_) => None,
     };
-    value.ok_or_else(|| bad_value(name, parameter, "it is a number that is not negative"))
+    value.ok_or_else(|| bad_value(name, parameter, "it must be a number of at least 0"))
 }
 
 fn rop(
@@ -150,7 +150,7 @@ fn rop(
 ) -> Result<(Rop, RopText), Vec<PasmError>> {
     let one = |error| vec![error];
     let (slot, port) = (index(operation, "slot").map_err(one)?, index(operation, "port").map_err(one)?);
-    // Default: a slot beyond all, where nothing is.
+    // Default: a slot number that no cell has.
     let slot = u8::try_from(slot).unwrap_or(u8::MAX);
     let cell = fabric.cell(place);
     let Some(resource) = cell.and_then(|cell| cell.resource_at(slot)) else {
@@ -158,7 +158,7 @@ fn rop(
         return Err(vec![value_error("the slot", &slot.to_string(), &slots(fabric, place), span)]);
     };
     let ports = ports(resource.component, slot - resource.slot);
-    // Upstream's tutorial starts routes on port 2, which nothing listens to.
+    // Upstream's tutorial starts routes on port 2, which has no effect.
     let legal = ports.contains(&(port as u8)) || (resource.component == Component::Swb && port == 2);
     if !legal || port > 3 {
         let span = find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);
@@ -193,7 +193,7 @@ fn rop(
     Ok((reader.finish(operation.span).map_err(one)?, text))
 }
 
-/// Ports of a component at a slot, counted from its first.
+/// Returns the ports of a component at a slot, relative to its first.
 fn ports(component: Component, relative: u8) -> &'static [u8] {
     match (component, relative) {
         (Component::Swb | Component::Dpu, 0) => &[0, 1],
@@ -212,7 +212,7 @@ fn slots(fabric: &Fabric, place: Place) -> String {
     format!("cell {place} has {}", list.join(", "))
 }
 
-/// The instructions of a cop: calculations, and waits between them.
+/// Resolves the instructions of a cop: calculations and waits.
 fn cop(isa: &'static Isa, operation: &ast::Operation) -> Result<Action, Vec<PasmError>> {
     let (mut ops, mut cycles, mut errors) = (Vec::new(), 0_i64, Vec::new());
     for instruction in &operation.instructions {
@@ -225,7 +225,7 @@ fn cop(isa: &'static Isa, operation: &ast::Operation) -> Result<Action, Vec<Pasm
             Ok(_) => errors.push(rule(
                 &format!("a cop cannot hold `{}`", instruction.mnemonic.text),
                 instruction.mnemonic.span,
-                "it holds calc and wait (mode=0); `for` and `if` branch, rops are started by constraints",
+                "a cop may hold calc and wait (mode=0); use `for` and `if` to branch, and constraints to start rops",
             )),
             Err(error) => errors.push(error),
         }

@@ -1,4 +1,4 @@
-//! [`problem`]: an epoch as numbers for the scheduler.
+//! [`problem`]: converts an epoch to numbers for the scheduler.
 
 use std::collections::BTreeMap;
 
@@ -13,30 +13,30 @@ use crate::isa::pasm::epoch::rop::{Rop, Setting};
 use crate::isa::pasm::schedule::linear::{Linear, Variable};
 use crate::isa::pasm::schedule::{self, Issue, Line, Problem, Rule, Schedule};
 
-/// Latest start.
+/// Latest start of an operation.
 const LAST_CYCLE: i64 = 4_000_000;
 /// Largest value of a free variable.
 const MAX_FREE: i64 = 100_000;
 
-/// Cell, slot of the component, port of it.
+/// Cell, slot of the component, port of the component.
 type Port = (usize, u8, u8, u8);
 
-/// From when on ports can be configured.
+/// Earliest cycle in which each port may be configured.
 #[derive(Clone, Debug, Default)]
 pub struct Ports {
-    /// By port, in cycles after the end of the epoch before.
+    /// Cycles after the end of the previous epoch, by port.
     ready: BTreeMap<Port, i64>,
-    /// Of all others.
+    /// Cycles after the end of the previous epoch, for all other ports.
     others: i64,
 }
 
 impl Ports {
-    /// Nothing is known of what came before: any port may have been in use up to its end.
+    /// Worst case: any port may have been active until the end of the previous epoch.
     pub fn unknown() -> Self {
         Self { ready: BTreeMap::new(), others: gap(Component::Rf) - 1 }
     }
 
-    /// After an epoch.
+    /// State of the ports after an epoch.
     pub fn after(epoch: &Epoch, problem: &Problem, found: &Schedule) -> Self {
         let mut ready: BTreeMap<Port, i64> = BTreeMap::new();
         for (operation, plain) in epoch.operations.iter().zip(&problem.operations) {
@@ -51,7 +51,7 @@ impl Ports {
     }
 
     fn ready(&self, port: Port) -> i64 {
-        // Default: what is known of all other ports.
+        // Default: the value of all other ports.
         self.ready.get(&port).copied().unwrap_or(self.others)
     }
 }
@@ -60,21 +60,22 @@ fn port(operation: &Operation, rop: &Rop) -> Port {
     (operation.cell, rop.first_slot, rop.slot, rop.port)
 }
 
-/// Cycles from a port's last address to the first in which it can be configured (specification 4.5).
+/// Cycles from a port's last address to the first cycle in which it can be configured
+/// (specification 4.5).
 const fn gap(component: Component) -> i64 {
     if component.has_lanes() { 2 } else { 1 }
 }
 
-/// The free variables of an epoch in its problem.
+/// Returns the free variables of an epoch with their problem variables.
 pub fn free_variables(epoch: &Epoch) -> impl Iterator<Item = (&String, Variable)> {
     epoch.variables.iter().enumerate().map(|(index, name)| (name, Variable(index)))
 }
 
-/// The problem of an epoch whose operations have these numbers of `configurations`.
+/// Makes the problem of an epoch, given each operation's number of `configurations`.
 ///
 /// # Errors
 ///
-/// A constraint that names what the epoch does not have.
+/// A constraint has an unknown name.
 pub fn problem(epoch: &Epoch, configurations: &[usize], ports: &Ports) -> Result<Problem, PasmError> {
     let mut problem = Problem { one_port: epoch.revision.is_seed(), ..Problem::default() };
     let most = most_of_variables(epoch);
@@ -111,7 +112,7 @@ pub fn problem(epoch: &Epoch, configurations: &[usize], ports: &Ports) -> Result
     Ok(problem)
 }
 
-/// The largest value of each free variable: a delay is no longer than its field.
+/// Returns the largest value of each free variable. A delay is limited by its field.
 fn most_of_variables(epoch: &Epoch) -> Vec<i64> {
     let mut most = vec![MAX_FREE; epoch.variables.len()];
     for rop in epoch.operations.iter().filter_map(Operation::rop) {
@@ -134,7 +135,7 @@ const fn issue(rop: &Rop, configurations: usize) -> Issue {
     }
 }
 
-/// What the hardware asks of each pair of operations of a cell.
+/// Returns the hardware rules between the operations of a cell.
 fn rules(operations: &[Operation]) -> Vec<Rule> {
     let mut rules = Vec::new();
     for (a, first) in operations.iter().enumerate() {
@@ -156,7 +157,7 @@ fn rules(operations: &[Operation]) -> Vec<Rule> {
     rules
 }
 
-/// Whether the configuration of `writer` changes what the data of `user` passes.
+/// Whether the configuration of `writer` changes a connection that the data of `user` pass through.
 fn changes(writer: &Rop, user: &Rop) -> bool {
     if user.pattern.is_none() {
         return false;

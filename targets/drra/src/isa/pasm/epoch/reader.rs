@@ -1,4 +1,4 @@
-//! [`Reader`]: the instructions of a rop, and the lanes and levels they build.
+//! [`Reader`]: reads the instructions of a rop, and builds its lanes and levels.
 
 use npukit_base::Span;
 use npukit_isa::{Field, InstructionSpec};
@@ -15,17 +15,17 @@ use crate::isa::pasm::schedule::Variable;
 use crate::isa::pasm::schedule::linear::Linear;
 use crate::isa::range;
 
-/// Lanes, inner levels of each, and outer levels of an address generator.
+/// Maximum number of lanes, of inner levels per lane, and of outer levels of an address generator.
 const MAX_LEVELS: usize = 4;
 
-/// Reads the instructions of a rop.
+/// Reader of the instructions of a rop.
 pub(super) struct Reader<'a> {
     rop: Rop,
     variables: &'a mut Vec<String>,
     lanes: Lanes,
-    /// What was read, but for repetitions.
+    /// Instructions read, except repetitions.
     ops: Vec<(Span, Op)>,
-    /// Where `step` of `repx` was left to its default.
+    /// Spans of `repx` instructions with the default `step`.
     default_steps: Vec<Span>,
 }
 
@@ -36,16 +36,16 @@ struct Lanes {
     levels: usize,
     delays: Vec<Linear>,
     outer: Vec<(i64, Linear)>,
-    /// Levels of the port that those take.
+    /// Number of hardware levels that the outer levels use.
     outer_levels: usize,
-    /// Levels that the last one takes.
+    /// Number of hardware levels that the last level uses.
     last_levels: usize,
-    /// Whether the instruction before was a `rep`.
+    /// Whether the previous instruction was a `rep`.
     is_extendable: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// A rop without instructions; new free variables are appended to `variables`.
+    /// Creates a reader of a rop; new free variables are appended to `variables`.
     pub fn new(rop: Rop, variables: &'a mut Vec<String>) -> Self {
         Self { rop, variables, lanes: Lanes::default(), ops: Vec::new(), default_steps: Vec::new() }
     }
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// The first thing wrong with it.
+    /// The first error of the instruction.
     pub fn read(&mut self, instruction: &ast::Instruction) -> Resolved<()> {
         let fields = self.fields(instruction)?;
         let span = instruction.mnemonic.span;
@@ -80,13 +80,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What was read, in a cell.
+    /// Returns the instructions read, for checks of the text.
     pub fn text(&mut self, cell: usize) -> RopText {
         let (ops, default_steps) = (std::mem::take(&mut self.ops), std::mem::take(&mut self.default_steps));
         RopText { cell, slot: self.rop.slot, ops, default_steps, unheard: None }
     }
 
-    /// The values of an instruction's fields, what is not written at its default.
+    /// Returns the values of an instruction's fields; missing ones have their defaults.
     fn fields(&mut self, instruction: &ast::Instruction) -> Resolved<Fields> {
         let mut fields = Fields::new(self.rop.isa(), self.rop.component, &instruction.mnemonic)?;
         let row = fields.row;
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         Ok(fields)
     }
 
-    /// The value of a parameter; a free variable's is 0 for now.
+    /// Returns the value of a parameter. A free variable has 0 for now.
     fn value(
         &mut self,
         row: &InstructionSpec,
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The variable of that name, by its place in the list.
+    /// Returns the variable with this name, and adds it if it is new.
     fn variable(&mut self, name: &str) -> Variable {
         let known = self.variables.iter().position(|known| known == name);
         Variable(known.unwrap_or_else(|| {
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         if parameter.value == Value::Integer(expected.into()) {
             return Ok(());
         }
-        Err(bad_value(name, parameter, &format!("its operation says {name}={expected}")))
+        Err(bad_value(name, parameter, &format!("its operation has {name}={expected}")))
     }
 
     fn port(&self, parameter: &Parameter, row: &InstructionSpec) -> Resolved<()> {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `level=` of older versions: the level is the place among the instructions.
+    /// Checks `level=` of older versions: the level is the index among the instructions.
     fn level(&self, parameter: &Parameter) -> Resolved<()> {
         let level = if self.lanes.delays.is_empty() { self.lanes.levels } else { self.lanes.outer.len() };
         self.same(parameter, "level", level as u8)
@@ -197,7 +197,11 @@ impl<'a> Reader<'a> {
     fn rep(&mut self, fields: &Fields, span: Span) -> Resolved<()> {
         let rep = Rep { iter: fields.get("iter"), step: fields.get("step"), delay: fields.get("delay") };
         if rep.iter == 0 {
-            return Err(rule("a rep needs `iter` of at least 1", span, "iter is the number of repetitions"));
+            return Err(rule(
+                "a rep needs `iter` of at least 1",
+                span,
+                "`iter` is the number of repetitions",
+            ));
         }
         let delay = fields.delay.map_or_else(|| Linear::constant(rep.delay), Linear::from);
         let levels = self.levels(rep, span)?;
@@ -210,9 +214,9 @@ impl<'a> Reader<'a> {
         let (true, Some(Setting::Rep(rep, None))) = (self.lanes.is_extendable, self.rop.settings.last_mut())
         else {
             return Err(rule(
-                "repx follows the rep it extends, whose delay is a number",
+                "repx must follow the rep it extends, whose delay must be a number",
                 span,
-                "put it behind its rep",
+                "put it after its rep",
             ));
         };
         let widths = self.rop.revision.widths(self.rop.component);
@@ -222,18 +226,19 @@ impl<'a> Reader<'a> {
         self.lanes.extend(rep.iter, Linear::constant(rep.delay), levels, span)
     }
 
-    /// Levels that a repetition takes. Errors: the revision has no instructions for it.
+    /// Returns the number of levels of a repetition. Errors: the revision has no instructions for
+    /// it.
     fn levels(&self, rep: Rep, span: Span) -> Resolved<usize> {
         let Rop { port, revision, component, .. } = self.rop;
         let Some(ops) = rep.instructions(port, revision, component) else {
             let Rep { iter, step, delay } = rep;
             let widths = revision.widths(component);
             let reason = format!(
-                "iter={iter}, step={step}, delay={delay} is no repetition of a {} here",
+                "iter={iter}, step={step}, delay={delay} is not a possible repetition of a {} here",
                 component.name()
             );
             let help = format!(
-                "the released circuit keeps {} bits of iter, {} of step and {} of delay and reads `repx` otherwise: use \
+                "the released circuit keeps {} bits of iter, {} of step and {} of delay and reads `repx` differently: use \
                  nested levels, separate operations, or a fabric with `+seed`",
                 widths.iter, widths.step, widths.delay
             );
@@ -246,13 +251,13 @@ impl<'a> Reader<'a> {
         let lanes = &mut self.lanes;
         if lanes.delays.len() + 1 >= lanes.patterns.len() {
             return Err(rule(
-                "trans connects a lane with the next: there are not so many",
+                "trans connects a lane with the next one, which does not exist",
                 span,
                 "open a lane before it",
             ));
         }
         if !lanes.outer.is_empty() {
-            return Err(rule("trans behind a rep around all lanes has no effect", span, "move it up"));
+            return Err(rule("trans after a rep around all lanes has no effect", span, "move it up"));
         }
         let delay = fields.get("delay");
         lanes.delays.push(fields.delay.map_or_else(|| Linear::constant(delay), Linear::from));
@@ -261,17 +266,17 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The rop with all that was read.
+    /// Returns the rop with its instructions.
     ///
     /// # Errors
     ///
-    /// Lanes that are not connected, or a rop that takes too long.
+    /// Lanes are not connected, or the rop takes too long.
     pub fn finish(mut self, span: Span) -> Resolved<Rop> {
         if !self.lanes.patterns.is_empty() && self.lanes.delays.len() + 1 != self.lanes.patterns.len() {
             return Err(rule(
-                "lanes are connected by trans: one is missing",
+                "lanes must be connected by trans, and one trans is missing",
                 span,
-                "add a trans for every lane but the last",
+                "add a trans for every lane except the last",
             ));
         }
         self.rop.pattern = self.lanes.pattern();
@@ -288,9 +293,9 @@ impl<'a> Reader<'a> {
 }
 
 impl Lanes {
-    /// A level around the current lane, or around all of them after the first transition.
+    /// Adds a level around the current lane, or around all lanes after the first transition.
     ///
-    /// Takes that many `levels` of the port.
+    /// It uses `levels` levels of the port.
     fn level(&mut self, count: i64, delay: Linear, levels: usize, span: Span) -> Resolved<()> {
         self.take(levels, span)?;
         (self.is_extendable, self.last_levels) = (true, levels);
@@ -299,13 +304,13 @@ impl Lanes {
             return Ok(());
         }
         let Some(lane) = self.patterns.pop() else {
-            return Err(rule("rep repeats a lane: there is none", span, "put a dsu or evt before it"));
+            return Err(rule("rep repeats a lane, and no lane is open", span, "put a dsu or evt before it"));
         };
         self.patterns.push(Pattern::Repeat { count, delay, of: Box::new(lane) });
         Ok(())
     }
 
-    /// Takes levels of the port.
+    /// Uses levels of the port.
     fn take(&mut self, levels: usize, span: Span) -> Resolved<()> {
         let used = if self.delays.is_empty() { &mut self.levels } else { &mut self.outer_levels };
         *used += levels;
@@ -319,7 +324,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Changes the last level, which now takes `levels` of the port.
+    /// Extends the last level, which now uses `levels` levels of the port.
     fn extend(&mut self, iter: i64, by: Linear, levels: usize, span: Span) -> Resolved<()> {
         self.take(levels - self.last_levels.min(levels), span)?;
         self.is_extendable = false;

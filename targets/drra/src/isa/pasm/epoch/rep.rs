@@ -1,25 +1,27 @@
-//! [`Rep`]: a repetition whose values may be wider than the fields of `rep`, and the instructions a revision has for it.
+//! [`Rep`]: a repetition whose values may exceed the fields of `rep`, and its instructions in a
+//! revision.
 
 use crate::config::component::Component;
 use crate::config::revision::{Revision, Widths};
 use crate::isa::op::ResourceOp;
 
-/// A repetition level with its full values.
+/// Repetition level with its full values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rep {
-    /// How often.
+    /// Number of repetitions.
     pub iter: i64,
-    /// Added to the address each time.
+    /// Added to the address in each repetition.
     pub step: i64,
-    /// Idle cycles between.
+    /// Idle cycles between repetitions.
     pub delay: i64,
 }
 
-/// Levels that one repetition may become.
+/// Maximum number of levels for one repetition.
 const MAX_PARTS: u32 = 3;
 
 impl Rep {
-    /// Largest and smallest values that a revision has instructions for, at best.
+    /// Returns the name, smallest and largest value of each field that a revision can express at
+    /// best.
     pub fn limits(revision: Revision, component: Component) -> [(&'static str, i64, i64); 3] {
         let Widths { iter, step, delay } = revision.widths(component);
         let most = |bits: u32| (1_i64 << bits) - 1;
@@ -32,8 +34,8 @@ impl Rep {
         [("iter", 1, most(2 * iter)), ("step", -step, step - 1), ("delay", 0, most(2 * delay))]
     }
 
-    /// The instructions: `rep`, and where a value needs it `repx`, or nested levels where the revision reads `repx`
-    /// otherwise. None when nothing repeats like that.
+    /// Returns the instructions: `rep`, and if needed `repx`, or nested levels if the revision
+    /// reads `repx` differently. `None` if the repetition cannot be expressed.
     pub fn instructions(self, port: u8, revision: Revision, component: Component) -> Option<Vec<ResourceOp>> {
         let widths = revision.widths(component);
         if revision.is_released() {
@@ -60,10 +62,10 @@ impl Rep {
         Some(vec![rep, repx])
     }
 
-    /// A `rep` with the low parts.
+    /// Returns a `rep` with the low parts.
     fn low(self, port: u8, widths: Widths) -> ResourceOp {
         let low = |value: i64, bits: u32| (value & ((1 << bits) - 1)) as u8;
-        // The sign of a step is in its highest bit.
+        // The highest bit of a step is its sign.
         let unused = 8 - widths.step;
         let step = (low(self.step, widths.step) << unused) as i8 >> unused;
         ResourceOp::Rep {
@@ -74,7 +76,7 @@ impl Rep {
         }
     }
 
-    /// At most `parts` levels whose fields fit and that together repeat as often, the innermost first.
+    /// Splits the repetition into at most `parts` levels that fit, innermost first.
     fn nested(self, widths: Widths, parts: u32) -> Option<Vec<Self>> {
         let (most, step) = ((1_i64 << widths.iter) - 1, 1_i64 << (widths.step - 1));
         if parts == 0 || self.delay >= 1 << widths.delay || !(-step..step).contains(&self.step) {
@@ -83,7 +85,7 @@ impl Rep {
         if self.iter <= most {
             return Some(vec![self]);
         }
-        // The larger the inner one, the longer the addresses go on in equal steps.
+        // With a large inner count, addresses keep equal steps for longer.
         (2..=most).rev().filter(|inner| self.iter % inner == 0).find_map(|inner| {
             let outer = Self { iter: self.iter / inner, step: self.step * inner, ..self };
             let rest = outer.nested(widths, parts - 1)?;
@@ -91,17 +93,18 @@ impl Rep {
         })
     }
 
-    /// The smallest number of times, from `iter` on, that at most `parts` levels of a port have.
+    /// Returns the smallest number of repetitions, starting at `iter`, that at most `parts` levels
+    /// of a port can express.
     pub fn countable(iter: usize, step: i64, component: Component, revision: Revision, parts: u32) -> usize {
         let is_countable = |iter: &usize| {
             let rep = Self { iter: *iter as i64, step, delay: 0 };
             !revision.is_released() || rep.nested(revision.widths(component), parts).is_some()
         };
-        // Default: what cannot be counted is refused where the instructions are made.
+        // Default: an inexpressible number is refused when the instructions are made.
         (iter..2 * iter).find(is_countable).unwrap_or(iter)
     }
 
-    /// The values of a `rep` with the high parts of the `repx` after it.
+    /// Combines a `rep` with the high parts of the following `repx`.
     pub fn extended(self, iter: i64, step: i64, delay: i64, widths: Widths) -> Self {
         let width = 2 * widths.step;
         let bits = (step << widths.step | self.step & ((1 << widths.step) - 1)) & ((1 << width) - 1);

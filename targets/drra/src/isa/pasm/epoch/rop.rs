@@ -1,4 +1,4 @@
-//! An operation on a port, before its delays are known: [`Rop`].
+//! [`Rop`]: an operation on a port, before its delays are known.
 
 use npukit_base::Span;
 
@@ -12,57 +12,57 @@ use crate::isa::pasm::epoch::rep::Rep;
 use crate::isa::pasm::pattern::Pattern;
 use crate::isa::pasm::schedule::Variable;
 
-/// An operation on a port.
+/// Operation on a port.
 #[derive(Clone, Debug)]
 pub struct Rop {
-    /// As written.
+    /// Slot as written.
     pub slot: u8,
-    /// As written.
+    /// Port as written.
     pub port: u8,
-    /// What sits in the slot.
+    /// Component in the slot.
     pub component: Component,
-    /// The first slot of that.
+    /// First slot of the component.
     pub first_slot: u8,
-    /// Of the fabric.
+    /// Revision of the fabric.
     pub revision: Revision,
-    /// Before its start, in order.
+    /// Instructions before its start, in order.
     pub settings: Vec<Setting>,
-    /// When its events happen; none without events.
+    /// Timing of its events; `None` without events.
     pub pattern: Option<Pattern>,
 }
 
-/// An instruction of a rop, before delays are known.
+/// Instruction of a rop, before delays are known.
 #[derive(Clone, Debug)]
 pub enum Setting {
-    /// Complete.
+    /// A complete instruction.
     Op(ResourceOp),
-    /// A level; its delay may be a variable.
+    /// A level, whose delay may be a variable.
     Rep(Rep, Option<Variable>),
-    /// A transition; its delay may be a variable.
+    /// A transition, whose delay may be a variable.
     Trans(i64, Option<Variable>),
 }
 
 impl Rop {
-    /// The table of its instructions.
+    /// Instruction table of the fabric.
     pub fn isa(&self) -> &'static Isa {
         Isa::read_by(Options::of(self.revision))
     }
 }
 
-/// What an operation means, or the first thing wrong with it.
+/// Resolved value, or the first error.
 pub(super) type Resolved<T> = Result<T, PasmError>;
 
-/// What the text of a rop says, for who judges it.
+/// Content of a rop, for checks of the text.
 #[derive(Clone, Debug)]
 pub struct RopText {
-    /// The cell's number.
+    /// Index of the cell.
     pub cell: usize,
-    /// As written.
+    /// Slot as written.
     pub slot: u8,
-    /// Its instructions, each with its place in the text; without repetitions.
+    /// Instructions with their spans, without repetitions.
     pub ops: Vec<(Span, Op)>,
-    /// Where `step` of `repx` is left to its default.
+    /// Spans of `repx` instructions with the default `step`.
     pub default_steps: Vec<Span>,
-    /// Where a port is written to which nothing listens.
+    /// Span of a port number that has no effect.
     pub unheard: Option<Span>,
 }

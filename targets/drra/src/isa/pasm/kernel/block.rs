@@ -1,4 +1,4 @@
-//! [`Block`]: instructions of all cells that take equally long in each.
+//! [`Block`]: instructions of all cells that take the same number of cycles in each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,30 +7,30 @@ use crate::config::revision::Revision;
 use crate::isa::op::{CalcMode, Op};
 use crate::isa::pasm::epoch::{Issued, Ports, load};
 
-/// Most cycles that one `wait` takes.
+/// Most cycles of one `wait`.
 const MAX_WAIT: i64 = 1 << 27;
 
-/// Instructions of cells, in step.
+/// Instructions of cells in lockstep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// By cell.
+    /// Instructions by cell.
     pub cells: BTreeMap<Place, Vec<Op>>,
-    /// Cycles of every cell's; none when they are not known.
+    /// Length in cycles, equal in all cells; `None` if unknown.
     pub cycles: Option<i64>,
 }
 
-/// All ports are idle before a program.
+/// State of the ports before a program: all are idle.
 pub fn start() -> Ports {
     Ports::default()
 }
 
 impl Block {
-    /// No instructions.
+    /// Block without instructions.
     pub fn empty(places: &BTreeSet<Place>) -> Self {
         Self { cells: places.iter().map(|place| (*place, Vec::new())).collect(), cycles: Some(0) }
     }
 
-    /// Instructions in their cycles, waits between, up to `cycles`.
+    /// Returns instructions in their cycles, with waits in between, up to `cycles`.
     pub fn timed(places: &BTreeSet<Place>, cells: &BTreeMap<Place, Issued>, cycles: i64) -> Self {
         let mut block = Self::empty(places);
         for (place, ops) in &mut block.cells {
@@ -46,7 +46,7 @@ impl Block {
         block
     }
 
-    /// Adds what comes after.
+    /// Appends a block.
     pub fn append(&mut self, next: Self) {
         for (place, ops) in next.cells {
             self.cells.entry(place).or_default().extend(ops);
@@ -54,14 +54,15 @@ impl Block {
         self.cycles = self.cycles.zip(next.cycles).map(|(a, b)| a + b);
     }
 
-    /// Ends every cell's program.
+    /// Ends every cell's program with `halt`.
     pub fn halt(&mut self) {
         self.cells.values_mut().for_each(|ops| ops.push(Op::Halt));
     }
 
-    /// The block `count` times, counted down in a register; none when `brn` does not reach its begin.
+    /// Returns the block repeated `count` times, with a counter register; `None` if `brn` does not
+    /// reach the start.
     ///
-    /// By the seed the branch goes by a flag: that of the counter's number.
+    /// In revision `Seed`, `brn` tests the flag with the counter's number.
     pub fn repeated(mut self, count: u16, counter: u8, reach: usize, revision: Revision) -> Option<Self> {
         if count <= 1 {
             return Some(self);
@@ -92,7 +93,8 @@ impl Block {
         Some(self)
     }
 
-    /// One block when a register is not 0, by the seed when a flag is set, the other when it is not; none when `brn` does not reach over one.
+    /// Returns a branch: one block runs if a register is not 0 (in revision `Seed`: if a flag is
+    /// set), the other one otherwise. `None` if `brn` does not reach over a block.
     pub fn branch(
         register: u8,
         mut then: Self,
@@ -100,13 +102,13 @@ impl Block {
         reach: usize,
         revision: Revision,
     ) -> Option<Self> {
-        // The first way ends in a jump over the second.
+        // The first side ends with a jump over the second.
         let longest = then.cycles?.max(otherwise.cycles? - 1);
         then.pad(longest)?;
         otherwise.pad(longest + 1)?;
         let mut block = Self { cells: BTreeMap::new(), cycles: Some(longest + 2) };
         for (place, first) in then.cells {
-            // Default: a cell without instructions in the other way.
+            // Default: the cell has no instructions in the other side.
             let second = otherwise.cells.remove(&place).unwrap_or_default();
             let is_idle = first.iter().chain(&second).all(|op| matches!(op, Op::Wait { .. }));
             let mut ops = Vec::new();
@@ -128,7 +130,7 @@ impl Block {
         Some(block)
     }
 
-    /// Waits until `cycles`; none when its own are not known.
+    /// Pads the block with waits to `cycles`; `None` if its own length is unknown.
     fn pad(&mut self, cycles: i64) -> Option<()> {
         let more = cycles - self.cycles?;
         self.cells.values_mut().for_each(|ops| wait(ops, more));
@@ -137,7 +139,7 @@ impl Block {
     }
 }
 
-/// Appends waits of `cycles` in total; a wait at the end grows.
+/// Appends waits of `cycles` in total; a trailing wait is extended.
 pub fn wait(ops: &mut Vec<Op>, mut cycles: i64) {
     if let Some(Op::Wait { events: false, cycle }) = ops.last()
         && cycles > 0
@@ -147,7 +149,7 @@ pub fn wait(ops: &mut Vec<Op>, mut cycles: i64) {
     }
     while cycles > 0 {
         let part = cycles.min(MAX_WAIT);
-        let cycle = u32::try_from(part - 1).expect("at least 1 and at most what a wait takes");
+        let cycle = u32::try_from(part - 1).expect("at least 1 and at most the longest wait");
         ops.push(Op::Wait { events: false, cycle });
         cycles -= part;
     }
@@ -171,7 +173,7 @@ mod tests {
         [Revision::Text, Revision::Seed].map(|revision| (case, revision))
     }
 
-    /// Cycles of a program that branches as `is_set` says, by walking it.
+    /// Cycles of a program whose branches are taken as in `is_set`, found by walking it.
     fn walk(ops: &[Op], is_set: bool, revision: Revision) -> i64 {
         let (mut pc, mut cycles, mut registers, mut flags) = (0_i64, 0, [0_i64; 16], [0_i64; 16]);
         (registers[1], flags[1]) = (i64::from(is_set), i64::from(is_set));

@@ -1,4 +1,4 @@
-//! [`block`]: epochs of raw operations, whose instructions are emitted as they stand.
+//! [`block`]: epochs of raw operations, whose instructions are emitted unchanged.
 
 use super::block::{Block, wait};
 use super::rule;
@@ -10,11 +10,11 @@ use crate::isa::pasm::PasmError;
 use crate::isa::pasm::ast::{Epoch, Instruction, Operation, OperationKind, Value, find};
 use crate::isa::pasm::epoch::written;
 
-/// The instructions of an epoch of raw operations.
+/// Returns the instructions of an epoch of raw operations.
 ///
 /// # Errors
 ///
-/// Everything wrong with it.
+/// All errors of the epoch.
 pub fn block(fabric: &Fabric, epoch: &Epoch) -> Result<Block, Vec<PasmError>> {
     let (mut block, mut errors) = (Block::default(), Vec::new());
     let help = "move it into an epoch of its own";
@@ -35,24 +35,24 @@ pub fn block(fabric: &Fabric, epoch: &Epoch) -> Result<Block, Vec<PasmError>> {
     if errors.is_empty() { Ok(block) } else { Err(errors) }
 }
 
-/// Waits at the end of the shorter cells, where all take a known time.
+/// Appends waits to the shorter cells, if all lengths are known.
 fn align(block: &mut Block) {
     let cycles: Option<Vec<i64>> = block.cells.values().map(|ops| ops.iter().map(cycles).sum()).collect();
-    // Default: no cells take no time.
+    // Default: an epoch without cells takes no cycles.
     block.cycles = cycles.as_ref().map(|all| all.iter().copied().max().unwrap_or(0));
     if let (Some(own), Some(all)) = (cycles, block.cycles) {
         block.cells.values_mut().zip(own).for_each(|(ops, own)| wait_separately(ops, all - own));
     }
 }
 
-/// As [`wait`], but what was written stays as it is.
+/// Appends waits like [`wait`], without changing the last instruction.
 fn wait_separately(ops: &mut Vec<Op>, cycles: i64) {
     let mut more = Vec::new();
     wait(&mut more, cycles);
     ops.extend(more);
 }
 
-/// Cycles of an instruction; none when it does not end, or goes on elsewhere.
+/// Cycles of an instruction; `None` if it ends or changes the control flow.
 const fn cycles(op: &Op) -> Option<i64> {
     match op {
         Op::Halt | Op::Brn { .. } | Op::Wait { events: true, .. } => None,
@@ -69,13 +69,13 @@ fn ops(fabric: &Fabric, operation: &Operation) -> Result<(Place, Vec<Op>), Vec<P
     let place = number("row").zip(number("col")).map(|(row, col)| Place { row, col });
     let Some((place, cell)) = place.and_then(|place| Some((place, fabric.cell(place)?))) else {
         let help = format!("the fabric has {} rows and {} columns", fabric.rows, fabric.cols);
-        return Err(vec![rule("raw needs `row` and `col` of a cell", operation.span, &help)]);
+        return Err(vec![rule("raw needs the `row` and `col` of a cell", operation.span, &help)]);
     };
     let (mut ops, mut errors) = (Vec::new(), Vec::new());
     for instruction in &operation.instructions {
         let slot = slot(instruction);
         let component = slot.map_or(Some(Component::Sequencer), |slot| cell.component_at(slot));
-        // Default: control goes to no slot; its words have 0 there.
+        // Default: control instructions have no slot; 0 is for the message.
         let number = slot.unwrap_or(0);
         let reason = format!("slot {number} of cell {place} is empty");
         let missing = || rule(&reason, instruction.mnemonic.span, "name the slot of a component");
@@ -90,10 +90,10 @@ fn ops(fabric: &Fabric, operation: &Operation) -> Result<(Place, Vec<Op>), Vec<P
     if errors.is_empty() { Ok((place, ops)) } else { Err(errors) }
 }
 
-/// The slot that a raw instruction goes to; none for the sequencer's.
+/// Slot of a raw instruction, or `None` for a sequencer instruction.
 fn slot(instruction: &Instruction) -> Option<u8> {
     match instruction.parameter("slot").map(|parameter| &parameter.value) {
-        // Default: a slot beyond all, where nothing is.
+        // Default: a slot number that no cell has.
         Some(Value::Integer(slot)) => Some(u8::try_from(*slot).unwrap_or(u8::MAX)),
         _ => None,
     }

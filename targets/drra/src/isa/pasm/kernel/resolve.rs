@@ -1,4 +1,4 @@
-//! [`resolve`]: what the regions of a program mean on a fabric, as [`Step`]s.
+//! [`resolve`]: resolves the regions of a program on a fabric, as [`Step`]s.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -18,7 +18,7 @@ use crate::isa::pasm::ast::{
 };
 use crate::isa::pasm::epoch::{self, Epoch, RopText};
 
-/// A region, resolved.
+/// Resolved region.
 pub(super) enum Step {
     Epoch(String, Epoch),
     Raw(Block, Span),
@@ -27,7 +27,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Its place in the text.
+    /// Span in the text.
     pub const fn span(&self) -> Span {
         match self {
             Self::Epoch(..) => Span::new(0, 0),
@@ -35,7 +35,7 @@ impl Step {
         }
     }
 
-    /// What the texts of its rops say.
+    /// Checked texts of its rops.
     pub fn texts(&self) -> Vec<RopText> {
         let all = |steps: &[Self]| steps.iter().flat_map(Self::texts).collect::<Vec<_>>();
         match self {
@@ -46,7 +46,7 @@ impl Step {
         }
     }
 
-    /// Cells it has instructions in.
+    /// Cells that the step has instructions in.
     pub fn places(&self) -> BTreeSet<Place> {
         let all = |steps: &[Self]| steps.iter().flat_map(Self::places).collect::<BTreeSet<_>>();
         match self {
@@ -58,7 +58,7 @@ impl Step {
     }
 }
 
-/// What all regions mean. Errors: everything wrong with any of them.
+/// Resolves all regions. Errors: all errors of any region.
 pub(super) fn resolve(fabric: &Fabric, source: &Program) -> Result<Vec<Step>, Vec<PasmError>> {
     let mut resolver = Resolver { fabric, errors: Vec::new(), epochs: 0 };
     let steps = resolver.regions(&source.regions, 0);
@@ -103,11 +103,7 @@ impl Resolver<'_> {
     fn repeat(&mut self, region: &For, depth: usize) -> Option<Step> {
         let count = self.parameter(&region.parameters, "for", "iter", 1..=u16::MAX.into(), region.span);
         if depth == COUNTERS.len() {
-            self.errors.push(rule(
-                "loops nest at most 4 deep",
-                region.span,
-                "there are registers for 4 counters",
-            ));
+            self.errors.push(rule("loops nest at most 4 deep", region.span, "only 4 registers are counters"));
             return None;
         }
         let body = self.regions(&region.body, depth + 1);
@@ -120,7 +116,7 @@ impl Resolver<'_> {
         Some(Step::If { register: u8::try_from(register?).ok()?, then, otherwise, span: region.span })
     }
 
-    /// The one parameter of a region.
+    /// Returns the single parameter of a region.
     fn parameter(
         &mut self,
         parameters: &[Parameter],
@@ -137,8 +133,10 @@ impl Resolver<'_> {
         match find(parameters, name) {
             Some(Parameter { value: Value::Integer(value), .. }) if legal.contains(value) => Some(*value),
             Some(parameter) => {
-                let (what, legal) =
-                    (format!("`{name}` of `{what}`"), format!("it is {} to {}", legal.start(), legal.end()));
+                let (what, legal) = (
+                    format!("`{name}` of `{what}`"),
+                    format!("it must be {} to {}", legal.start(), legal.end()),
+                );
                 let found = parameter.to_string();
                 self.errors.push(PasmError::Value { what, found, legal, span: source_span(parameter.span) });
                 None
@@ -158,7 +156,7 @@ impl Resolver<'_> {
         options.revision.is_seed() && matches!(op, Ok(Op::Calc { mode, .. }) if mode.gives_flag())
     }
 
-    /// Registers that loops and activations use are not to be written by others.
+    /// Refuses writes to registers that loops and activations use.
     fn check_reserved(&mut self, operations: &[Operation], depth: usize) {
         let counters = &COUNTERS[..depth];
         for operation in operations.iter().filter(|operation| operation.kind == OperationKind::Cop) {
@@ -166,12 +164,12 @@ impl Resolver<'_> {
                 let Some(parameter) = instruction.parameter("result") else { continue };
                 let is_flag = self.gives_flag(instruction);
                 let Value::Integer(register) = parameter.value else { continue };
-                // Default: a register beyond all, which the instruction's reader refuses.
+                // Default: a register number that the instruction's reader refuses.
                 let register = u8::try_from(register).unwrap_or(u8::MAX);
                 let is_kept = epoch::MAP_REGISTERS.contains(&register) || register == 0;
                 if counters.contains(&register) || is_kept && !is_flag {
-                    let reason = format!("register {register} is not free here");
-                    let help = "0 stays 0, 4 to 11 are for activations, and loops count in 15, 14, 13, 12";
+                    let reason = format!("register {register} is reserved here");
+                    let help = "register 0 is always 0, 4 to 11 are for activations, and 15, 14, 13, 12 are loop counters";
                     self.errors.push(rule(&reason, parameter.span, help));
                 }
             }

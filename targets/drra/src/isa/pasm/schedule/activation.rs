@@ -1,28 +1,28 @@
-//! [`Activation`]: the form of `act` that raises a set of lines.
+//! [`Activation`]: forms of `act` that raise a set of lines.
 
 use std::collections::BTreeSet;
 
 use super::problem::Line;
 
 const SLOTS_TOGETHER: u8 = 4;
-/// Registers a map is read from, 16 lines each.
+/// Number of registers that a map is read from, with 16 lines per register.
 pub const MAP_REGISTERS: usize = 4;
 
-/// How lines are raised.
+/// Form of `act`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
-    /// Mode 0: any lines of four neighbouring slots.
+    /// Mode 0: any lines of four adjacent slots.
     Contiguous {
-        /// The first of them.
+        /// First slot.
         slot: u8,
-        /// Four bits a slot, the first slot's lowest.
+        /// Mask of ports, four bits per slot, first slot lowest.
         ports: u16,
     },
     /// Mode 1: the same ports of any slots.
     Ports {
-        /// A bit a slot.
+        /// Mask of slots.
         slots: u16,
-        /// A bit a port.
+        /// Mask of ports.
         ports: u8,
     },
     /// Mode 2: any lines, from four registers.
@@ -30,7 +30,8 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The cheapest form for `lines`; where mode 1 names `one_port`, it is for the same port of any slots.
+    /// Returns the cheapest form for `lines`. With `one_port`, mode 1 names a single port of any
+    /// slots.
     pub fn of(lines: &BTreeSet<Line>, one_port: bool) -> Self {
         let first = lines.first().map_or(0, |line| line.slot);
         if lines.iter().all(|line| line.slot - first < SLOTS_TOGETHER) {
@@ -49,7 +50,7 @@ impl Activation {
         Self::Map(lines.iter().fold(0, |map, line| map | 1 << (4 * (line.slot % 16) + line.port % 4)))
     }
 
-    /// What the registers must hold, the one of the lowest slots first; none when it reads no register.
+    /// Required register contents, lowest slots first; `None` if the form reads no register.
     pub fn registers(self) -> Option<[u16; MAP_REGISTERS]> {
         match self {
             Self::Map(map) => Some(std::array::from_fn(|index| (map >> (16 * index)) as u16)),
@@ -57,13 +58,13 @@ impl Activation {
         }
     }
 
-    /// Instructions that fill the registers.
+    /// Number of instructions that fill the registers.
     pub fn loads(self) -> usize {
         self.registers().map_or(0, |registers| registers.into_iter().map(loads_of).sum())
     }
 }
 
-/// Instructions that give a register this value: a byte in each.
+/// Number of instructions that load this value into a register, one byte per instruction.
 pub fn loads_of(value: u16) -> usize {
     if value & 0xff == 0 || value >> 8 == 0 { 1 } else { 2 }
 }

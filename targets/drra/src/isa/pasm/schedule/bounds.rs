@@ -1,26 +1,26 @@
-//! [`Bounds`] of variables and the [`System`] of sums that narrows them.
+//! [`Bounds`] of variables, and the [`System`] of sums that narrows them.
 
 use super::linear::{Linear, Variable};
 
-/// A lower and an upper bound for each variable, both included.
+/// Lower and upper bound of each variable, both included.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
     pub low: Vec<i64>,
     pub high: Vec<i64>,
 }
 
-/// Steps after which bounds stay as they are, correct but perhaps not as narrow as they could be.
+/// Maximum number of narrowing steps. Bounds stay correct, but may be wider than possible.
 const MAX_STEPS: usize = 1 << 22;
 
-/// No value is left.
+/// No value is left for a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Empty;
 
-/// Sums that are at most 0; the last ones can be taken back.
+/// Sums that are at most 0. The last ones can be removed again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct System {
     sums: Vec<Linear>,
-    /// For each variable the sums it is in, in order.
+    /// Indices of the sums of each variable, in order.
     of_variable: Vec<Vec<usize>>,
 }
 
@@ -33,7 +33,7 @@ impl Bounds {
         self.high[variable.0]
     }
 
-    /// The smallest value of a sum.
+    /// Smallest value of a sum within the bounds.
     pub fn minimum(&self, sum: &Linear) -> i64 {
         sum.terms().iter().fold(sum.constant, |least, &(variable, factor)| {
             let value = if factor > 0 { self.low(variable) } else { self.high(variable) };
@@ -41,7 +41,8 @@ impl Bounds {
         })
     }
 
-    /// Makes the bounds of one term fit, `slack` above the sum's minimum; says whether they changed.
+    /// Narrows the bounds of one term, given the `slack` above the sum's minimum; returns whether
+    /// they changed.
     fn narrow(&mut self, variable: Variable, factor: i64, slack: i64) -> bool {
         let (low, high) = (self.low(variable), self.high(variable));
         let step = slack / factor.abs().max(1);
@@ -78,7 +79,7 @@ impl System {
         self.sums.push(sum);
     }
 
-    /// Takes back all but the first `length` sums.
+    /// Removes all sums except the first `length`.
     pub fn truncate(&mut self, length: usize) {
         while self.sums.len() > length {
             let Some(sum) = self.sums.pop() else { return };
@@ -88,8 +89,8 @@ impl System {
         }
     }
 
-    /// Narrows `bounds` as far as the sums can in [`MAX_STEPS`], when only those from `first` on, and those with one
-    /// of `changed`, can say anything new.
+    /// Narrows `bounds` as far as possible in [`MAX_STEPS`]. Only sums starting at index `first`,
+    /// and sums with a `changed` variable, are new.
     ///
     /// # Errors
     ///
@@ -102,7 +103,8 @@ impl System {
         }
         waiting.iter().for_each(|&sum| is_waiting[sum] = true);
         let (mut queue, mut steps) = (std::collections::VecDeque::from(waiting), 0_usize);
-        // Far more steps than narrowing takes without a contradiction; then differences are looked at as a whole.
+        // Far more steps than narrowing takes without a contradiction. Afterwards, all differences
+        // are examined together.
         let mut patience = 50 * self.sums.len() + 1000;
         while let Some(index) = queue.pop_front() {
             is_waiting[index] = false;
@@ -117,7 +119,8 @@ impl System {
                 return Ok(());
             }
             let sum = &self.sums[index];
-            // The sum is at most 0: each term may be this much above its own minimum while all others are at theirs.
+            // The sum is at most 0: each term may exceed its minimum by this much while all others
+            // are at theirs.
             let slack = bounds.minimum(sum).saturating_neg();
             if slack < 0 {
                 return Err(Empty);
@@ -140,7 +143,7 @@ impl System {
         Ok(())
     }
 
-    /// `x - y + c <= 0`, as `(x, y, c)`: `y` is at least `c` after `x`.
+    /// Returns the sums of form `x - y + c <= 0` as `(x, y, c)`: `y` is at least `c` after `x`.
     pub fn differences(&self) -> impl Iterator<Item = (Variable, Variable, i64)> {
         self.sums.iter().filter_map(|sum| match sum.terms() {
             [(x, 1), (y, -1)] => Some((*x, *y, sum.constant)),
@@ -149,12 +152,12 @@ impl System {
         })
     }
 
-    /// Whether differences contradict each other, which bounds find out one step at a time.
+    /// Whether differences contradict each other, which narrowing finds only one step at a time.
     fn has_positive_cycle(&self, bounds: &Bounds) -> bool {
         let edges: Vec<(Variable, Variable, i64)> =
             self.sums.iter().flat_map(|sum| implied_differences(sum, bounds)).collect();
-        // Longest paths from anywhere, as Bellman and Ford compute them: those that still grow after as many rounds as
-        // there are variables go around a cycle.
+        // Longest paths from any start, by the Bellman-Ford algorithm. Paths that still grow after
+        // as many rounds as there are variables contain a cycle.
         let mut longest = vec![0_i64; self.of_variable.len()];
         for _ in 0..=longest.len() {
             let mut changed = false;
@@ -173,19 +176,19 @@ impl System {
     }
 }
 
-/// What a sum says of each two of its variables, while the others keep their bounds: `(x, y, c)` as in
-/// [`System::differences`].
+/// Returns the differences that a sum implies for each pair of its variables while the others keep
+/// their bounds: `(x, y, c)` as in [`System::differences`].
 fn implied_differences<'a>(
     sum: &'a Linear,
     bounds: &'a Bounds,
 ) -> impl Iterator<Item = (Variable, Variable, i64)> + 'a {
     let least = bounds.minimum(sum);
     let pairs = sum.terms().iter().flat_map(|&x| sum.terms().iter().map(move |&y| (x, y)));
-    // Where arithmetic saturates, nothing is said.
+    // If arithmetic saturates, nothing is implied.
     let opposite =
         pairs.filter(move |&((_, x), (_, y))| x > 0 && x == y.saturating_neg() && least > i64::MIN / 2);
     opposite.map(move |((x, factor), (y, _))| {
-        // `factor * (x - y) + others <= 0`, the others being at least this.
+        // `factor * (x - y) + others <= 0`, where the others are at least this.
         let own = bounds.low(x).saturating_sub(bounds.high(y)).saturating_mul(factor);
         let others = least.saturating_sub(own);
         (x, y, others.div_euclid(factor) + i64::from(others.rem_euclid(factor) > 0))
@@ -234,7 +237,7 @@ mod tests {
         let mut bounds = bounds(4);
         (bounds.low[2], bounds.high[3]) = (2, 1);
         assert_eq!(system.narrow(&mut bounds, 0, &[]), Err(Empty));
-        // With a larger u there is no contradiction.
+        // A larger u resolves the contradiction.
         (bounds.low, bounds.high) = (vec![0, 0, 2, 0], vec![100, 100, 9, 3]);
         assert_eq!(system.narrow(&mut bounds, 0, &[]), Ok(()));
     }

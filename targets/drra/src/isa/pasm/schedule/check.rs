@@ -1,4 +1,4 @@
-//! [`check`]: judges a schedule. It shares nothing with the search but the [`Problem`].
+//! [`check`]: verifies a schedule. It shares only the [`Problem`] with the search.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,60 +8,60 @@ use super::activation::Activation;
 use super::problem::{Issue, Line, Problem, Rule};
 use super::search::Schedule;
 
-/// What a schedule breaks. Operations, constraints and rules are indices of the problem's.
+/// Violation in a schedule. Operations, constraints and rules are indices into the problem.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
-    /// A variable outside its bounds, or without a value.
+    /// A variable is outside its bounds, or has no value.
     #[error("variable {0} is outside its bounds")]
     Variable(usize),
-    /// A constraint that does not hold.
+    /// A constraint does not hold.
     #[error("constraint {0} does not hold")]
     Constraint(usize),
-    /// A port or a table that is changed while it is in use.
-    #[error("operation {second} is configured in cycle {cycle}, before {first} is over")]
+    /// A port or a table is changed while it is in use.
+    #[error("operation {second} is configured in cycle {cycle}, before {first} has ended")]
     Busy {
-        /// What is in use.
+        /// Operation that uses the port or table.
         first: usize,
-        /// What is configured.
+        /// Operation that changes it.
         second: usize,
-        /// When.
+        /// Cycle of the change.
         cycle: i64,
     },
-    /// Instructions of an operation that are missing, out of order, or too late.
+    /// Instructions of an operation are missing, out of order, or too late.
     #[error("the instructions of operation {operation} are not all before its start in cycle {start}")]
     Late {
-        /// The operation.
+        /// Index of the operation.
         operation: usize,
-        /// Its start.
+        /// Start cycle of the operation.
         start: i64,
     },
-    /// Two instructions in a cycle.
+    /// A cell issues two instructions in one cycle.
     #[error("cell {cell} issues two instructions in cycle {cycle}")]
     Issue {
-        /// The cell.
+        /// Index of the cell.
         cell: usize,
-        /// The cycle.
+        /// Cycle of both instructions.
         cycle: i64,
     },
-    /// The instructions that start operations raise other lines than theirs.
-    #[error("cell {cell} does not start what it should in cycle {cycle}")]
+    /// The starting instructions raise lines that differ from the operations' lines.
+    #[error("cell {cell} does not start the right operations in cycle {cycle}")]
     Lines {
-        /// The cell.
+        /// Index of the cell.
         cell: usize,
-        /// The cycle.
+        /// Cycle of the start.
         cycle: i64,
     },
-    /// Something happens after what is said to be the end.
+    /// An operation ends after the end of the schedule.
     #[error("operation {operation} ends after cycle {cycles}")]
     End {
-        /// The operation.
+        /// Index of the operation.
         operation: usize,
-        /// The end claimed.
+        /// Stated length of the schedule, in cycles.
         cycles: i64,
     },
 }
 
-/// Everything a schedule breaks; empty for a good one.
+/// Returns all violations in a schedule.
 pub fn check(problem: &Problem, schedule: &Schedule) -> Vec<Violation> {
     let mut found = Vec::new();
     variables(problem, schedule, &mut found);
@@ -90,13 +90,14 @@ fn constraints(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation
     }
 }
 
-/// First cycle in which an operation changes anything, and the last one in which it has an address.
+/// Returns the first cycle in which an operation changes a configuration, its start, and the cycle
+/// after its last address.
 fn extent(problem: &Problem, schedule: &Schedule, index: usize) -> Option<(i64, i64, i64)> {
     let operation = problem.operations.get(index)?;
     let start = schedule.value(operation.start);
     let first = schedule.configurations.get(index)?.first().copied();
     let least = if operation.line().is_some() { start - 1 } else { start };
-    // Default: without configurations its start is what changes first.
+    // Default: without configurations, the start is the first change.
     Some((first.unwrap_or(least), start, start + operation.span.value(&schedule.values)))
 }
 
@@ -117,7 +118,7 @@ fn rule_broken(problem: &Problem, schedule: &Schedule, rule: &Rule) -> Option<Vi
             let (_, begin, last) = extent(problem, schedule, user)?;
             if start > begin && first < last { busy(user, writer, first) } else { None }
         }
-        // Judged with all other instructions of the cell.
+        // Checked together with all other instructions of the cell.
         Rule::Issue { .. } => None,
     }
 }
@@ -142,7 +143,7 @@ fn operations(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation>
     }
 }
 
-/// Every cycle in which a cell issues something, at most once.
+/// Checks that a cell issues at most one instruction per cycle.
 fn issue(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation>) {
     let mut taken = BTreeSet::new();
     let mut take = |cell: usize, cycle: i64| {
@@ -165,7 +166,7 @@ fn issue(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation>) {
     }
 }
 
-/// The lines each group raises are those of the operations that start then.
+/// Checks that each group raises exactly the lines of the operations that start in its cycle.
 fn lines(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation>) {
     let mut expected: BTreeMap<(usize, i64), BTreeSet<Line>> = BTreeMap::new();
     for operation in &problem.operations {
@@ -187,7 +188,7 @@ fn lines(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation>) {
     found.extend(expected.into_keys().map(|(cell, cycle)| Violation::Lines { cell, cycle }));
 }
 
-/// The lines of an activation, one by one.
+/// Returns the lines of an activation.
 fn raised(activation: Activation) -> BTreeSet<Line> {
     let all = (0..16).flat_map(|slot| (0..4).map(move |port| Line { slot, port }));
     let is_raised = |line: &Line| match activation {

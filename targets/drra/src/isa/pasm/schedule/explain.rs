@@ -1,9 +1,9 @@
-//! [`explain`]: a smallest set of constraints that cannot hold together.
+//! [`explain`]: a smallest set of contradictory constraints.
 
 use super::problem::Problem;
 use super::search::{ScheduleError, any_schedule, is_empty};
 
-/// Nodes after which a set of constraints counts as satisfiable.
+/// Search nodes after which a set of constraints is taken as satisfiable.
 const NODES: usize = 400;
 
 /// Constraints that contradict each other.
@@ -11,18 +11,18 @@ const NODES: usize = 400;
 pub struct Conflict {
     /// Indices of constraints.
     pub constraints: Vec<usize>,
-    /// Indices of rules of the hardware that they meet.
+    /// Indices of hardware rules that are part of the contradiction.
     pub rules: Vec<usize>,
-    /// Whether without any one of them the others can hold.
+    /// Whether removing any one of them resolves the contradiction.
     pub is_irreducible: bool,
 }
 
-/// The contradiction in a problem; none when there is none, as far as the search can find out.
+/// Returns the contradiction in a problem, or `None` if the search finds none.
 pub fn explain(problem: &Problem) -> Option<Conflict> {
     let mut judge = Judge { problem, is_sure: true };
     let all =
         Selection { constraints: indices(problem.constraints.len()), rules: indices(problem.rules.len()) };
-    // What bounds alone refute is refuted in no time, and leaves little for the search to look at.
+    // Contradictions in the bounds are found quickly, which leaves little for the search.
     let refuted = if judge.is_refuted(&all) { judge.reduced(&all, Judge::is_refuted) } else { all };
     if !judge.is_contradictory(&refuted) {
         return None;
@@ -43,7 +43,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// The selection without what `is_refuted` does not need.
+    /// Removes from the selection what `is_refuted` does not need.
     fn reduced(&mut self, all: &Selection, is_refuted: fn(&mut Self, &Selection) -> bool) -> Selection {
         let mut kept = all.clone();
         kept.constraints = reduce(&all.constraints, |list| {
@@ -90,7 +90,7 @@ fn pick<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
     indices.iter().filter_map(|&index| all.get(index)).cloned().collect()
 }
 
-/// Leaves out what a contradiction does not need: large parts first, then one by one.
+/// Removes what a contradiction does not need: large parts first, single elements last.
 fn reduce(all: &[usize], mut is_contradictory: impl FnMut(&[usize]) -> bool) -> Vec<usize> {
     let mut kept = all.to_vec();
     let mut size = kept.len().div_ceil(2);

@@ -1,7 +1,7 @@
-//! [`place`]: a cycle for every instruction of a cell whose operations have starts.
+//! [`place`]: assigns a cycle to every instruction of a cell whose operations have starts.
 //!
-//! The instruction due first is issued first. Where that fails no order succeeds, and the cycles
-//! in which too much is due name the operations of which one must start later.
+//! The most urgent instruction is issued first. If that fails, no order succeeds, and the overfull
+//! cycles determine the operations of which one must start later.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -9,52 +9,53 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::activation::Activation;
 use super::problem::{Issue, Operation, Problem};
 
-/// Operations that a cell starts in one cycle, with one `act`.
+/// Operations that a cell starts in one cycle with one `act`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The cycle.
+    /// Start cycle.
     pub cycle: i64,
-    /// Their indices.
+    /// Indices of the operations.
     pub operations: Vec<usize>,
-    /// The form of `act`.
+    /// Form of the `act`.
     pub activation: Activation,
     /// Cycles of the instructions that fill its registers.
     pub loads: Vec<i64>,
 }
 
-/// The instructions of a cell.
+/// Issued instructions of a cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placed {
-    /// Cycles of the instructions before the start, by operation.
+    /// Operation index, and cycles of its instructions before the start.
     pub configurations: Vec<(usize, Vec<i64>)>,
-    /// In order of cycles.
+    /// Groups in order of cycles.
     pub groups: Vec<Group>,
 }
 
-/// More is due than fits.
+/// More instructions are due than fit.
 #[derive(Clone, Debug)]
 pub(super) struct Overflow {
-    /// One of these must start later than it does.
+    /// Operations of which at least one must start later.
     pub operations: Vec<usize>,
-    /// Whether that is sure.
+    /// Whether this is proven.
     pub is_exact: bool,
 }
 
-/// What waits to be issued: the instructions of an operation before its start, or the loads of a group.
+/// Instructions to issue: configurations of an operation before its start, or the loads of a group.
 struct Job {
-    /// Operations that would delay it by starting later.
+    /// Operations that would delay the job by starting later.
     operations: Vec<usize>,
-    /// Instructions of one component do not interleave; none for loads.
+    /// Component, whose instructions must not interleave; `None` for loads.
     component: Option<usize>,
     /// First cycle allowed.
     ready: i64,
-    /// First cycle too late.
+    /// First cycle that is too late.
     due: i64,
     length: usize,
     cycles: Vec<i64>,
 }
 
-/// Places the instructions of the operations `members` of a problem, which share a cell. `start` and `ready` are by operation.
+/// Places the instructions of the operations `members`, which share a cell. `start` and `ready` are
+/// indexed by operation.
 pub(super) fn place(
     problem: &Problem,
     members: &[usize],
@@ -109,7 +110,8 @@ fn groups(problem: &Problem, taken: &BTreeMap<i64, Vec<usize>>) -> Vec<Group> {
     groups
 }
 
-/// The loads of a group. There are two sets of registers in turn, so the group before the last must be over.
+/// Job of a group's loads. Two register sets are used in turn, so the group before the last must
+/// have started.
 fn loads(groups: &[Group], index: usize, group: &Group) -> Option<Job> {
     let length = group.activation.loads();
     let before = groups.iter().take(index).rev().filter(|group| group.activation.loads() > 0).nth(1);
@@ -118,7 +120,7 @@ fn loads(groups: &[Group], index: usize, group: &Group) -> Option<Job> {
     (length > 0).then_some(Job { operations, component: None, ready, due, length, cycles: Vec::new() })
 }
 
-/// Gives every job its cycles.
+/// Assigns cycles to every job.
 fn fill(jobs: &mut [Job], taken: &BTreeMap<i64, Vec<usize>>) -> Result<(), Overflow> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&job| (jobs[job].ready, job));
@@ -136,10 +138,10 @@ fn fill(jobs: &mut [Job], taken: &BTreeMap<i64, Vec<usize>>) -> Result<(), Overf
             cycle = cycle.max(jobs[next].ready);
             continue;
         };
-        // Default: no instructions of the component are under way.
+        // Default: no instructions of the component are in progress.
         let job = jobs[first].component.and_then(|component| begun.get(&component)).copied().unwrap_or(first);
-        // What is due first would go first. Where a component's instructions must not be interrupted it waits, and that
-        // an order fails no longer shows that all do.
+        // The most urgent job would be first. If a component's instructions must not be interrupted
+        // it waits, and a failure of this order no longer proves that all orders fail.
         is_exact &= job == first;
         if taken.contains_key(&cycle) {
             cycle += 1;
@@ -165,7 +167,7 @@ fn fill(jobs: &mut [Job], taken: &BTreeMap<i64, Vec<usize>>) -> Result<(), Overf
     }
 }
 
-/// The operations that fill the cycles before the one in which `late` should have ended.
+/// Returns the operations that fill the cycles before the one in which `late` should have ended.
 fn overflow(
     jobs: &[Job],
     taken: &BTreeMap<i64, Vec<usize>>,
@@ -175,7 +177,7 @@ fn overflow(
     is_exact: bool,
 ) -> Overflow {
     let due = jobs[late].due.max(cycle);
-    // Backwards over cycles without a gap: before a gap nothing delays what is late.
+    // Goes back over cycles without a gap: instructions before a gap do not delay the late job.
     let mut operations: BTreeSet<usize> = jobs[late].operations.iter().copied().collect();
     for cycle in (0..due).rev() {
         if let Some(starting) = taken.get(&cycle) {
@@ -196,7 +198,8 @@ mod tests {
     use crate::isa::pasm::schedule::linear::{Linear, Variable};
     use crate::isa::pasm::schedule::problem::Line;
 
-    /// Operations of a component each, with configurations, and starts that are their variables' numbers.
+    /// Operations with one component each and configurations; the start of each is the variable
+    /// with its index.
     fn operations(list: &[(usize, u8)]) -> Vec<Operation> {
         let operation = |(index, &(configurations, slot)): (usize, &(usize, u8))| Operation {
             start: Variable(index),

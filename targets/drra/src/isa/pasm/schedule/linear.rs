@@ -1,32 +1,32 @@
-//! [`Linear`]: sums of integer variables with factors.
+//! [`Linear`]: linear expressions over integer variables.
 
 use std::fmt;
 
-/// An integer to be found.
+/// Integer variable of the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Variable(pub usize);
 
 /// `constant + factor * variable + ...`; arithmetic saturates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Linear {
-    /// Each variable once, in order, with a factor that is not 0.
+    /// Variables in order, each once, with nonzero factors.
     terms: Vec<(Variable, i64)>,
-    /// The rest.
+    /// Constant term.
     pub constant: i64,
 }
 
 impl Linear {
-    /// A number.
+    /// Expression without variables.
     pub const fn constant(constant: i64) -> Self {
         Self { terms: Vec::new(), constant }
     }
 
-    /// Each variable once, in order, with its factor, which is not 0.
+    /// Variables in order, each once, with their nonzero factors.
     pub fn terms(&self) -> &[(Variable, i64)] {
         &self.terms
     }
 
-    /// This plus `factor` times `other`.
+    /// Returns `self + factor * other`.
     #[must_use]
     pub fn plus(&self, factor: i64, other: &Self) -> Self {
         let mut sum = self.clone();
@@ -42,27 +42,27 @@ impl Linear {
         sum
     }
 
-    /// This plus a number.
+    /// Returns `self + by`.
     #[must_use]
     pub fn offset(mut self, by: i64) -> Self {
         self.constant = self.constant.saturating_add(by);
         self
     }
 
-    /// This times a number.
+    /// Returns `factor * self`.
     #[must_use]
     pub fn times(&self, factor: i64) -> Self {
         Self::default().plus(factor, self)
     }
 
-    /// Its value where each variable has that of `values`.
+    /// Evaluates the expression with `values`, indexed by variable.
     pub fn value(&self, values: &[i64]) -> i64 {
         self.terms.iter().fold(self.constant, |sum, &(variable, factor)| {
             sum.saturating_add(factor.saturating_mul(values[variable.0]))
         })
     }
 
-    /// The largest magnitude among its numbers.
+    /// Largest magnitude among its numbers.
     pub fn magnitude(&self) -> u64 {
         let factors = self.terms.iter().map(|term| term.1.unsigned_abs());
         factors.fold(self.constant.unsigned_abs(), u64::max)

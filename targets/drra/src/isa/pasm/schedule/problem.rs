@@ -1,104 +1,104 @@
-//! [`Problem`]: what is scheduled, in plain numbers: no instruction, no text.
+//! [`Problem`]: a scheduling problem in plain numbers, without instructions or text.
 //!
-//! Cycle 0 is the one in which every cell issues its first instruction. An operation *starts* in the
-//! cycle of its activation; its addresses are in the cycles after, up to `start + span`.
+//! Every cell issues its first instruction in cycle 0. An operation *starts* in the cycle of its
+//! activation; its addresses are in the following cycles, up to `start + span`.
 
 use super::linear::{Linear, Variable};
 
-/// Operations, variables, and what must hold of them.
+/// Operations, variables and constraints.
 #[derive(Clone, Debug, Default)]
 pub struct Problem {
-    /// Bounds of each [`Variable`], both included. The starts of operations are among them.
+    /// Bounds of each [`Variable`], both included. The starts of operations are variables.
     pub variables: Vec<(i64, i64)>,
-    /// What is scheduled.
+    /// Operations to schedule.
     pub operations: Vec<Operation>,
-    /// What its author asks.
+    /// Constraints of the author.
     pub constraints: Vec<Constraint>,
-    /// What the hardware asks.
+    /// Rules of the hardware.
     pub rules: Vec<Rule>,
-    /// Whether mode 1 of `act` names one port rather than several.
+    /// Whether mode 1 of `act` names a single port rather than a mask.
     pub one_port: bool,
 }
 
-/// Something that a cell starts.
+/// Operation that a cell starts.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// The cycle in which it starts.
+    /// Start cycle.
     pub start: Variable,
-    /// Earliest cycle of its first instruction; no other purpose.
+    /// Earliest cycle of its first instruction.
     pub ready: Variable,
-    /// Its cell, any number.
+    /// Cell number, arbitrary but unique.
     pub cell: usize,
-    /// Its component in the cell: configurations of a component do not interleave.
+    /// Component in the cell. Configurations of one component do not interleave.
     pub component: usize,
-    /// How it is issued.
+    /// How the operation is issued.
     pub issue: Issue,
-    /// Cycles from its first to its last address, both counted; 0 without one.
+    /// Cycles from its first to its last address, both included; 0 without addresses.
     pub span: Linear,
 }
 
 /// How an operation is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
-    /// Instructions in any cycles before the start, then a line raised in the cycle of the
-    /// start, together with all other lines that the cell raises in that cycle.
+    /// Instructions in any cycles before the start, and a line that is raised in the start cycle,
+    /// together with all other lines that the cell raises in that cycle.
     Activated {
-        /// Instructions before.
+        /// Number of instructions before the start.
         configurations: usize,
-        /// What is raised.
+        /// Line that is raised.
         line: Line,
     },
-    /// Instructions in any cycles before the start, by which they are in force.
+    /// Instructions in any cycles before the start, where they take effect.
     Configured {
-        /// The instructions.
+        /// Number of instructions.
         configurations: usize,
     },
-    /// Instructions from the start on, one in each cycle.
+    /// Instructions in consecutive cycles starting at the start.
     Sequence {
-        /// The instructions.
+        /// Number of instructions.
         instructions: usize,
     },
 }
 
-/// A port of a slot.
+/// Port of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line {
-    /// 0 to 15.
+    /// Slot, 0 to 15.
     pub slot: u8,
-    /// 0 to 3.
+    /// Port, 0 to 3.
     pub port: u8,
 }
 
-/// One of several lists of sums, none of which is above 0.
+/// Lists of sums; in at least one list, no sum is above 0.
 pub type Alternatives = Vec<Vec<Linear>>;
 
-/// What the author of a program asks.
+/// Constraint of the program's author.
 #[derive(Clone, Debug)]
 pub struct Constraint {
-    /// All sums of one of the lists are at most 0.
+    /// Lists of sums; in at least one list, all sums are at most 0.
     pub any: Alternatives,
 }
 
-/// What the hardware asks of two operations.
+/// Hardware rule between two operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The second is configured only when the first is over, or the other way around: not before
-    /// `gap` cycles after the last address.
+    /// One operation is configured after the other has ended, at least `gap` cycles after the last
+    /// address.
     Exclusive {
         /// Indices of the operations.
         operations: (usize, usize),
-        /// See above.
+        /// Cycles after the last address.
         gap: i64,
     },
     /// `writer` changes a table that `user` reads at every address: it starts no later, or is
-    /// configured when the user is over.
+    /// configured after the user has ended.
     Table {
         /// Index of the operation that changes the table.
         writer: usize,
-        /// Index of the operation that reads it.
+        /// Index of the operation that reads the table.
         user: usize,
     },
-    /// One of them is a sequence of instructions: no cycle is taken twice.
+    /// One of them is a sequence of instructions; no cycle is used twice.
     Issue {
         /// Indices of the operations.
         operations: (usize, usize),
@@ -106,7 +106,7 @@ pub enum Rule {
 }
 
 impl Operation {
-    /// Instructions before its start.
+    /// Number of instructions before its start.
     pub const fn configurations(&self) -> usize {
         match self.issue {
             Issue::Activated { configurations, .. } | Issue::Configured { configurations } => configurations,
@@ -114,7 +114,7 @@ impl Operation {
         }
     }
 
-    /// The line it raises.
+    /// Line that it raises.
     pub const fn line(&self) -> Option<Line> {
         match self.issue {
             Issue::Activated { line, .. } => Some(line),
@@ -131,7 +131,7 @@ impl Operation {
         }
     }
 
-    /// The first cycle in which it neither has an address nor issues anything.
+    /// First cycle without an address or an instruction of the operation.
     pub fn end(&self) -> Linear {
         let cycles = match self.issue {
             Issue::Activated { .. } => self.span.clone().offset(1),
@@ -142,13 +142,13 @@ impl Operation {
 }
 
 impl Problem {
-    /// A new variable with bounds, both included.
+    /// Adds a variable with bounds, both included.
     pub fn variable(&mut self, low: i64, high: i64) -> Variable {
         self.variables.push((low, high));
         Variable(self.variables.len() - 1)
     }
 
-    /// A rule as alternatives; none when it names an operation that is not there.
+    /// Converts a rule to alternatives; `None` if it names an operation that does not exist.
     pub fn alternatives(&self, rule: &Rule) -> Option<Alternatives> {
         let get = |index: usize| self.operations.get(index);
         Some(match *rule {
@@ -172,7 +172,7 @@ impl Problem {
     }
 }
 
-/// `ready` is no earlier than `gap` cycles after the last address of `operation`.
+/// Sum for: `ready` is at least `gap` cycles after the last address of `operation`.
 fn after(ready: Variable, operation: &Operation, gap: i64) -> Linear {
     Linear::from(operation.start).plus(1, &operation.span).offset(gap).plus(-1, &ready.into())
 }

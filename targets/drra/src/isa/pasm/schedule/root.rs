@@ -1,7 +1,7 @@
-//! What holds of every schedule, beyond what the sums say one by one.
+//! Lower bounds that hold for every schedule, beyond single sums.
 //!
-//! An operation starts no earlier than all that its cell must issue before it takes; differences that
-//! equations imply are spelt out.
+//! An operation starts no earlier than the issue time of everything that its cell must issue
+//! before. Differences that equations imply are added as sums.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::bounds::{Bounds, System};
 use super::linear::{Linear, Variable};
 use super::problem::{Operation, Problem};
 
-/// More operations than this are not compared in pairs.
+/// Maximum number of operations that are compared in pairs.
 const MAX_COMPARED: usize = 400;
-/// The distance of two operations of which neither must come first.
+/// Distance between operations that may come in any order.
 const APART: i64 = i64::MIN / 4;
 
-/// Adds copies of sums in which variables at a fixed distance of each other are one variable.
+/// Adds copies of sums in which variables at fixed distances are replaced by one variable.
 pub(super) fn merge_equal(system: &mut System, variables: usize) {
     let mut classes = Classes::new(variables);
     let edges: std::collections::HashSet<(Variable, Variable, i64)> = system.differences().collect();
@@ -27,9 +27,9 @@ pub(super) fn merge_equal(system: &mut System, variables: usize) {
     merged.into_iter().for_each(|sum| system.push(sum));
 }
 
-/// Variables at fixed distances.
+/// Classes of variables at fixed distances.
 struct Classes {
-    /// A variable of the class, and how far after it this one is.
+    /// Another variable of the class, and the distance of this one after it.
     parent: Vec<(usize, i64)>,
 }
 
@@ -47,7 +47,7 @@ impl Classes {
         (at, distance)
     }
 
-    /// `later = earlier + distance`
+    /// Merges classes with `later = earlier + distance`.
     fn join(&mut self, later: Variable, earlier: Variable, distance: i64) {
         let ((a, from_a), (b, from_b)) = (self.root(later.0), self.root(earlier.0));
         if a != b {
@@ -55,7 +55,7 @@ impl Classes {
         }
     }
 
-    /// The sum over one variable of each class; none when that is the sum itself.
+    /// Rewrites the sum with one variable per class; `None` if nothing changes.
     fn merged(&self, sum: &Linear) -> Option<Linear> {
         let mut merged = Linear::constant(sum.constant);
         for &(variable, factor) in sum.terms() {
@@ -66,13 +66,13 @@ impl Classes {
     }
 }
 
-/// Raises starts to what the issue of all that comes before takes.
+/// Raises starts to the issue time of everything that must come before.
 pub(super) fn raise_starts(problem: &Problem, system: &mut System) {
     let operations = &problem.operations;
     if operations.len() > MAX_COMPARED {
         return;
     }
-    // Pairs take time and memory by the square of their number, distances by its cube.
+    // Pairs take time and memory quadratic in their number, distances cubic time.
     let apart = distances(operations, system);
     for (index, operation) in operations.iter().enumerate() {
         let least = issued_before(operations, &apart, index);
@@ -80,7 +80,7 @@ pub(super) fn raise_starts(problem: &Problem, system: &mut System) {
     }
 }
 
-/// How much later than the first the second of two operations starts at least.
+/// Returns the minimum distance from the start of the first operation to the start of the second.
 fn distances(operations: &[Operation], system: &System) -> Vec<Vec<i64>> {
     let index: BTreeMap<Variable, usize> =
         operations.iter().enumerate().map(|(index, operation)| (operation.start, index)).collect();
@@ -90,7 +90,7 @@ fn distances(operations: &[Operation], system: &System) -> Vec<Vec<i64>> {
             apart[x][y] = apart[x][y].max(by);
         }
     }
-    // Longest paths between all pairs, as Floyd and Warshall compute shortest ones.
+    // Longest paths between all pairs, by the Floyd-Warshall algorithm.
     for via in 0..operations.len() {
         let row = apart[via].clone();
         for from in apart.iter_mut().filter(|from| from[via] > APART) {
@@ -105,7 +105,8 @@ fn distances(operations: &[Operation], system: &System) -> Vec<Vec<i64>> {
     apart
 }
 
-/// Cycles in which the cell of operation `last` issues something before it starts.
+/// Minimum number of cycles in which the cell of operation `last` issues something before it
+/// starts.
 fn issued_before(operations: &[Operation], apart: &[Vec<i64>], last: usize) -> i64 {
     let cell = operations[last].cell;
     let mut before: Vec<usize> =
@@ -119,26 +120,26 @@ fn issued_before(operations: &[Operation], apart: &[Vec<i64>], last: usize) -> i
         + longest_chain(operations, apart, &mut before)
 }
 
-/// Cycles that the starts of operations take at least, when those that may coincide do.
+/// Minimum number of cycles for the starts of operations, if starts that may coincide do.
 fn longest_chain(operations: &[Operation], apart: &[Vec<i64>], members: &mut [usize]) -> i64 {
     let precedes = |a: usize, b: usize| apart[a][b] >= operations[a].issue_cycles();
     members.sort_by_key(|&one| members_before(apart, one));
     let mut chains: Vec<(usize, i64)> = Vec::new();
     for &one in members.iter() {
         let before = chains.iter().filter(|(other, _)| precedes(*other, one)).map(|chain| chain.1).max();
-        // Default: nothing must come before.
+        // Default: no operation must come before.
         chains.push((one, before.unwrap_or(0) + operations[one].issue_cycles()));
     }
-    // Default: no operations take no time.
+    // Default: no operations take 0 cycles.
     chains.into_iter().map(|chain| chain.1).max().unwrap_or(0)
 }
 
-/// An order in which what must come first does.
+/// Sort key that puts each operation after its predecessors.
 fn members_before(apart: &[Vec<i64>], one: usize) -> usize {
     apart.iter().filter(|from| from[one] > 0).count()
 }
 
-/// Cycles until a cell that issues without a gap, the operation with most to do after its start first, is done.
+/// Cycle in which a cell is done that issues without gaps, longest remaining work first.
 pub(super) fn cell_bound(problem: &Problem, bounds: &Bounds) -> i64 {
     let mut cells: BTreeMap<usize, Vec<CellJob>> = BTreeMap::new();
     for operation in &problem.operations {
@@ -150,11 +151,11 @@ pub(super) fn cell_bound(problem: &Problem, bounds: &Bounds) -> i64 {
         };
         cells.entry(operation.cell).or_default().push(job);
     }
-    // Default: no cells take no time.
+    // Default: no cells take 0 cycles.
     cells.into_values().map(one_cell_bound).max().unwrap_or(0)
 }
 
-/// What an operation asks of the cell that issues its instructions.
+/// Work of an operation in the cell that issues its instructions.
 struct CellJob {
     /// First cycle allowed.
     ready: i64,
@@ -163,13 +164,13 @@ struct CellJob {
     instructions: i64,
 }
 
-/// The first cycle by which all jobs of a cell can be done.
+/// Lower bound of the cycle by which all jobs of a cell are done.
 fn one_cell_bound(mut jobs: Vec<CellJob>) -> i64 {
-    // Those that are ready from `from` on and have at least `tail` to do afterwards take all of it.
+    // Jobs that are ready from `from` and have a tail of at least `tail` all follow each other.
     jobs.sort_by_key(|job| std::cmp::Reverse(job.tail));
     let mut best = 0;
     let readies: std::collections::BTreeSet<i64> = jobs.iter().map(|job| job.ready).collect();
-    // Any of them gives a bound; a few of the earliest give nearly the best one.
+    // Any start gives a bound; a few of the earliest give nearly the best one.
     for from in readies.into_iter().take(16) {
         let mut work = 0;
         for job in jobs.iter().filter(|job| job.ready >= from) {

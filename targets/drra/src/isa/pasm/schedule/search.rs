@@ -1,4 +1,4 @@
-//! [`schedule`]: the search.
+//! [`schedule`]: branch-and-bound search for a schedule.
 
 use std::collections::BTreeMap;
 
@@ -10,62 +10,62 @@ use super::linear::{Linear, Variable};
 use super::problem::{Alternatives, Issue, Problem};
 use super::root::{cell_bound, merge_equal, raise_starts};
 
-/// Nodes after which the best schedule found is taken as it is.
+/// Default limit of search nodes, after which the best schedule found is returned.
 pub const DEFAULT_NODES: usize = 2000;
 
 /// Starts of all operations, and cycles of all instructions.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// A value for each variable of the problem.
+    /// Value of each variable of the problem.
     pub values: Vec<i64>,
-    /// Cycles of the instructions before its start, by operation.
+    /// Cycles of the instructions before the start, by operation.
     pub configurations: Vec<Vec<i64>>,
-    /// What each cell starts when; cells without operations left out.
+    /// Groups that each cell starts; cells without operations are left out.
     pub groups: BTreeMap<usize, Vec<Group>>,
-    /// The first cycle after all instructions and addresses.
+    /// First cycle after all instructions and addresses.
     pub cycles: i64,
-    /// No schedule takes fewer cycles than this; equal to `cycles` when this one is optimal.
+    /// Lower bound of the number of cycles; equal to `cycles` if this schedule is optimal.
     pub bound: i64,
-    /// Nodes searched.
+    /// Number of nodes searched.
     pub nodes: usize,
 }
 
-/// Why there is no schedule.
+/// Reason why no schedule was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ScheduleError {
-    /// What is asked contradicts itself.
+    /// The constraints contradict each other.
     #[error("no schedule satisfies all constraints")]
     Unsatisfiable,
-    /// The search ended before it found out.
+    /// The search reached its limit without a result.
     #[error("no schedule was found in {nodes} steps; fewer constraints with alternatives may help")]
     GaveUp {
-        /// The limit.
+        /// Limit of search nodes.
         nodes: usize,
     },
 }
 
 impl Schedule {
-    /// The cycle in which an operation starts.
+    /// Returns the start cycle of an operation.
     pub fn start(&self, problem: &Problem, operation: usize) -> i64 {
         self.value(problem.operations[operation].start)
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub fn value(&self, variable: Variable) -> i64 {
         self.values[variable.0]
     }
 
-    /// Whether no schedule is shorter.
+    /// Whether the schedule is proven to be the shortest.
     pub const fn is_optimal(&self) -> bool {
         self.bound >= self.cycles
     }
 }
 
-/// Finds a schedule of the fewest cycles, or the best that `nodes` steps find.
+/// Finds a schedule with the fewest cycles, or the best that `nodes` search nodes find.
 ///
 /// # Errors
 ///
-/// Constraints that contradict each other, or a search that ended before it found out.
+/// The constraints contradict each other, or the search reached its limit without a result.
 pub fn schedule(problem: &Problem, nodes: usize) -> Result<Schedule, ScheduleError> {
     Search::new(problem).run(nodes, false)
 }
@@ -75,28 +75,28 @@ pub(super) fn any_schedule(problem: &Problem, nodes: usize) -> Result<Schedule, 
     Search::new(problem).run(nodes, true)
 }
 
-/// Whether bounds alone show that there is no schedule.
+/// Whether bounds alone show that no schedule exists.
 pub(super) fn is_empty(problem: &Problem) -> bool {
     Search::new(problem).root().is_err()
 }
 
-/// A way on from a node: these sums hold as well.
+/// Branch of a node: additional sums that must hold.
 #[derive(Clone, Debug)]
 struct Branch {
     sums: Vec<Linear>,
     bounds: Bounds,
 }
 
-/// A node and what is left to try there.
+/// Search node with its remaining branches.
 struct Frame {
     sums: usize,
     branches: Vec<Branch>,
 }
 
-/// What a node turned out to be.
+/// Outcome of examining a node.
 enum Node {
     Solved(Vec<Placed>),
-    /// One of these must hold.
+    /// At least one alternative must hold.
     Open {
         alternatives: Alternatives,
         is_exact: bool,
@@ -110,7 +110,7 @@ struct Search<'a> {
     choices: Vec<Alternatives>,
     cells: BTreeMap<usize, Vec<usize>>,
     best: Option<Schedule>,
-    /// Whether what was left out cannot hold a schedule.
+    /// Whether skipped branches are proven to hold no schedule.
     is_exact: bool,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Search<'a> {
 
     fn run(mut self, most: usize, is_first_enough: bool) -> Result<Schedule, ScheduleError> {
         let root = self.root().map_err(|Empty| ScheduleError::Unsatisfiable)?;
-        // What holds at the root holds in every schedule.
+        // Bounds at the root hold in every schedule.
         let bound = root.low(self.total);
         let (mut nodes, mut frames) =
             (0, vec![Frame { sums: self.system.sums().len(), branches: Vec::new() }]);
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
                 break;
             }
             nodes += 1;
-            // Depth first: a branch is left when the frame that it opens has no branches any more.
+            // Depth first: a branch is done when the frame that it opened has no branches left.
             let Some(next) = self.enter(branch) else { continue };
             frames.push(next);
             let found = self.best.as_ref();
@@ -178,7 +178,7 @@ impl<'a> Search<'a> {
         Ok(best)
     }
 
-    /// Bounds of what holds everywhere.
+    /// Returns the bounds that hold everywhere.
     fn root(&mut self) -> Result<Bounds, Empty> {
         let (mut low, mut high): (Vec<i64>, Vec<i64>) = self.problem.variables.iter().copied().unzip();
         low.push(0);
@@ -199,11 +199,11 @@ impl<'a> Search<'a> {
         Ok(bounds)
     }
 
-    /// Goes down a branch; none when nothing better than the best lies there.
+    /// Enters a branch; `None` if it cannot improve on the best schedule.
     fn enter(&mut self, Branch { sums, mut bounds }: Branch) -> Option<Frame> {
         let length = self.system.sums().len();
         sums.into_iter().for_each(|sum| self.system.push(sum));
-        // Only a shorter schedule is of interest.
+        // Only a shorter schedule is an improvement.
         if let Some(best) = &self.best {
             bounds.high[self.total.0] = bounds.high(self.total).min(best.cycles - 1);
         }
@@ -224,13 +224,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether all starts at their lower bounds are a schedule, and if not, what must change.
+    /// Checks whether all starts at their lower bounds form a schedule, and otherwise returns the
+    /// alternatives.
     fn look(&self, bounds: &Bounds) -> Node {
         let open = |alternatives| Node::Open { alternatives, is_exact: true };
         if let Some(sum) = self.system.sums().iter().find(|sum| sum.value(&bounds.low) > 0) {
             return open(split(sum, bounds));
         }
-        // Of the choices that the candidate does not meet the one with the fewest alternatives left decides most.
+        // Among the unmet choices, the one with the fewest alternatives left decides most.
         let unmet =
             |any: &&Alternatives| !any.iter().any(|all| all.iter().all(|sum| sum.value(&bounds.low) <= 0));
         let alive = |any: &&Alternatives| {
@@ -253,7 +254,7 @@ impl<'a> Search<'a> {
         Node::Solved(placed)
     }
 
-    /// One of the operations starts later than its lower bound.
+    /// Alternatives in which one of the operations starts later than its lower bound.
     fn later(&self, operations: &[usize], bounds: &Bounds) -> Alternatives {
         let later = |&index: &usize| {
             let start = self.problem.operations.get(index)?.start;
@@ -262,7 +263,8 @@ impl<'a> Search<'a> {
         operations.iter().filter_map(later).collect()
     }
 
-    /// The alternatives that are possible, the most promising last, none of which another one includes.
+    /// Returns the possible alternatives, most promising last, except alternatives that another one
+    /// includes.
     fn branches(&mut self, bounds: &Bounds, alternatives: Alternatives) -> Vec<Branch> {
         let length = self.system.sums().len();
         let mut branches: Vec<Branch> = Vec::new();
@@ -279,7 +281,8 @@ impl<'a> Search<'a> {
             branches.push(branch);
         }
         let total = self.total;
-        // The smallest total first; among equals the one whose starts are earliest, which is likely to have room.
+        // Smallest total first; among equals the one with the earliest starts, which is likely to
+        // have room.
         branches
             .sort_by_cached_key(|branch| (branch.bounds.low(total), branch.bounds.low.iter().sum::<i64>()));
         exclude_earlier(&mut branches);
@@ -303,13 +306,13 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether all that `bounds` leave satisfies the branch's sums.
+/// Whether everything within `bounds` satisfies the branch's sums.
 fn includes(branch: &Branch, bounds: &Bounds) -> bool {
     let most = |sum: &Linear| bounds.minimum(&sum.times(-1)).saturating_neg();
     branch.sums.iter().all(|sum| most(sum) <= 0)
 }
 
-/// What an earlier branch covers need not be searched again.
+/// Excludes solutions that an earlier branch covers.
 fn exclude_earlier(branches: &mut [Branch]) {
     let mut excluded: Vec<Linear> = Vec::new();
     for branch in branches {
@@ -321,7 +324,8 @@ fn exclude_earlier(branches: &mut [Branch]) {
     }
 }
 
-/// A sum that several variables could still lower: the first that can stays at its lower bound, or does not.
+/// Branches on a sum that several variables could lower: the first such variable stays at its lower
+/// bound, or does not.
 fn split(sum: &Linear, bounds: &Bounds) -> Alternatives {
     let open =
         |&&(variable, factor): &&(Variable, i64)| factor < 0 && bounds.low(variable) < bounds.high(variable);

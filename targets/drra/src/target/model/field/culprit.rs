@@ -1,6 +1,7 @@
-//! Where a wrong element of a step's result was written: [`written`].
+//! [`written`]: finds where a wrong element of a step's result was written.
 //!
-//! What a fabric does in a call does not depend on data: the kernel is called once more with zeros, and watched.
+//! A fabric's behavior in a call does not depend on data: the kernel is called again with zeros,
+//! and observed.
 
 use npukit_numeric::Element;
 use npukit_target::Culprit;
@@ -16,8 +17,8 @@ use crate::program::executable::Executable;
 use crate::program::gather::offset;
 use crate::program::plan::{Step, Task};
 
-/// The call that wrote an element of a step's result, and the instruction that had the row of the output buffer written;
-/// the value for a step of the driver.
+/// Returns the call that wrote an element of a step's result, and the instruction that wrote the
+/// row of the output buffer. For a step of the driver, returns the value.
 pub(super) fn written(executable: &Executable, step: usize, place: usize, value: Element) -> Culprit {
     let of_step = &executable.plan.steps[step];
     let layer = Some(of_step.name.clone());
@@ -36,7 +37,7 @@ pub(super) fn written(executable: &Executable, step: usize, place: usize, value:
     Culprit { segment: None, instruction, layer, memory, address: row as u64, lane: lane as u64, value }
 }
 
-/// The memory in words.
+/// Describes the memory.
 fn told(call: usize, kernel: usize, cell: Option<Place>, seen: Option<(u64, usize)>) -> String {
     let cell = cell.map_or_else(String::new, |cell| format!(", cell {cell}"));
     let cycle =
@@ -44,22 +45,22 @@ fn told(call: usize, kernel: usize, cell: Option<Place>, seen: Option<(u64, usiz
     format!("output buffer, call {call} of the step (kernel {kernel}{cell}{cycle})")
 }
 
-/// A result in the output buffer.
+/// Result in the output buffer.
 struct Written<'a> {
     call: &'a Call,
     kernel: usize,
     column: usize,
     row: usize,
     lane: usize,
-    /// Of the call among those of its step.
+    /// Index of the call in its step.
     number: usize,
 }
 
-/// The call that has an element of the step's result.
+/// Returns the call that writes an element of the step's result.
 fn call_of(executable: &Executable, step: usize, place: usize) -> Option<Written<'_>> {
     let Step { tasks, .. } = &executable.plan.steps[step];
     let calls = executable.calls.get(step)?;
-    // The last that writes it.
+    // The last task that writes it.
     let (task, result) =
         tasks.iter().enumerate().rev().find_map(|(task, of)| Some((task, result_at(of, place)?)))?;
     let earlier: usize = calls.iter().take(task).map(Vec::len).sum();
@@ -76,13 +77,14 @@ fn call_of(executable: &Executable, step: usize, place: usize) -> Option<Written
     })
 }
 
-/// The number of the result that a task puts into a place.
+/// Returns the index of the result that a task stores at a position.
 fn result_at(task: &Task, place: usize) -> Option<usize> {
     let to = task.to()?;
     (0..to.count()).rev().find(|&number| to.offset + offset(&to.axes, number) == place)
 }
 
-/// The cycle in which a column writes a row of the output buffer last, and the instruction with its address.
+/// Returns the last cycle in which a column writes a row of the output buffer, and the instruction
+/// with its address.
 fn seen(
     executable: &Executable,
     (kernel, call): (usize, &Call),
@@ -95,12 +97,12 @@ fn seen(
     watch.seen
 }
 
-/// Follows the port of a column's output memory.
+/// Observer of the port of a column's output memory.
 struct Watch {
     cell: usize,
     slot: u8,
     row: usize,
-    /// The last instruction with an address for the port.
+    /// Index of the last instruction with an address for the port.
     pc: Option<usize>,
     seen: Option<(u64, usize)>,
 }

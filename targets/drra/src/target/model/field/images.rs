@@ -1,4 +1,5 @@
-//! What operators are on the fabric: [`FabricImages`]. Constants were rounded in the graph already.
+//! [`FabricImages`]: operators as the fabric computes them. Constants are already rounded in the
+//! graph.
 
 use npukit_graph::Op;
 use npukit_graph::field::{FieldTensor, Images, NoImage, Operand, Operands, apply};
@@ -11,15 +12,16 @@ use crate::lower::reaches_border;
 use crate::machine::exec::field::{function, quotient};
 use crate::program::gather::{Axes, offsets, strides};
 
-/// The operators as kernels compute them.
+/// Operators as kernels compute them.
 pub(super) struct FabricImages {
-    /// Dpus have modes for maxima, which take words in their order; others halve rows of them.
+    /// Whether dpus have modes for extremes, which process words in order. Otherwise rows are
+    /// halved.
     pub has_extremes: bool,
 }
 
 type Found = Option<Result<FieldTensor, NoImage>>;
 
-/// The larger or the smaller of two.
+/// Maximum or minimum of two elements.
 type Pick = fn(Element, Element) -> Element;
 
 impl Images for FabricImages {
@@ -46,19 +48,19 @@ impl FabricImages {
         })
     }
 
-    /// An operator of two operands.
+    /// Computes an operator of two operands.
     fn binary(&self, kind: BinaryKind, a: FieldTensor, b: FieldTensor) -> Result<FieldTensor, NoImage> {
         only(apply(&Binary { kind }.into(), &[a, b].map(|tensor| Operand::Field(tensor.into())), self)?)
     }
 
-    /// Products with inverses.
+    /// Computes products with inverses.
     fn divided(&self, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
         let (a, mut b) = (FieldTensor::clone(&*operands.field(0)?), FieldTensor::clone(&*operands.field(1)?));
         b.elements.iter_mut().for_each(|x| *x = quotient(Element::ONE, *x));
         self.binary(BinaryKind::Mul, a, b)
     }
 
-    /// Less what fills, padded with zeros, and more by it.
+    /// Subtracts the fill value, pads with zeros, and adds the fill value.
     fn padded(
         &self,
         pads: &[[isize; 2]],
@@ -73,18 +75,18 @@ impl FabricImages {
         Ok(padded)
     }
 
-    /// Whether windows take other words than those of the graph, or in another order.
+    /// Whether windows read other words than in the graph, or in another order.
     fn is_own(&self, window: &Window) -> bool {
         !self.has_extremes || (window.pads != [0; 4] && reaches_border(window))
     }
 
-    /// The extreme of words.
+    /// Returns the extreme of words.
     fn extreme(&self, words: Vec<Element>, pick: Pick) -> Result<Element, NoImage> {
         let found = if self.has_extremes { words.into_iter().reduce(pick) } else { halved(words, pick) };
         found.ok_or(NoImage::Constant)
     }
 
-    /// Windows whose pads are copies of the border.
+    /// Computes windows whose padding copies the border.
     fn max_pool(&self, window: &Window, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
         let x = operands.field(0)?;
         let &[images, height, width, channels] = &x.shape[..] else { return Err(NoImage::Operator) };
@@ -132,7 +134,7 @@ impl FabricImages {
     }
 }
 
-/// The only result.
+/// Returns the single result.
 fn only(mut results: Vec<Operand>) -> Result<FieldTensor, NoImage> {
     match results.pop() {
         Some(Operand::Field(tensor)) => Ok(FieldTensor::clone(&tensor)),
@@ -140,7 +142,8 @@ fn only(mut results: Vec<Operand>) -> Result<FieldTensor, NoImage> {
     }
 }
 
-/// The first half of words beside the second, the one in the middle of an odd row in both, until one is left.
+/// Combines the first half of the words with the second until one word is left. The middle word of
+/// an odd row is in both.
 fn halved(mut row: Vec<Element>, pick: Pick) -> Option<Element> {
     while row.len() > 1 {
         let half = row.len().div_ceil(2);
@@ -149,7 +152,7 @@ fn halved(mut row: Vec<Element>, pick: Pick) -> Option<Element> {
     row.pop()
 }
 
-/// Quotients of powers of differences from the maximum.
+/// Computes quotients of exponentials of differences from the maximum.
 fn softmax(axes: &Softmax, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let x = operands.field(0)?;
     let mut elements = x.elements.clone();

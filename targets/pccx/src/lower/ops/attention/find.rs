@@ -1,4 +1,5 @@
-//! Attention in a graph: [`find`], from the product with the values back to the product with the keys.
+//! Recognizes attention in a graph: [`find`] goes from the product with the values back to the
+//! product with the keys.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,16 +16,16 @@ use crate::lower::reason::AttentionReason;
 use crate::lower::work::Attention;
 use crate::program::host::Tokens;
 
-/// A score below this one is as good as hidden: masks of files have it in place of infinity.
+/// Scores below this are treated as hidden: masks in files use it instead of infinity.
 const HIDDEN: f32 = -1e4;
 
-/// Largest cap of scores: e to it, for every token, is a number.
+/// Largest cap of scores: the sum of e^cap over all tokens must be finite.
 const LARGEST_CAP: f32 = 64.0;
 
-/// Most nodes between a softmax and a product that are looked at.
+/// Maximum number of nodes that are searched between a softmax and a product.
 const MAX_BETWEEN: usize = 64;
 
-/// What is around a node.
+/// Graph and uses of values, to which patterns are matched.
 pub struct Context<'a> {
     graph: &'a Graph,
     readers: Readers,
@@ -35,19 +36,20 @@ impl<'a> Context<'a> {
         Self { graph, readers: Readers::of(graph) }
     }
 
-    /// The node that makes a value nobody else uses.
+    /// Returns the node that makes a value, if the value has no other user.
     fn only(&self, id: ValueId) -> Option<(NodeId, &'a Node)> {
         self.used_by(id, 1)
     }
 
-    /// The node that makes a value, if exactly that number of nodes uses it.
+    /// Returns the node that makes a value, if exactly `users` nodes use the value.
     fn used_by(&self, id: ValueId, users: usize) -> Option<(NodeId, &'a Node)> {
         let alone = self.readers.all(id).len() == users && !self.readers.is_output(id);
         let node = self.readers.producer(id).filter(|_| alone)?;
         Some((node, self.graph.node(node)))
     }
 
-    /// The nodes of the wanted operator from which a value comes, through others that are neither products nor a softmax.
+    /// Returns the nodes of the wanted operator from which a value derives, without crossing
+    /// products or a softmax.
     fn makers(&self, id: ValueId, is: impl Fn(&Op) -> bool) -> Vec<NodeId> {
         let (mut found, mut seen, mut left) = (Vec::new(), BTreeSet::new(), vec![id]);
         while let Some(id) = left.pop() {
@@ -65,7 +67,8 @@ impl<'a> Context<'a> {
         found
     }
 
-    /// The nodes that find out whether all of `scores` are hidden in a row: `max(scores) = -infinity`.
+    /// Returns the nodes that test whether all of `scores` in a row are hidden: `max(scores) =
+    /// -infinity`.
     fn guard(&self, blind: ValueId, scores: ValueId) -> Option<[NodeId; 2]> {
         let (equal, node) = self.only(blind)?;
         let (Op::Compare(compare), &[largest, hidden]) = (&node.op, &node.inputs[..]) else { return None };
@@ -81,15 +84,15 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Nodes of an attention that is the host's, and why.
+/// Nodes of an attention that the host computes, and the reason.
 pub struct Unfit {
-    /// Its products and its softmax.
+    /// Products and softmax of the attention.
     pub nodes: Vec<NodeId>,
     pub reason: AttentionReason,
 }
 
-/// The attention whose last node is `last`, or why the machine does not compute it; none when no softmax makes what
-/// it multiplies.
+/// Returns the attention whose last node is `last`, or the reason why the machine does not compute
+/// it; `None` if no softmax gives the left operand.
 pub fn find(context: &Context<'_>, last: NodeId) -> Option<Result<Attention, Unfit>> {
     let node = context.graph.node(last);
     let (Op::MatMul(_), &[chances, values]) = (&node.op, &node.inputs[..]) else { return None };
@@ -109,11 +112,12 @@ pub fn find(context: &Context<'_>, last: NodeId) -> Option<Result<Attention, Unf
     }))
 }
 
-/// The attention of these values, or what about it is not the machine's.
+/// Returns the attention of these values, or the reason why the machine does not compute it.
 fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<Attention, AttentionReason> {
     let (graph, multiplied) = (context.graph, chances);
     let mut nodes = Vec::new();
-    // Up to the softmax; rows that see nothing may be guarded against, and are refused below.
+    // Goes up to the softmax. There may be guards against rows that see nothing; such rows are
+    // refused below.
     let mut blind = None;
     loop {
         let (id, node) = context.only(chances).ok_or(AttentionReason::UsedElsewhere)?;
@@ -161,7 +165,7 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
                 let scores = factor_or_mask(graph, binary, left, right, &mut factor, &mut hidden, &mut bias)?;
                 chances = scores;
             }
-            // What is found from here on is within the cap, where nothing is hidden or added.
+            // From here on, nodes are within the cap, provided that nothing is hidden or added.
             (Op::Unary(unary), &[x]) if unary.kind == UnaryKind::Tanh && cap.is_none() && bias.is_empty() => {
                 cap = Some(factor);
                 factor = 1.0;
@@ -208,8 +212,9 @@ fn is_float(graph: &Graph, id: ValueId) -> bool {
     graph.value(id).info.element.is_float()
 }
 
-/// Rows that share a matrix, and features, of both products; none when matrices of keys are repeated, or those of
-/// values for other rows than such as follow each other. There are `scores` scores.
+/// Returns the rows that share a matrix, and the features, of both products. `None` if matrices of
+/// keys are repeated, or matrices of values for rows that are not consecutive. There are `scores`
+/// scores.
 fn shape(
     graph: &Graph,
     queries: ValueId,
@@ -235,7 +240,8 @@ fn shape(
     fits.then_some([[rows, shared], [features, value_features]])
 }
 
-/// The last axes of `batch`, along which `own` is repeated; none when it is along others.
+/// Returns the last axes of `batch`, along which `own` is repeated; `None` if it is repeated along
+/// other axes.
 fn repeated<'a>(batch: &'a [usize], own: &[usize]) -> Option<&'a [usize]> {
     let (more, own) = own.split_at(own.len().saturating_sub(batch.len()));
     let missing = std::iter::repeat_n(1, batch.len() - own.len());
@@ -250,14 +256,15 @@ fn same_last_axis(graph: &Graph, node: &Node) -> bool {
     last(&node.inputs) == last(&node.outputs)
 }
 
-/// The constant that is one number.
+/// Returns the value of a constant that is a single number.
 pub fn number(graph: &Graph, id: ValueId) -> Option<f32> {
     let values = graph.constant(id)?.as_f32()?;
     let &first = values.first()?;
     values.iter().all(|&value| value == first).then_some(first)
 }
 
-/// Takes a factor, or a mask that is added, or a bound below which everything is hidden; gives the scores.
+/// Applies a factor, a mask that is added, or a bound below which scores are hidden; returns the
+/// scores.
 fn factor_or_mask(
     graph: &Graph,
     binary: &Binary,
@@ -280,8 +287,8 @@ fn factor_or_mask(
     Ok(scores)
 }
 
-/// Hides what a constant mask makes very small; the rest of it is added. Factors that have been found apply after the
-/// mask.
+/// Hides scores for which a constant mask is very small; the rest of the mask is added. Factors
+/// found so far apply after the mask.
 fn hide_or_add(
     graph: &Graph,
     add: &Binary,
@@ -305,7 +312,7 @@ fn hide_or_add(
     Some(())
 }
 
-/// Hides what a constant mask does not let through.
+/// Hides the scores that a constant mask excludes.
 fn hide_unless(graph: &Graph, mask: ValueId, scores: ValueId, hidden: &mut [bool]) -> Option<()> {
     let ones = Tensor::from_f32(graph.shape(scores).to_vec(), vec![1.0; hidden.len()]).ok()?;
     let zero = Tensor::new(Vec::new(), TensorData::F32(vec![0.0])).ok()?;
@@ -318,7 +325,7 @@ fn hide_unless(graph: &Graph, mask: ValueId, scores: ValueId, hidden: &mut [bool
     Some(())
 }
 
-/// The tokens that each row sees; none when a row sees nothing.
+/// Returns the tokens that each row sees; `None` if a row sees nothing.
 fn seen(hidden: &[bool], count: usize) -> Option<Vec<Rc<Tokens>>> {
     let mut known: Vec<Rc<Tokens>> = Vec::new();
     let rows = hidden.chunks_exact(count.max(1)).map(|row| {

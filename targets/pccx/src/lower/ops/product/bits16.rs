@@ -1,5 +1,5 @@
-//! Products in passes: of weights of 8 bits, and of activations of 16, of which what the engines' bits leave is multiplied
-//! as well.
+//! Products in passes: for 8-bit weights, and for 16-bit activations, whose residual beyond the
+//! engines' 8 bits is multiplied in a further pass.
 
 use std::sync::Arc;
 
@@ -13,12 +13,11 @@ use crate::lower::memory::Region;
 use crate::machine::weights::WeightImage;
 
 impl Lowering<'_> {
-    /// Rows from word `source` on, times the weights of the images of each pass. With activations of 16 bits, what 8 bits
-    /// leave of them comes first, as the remainder of weights is the first pass: large parts are added to small ones,
-    /// and rounded last.
+    /// Emits products of rows, starting at word `source`, with the weights of the images of each
+    /// pass. Small parts come first, so that they are not lost in rounding: the residual of 16-bit
+    /// activations, and the residual of weights, which is the first pass.
     ///
     /// # Errors
-    ///
     /// Too little room in L2.
     pub(in crate::lower::ops) fn multiply(
         &mut self,
@@ -37,8 +36,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The passes of one source; whatever follows is added to them. The maximum is that of the whole: each pass overwrites
-    /// what the one before has found.
+    /// Emits the passes for one source; later results are added to them. Each pass overwrites the
+    /// maximum, so that the last one finds that of the total.
     fn multiply_each(
         &mut self,
         passes: &[Vec<u32>],
@@ -52,10 +51,11 @@ impl Lowering<'_> {
         }
     }
 
-    /// What 8 bits leave of `m` rows of `k` values: a product of each block with ones gives what they keep.
+    /// Returns the residual of `m` rows of `k` values beyond 8 bits: a product of each block with
+    /// ones gives the part that 8 bits hold.
     fn rest(&mut self, source: u32, [m, k]: [usize; 2]) -> Result<Region, LowerError> {
         let (rounded, rest) = (self.allocate(m * k)?, self.allocate(m * k)?);
-        // Blocks begin anew with each row.
+        // Blocks begin again with each row.
         let (rows, length) = if k.is_multiple_of(BLOCK) { (1, m * k) } else { (m, k) };
         for row in 0..rows {
             let blocks = length / BLOCK;
@@ -74,10 +74,9 @@ impl Lowering<'_> {
         Ok(rest)
     }
 
-    /// Weights that give every value as it is taken in.
+    /// Returns weights that reproduce each value as the engine quantizes it.
     ///
     /// # Errors
-    ///
     /// More values than weights have rows.
     pub(in crate::lower::ops) fn ones(&mut self, width: usize) -> Result<u32, LowerError> {
         let key = format!("ones for {width} values");

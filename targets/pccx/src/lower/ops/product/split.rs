@@ -1,30 +1,31 @@
-//! Rows of 8 bits as two of 4: [`split`], the weights of a product in two passes. A weight is
-//! `large * scale + small * scale of the remainder`, and the second scale is about a sixteenth of the first.
+//! Splits 8-bit rows into two 4-bit rows: [`split`] gives the weights of a product in two passes. A
+//! weight is `large * scale + small * scale of the remainder`; the second scale is about a
+//! sixteenth of the first.
 
 use std::ops::RangeInclusive;
 
-/// A matrix as 4-bit codes, row by row, and a scale for each row.
+/// A matrix as 4-bit codes, row by row, with a scale for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Codes {
-    /// -8 to 7 each.
+    /// Codes of -8 to 7.
     pub codes: Vec<i8>,
-    /// One for each row; may be negative.
+    /// Scale of each row; may be negative.
     pub scales: Vec<f32>,
 }
 
 /// Smallest and largest code.
 const ENDS: [f64; 2] = [-8.0, 7.0];
-/// How many steps of the remainder one of the large part may be. With 16 no integer is missing in between, but it ends at
-/// 119; with 17 it goes to 126, and every seventeenth integer is one off.
+/// Ratios of the large step to the step of the remainder. With 16, each integer up to 119 can be
+/// represented; with 17, the range is up to 126, and every seventeenth integer is off by one.
 const RATIOS: [f32; 2] = [16.0, 17.0];
-/// How far a multiple may be from an integer that it stands for: a few roundings of numbers up to 128.
+/// Maximum distance of a multiple from its integer: a few roundings of numbers up to 128.
 const NEAR: f64 = 1e-4;
-/// Largest magnitudes that the integers of a row may have: of smaller ones some multiples are among these, and those of
-/// unsigned ones less a zero point are beyond 128.
+/// Range of the largest magnitude of a row's integers. For smaller ones, some multiple is in this
+/// range; unsigned integers minus a zero point may exceed 128.
 const MAGNITUDES: RangeInclusive<u8> = 64..=255;
 
-/// The matrix of `columns` finite weights a row in two parts: the large one, then the remainder. A row of integers of
-/// 8 bits times a scale loses nothing unless it reaches beyond 119 on both sides.
+/// Splits a matrix of `columns` finite weights per row into two parts: large, then remainder. A row
+/// of 8-bit integers times a scale is represented exactly unless it exceeds 119 on both sides.
 pub fn split(columns: usize, values: &[f32]) -> [Codes; 2] {
     let rows: Vec<Row> = values.chunks(columns.max(1)).map(Row::best).collect();
     let part = |part: usize| Codes {
@@ -34,7 +35,7 @@ pub fn split(columns: usize, values: &[f32]) -> [Codes; 2] {
     [part(0), part(1)]
 }
 
-/// The same with two given scales for all rows.
+/// Splits a matrix with two given scales for all rows.
 pub fn split_by(columns: usize, values: &[f32], scales: [f32; 2]) -> [Codes; 2] {
     let row = Row::by(values, scales);
     let rows = values.len() / columns.max(1);
@@ -45,7 +46,7 @@ pub fn split_by(columns: usize, values: &[f32], scales: [f32; 2]) -> [Codes; 2] 
     [part(0), part(1)]
 }
 
-/// The pair of codes nearest to a weight.
+/// Returns the pair of codes nearest to a weight.
 pub fn nearest(weight: f32, scales: [f32; 2]) -> [i8; 2] {
     let [large, small] = scales.map(f64::from);
     let code = |value: f64| value.round_ties_even().clamp(ENDS[0], ENDS[1]);
@@ -62,7 +63,7 @@ pub fn nearest(weight: f32, scales: [f32; 2]) -> [i8; 2] {
         .map_or([0; 2], |best| best.1)
 }
 
-/// A row on trial.
+/// A candidate split of a row.
 struct Row {
     codes: Vec<[i8; 2]>,
     scales: [f32; 2],
@@ -71,7 +72,8 @@ struct Row {
 }
 
 impl Row {
-    /// The one with the least error, of both signs and ratios, with the step of its integers where it has one.
+    /// Returns the candidate with the least error among both signs and ratios, using the step of
+    /// the row's integers if there is one.
     fn best(values: &[f32]) -> Self {
         let declared = step_of_integers(values);
         let tried = RATIOS.into_iter().flat_map(|ratio| [(1.0, ratio), (-1.0, ratio)]);
@@ -91,12 +93,12 @@ impl Row {
     }
 }
 
-/// What a pair of codes stands for.
+/// Returns the value that a pair of codes represents.
 pub fn value_of(codes: [i8; 2], scales: [f32; 2]) -> f64 {
     codes.iter().zip(scales).map(|(&code, scale)| f64::from(code) * f64::from(scale)).sum()
 }
 
-/// The smallest step of the remainder with which no weight of the row saturates.
+/// Returns the smallest step of the remainder for which no weight of the row saturates.
 fn fitting(values: &[f32], sign: f32, ratio: f32) -> f32 {
     let end = |end: f64| ((f64::from(ratio) + 1.0) * end) as f32;
     let [lowest, highest] = ENDS.map(end);
@@ -107,8 +109,9 @@ fn fitting(values: &[f32], sign: f32, ratio: f32) -> f32 {
     if step.is_normal() { step } else { 1.0 }
 }
 
-/// The step of which all weights of a row are multiples by integers of 8 bits, but for roundings; none where there is
-/// none. Of several it is the largest, so that the integers reach least far.
+/// Returns the step for which all weights of a row are multiples by 8-bit integers, up to rounding;
+/// `None` if no step fits. Among several, the largest one is chosen, so that the integers
+/// are smallest.
 pub fn step_of_integers(values: &[f32]) -> Option<f32> {
     let largest = values.iter().fold(0f32, |largest, value| largest.max(value.abs()));
     let is_integer = |value: &f32, step: f32| {
@@ -137,7 +140,8 @@ mod tests {
         (0..large.codes.len()).map(value).collect()
     }
 
-    /// The largest magnitude of a row of int8 is 127 as a rule; the row may be negated so that -127 is a code.
+    /// The largest magnitude of an int8 row is usually 127; the row may be negated so that -127 is
+    /// a code.
     #[test]
     fn integers_of_8_bits_are_kept() {
         for integers in
@@ -152,7 +156,7 @@ mod tests {
                 }
             }
         }
-        // Beyond 119 on both sides something is at most one off.
+        // Rows that exceed 119 on both sides are off by at most one.
         let found = values(&split(4, &[127.0, -127.0, 8.0, 25.0]), 4);
         assert!(
             found.iter().zip([127.0, -127.0, 8.0, 25.0]).all(|(found, exact)| (found - exact).abs() <= 1.1)
@@ -166,7 +170,8 @@ mod tests {
     }
 
     proptest! {
-        /// Half a step of about 1/127 of the largest, where one pass has half of a seventh; and no pair is nearer.
+        /// The error is at most half a step, which is about 1/127 of the largest weight (1/7 with
+        /// one pass), and no pair of codes is nearer.
         #[test]
         fn half_a_step_at_most(row in prop::collection::vec(-1e3f32..1e3, 1..40)) {
             let columns = row.len();

@@ -1,4 +1,5 @@
-//! Products of more rows than L2 holds: the host sends some of them at a time, and takes their results.
+//! Products with more rows than L2 can hold: the host sends some rows at a time and receives their
+//! results.
 
 use npukit_graph::ValueId;
 
@@ -10,7 +11,7 @@ use crate::lower::memory::Region;
 use crate::lower::work::Product;
 
 impl Lowering<'_> {
-    /// How many rows of a product go at a time: none when all do.
+    /// Returns the number of rows per tile; `None` if all rows fit.
     pub(super) fn tile(&self, product: &Product, x: ValueId) -> Option<usize> {
         let [m, k, n] = product.size;
         let words = |rows: usize| (rows * k).div_ceil(WORD_LANES) + (rows * n).div_ceil(WORD_LANES) + 2;
@@ -18,17 +19,16 @@ impl Lowering<'_> {
         if product.quotient || self.is_in_l2(x) || words(m) <= l2 - l2 / 16 {
             return None;
         }
-        // Results are one place of a window; both begin at whole words.
+        // The results are in one window; both results and rows begin at whole words.
         let fits = m * n <= WINDOW_UNITS as usize * WORD_LANES;
         let rows = (l2 / 2 * WORD_LANES / (k + n)).max(WORD_LANES) / WORD_LANES * WORD_LANES;
         (fits && words(rows) <= l2).then_some(rows)
     }
 
-    /// The product of `rows` rows at a time; its result is at the host.
+    /// Emits a product of `rows` rows at a time; its result is at the host.
     ///
     /// # Errors
-    ///
-    /// Too little room in L2; weights that cannot be quantised.
+    /// Too little room in L2; weights that cannot be quantized.
     pub(super) fn product_in_tiles(
         &mut self,
         product: &Product,

@@ -1,4 +1,4 @@
-//! Constants as weights of 4 bits, or of 8 in two passes: [`Weights`].
+//! Constants as 4-bit weights, or as 8-bit weights in two passes: [`Weights`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,44 +13,45 @@ use crate::lower::work::{Bits, Product};
 use crate::machine::bf16::{bf, val};
 use crate::machine::weights::WeightImage;
 
-/// Constants as weights, by name: of graphs that share them each is quantised once.
+/// Cache of quantized constants by name; graphs with the same constants share it.
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
     matrices: BTreeMap<String, Vec<Pass>>,
-    /// What quantisation does to each.
+    /// Quantization error of each constant with 4 bits.
     pub errors: BTreeMap<String, Error>,
-    /// What it does to each that has 8 bits.
+    /// Quantization error of each constant with 8 bits.
     pub errors_of_8_bits: BTreeMap<String, Error>,
-    /// What codes would be without rounding, where somebody wants to know.
+    /// Codes before rounding; `None` if they are not recorded.
     exact: Option<ExactCodes>,
 }
 
-/// By size and rows of an image, what the model's weights are in steps of their scales; none where several matrices of the
-/// model have become the same image.
+/// For the size and rows of an image, the model's weights in units of their scales; `None` if
+/// several matrices of the model give the same image.
 type ExactCodes = BTreeMap<([usize; 2], Vec<u8>), Option<Arc<[f64]>>>;
 
-/// What a matrix is multiplied by at a time: all of it, or a part of each weight.
+/// Weights of one pass over a matrix: the whole matrix, or a part of each weight.
 #[derive(Clone, Debug)]
 pub struct Pass {
-    /// Its images; several for more rows than an image has.
+    /// Images; several if the matrix has more rows than an image can have.
     pub images: Vec<Arc<WeightImage>>,
-    /// The BF16 factor of all rows that MEMSET brings, instead of scales.
+    /// BF16 factor of all rows, set by MEMSET instead of scales.
     pub factor: Option<u16>,
 }
 
 impl Weights {
-    /// Those that also keep what codes would be without rounding.
+    /// Returns an empty cache that also records codes before rounding.
     pub(crate) fn keeping_exact() -> Self {
         Self { exact: Some(ExactCodes::new()), ..Self::default() }
     }
 
-    /// What the codes of an image would be, row by row; none of one that is no constant of the model, or of several.
+    /// Returns the codes of an image before rounding, row by row; `None` if it is not from exactly
+    /// one constant of the model.
     pub(crate) fn exact(&self, image: &WeightImage) -> Option<Arc<[f64]>> {
         let key = ([image.n(), image.k()], image.rows().to_vec());
         self.exact.as_ref()?.get(&key)?.clone()
     }
 
-    /// Sentences on what quantisation does to the matrix that suffers most, of those of 4 bits and of those of 8.
+    /// Returns sentences on the matrices with the largest quantization error, for 4 and for 8 bits.
     pub(in crate::lower) fn worst(&self) -> Vec<String> {
         let of_4 = worst(&self.errors, "matrices became 4-bit rows");
         let of_8 = worst(
@@ -60,11 +61,10 @@ impl Weights {
         of_4.into_iter().chain(of_8).collect()
     }
 
-    /// The passes of a matrix `[n, k]` when it lies by rows, `[k, n]` else: of one of 8 bits the remainder first. Each
-    /// input of a row has its gain where there are gains.
+    /// Returns the passes of a matrix that is `[n, k]` if stored by rows, otherwise `[k, n]`. For 8
+    /// bits the remainder comes first. `gain` multiplies the weights of each input.
     ///
     /// # Errors
-    ///
     /// Weights that are not finite, or too many for an image.
     pub(super) fn of(
         &mut self,
@@ -92,7 +92,7 @@ impl Weights {
         Ok(&self.matrices[&key])
     }
 
-    /// Keeps what the codes of images would be without rounding.
+    /// Records the codes of images before rounding.
     fn keep(&mut self, images: &[Arc<WeightImage>], exact: Vec<f64>) {
         let Some(kept) = &mut self.exact else { return };
         let mut rest = &exact[..];
@@ -107,11 +107,11 @@ impl Weights {
         }
     }
 
-    /// Of each pass of a matrix its codes as `[k, n]`, and the factor of each of its `n` results.
+    /// Returns, for each pass over a matrix, its codes as `[k, n]` and the factors of its `n`
+    /// results.
     ///
     /// # Errors
-    ///
-    /// Those of [`Self::of`].
+    /// The errors of [`Self::of`].
     pub(in crate::lower) fn codes_of(
         &mut self,
         name: &str,
@@ -125,7 +125,7 @@ impl Weights {
 }
 
 impl Pass {
-    /// Its codes as `[k, n]`, and the factor of each of the `n` results.
+    /// Returns the codes as `[k, n]`, and the factors of the `n` results.
     fn codes(&self, [k, n]: [usize; 2]) -> Result<[Vec<f32>; 2], LowerError> {
         let factor = self.factor.map(val);
         let (mut codes, mut factors) = (vec![0.0; k * n], Vec::with_capacity(n));
@@ -133,7 +133,7 @@ impl Pass {
             for row in 0..image.n() {
                 let scale = image.scales().and_then(|scales| scales.get(row)).copied().or(factor);
                 for column in 0..k {
-                    // Default: every row has that many.
+                    // Default: every row has `k` weights.
                     codes[column * n + factors.len()] = image.weight(row, column).unwrap_or_default().into();
                 }
                 factors.push(scale.ok_or(LowerError::Fault("scales"))?);
@@ -143,13 +143,13 @@ impl Pass {
     }
 }
 
-/// The sentence on the worst of some matrices, which `became` something; none where nothing is lost.
+/// Returns a sentence on the matrix with the largest error; `None` if no matrix has an error.
 fn worst(errors: &BTreeMap<String, Error>, became: &str) -> Option<String> {
     let relative = |(_, error): &(&String, &Error)| error.relative;
     let worst = errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
     let (name, error) = worst.filter(|worst| relative(worst) > 0.0)?;
     Some(format!(
-        "{} {became}; the worst, `{name}`, is {:.1} % off (root of the mean square, next to its weights'), at most {:.3}",
+        "{} {became}; the worst, `{name}`, is {:.1} % off (RMS, relative to its weights), at most {:.3}",
         errors.len(),
         100.0 * error.relative,
         error.max
@@ -163,16 +163,16 @@ fn key(name: &str, product: &Product) -> String {
     format!("{name}, {lie}, times {}{scales}{bits}", product.alpha)
 }
 
-/// A part of a matrix as weights.
+/// Part of a matrix as weights.
 struct Part {
     codes: Codes,
-    /// The BF16 factor of all, instead of scales.
+    /// BF16 factor of all rows, instead of scales.
     factor: Option<u16>,
-    /// Its weights in steps of their scales, where they are kept.
+    /// Weights in units of their scales, if recorded.
     exact: Vec<f64>,
 }
 
-/// The parts of a matrix, the remainder first, and what quantisation does to it.
+/// Quantizes a matrix: returns its parts, the remainder first, and the quantization error.
 fn quantise(
     name: &str,
     tensor: &Tensor,
@@ -194,7 +194,7 @@ fn quantise(
     }
     let values = if made.is_empty() { values } else { &made };
     let failed = |error| LowerError::Rows { name: name.to_owned(), error };
-    // Refuses what is not finite, and of which there are not as many.
+    // Rejects values that are not finite, and a wrong number of values.
     let rows = Int4Rows::keeping(n, k, values).map_err(failed)?;
     match product.bits {
         Bits::Four => in_one_pass(rows, values, product, keeps_exact).map_err(failed),
@@ -202,13 +202,13 @@ fn quantise(
     }
 }
 
-/// A factor that MEMSET can bring: a slot of 0 is none.
+/// Returns a factor that MEMSET can set, which must not be 0.
 fn legal_factor(factor: f32) -> Option<u16> {
     let factor = bf(factor);
     (val(factor) != 0.0 && val(factor).is_finite()).then_some(factor)
 }
 
-/// A matrix of 4 bits, with one scale for all where that is asked for and is a factor.
+/// Quantizes a matrix to 4 bits, with one scale for all rows if requested and possible.
 fn in_one_pass(
     rows: Int4Rows,
     values: &[f32],
@@ -219,7 +219,7 @@ fn in_one_pass(
     let mut rows = rows;
     let mut factor = None;
     if product.one_scale {
-        // A matrix is one long row.
+        // The whole matrix is quantized as one long row.
         let whole = Int4Rows::new(1, n * k, values)?;
         factor = legal_factor(whole.scales().iter().sum::<f32>() * alpha);
     }
@@ -232,7 +232,7 @@ fn in_one_pass(
     Ok((vec![Part { codes, factor, exact }], rows.error(values)))
 }
 
-/// A matrix of 8 bits, of two parts.
+/// Quantizes a matrix to 8 bits, in two parts.
 fn in_two_passes(values: &[f32], product: &Product, keeps_exact: bool) -> (Vec<Part>, Error) {
     let ([_, k, n], alpha) = (product.size, product.alpha);
     let mut factors = [None; 2];
@@ -250,7 +250,7 @@ fn in_two_passes(values: &[f32], product: &Product, keeps_exact: bool) -> (Vec<P
     let kept = |exact: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
         (0..values.len()).filter(|_| keeps_exact).map(|place| exact(place, place / k.max(1))).collect()
     };
-    // The large part is what it is, and the remainder all that it leaves.
+    // The large part is exact, and the remainder is the whole rest.
     let exact_large = kept(&|place, _| large.codes[place].into());
     let exact_small = kept(&|place, row| {
         let rest = f64::from(values[place]) - f64::from(large.codes[place]) * f64::from(large.scales[row]);
@@ -260,12 +260,12 @@ fn in_two_passes(values: &[f32], product: &Product, keeps_exact: bool) -> (Vec<P
     (vec![small, Part { codes: large, factor: factors[0], exact: exact_large }], error)
 }
 
-/// A weight in steps of a scale.
+/// Returns a weight in units of a scale.
 fn in_steps(value: f64, scale: f32) -> f64 {
     if scale == 0.0 { 0.0 } else { value / f64::from(scale) }
 }
 
-/// How far two parts together are from the weights.
+/// Returns the error of two parts together.
 fn error_of(large: &Codes, small: &Codes, values: &[f32], k: usize) -> Error {
     let (mut max, mut squares, mut energy) = (0f64, 0.0, 0.0);
     for (place, &value) in values.iter().enumerate() {
@@ -281,7 +281,7 @@ fn error_of(large: &Codes, small: &Codes, values: &[f32], k: usize) -> Error {
     Error { max, rms: (squares / values.len().max(1) as f64).sqrt(), relative }
 }
 
-/// The images of a part.
+/// Returns the images of a part.
 fn images(
     name: &str,
     product: &Product,
@@ -301,10 +301,10 @@ fn images(
     images.collect()
 }
 
-/// What 4 bits stand for of a matrix whose inputs have gains, without these.
+/// Quantizes a matrix with the gains of its inputs to 4 bits, and returns the dequantized weights
+/// divided by the gains.
 ///
 /// # Errors
-///
 /// Weights that are not finite floats.
 pub fn dequantised_with(
     weights: &Tensor,
@@ -315,7 +315,7 @@ pub fn dequantised_with(
     let floats =
         |tensor: &'_ Tensor| tensor.as_f32().map(<[f32]>::to_vec).ok_or(LowerError::Fault("weights"));
     let (values, gain) = (floats(weights)?, floats(gain)?);
-    // The place of a weight in its constant, by output and input.
+    // Index of a weight in its constant, by output and input.
     let place = |output: usize, input: usize| if by_rows { output * k + input } else { input * n + output };
     let all = || (0..n).flat_map(|output| (0..k).map(move |input| (output, input)));
     let scaled: Vec<f32> = all().map(|(output, input)| values[place(output, input)] * gain[input]).collect();

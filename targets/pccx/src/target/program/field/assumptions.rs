@@ -1,4 +1,4 @@
-//! What a proof of a program takes for granted of this machine and its host: [`of`].
+//! Assumptions of a program's proof about this machine and its host: [`of`].
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::isa::op::{CvoFunc, Op};
 use crate::program::Program;
 use crate::program::host::HostStep;
 
-/// In sentences, of what the program uses.
+/// Returns the assumptions that the program needs, in sentences.
 pub(super) fn of(program: &Program) -> Vec<String> {
     let is_product = |op: &Op| matches!(op, Op::Gemv(_) | Op::Gemm(_));
     let is_asynchronous = |op: &Op| match op {
@@ -15,29 +15,29 @@ pub(super) fn of(program: &Program) -> Vec<String> {
         _ => is_product(op),
     };
     let mut told = vec![
-        "numbers on the machine, in transfers and at the host are real numbers, without BF16 and its ranges; constants \
-         that go to L2 are rounded to it"
+        "numbers on the machine, in transfers and at the host are real numbers, without BF16 rounding and range; constants \
+         for L2 are rounded to BF16"
             .to_owned(),
     ];
     if program.code.iter().any(is_product) {
         told.push(
-            "8 bits of an activation are a constant share of it; 4 bits of a weight are the nearest to it with the scale \
-             that this compiler takes, and that the scale is a good one is not shown"
+            "8 bits of an activation are a constant fraction of it; 4 bits of a weight are the nearest to it with the scale \
+             that this compiler chooses; the quality of the scale is not proved"
                 .to_owned(),
         );
     }
     if makes_weights(program) {
         told.push(
-            "4 bits that the host makes in a run give back what they are made of, with a scale that depends on its row \
-             alone"
+            "4-bit weights that the host makes in a run represent their values exactly, with a scale that depends on its row \
+             only"
                 .to_owned(),
         );
     }
     told.extend(functions(program));
     if program.code.iter().any(is_asynchronous) {
         told.push(
-            "instructions have their effects one after the other: that what is under way meets nothing that uses it is \
-             what the linter shows, and programs in which it does are refused"
+            "instructions take effect one after the other: the linter checks that no instruction uses data of one in flight, \
+             and programs with such a hazard are refused"
                 .to_owned(),
         );
     }
@@ -51,7 +51,7 @@ fn makes_weights(program: &Program) -> bool {
     steps.into_iter().any(|step| matches!(step, HostStep::Keys { .. } | HostStep::Values { .. }))
 }
 
-/// What functions of CVO are.
+/// Returns the assumption about CVO functions.
 fn functions(program: &Program) -> Option<String> {
     let function = |op: &Op| match op {
         Op::Cvo(cvo) => Some(cvo.cvo_func),

@@ -1,9 +1,9 @@
-//! Which instruction a wrong output comes from: [`find`].
+//! Finds the instruction that caused a wrong output: [`find`].
 //!
-//! The wrong scalar is followed back through instructions and steps of the host: where what one of them reads for it is no
-//! value of the graph either, the search goes on there. What layers give each other are values of the graph, so that the
-//! layer found is the one that went wrong; within a layer some scalars never are, and the instruction is the first on the
-//! way whose operands are.
+//! The search follows a wrong scalar back through instructions and host steps. If an operand is not
+//! a value of the graph either, the search continues there. Layers exchange values of the graph, so
+//! the layer found is the faulty one. Within a layer, some scalars are never values of the graph;
+//! the result is the first instruction whose operands are all correct.
 
 mod flow;
 mod record;
@@ -27,7 +27,8 @@ struct Scalar {
     before: usize,
 }
 
-/// The instruction that wrote what became element `element` of an output; none for what the program does not have.
+/// Returns the instruction that caused element `element` of an output; `None` if the program does
+/// not have that output.
 pub(super) fn find(
     field: &PccxField<'_>,
     inputs: &FieldValues,
@@ -70,13 +71,14 @@ fn culprit(host: &Host, scalar: Scalar, event: Option<&Event>) -> Culprit {
     }
 }
 
-/// What a run did.
+/// State of the search in the recorded events of a run.
 struct Search<'a> {
     events: &'a [Event],
 }
 
 impl Search<'_> {
-    /// The first wrong scalar on the way to `scalar`, and the event that wrote it; none where nothing has.
+    /// Returns the first wrong scalar from which `scalar` derives, and the event that wrote it, if
+    /// any.
     fn origin(&self, mut scalar: Scalar) -> (Scalar, Option<usize>) {
         while let Some(writer) = self.writer(scalar) {
             match self.within(scalar, writer) {
@@ -87,11 +89,10 @@ impl Search<'_> {
         (scalar, None)
     }
 
-    /// A wrong scalar that an earlier layer has left, or nothing.
+    /// Returns a wrong operand that an earlier layer has left.
     ///
     /// # Errors
-    ///
-    /// There is none: the first wrong one of this layer, and what wrote it.
+    /// If all operands are correct: the first wrong scalar of this layer, and its writer.
     fn within(&self, scalar: Scalar, writer: usize) -> Result<Scalar, (Scalar, usize)> {
         let layer = self.events[writer].layer;
         let (mut first, mut seen, mut next) = (None, vec![false; writer + 1], vec![(scalar, writer)]);
@@ -103,21 +104,21 @@ impl Search<'_> {
             if wrong.is_empty() {
                 first.get_or_insert((scalar, writer));
             }
-            // The last is the next: the operand before what is added to.
+            // The last operand is searched first: factors before the addend.
             for earlier in wrong.into_iter().rev() {
                 match self.writer(earlier) {
-                    // What nothing has written is wrong because it is read.
+                    // A scalar without writer is wrong because it is read.
                     None => return Err((scalar, writer)),
                     Some(writer) if self.events[writer].layer == layer => next.push((earlier, writer)),
                     Some(_) => return Ok(earlier),
                 }
             }
         }
-        // Default: what is looked at first has no wrong operand, or one that is looked at.
+        // Default: the first scalar has no wrong operand, or only visited ones.
         Err(first.unwrap_or((scalar, writer)))
     }
 
-    /// Wrong operands of an event, as far as they are for `scalar`: one of each.
+    /// Returns wrong operands of an event that affect `scalar`: one per operand.
     fn wrong(&self, scalar: Scalar, writer: usize) -> Vec<Scalar> {
         let event = &self.events[writer];
         let place = event.writes.iter().find(|place| place.has(scalar.memory, scalar.index));
@@ -125,7 +126,8 @@ impl Search<'_> {
         event.reads.iter().filter_map(|read| self.operand(read, offset, scalar.value)).collect()
     }
 
-    /// The wrong scalar of an operand that is most likely the one: the same element, then the one at the same place.
+    /// Returns the most likely wrong scalar of an operand: an equal element, otherwise the one at
+    /// the same index.
     fn operand(&self, read: &Read, offset: usize, value: Element) -> Option<Scalar> {
         let is_meant = |place: usize| match read.reach {
             Reach::Same => place == offset,
@@ -139,7 +141,7 @@ impl Search<'_> {
         Some(Scalar { memory: read.from.memory, index: read.from.first + place, value, before: read.before })
     }
 
-    /// The last event before that writes the scalar.
+    /// Returns the last earlier event that writes the scalar.
     fn writer(&self, scalar: Scalar) -> Option<usize> {
         let writes = |place: &Place| place.has(scalar.memory, scalar.index);
         (0..scalar.before).rev().find(|&event| self.events[event].writes.iter().any(writes))

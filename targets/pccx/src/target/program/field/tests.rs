@@ -1,10 +1,6 @@
-//! Programs that are proved, and changed programs that are not.
+//! Programs that can be proved, and changed programs that cannot.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "tests, whose tables are what one runs them for"
-)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "the tables of these tests are their purpose")]
 
 mod mutations;
 
@@ -23,7 +19,7 @@ use super::super::PccxProgram;
 use crate::config::{Config, Reading};
 use crate::lower::{Options, Weights, compile};
 
-/// A graph under construction.
+/// Graph under construction.
 struct Net {
     graph: Graph,
     seed: u32,
@@ -63,7 +59,7 @@ impl Net {
 
 const BY_ROWS: Gemm = Gemm { trans_b: true, ..Gemm::PLAIN };
 
-/// Two layers with biases, functions between them and a sum with the input.
+/// Returns two layers with biases, functions between them, and a sum with the input.
 fn perceptron() -> Graph {
     let mut net = Net::new();
     let x = net.input(&[2, 40]);
@@ -77,7 +73,8 @@ fn perceptron() -> Graph {
     net.ends_in(&[z])
 }
 
-/// A norm, products behind it, attention of two heads, a product that adds, and a softmax.
+/// Returns a norm, products after it, attention of two heads, a product with an addend, and a
+/// softmax.
 fn block() -> Graph {
     let mut net = Net::new();
     let (x, gain) = (net.input(&[4, 32]), net.random(&[32]));
@@ -104,7 +101,7 @@ fn block() -> Graph {
     net.ends_in(&[y, z])
 }
 
-/// An instance with options.
+/// Returns instances with options.
 fn ways() -> Vec<(&'static str, Config, Options)> {
     let [base, ext] = ["reference", "extended"].map(|name| Config::preset(name).unwrap());
     let seed = Config { reading: Reading::Seed, ..base.clone() };
@@ -130,12 +127,13 @@ fn program(config: &Config, options: &Options, graph: &Graph) -> PccxProgram {
     PccxProgram::new("test".to_owned(), "pccx".to_owned(), executable, config.clone())
 }
 
-/// None where the program is one that is not compared: weights of 4 bits that the host makes and MEMCPY brings.
+/// Returns the proof; `None` if the program cannot be compared: 4-bit weights that the host makes
+/// and MEMCPY brings.
 fn proof(program: &PccxProgram, graph: &Graph) -> Option<Proof> {
     match prove(graph, &*program.in_field().unwrap(), &[1, 2]) {
         Ok(proof) => Some(proof),
         Err(error) => {
-            assert!(error.to_string().contains("holds no 4 bits"), "{error}");
+            assert!(error.to_string().contains("does not have 4-bit weights"), "{error}");
             None
         }
     }

@@ -1,4 +1,4 @@
-//! When instructions begin, about: [`Estimate`].
+//! Estimated start times of instructions: [`Estimate`].
 
 use std::collections::VecDeque;
 
@@ -8,23 +8,23 @@ use crate::clock::Meter;
 use crate::config::Config;
 use crate::isa::op::{Op, Path};
 
-/// What time goes by.
+/// Parameters of the unit that determine timing.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Size of the array.
+    /// Number of rows and columns of the array.
     size: u64,
     /// Cycles from a row to its results at the accumulators.
     latency: u64,
-    /// Instructions that wait for the accumulators.
+    /// Number of instructions that can wait for the accumulators.
     commands: usize,
-    /// Runs that wait for local memory.
+    /// Number of runs that can wait for local memory.
     runs: usize,
-    /// Cycles of a vector on the bus, and until the first one is there.
+    /// Bus cycles per vector, and cycles until the first one arrives.
     reads: (u64, u64),
 }
 
 impl Shape {
-    /// Of an instance with its memory.
+    /// Returns the parameters of an instance with the memory timing of `meter`.
     pub fn new(config: &Config, meter: &Meter) -> Self {
         let size = config.array_size as u64;
         Self {
@@ -37,10 +37,10 @@ impl Shape {
     }
 }
 
-/// Stages between local memory, the array and the accumulators.
+/// Number of pipeline stages between local memory, the array and the accumulators.
 const STAGES: u64 = 4;
 
-/// When each unit has done what it was given.
+/// Estimated cycle at which each unit becomes free.
 pub struct Estimate {
     shape: Shape,
     decoder: u64,
@@ -49,25 +49,26 @@ pub struct Estimate {
     accumulators: u64,
     banks: [u64; 2],
     weights: Weights,
-    /// When instructions that waited for the accumulators began, and runs of local memory.
+    /// Start cycles of the instructions queued for the accumulators, and of the runs queued for
+    /// local memory.
     commands: Waiting,
     runs: Waiting,
-    /// When what each instruction writes is there.
+    /// For each instruction, the cycle at which its results are available.
     there: Vec<u64>,
 }
 
-/// Weights that are loaded beside those at work.
+/// Weights being loaded while others are in use.
 #[derive(Default)]
 struct Weights {
     loaded: u64,
-    /// From when on those that were exchanged last may be shifted away.
+    /// Cycle at which the most recently exchanged weights may be shifted out.
     free: u64,
-    /// Whether some have been loaded since the last product.
+    /// Whether weights were loaded since the last product.
     is_new: bool,
 }
 
 impl Estimate {
-    /// Before `count` instructions.
+    /// Creates the estimate before `count` instructions.
     pub fn new(shape: Shape, count: usize) -> Self {
         Self {
             shape,
@@ -82,12 +83,13 @@ impl Estimate {
         }
     }
 
-    /// Whether the accumulators would wait for the results of a product longer than it takes to hand it out.
+    /// Whether the accumulators would wait for a product's results longer than it takes to dispatch
+    /// the product.
     pub fn is_late(&self, needs: &Needs) -> bool {
         self.row_enters(needs) + self.shape.latency > self.accumulators + 2 * STAGES
     }
 
-    /// When the first row of a product would enter.
+    /// Returns the cycle at which the first row of a product would enter.
     fn row_enters(&self, needs: &Needs) -> u64 {
         let weights = if self.weights.is_new { self.weights.loaded } else { 0 };
         let decoded = (self.decoder + 1).max(self.commands.room()).max(self.runs.room());
@@ -96,10 +98,10 @@ impl Estimate {
 
     fn needed(&self, needs: &Needs, of: &[Kind]) -> u64 {
         let there = of.iter().filter_map(|&kind| needs.last(kind)).map(|i| self.there[i]);
-        there.max().unwrap_or(0) // Default: it was there before all.
+        there.max().unwrap_or(0) // Default: without dependencies, cycle 0.
     }
 
-    /// The next instruction.
+    /// Advances by one instruction.
     pub fn push(&mut self, i: usize, op: &Op, kind: Kind, needs: &Needs) {
         let size = op.flow().size;
         self.there[i] = match kind {
@@ -120,7 +122,7 @@ impl Estimate {
         }
         let begins = self.accumulators.max(enters + self.shape.latency);
         self.accumulators = begins + size;
-        // There is a place for the results of 2N rows.
+        // The results of at most 2N rows can be buffered.
         self.local = (enters + size).max(self.accumulators.saturating_sub(2 * self.shape.size));
         self.runs.push(enters);
         self.commands.push(begins);
@@ -164,7 +166,7 @@ impl Estimate {
     }
 }
 
-/// A queue: when what has been put into it left.
+/// A queue, as the cycles at which its entries leave.
 struct Waiting {
     depth: usize,
     left: VecDeque<u64>,
@@ -175,7 +177,7 @@ impl Waiting {
         Self { depth, left: VecDeque::with_capacity(depth) }
     }
 
-    /// From when on there is room.
+    /// Returns the cycle at which the queue has room.
     fn room(&self) -> u64 {
         match self.left.front() {
             Some(left) if self.left.len() >= self.depth => left + 1,

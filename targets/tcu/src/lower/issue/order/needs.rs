@@ -1,21 +1,21 @@
-//! What has to come before an instruction.
+//! Dependencies of instructions.
 
 use std::collections::HashMap;
 
 use super::Kind;
 use crate::isa::op::{Memory, Op};
 
-/// Of each kind the instructions that have to come before one.
+/// For each kind, how many of its first instructions must precede an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs([u32; Kind::ALL.len()]);
 
 impl Needs {
-    /// All of `kind` before this one have to.
+    /// Returns the number of instructions of `kind` that must come first.
     pub const fn of(&self, kind: Kind) -> usize {
         self.0[kind as usize] as usize
     }
 
-    /// The last one of `kind` that has to.
+    /// Returns the last instruction of `kind` that must come first.
     pub fn last(&self, kind: Kind) -> Option<usize> {
         self.of(kind).checked_sub(1)
     }
@@ -29,16 +29,17 @@ impl Needs {
     }
 }
 
-/// Who used a vector last.
+/// Last users of a vector.
 #[derive(Clone, Copy, Default)]
 struct Users {
     writer: Needs,
-    /// Since it was written.
+    /// Instructions that read the vector since it was last written.
     readers: Needs,
 }
 
-/// What has to come before each instruction: who wrote what it reads, and who reads or wrote what it writes. Those of a kind
-/// need none of their own: they stay in their order. That of two transfers of one bank is this, too.
+/// Returns the dependencies of each instruction: the writers of vectors that it reads, and the
+/// readers and writers of vectors that it writes. Instructions of one kind need no dependencies on
+/// each other, as they keep their order; this includes two transfers of one bank.
 pub fn needs(ops: &[Op], kinds: &[Kind]) -> Vec<Needs> {
     let mut users: HashMap<(Memory, u64), Users> = HashMap::new();
     let mut all = Vec::with_capacity(ops.len());

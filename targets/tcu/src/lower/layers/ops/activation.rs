@@ -9,22 +9,22 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::ops::steps::{formula, on_grid, with_scalar};
 use crate::lower::layers::{Builder, Chain, Reject};
 
-/// `max(x, 0)`.
+/// Appends steps for Relu, `max(x, 0)`, to the chain.
 ///
 /// # Errors
 ///
-/// An instance without a SIMD register.
+/// Fails on an instance without a SIMD register.
 pub fn relu(builder: &mut Builder, chain: &mut Chain) -> Result<bool, Reject> {
     needs_register(builder)?;
     chain.steps.push(with_scalar(builder, SimdOp::Max, 0.0));
     Ok(true)
 }
 
-/// `min(max(x, low), high)`; infinite bounds take no step.
+/// Appends steps for Clip, `min(max(x, low), high)`, to the chain. An infinite bound takes no step.
 ///
 /// # Errors
 ///
-/// An instance without a SIMD register, or constants that DRAM1 does not hold.
+/// Fails on an instance without a SIMD register, or if constants exceed DRAM1.
 pub fn clip(builder: &mut Builder, chain: &mut Chain, clip: &op::Clip) -> Result<bool, Reject> {
     needs_register(builder)?;
     for (op, bound) in [(SimdOp::Max, clip.min), (SimdOp::Min, clip.max)] {
@@ -35,11 +35,11 @@ pub fn clip(builder: &mut Builder, chain: &mut Chain, clip: &op::Clip) -> Result
     Ok(true)
 }
 
-/// `x` where positive, `alpha x` elsewhere.
+/// Appends steps for LeakyRelu to the chain: `x` if positive, `alpha x` otherwise.
 ///
 /// # Errors
 ///
-/// As [`clip`].
+/// Fails like [`clip`].
 pub fn leaky_relu(builder: &mut Builder, chain: &mut Chain, leaky: &op::LeakyRelu) -> Result<bool, Reject> {
     needs_register(builder)?;
     let alpha = leaky.alpha;
@@ -50,11 +50,12 @@ pub fn leaky_relu(builder: &mut Builder, chain: &mut Chain, leaky: &op::LeakyRel
     Ok(true)
 }
 
-/// `x` where positive, `slope x` elsewhere, with a slope per channel, or per element.
+/// Appends steps for PRelu to the chain: `x` if positive, `slope x` otherwise, with one slope per
+/// channel or per element.
 ///
 /// # Errors
 ///
-/// As [`clip`], or slopes that are computed.
+/// Fails like [`clip`], or if the slopes are not constant.
 pub fn prelu(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     needs_register(builder)?;
     let node = builder.graph.node(id);
@@ -66,8 +67,8 @@ pub fn prelu(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<boo
     let Some((slopes, own)) = tensor.as_ref().and_then(|tensor| tensor.as_f32().zip(Some(tensor.shape())))
     else {
         return Err(Reject::new(
-            format!("its slope `{name}` is not a constant of floats"),
-            "make it a constant",
+            format!("its slope `{name}` is not a float constant"),
+            "export the model with a constant slope",
         ));
     };
     let shape = builder.graph.shape(chain.value);
@@ -79,8 +80,9 @@ pub fn prelu(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<boo
     Ok(true)
 }
 
-/// `max(x, slope x)` where no slope is above 1, `min(x, slope x)` where none is below, and
-/// `x + (slope - 1) min(x, 0)` elsewhere. `operand` gives the slopes plus a number.
+/// Appends steps for a function with slopes. It is `max(x, slope x)` if no slope is above 1,
+/// `min(x, slope x)` if none is below 1, and `x + (slope - 1) min(x, 0)` otherwise. `operand`
+/// returns the slopes plus a number.
 fn sloped(
     builder: &mut Builder,
     slopes: &[f32],

@@ -1,5 +1,5 @@
-//! Add, Sub, Mul, Max and Min of a value in the accumulators with a constant or a value in memory, and
-//! Div by a constant.
+//! Add, Sub, Mul, Max and Min of a value in the accumulators with a constant or a value in memory,
+//! and Div by a constant.
 
 use npukit_graph::op::{self, BinaryKind};
 use npukit_graph::{NodeId, ValueId};
@@ -14,9 +14,9 @@ use crate::lower::layers::{Builder, Chain, Reject, no_floats};
 use crate::lower::memory::object::VecRef;
 use crate::lower::memory::view::View;
 
-/// The operand that is not in the accumulators.
+/// Operand that is not in the accumulators.
 pub enum Other {
-    /// One vector per block, or one for all.
+    /// One vector per block, or one for all blocks.
     Blocks(Vec<VecRef>),
     /// One vector per vector of the grid.
     Vectors(Vec<VecRef>),
@@ -35,7 +35,7 @@ impl From<Other> for Operand {
 ///
 /// # Errors
 ///
-/// An operator that the SIMD unit does not have, or an operand that cannot be broadcast.
+/// Fails for an operator that the SIMD unit does not have, or an operand that cannot be broadcast.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -52,15 +52,16 @@ pub fn follow(
     combine(builder, chain, id, binary)
 }
 
-/// Lowers a node whose operands are all smaller than its result: one is broadcast as it is loaded.
+/// Lowers a node whose operands are both smaller than its result: one is broadcast when it is
+/// loaded.
 ///
 /// # Errors
 ///
-/// As [`follow`], or an operand without a view.
+/// Fails like [`follow`], or for an operand without a view.
 pub fn lower(builder: &mut Builder, id: NodeId, binary: &op::Binary) -> Result<Option<Chain>, Reject> {
     let node = builder.graph.node(id);
     let value = node.inputs.iter().copied().find(|&value| builder.graph.constant(value).is_none());
-    // Default: of constants alone the first is loaded.
+    // Default: if both operands are constants, the first is loaded.
     let value = value.unwrap_or(node.inputs[0]);
     let view = builder.view(value)?;
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
@@ -90,7 +91,7 @@ fn combine(
     Ok(true)
 }
 
-/// The SIMD unit's operation; a division by a constant multiplies by its reciprocal.
+/// Returns the SIMD operation; a division by a constant multiplies by its reciprocal.
 fn operation(builder: &Builder, id: NodeId, kind: BinaryKind) -> Result<SimdOp, Reject> {
     let divisor = builder.graph.node(id).inputs[1];
     Ok(match kind {
@@ -100,12 +101,13 @@ fn operation(builder: &Builder, id: NodeId, kind: BinaryKind) -> Result<SimdOp, 
         BinaryKind::Max => SimdOp::Max,
         BinaryKind::Min => SimdOp::Min,
         BinaryKind::Div if builder.graph.constant(divisor).is_some() => SimdOp::Multiply,
-        BinaryKind::Div => return Err(needs_lookup("division by what is no constant")),
+        BinaryKind::Div => return Err(needs_lookup("division by a value that is not constant")),
         BinaryKind::Mod | BinaryKind::Fmod => return Err(needs_lookup("remainder")),
     })
 }
 
-/// The operand `value`, or one over it, as the grid needs it; `None` when it is not in memory.
+/// Returns the operand `value`, or its reciprocal, in the form that the grid needs; `None` if it is
+/// not in memory.
 fn other(
     builder: &mut Builder,
     chain: &Chain,
@@ -137,7 +139,7 @@ fn other(
     Ok(Some(Other::Vectors(rearrange::expand(builder, id, &view, &shape)?.vectors)))
 }
 
-/// A view with the grid's channels, its pixels broadcast to those of the grid.
+/// Broadcasts the pixels of a view with the grid's channels to the pixels of the grid.
 fn broadcast_pixels(builder: &mut Builder, chain: &Chain, shape: &[usize], view: &View) -> Other {
     let blocks = view.blocks(builder.array_size());
     if view.vectors.len() == blocks {
@@ -149,11 +151,12 @@ fn broadcast_pixels(builder: &mut Builder, chain: &Chain, shape: &[usize], view:
     Other::Vectors(vectors.map(|(p, b)| view.vectors[source(p) * blocks + b]).collect())
 }
 
-/// Constant elements of a shape that broadcasts to `shape`, as the grid needs them.
+/// Returns constant elements of a shape that broadcasts to `shape`, in the form that the grid
+/// needs.
 ///
 /// # Errors
 ///
-/// A constant that is not of floats, or that DRAM1 does not hold.
+/// Fails for a constant that is not a float, or that exceeds DRAM1.
 pub fn constant(
     builder: &mut Builder,
     chain: &Chain,

@@ -1,7 +1,7 @@
-//! NumPy's broadcasting, element by element.
+//! NumPy broadcasting, element by element.
 
-/// The element of a tensor of shape `from` that meets element `index` of shape `to` under NumPy's
-/// broadcasting.
+/// Returns the index of the element of a tensor of shape `from` that is broadcast to element
+/// `index` of shape `to`.
 pub fn broadcast(index: usize, to: &[usize], from: &[usize]) -> usize {
     let skipped = to.len() - from.len();
     let (mut rest, mut scale, mut at) = (index, 1, 0);

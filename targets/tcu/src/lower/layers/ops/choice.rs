@@ -1,4 +1,4 @@
-//! Where with a constant condition, and Trilu: elements of one operand or another, or zero.
+//! Where with a constant condition, and Trilu: elements of one operand, of the other, or zero.
 
 use npukit_graph::shape::indices;
 use npukit_graph::{NodeId, op};
@@ -8,18 +8,18 @@ use super::rearrange::gather;
 use crate::lower::layers::ops::broadcast::broadcast;
 use crate::lower::layers::{Builder, Lowered, Reject};
 
-/// Takes each element from the operand that the condition says.
+/// Lowers Where: takes each element from the operand that the condition selects.
 ///
 /// # Errors
 ///
-/// A condition that is computed, or operands without a view.
+/// Fails if the condition is not constant, or an operand has no view.
 pub fn lower_where(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let condition = builder.graph.constant(node.inputs[0]).cloned();
     let Some((condition, TensorData::Bool(holds))) = condition.as_ref().map(|tensor| (tensor, tensor.data()))
     else {
         return Err(Reject::new(
-            "its condition is not a constant, and the array has no truth values",
+            "its condition is not constant, and the array cannot compute Booleans",
             "multiply by a mask of zeros and ones, or cut the model before it",
         ));
     };
@@ -33,11 +33,11 @@ pub fn lower_where(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject>
     Ok(Lowered::Views)
 }
 
-/// Keeps one triangle of the last two axes.
+/// Lowers Trilu: keeps one triangle of the last two axes.
 ///
 /// # Errors
 ///
-/// A diagonal that is computed, or an operand without a view.
+/// Fails if the diagonal is not constant, or the operand has no view.
 pub fn trilu(builder: &mut Builder, id: NodeId, trilu: &op::Trilu) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;

@@ -1,5 +1,5 @@
-//! Conv: one term per kernel tap and block of input channels. The sum of two convolutions that nothing
-//! else reads is one product with the terms of both.
+//! Conv: one term per kernel tap and block of input channels. The sum of two convolutions without
+//! other readers becomes one product with the terms of both.
 
 use std::sync::Arc;
 
@@ -15,12 +15,13 @@ use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::memory::object::VecRef;
 use crate::lower::memory::view::View;
 
-/// What tells one kind of convolution from the other.
+/// Parameters by which Conv and ConvTranspose differ.
 pub struct Taps<'a> {
-    /// Number of groups the channels are divided into.
+    /// Number of channel groups.
     pub group: usize,
-    /// For an axis, an index of the result and one of the kernel: the index of the operand that meets
-    /// them, which may lie after its end; `None` for padding before it, or between its elements.
+    /// Maps an axis, an index of the result and an index of the kernel to the index of the operand.
+    /// The index may be past the operand's end. `None` means padding before the operand, or between
+    /// its elements.
     pub source: &'a dyn Fn(usize, usize, usize) -> Option<usize>,
 }
 
@@ -28,10 +29,10 @@ pub struct Taps<'a> {
 ///
 /// # Errors
 ///
-/// Weights that are not constants, an image without a view, or constants that DRAM1 does not hold.
+/// Fails if the weights are not constant, the image has no view, or constants exceed DRAM1.
 pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lowered, Reject> {
     match addend(builder, id) {
-        // Lowered together with the other one.
+        // Lowered together with the other convolution.
         Some(Addend { node, .. }) if node > id => Ok(Lowered::Views),
         Some(addend) => {
             let lowered = both(builder, id, conv, &addend);
@@ -47,7 +48,7 @@ pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lower
     }
 }
 
-/// Two convolutions as one product.
+/// Lowers two convolutions as one product.
 fn both(builder: &mut Builder, id: NodeId, conv: &op::Conv, addend: &Addend) -> Result<Lowered, Reject> {
     let &Addend { node, sum, .. } = addend;
     let first = Summand::of_conv(builder, node, &addend.conv)?;
@@ -55,12 +56,12 @@ fn both(builder: &mut Builder, id: NodeId, conv: &op::Conv, addend: &Addend) -> 
     chain(builder, &first, Some(&second), &[node, id, sum], sum)
 }
 
-/// A product with one term per tap and block of input channels. Groups become blocks of a matrix
-/// that is zero elsewhere; array loads that are zero altogether are left out.
+/// Lowers a product with one term per tap and block of input channels. Groups become blocks of a
+/// matrix that is zero elsewhere; array loads that are all zero are omitted.
 ///
 /// # Errors
 ///
-/// As [`lower`].
+/// Fails like [`lower`].
 pub fn product(builder: &mut Builder, id: NodeId, conv: &Taps) -> Result<Lowered, Reject> {
     let only = Summand::new(builder, id, conv)?;
     chain(builder, &only, None, &[id], id)
@@ -70,11 +71,11 @@ pub fn product(builder: &mut Builder, id: NodeId, conv: &Taps) -> Result<Lowered
 struct Addend {
     node: NodeId,
     conv: op::Conv,
-    /// The node that adds them.
+    /// Node that adds the two results.
     sum: NodeId,
 }
 
-/// The convolution that node `id` is added to, when they can be one product.
+/// Returns the convolution to which node `id` is added, if both can be one product.
 fn addend(builder: &Builder, id: NodeId) -> Option<Addend> {
     let graph = builder.graph;
     let dense = |id: NodeId| match &graph.node(id).op {
@@ -99,9 +100,9 @@ struct Summand {
     terms: Vec<Term>,
     weights: Arc<Tensor>,
     bias: Option<Arc<Tensor>>,
-    /// Blocks of the operand.
+    /// Number of channel blocks of the operand.
     blocks: usize,
-    /// Input and output channels of a group.
+    /// Input and output channels per group.
     group: [usize; 2],
     channels: usize,
     array_size: usize,
@@ -124,7 +125,7 @@ impl Summand {
         };
         let &[kernel_h, kernel_w, group_in, channels] = weights.shape() else {
             return Err(Reject::new(
-                format!("weights of shape {:?} are not those of an image", weights.shape()),
+                format!("weights of shape {:?} do not belong to a 2-D convolution", weights.shape()),
                 "use a 2-D convolution",
             ));
         };
@@ -144,7 +145,7 @@ impl Summand {
         Ok(Self { name, terms, weights, bias, blocks, group, channels, array_size })
     }
 
-    /// From lane `lane` of term `term` to output channel `channel`.
+    /// Returns the weight from lane `lane` of term `term` to output channel `channel`.
     fn weight(&self, term: usize, lane: usize, channel: usize) -> f32 {
         let (tap, input) = (term / self.blocks, term % self.blocks * self.array_size + lane);
         let [group_in, group_out] = self.group;
@@ -157,8 +158,8 @@ impl Summand {
     }
 }
 
-/// The product of all terms, of one convolution or of two that are added, as the start of a chain of `nodes`;
-/// node `last` of them gives the result.
+/// Starts a chain with the product of all terms, of one convolution or of two that are added.
+/// `last` is the node of `nodes` that gives the result.
 fn chain(
     builder: &mut Builder,
     first: &Summand,
@@ -190,35 +191,35 @@ fn chain(
     Ok(Lowered::Chain(Chain { nodes, value, pixels, channels, macs, steps: vec![step], saved: false }))
 }
 
-/// The sum of all biases.
+/// Returns the sum of all biases; `None` if no summand has one.
 fn bias<'a>(summands: impl Iterator<Item = &'a Summand>) -> Option<Vec<f32>> {
     let mut biases = summands.filter_map(|summand| summand.bias.as_ref()).map(|bias| floats(bias));
     let first = biases.next()?.to_vec();
     Some(biases.fold(first, |sum, bias| sum.iter().zip(bias).map(|(a, b)| a + b).collect()))
 }
 
-/// Whether the weights of node `id`, and its bias, are constants of floats.
+/// Whether the weights and the bias of node `id` are float constants.
 pub fn has_weights(builder: &Builder, id: NodeId) -> bool {
     builder.graph.node(id).inputs[1..].iter().all(|&value| constant(builder, value, "weights").is_ok())
 }
 
-/// A constant of floats.
+/// Returns a float constant.
 ///
 /// # Errors
 ///
-/// A value that is computed, or is not of floats.
+/// Fails if the value is computed, or is not a float.
 pub fn constant(builder: &Builder, value: ValueId, what: &str) -> Result<Arc<Tensor>, Reject> {
     let name = &builder.graph.value(value).name;
     let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some());
     tensor.cloned().ok_or_else(|| {
         Reject::new(
-            format!("its {what} `{name}` are not a constant of floats"),
+            format!("its {what} `{name}` must be a float constant"),
             "export the model with constant weights",
         )
     })
 }
 
-/// For every output pixel, the input pixel that tap (`ky`, `kx`) meets; `None` where there is none.
+/// Returns, for every output pixel, the input pixel under tap (`ky`, `kx`); `None` in the padding.
 fn tap_pixels(conv: &Taps, input: &[usize], output: &[usize], ky: usize, kx: usize) -> Vec<Option<usize>> {
     let along =
         |axis: usize, out: usize, k: usize| (conv.source)(axis, out, k).filter(|&at| at < input[axis + 1]);
@@ -236,7 +237,7 @@ fn tap_pixels(conv: &Taps, input: &[usize], output: &[usize], ky: usize, kx: usi
 }
 
 fn terms(view: &View, taps: &[Vec<Option<usize>>], blocks: usize) -> Vec<Term> {
-    // Default: beyond the image are zeros.
+    // Default: pixels outside the image are zero.
     let at = |pixel: Option<usize>, block| pixel.map_or(VecRef::ZERO, |p| view.vectors[p * blocks + block]);
     let term =
         |pixels: &[Option<usize>], block| Term { inputs: pixels.iter().map(|&p| at(p, block)).collect() };

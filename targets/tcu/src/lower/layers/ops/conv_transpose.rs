@@ -1,5 +1,5 @@
-//! ConvTranspose: the terms of a convolution that meets only every stride-th pixel. Nothing is done
-//! for pixels a tap does not meet.
+//! ConvTranspose: the terms of a convolution in which each tap covers only every stride-th pixel.
+//! Pixels that a tap does not cover cost nothing.
 
 use npukit_graph::{NodeId, op};
 
@@ -10,9 +10,9 @@ use crate::lower::layers::{Builder, Lowered, Reject};
 ///
 /// # Errors
 ///
-/// As a convolution.
+/// Fails like a convolution.
 pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::ConvTranspose) -> Result<Lowered, Reject> {
-    // The element of the operand whose kernel has its `tap` at `out`.
+    // Index of the operand element whose kernel has its `tap` at `out`.
     let source = |axis: usize, out: usize, tap: usize| {
         let distance = (out + conv.pads[axis]).checked_sub(tap * conv.dilations[axis])?;
         distance.is_multiple_of(conv.strides[axis]).then_some(distance / conv.strides[axis])

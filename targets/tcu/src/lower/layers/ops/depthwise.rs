@@ -1,9 +1,10 @@
-//! Depthwise convolution: on the SIMD unit, a channel in each lane, where that is fewer cycles than a
-//! product with square matrices that are zero off their diagonals.
+//! Depthwise convolution on the SIMD unit, one channel per lane, if that takes fewer cycles than a
+//! product with diagonal matrices.
 //!
 //! The array takes as long for a diagonal matrix as for a full one, but needs no input in the
-//! accumulators. The SIMD unit takes as many cycles for each tap, and does not have to load a square of
-//! weights for each: it wins where images are small, or where the input is in the accumulators already.
+//! accumulators. The SIMD unit takes the same number of cycles per tap, but does not load a square
+//! of weights for each. It is faster for small images, or if the input is already in the
+//! accumulators.
 
 use npukit_graph::{NodeId, op};
 
@@ -15,11 +16,11 @@ use crate::lower::layers::hir::{MatMul, Step, WeightedSum, Windows};
 use crate::lower::layers::ops::product::floats;
 use crate::lower::layers::{Builder, Chain, Reject};
 
-/// Loads the image and convolves it on the SIMD unit; `None` when the array is to do it.
+/// Loads the image and convolves it on the SIMD unit; `None` if the array should compute it.
 ///
 /// # Errors
 ///
-/// As [`follow`], or an image without a view.
+/// Fails like [`follow`], or for an image without a view.
 pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Option<Chain>, Reject> {
     if Shapes::of(builder, id, conv).is_none() {
         return Ok(None);
@@ -28,18 +29,20 @@ pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Optio
     load_and(builder, id, image, |builder, chain, id| follow(builder, chain, id, conv))
 }
 
-/// What an instruction of the SIMD unit counts here. The estimator says 1; on the hardware, where each
-/// waits for the accumulators' port, layers that gain less than this gives were slower (`npu time`).
+/// Assumed cycles per SIMD instruction. The estimator counts 1. On the hardware each instruction
+/// waits for the accumulators' port, and layers that gain less than this factor were slower (`npu
+/// time`).
 const SIMD_CYCLES: usize = 2;
 
-/// Convolves the grid on the SIMD unit; `false` when the array does it in fewer cycles, or nothing else can.
+/// Convolves the grid on the SIMD unit. Returns `false` if the array takes fewer cycles, or if the
+/// SIMD unit cannot compute it.
 ///
 /// # Errors
 ///
-/// More vectors than a program may list, or weights that DRAM1 does not hold.
+/// Fails if it reads more vectors than a program may list, or the weights exceed DRAM1.
 pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId, conv: &op::Conv) -> Result<bool, Reject> {
     let node = builder.graph.node(id);
-    // All but the first operand are constants: that one is the chain's.
+    // All operands but the first are constants, so the first is the chain's value.
     let Some(shapes) = Shapes::of(builder, id, conv) else { return Ok(false) };
     if chain.channels != shapes.channels || !may_take_windows(chain) {
         return Ok(false);
@@ -71,12 +74,13 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId, conv: &op::C
 
 /// Sizes of a depthwise convolution.
 struct Shapes {
-    /// `[n, h, w]`.
+    /// `[images, rows, columns]`.
     input: [usize; 3],
-    /// `[n, h, w]`.
+    /// `[images, rows, columns]`.
     output: [usize; 3],
     kernel: [usize; 2],
-    /// Rows that the kernel reaches over, and rows from one window to the next.
+    /// Number of rows that the dilated kernel spans; `stride` is the distance between windows in
+    /// rows.
     reach: usize,
     stride: usize,
     channels: usize,
@@ -84,7 +88,8 @@ struct Shapes {
 }
 
 impl Shapes {
-    /// `None` for another convolution, or where the SIMD unit cannot do it.
+    /// Returns the sizes; `None` if the convolution is not depthwise, or the SIMD unit cannot
+    /// compute it.
     fn of(builder: &Builder, id: NodeId, conv: &op::Conv) -> Option<Self> {
         let node = builder.graph.node(id);
         let image = |value| match builder.graph.shape(value) {
@@ -113,7 +118,7 @@ impl Shapes {
         self.output.iter().product()
     }
 
-    /// The pixels under each window, and the tap that each meets.
+    /// Returns the pixels under each window, and for each the tap that it meets.
     fn windows(&self, conv: &op::Conv) -> (Windows, Vec<u32>) {
         let ([_, height, width], [images, rows, columns]) = (self.input, self.output);
         let window = conv.window(self.kernel);
@@ -141,22 +146,23 @@ impl Shapes {
         (windows, which)
     }
 
-    /// Cycles for all blocks, by the published estimator, of a product with diagonal matrices; `uses`
-    /// counts the pixels under all taps.
+    /// Returns the estimator's cycles for all blocks of a product with diagonal matrices. `uses` is
+    /// the number of pixels under all taps.
     fn array_cycles(&self, builder: &Builder, chain: &Chain, uses: usize) -> u64 {
         let n = builder.array_size();
         let taps = self.kernel[0] * self.kernel[1];
         let inputs: usize = self.input.iter().product();
         let tiles = self.pixels().div_ceil(builder.config.accumulator_depth.max(1) as usize);
-        // Weights come to local memory once, go to the array for each tile, and the array fills.
+        // Weights come to local memory once and enter the array for each tile, and then the array
+        // fills.
         let weights = taps * n + tiles * taps * (n + 1 + n);
-        // A value in the accumulators is stored first, and comes back.
+        // A value in the accumulators must be stored first and read back.
         let made = if is_loaded(chain) { 0 } else { inputs * (cycles_before(chain) + 3) };
         (self.blocks * (weights + uses + made)) as u64
     }
 
-    /// The same on the SIMD unit, with [`SIMD_CYCLES`] an instruction; as many as there can be when not
-    /// even a row of windows fits.
+    /// Returns the cycles on the SIMD unit, with [`SIMD_CYCLES`] per instruction; `u64::MAX` if not
+    /// even one row of windows fits.
     fn simd_cycles(&self, builder: &Builder, chain: &Chain, uses: usize) -> u64 {
         let taps = self.kernel[0] * self.kernel[1];
         let [images, height, width] = self.input;
@@ -165,19 +171,19 @@ impl Shapes {
         let fits = |rows: &usize| rows * self.output[2] + below(*rows) * width + taps < room;
         let Some(rows) = (1..=self.output[1]).rev().find(fits) else { return u64::MAX };
         let tiles = images * self.output[1].div_ceil(rows);
-        // Rows that two tiles read are made twice.
+        // Rows that two tiles read are computed twice.
         let made = tiles * below(rows) * width * cycles_before(chain);
         let weights = taps + tiles * 2 * (taps + 1);
         (self.blocks * (weights + SIMD_CYCLES * (self.pixels() + uses) + made)) as u64
     }
 }
 
-/// Whether the grid was only loaded: the array takes it from local memory.
+/// Whether the grid was only loaded, so that the array can read it from local memory.
 fn is_loaded(chain: &Chain) -> bool {
     matches!(chain.steps.as_slice(), [Step::Load(_)])
 }
 
-/// Cycles that a vector of the chain's grid takes.
+/// Returns the cycles that it takes to compute one vector of the chain's grid.
 fn cycles_before(chain: &Chain) -> usize {
     let cycles = |step: &Step| match step {
         Step::MatMul(MatMul { terms, .. }) => terms.len(),
@@ -200,15 +206,17 @@ mod tests {
     use crate::isa::op::SimdOp;
     use crate::lower::layers::hir::{Formula, Operand, Operation, Term};
 
-    /// Two images of 7 x 5 pixels and 20 channels under a kernel of 3 x 2, its rows two apart, in steps of two rows:
-    /// three rows of windows, five in each. Vectors of 16 lanes; a hundred pixels under all taps.
+    /// Two images of 7 x 5 pixels and 20 channels under a kernel of 3 x 2 with row dilation 2 and
+    /// row stride 2. This gives three rows of five windows. Vectors have 16 lanes; a hundred pixels
+    /// are under all taps.
     fn cycles(accumulator_depth: u64, steps: Vec<Step>) -> [u64; 2] {
         let config =
             Config { array_size: 16, accumulator_depth, ..Config::preset("speech_robot").expect("a preset") };
         let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
         let info = |shape: &[usize]| ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
         let x = graph.add_input("x".to_owned(), info(&[2, 7, 5, 20]));
-        let weights = npukit_numeric::Tensor::from_f32(vec![3, 2, 1, 20], vec![1.0; 120]).expect("as many");
+        let weights =
+            npukit_numeric::Tensor::from_f32(vec![3, 2, 1, 20], vec![1.0; 120]).expect("the shape fits");
         let weights = graph.add_constant("weights".to_owned(), weights);
         let conv = op::Conv { strides: [2, 1], dilations: [2, 1], pads: [1, 1, 1, 0], group: 20 };
         let y = graph
@@ -221,7 +229,7 @@ mod tests {
         [shapes.array_cycles(&builder, &chain, 100), shapes.simd_cycles(&builder, &chain, 100)]
     }
 
-    /// A kernel of 3 rows that are 2 apart touches the first and the fifth.
+    /// A kernel of 3 rows with dilation 2 spans five rows.
     #[test]
     fn a_kernel_reaches_over_its_rows_and_what_is_between_them() {
         let config = Config::preset("speech_robot").expect("a preset");
@@ -230,7 +238,7 @@ mod tests {
             let x = ValueInfo { shape: vec![1, 12, 5, 4], element: ElementType::F32 };
             let x = graph.add_input("x".to_owned(), x);
             let weights = npukit_numeric::Tensor::from_f32(vec![rows, 1, 1, 4], vec![1.0; 4 * rows]);
-            let weights = graph.add_constant("weights".to_owned(), weights.expect("as many"));
+            let weights = graph.add_constant("weights".to_owned(), weights.expect("the shape fits"));
             let conv = op::Conv { strides: [1, 1], dilations: [dilation, 1], pads: [0; 4], group: 4 };
             graph.add_node("conv".to_owned(), conv.clone().into(), vec![x, weights], &["y"]).expect("valid");
             let builder = Builder::new(&graph, HashMap::new(), &config, Order::Default);
@@ -243,8 +251,8 @@ mod tests {
         Step::Load(Vec::new())
     }
 
-    /// Squares of 16 rows for six taps: to local memory once, into the array with a bias for each tile, which then
-    /// fills; two blocks.
+    /// Two blocks. Squares of 16 rows for six taps come to local memory once. They enter the array
+    /// with a bias for each tile, and then the array fills.
     #[test]
     fn an_array_takes_squares_of_weights_for_each_tile() {
         for (depth, tiles) in [(30, 1), (29, 2), (20, 2), (14, 3)] {
@@ -252,9 +260,9 @@ mod tests {
         }
     }
 
-    /// Windows of one, two and three rows are above 5, 7 and 7 rows of the image, and six weights are beside them:
-    /// 36, 51 and 56 accumulators are not enough, one more is. Weights come once and go to a register, with a bias,
-    /// twice a tile.
+    /// One, two and three rows of windows need 5, 7 and 7 rows of the image, plus six weights. They
+    /// do not fit in 36, 51 and 56 accumulators, but in one more. Weights come once and go to a
+    /// register, with a bias, twice per tile.
     #[test]
     fn the_simd_unit_takes_all_rows_of_the_image_under_a_tile() {
         for (depth, expected) in [
@@ -269,7 +277,8 @@ mod tests {
         }
     }
 
-    /// What the accumulators hold is stored and comes back for the array; what tiles share is made twice.
+    /// For the array, a value in the accumulators is stored and read back. For the SIMD unit, rows
+    /// shared by tiles are computed twice.
     #[test]
     fn what_was_made_counts_by_its_steps() {
         let terms = || (0..4).map(|_| Term { inputs: Vec::new() }).collect();

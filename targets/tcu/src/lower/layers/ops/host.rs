@@ -1,4 +1,4 @@
-//! Steps of the host: operators that the array has no form for, where only the host reads their results.
+//! Host steps: operators that the array cannot compute, whose results only the host reads.
 
 use npukit_graph::op::{LogSoftmax, Softmax, UnaryKind};
 use npukit_graph::{NodeId, Op, Operator, ValueId};
@@ -7,8 +7,8 @@ use super::rearrange;
 use crate::lower::layers::{Builder, Lowered, Reject};
 use crate::program::{HostOp, HostStep};
 
-/// What the host computes in place of `op`; `None` for operators that the array does, or that the host
-/// does not do either.
+/// Returns the host operation for `op`; `None` if the array computes it, or the host does not
+/// support it.
 pub fn of(builder: &Builder, op: &Op) -> Option<HostOp> {
     match op {
         Op::Softmax(op) => Some(HostOp::Softmax(op.clone())),
@@ -31,11 +31,11 @@ fn has_form(kind: UnaryKind) -> bool {
     )
 }
 
-/// Makes a host step of node `id`; `None` when something on the array reads its result.
+/// Creates a host step for node `id`; `None` if a layer on the array reads its result.
 ///
 /// # Errors
 ///
-/// A sum over axes that are not neighbours in the output.
+/// Fails for a sum over axes that are not adjacent in the output.
 pub fn lower(builder: &mut Builder, id: NodeId, op: HostOp) -> Result<Option<Lowered>, Reject> {
     let node = builder.graph.node(id);
     let Some((output, perm)) = output_path(builder, node.outputs[0]) else { return Ok(None) };
@@ -43,14 +43,14 @@ pub fn lower(builder: &mut Builder, id: NodeId, op: HostOp) -> Result<Option<Low
     builder.add_host_step(HostStep {
         node: node.name.clone(),
         output: builder.graph.value(output).name.clone(),
-        reason: format!("the array has no {}", node.op.name()),
+        reason: format!("the array cannot compute {}", node.op.name()),
         op,
     });
     Ok(Some(Lowered::Views))
 }
 
-/// The output that `value` reaches through nothing but steps of the host and a closing Transpose, and
-/// where its axes go; `None` when anything else reads it.
+/// Returns the output that `value` reaches through host steps and a final Transpose only, and the
+/// position of each axis in it. Returns `None` if anything other than these reads the value.
 fn output_path(builder: &Builder, mut value: ValueId) -> Option<(ValueId, Vec<usize>)> {
     let mut axes: Vec<usize> = (0..builder.graph.shape(value).len()).collect();
     while !rearrange::closes_the_graph(builder, value) {
@@ -68,7 +68,7 @@ fn output_path(builder: &Builder, mut value: ValueId) -> Option<(ValueId, Vec<us
     Some((value, axes))
 }
 
-/// The operator on an output whose axis `perm[i]` is the node's axis `i`.
+/// Returns the operator for an output whose axis `perm[i]` is the node's axis `i`.
 fn permuted(op: HostOp, perm: &[usize]) -> Result<HostOp, Reject> {
     Ok(match op {
         HostOp::Softmax(op) => {
@@ -83,17 +83,17 @@ fn permuted(op: HostOp, perm: &[usize]) -> Result<HostOp, Reject> {
     })
 }
 
-/// The first of these axes, and one past the last.
+/// Returns the first of these axes and one past the last.
 fn neighbours(axes: &[usize]) -> Result<(usize, usize), Reject> {
     let mut axes = axes.to_vec();
     axes.sort_unstable();
     let (Some(&axis), Some(&last)) = (axes.first(), axes.last()) else {
-        return Err(Reject::new("it sums over no axis", "name the axis of the classes"));
+        return Err(Reject::new("it has no axis to sum over", "give the axis of the classes"));
     };
     if last - axis + 1 != axes.len() {
         return Err(Reject::new(
-            format!("it sums over axes {axes:?} of the output, which are not neighbours"),
-            "transpose so that they are",
+            format!("it sums over axes {axes:?} of the output, which are not adjacent"),
+            "transpose the operand so that they are adjacent",
         ));
     }
     Ok((axis, last + 1))

@@ -9,21 +9,21 @@ use crate::lower::layers::lookup_table::{Function, Room, Scaled, Table, build};
 use crate::lower::layers::ops::refusal::needs_lookup;
 use crate::lower::layers::{Builder, Chain, Reject};
 
-/// The most keys of a table; with more, a lookup takes too long to simulate for what is gained.
+/// Maximum number of keys of a table; with more, simulation is too slow for the gain in accuracy.
 const MAX_KEYS: usize = 1024;
-/// The most coefficients of a polynomial.
+/// Maximum number of coefficients of a polynomial.
 const MAX_COEFFICIENTS: usize = 3;
-/// The part of local memory that the tables of a function may take.
+/// The tables of a function may take at most `1 / SHARE` of local memory.
 const SHARE: u64 = 4;
-/// The largest error over `1 + |value|` a table may have.
+/// Largest accepted error of a table, relative to `1 + |value|`.
 const MAX_ERROR: f64 = 1.0 / 16.0;
 
-/// Applies the function of node `id`, called `name` where it is refused, to the grid. Multiplications by powers of two
-/// before and after it become part of its table.
+/// Applies the function of node `id` to the grid; error messages call it `name`. Multiplications by
+/// powers of two before and after it become part of its table.
 ///
 /// # Errors
 ///
-/// An instance without the extension, or one with too little room for a table.
+/// Fails on an instance without the extension, or with too little room for a table.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -40,7 +40,8 @@ pub fn follow(
     Ok(())
 }
 
-/// How many of the chain's last steps multiply by powers of two, and by how much together.
+/// Returns the number of trailing steps of the chain that multiply by powers of two, and the
+/// product of their factors.
 fn factors_before(builder: &Builder, chain: &Chain) -> (usize, f32) {
     let multiplies = |step: &Step| {
         matches!(step, Step::ChannelWise { op: SimdOp::Multiply, operand: ChannelOperand::Blocks(_), .. })
@@ -50,8 +51,8 @@ fn factors_before(builder: &Builder, chain: &Chain) -> (usize, f32) {
     factors.fold((0, 1.0), |(count, product), factor| (count + 1, product * factor))
 }
 
-/// The nodes that multiply the result of `id` by powers of two and nothing else reads on the way, and by how much
-/// together.
+/// Returns the following nodes that multiply the result of `id` by powers of two, and the product
+/// of their factors. Intermediate results have no other readers.
 fn factors_after(builder: &Builder, id: NodeId) -> (Vec<NodeId>, f32) {
     let (mut nodes, mut product, mut at) = (Vec::new(), 1.0, id);
     while let Some(reader) = builder.only_reader(builder.graph.node(at).outputs[0])
@@ -63,7 +64,8 @@ fn factors_after(builder: &Builder, id: NodeId) -> (Vec<NodeId>, f32) {
     (nodes, product)
 }
 
-/// The power of two that a node multiplies its operand by, if it does that.
+/// Returns the power of two by which a node multiplies its operand; `None` if the node is anything
+/// other than such a multiplication.
 fn factor(builder: &Builder, id: NodeId) -> Option<f32> {
     let node = builder.graph.node(id);
     let Op::Binary(Binary { kind: BinaryKind::Mul }) = node.op else { return None };
@@ -76,16 +78,17 @@ fn factor(builder: &Builder, id: NodeId) -> Option<f32> {
     (same && factor > 0.0 && factor.log2().fract() == 0.0).then_some(factor)
 }
 
-/// The lookup of a function.
+/// Returns the lookup step of a function.
 fn step(builder: &mut Builder, function: Scaled, name: &str) -> Result<Step, Reject> {
     if builder.config.lookup_tables == 0 {
-        // Without its parameters: it has none of these functions.
+        // The message omits the node's parameters: the SIMD unit lacks the function for any of
+        // them.
         return Err(needs_lookup(name.split_once(" {").map_or(name, |(name, _)| name)));
     }
     if builder.config.simd_registers_depth < builder.config.lookup_tables {
         return Err(Reject::new(
-            "a lookup writes a register for each table, and there are fewer",
-            "use an instance with as many SIMD registers as lookup tables",
+            "a lookup writes one SIMD register per table, and the instance has fewer registers",
+            "use an instance whose `simd_registers_depth` is at least `lookup_tables`",
         ));
     }
     if let Some(&(_, known)) = builder.tables.iter().find(|(other, _)| *other == function) {
@@ -96,7 +99,8 @@ fn step(builder: &mut Builder, function: Scaled, name: &str) -> Result<Step, Rej
     Ok(Step::Lookup(lookup))
 }
 
-/// Makes the tables and puts them into a constant: the keys, then each coefficient's, all of as many vectors.
+/// Builds the tables and stores them in one constant: the keys, then one table per coefficient, all
+/// of the same size.
 fn place(builder: &mut Builder, function: Scaled, name: &str) -> Result<Lookup, Reject> {
     let (n, tables) = (builder.array_size(), builder.config.lookup_tables + 1);
     let coefficients = builder.config.lookup_tables.min(MAX_COEFFICIENTS);
@@ -114,13 +118,13 @@ fn place(builder: &mut Builder, function: Scaled, name: &str) -> Result<Lookup, 
     Ok(Lookup { object, vectors: vectors as u32, tables: tables as u32, coefficients })
 }
 
-/// Entry of a table: 0 is the keys'; those beyond the last coefficient's hold what nobody uses. The end
-/// of the last vector repeats the last entry.
+/// Returns an entry of table `number`: 0 is the keys, tables after the last coefficient are unused.
+/// The last vector is padded with the last entry.
 fn entry_of(table: &Table, number: usize, entry: usize) -> f32 {
     let entry = entry.min(table.keys.len() - 1);
     match number.checked_sub(1) {
         None => table.keys[entry],
-        // Default: tables beyond the last coefficient's are loaded, and nothing is multiplied by them.
+        // Default: tables after the last coefficient are loaded but not used.
         Some(k) => table.coefficients[entry].get(k).copied().unwrap_or(0.0),
     }
 }
@@ -129,9 +133,9 @@ fn too_coarse(name: &str, room: &Room) -> Reject {
     let Room { coefficients, keys, .. } = room;
     Reject::new(
         format!(
-            "{keys} keys with {coefficients} values each are too few for a table of {name}: its error would be above \
+            "{keys} keys with {coefficients} values per key are too few for a table of {name}: its error would exceed \
              {MAX_ERROR} of 1 + |value|"
         ),
-        "use an instance with a larger local memory or more `lookup_tables`, or bring its operand into a smaller range",
+        "use an instance with a larger local memory or more `lookup_tables`, or scale its operand to a smaller range",
     )
 }

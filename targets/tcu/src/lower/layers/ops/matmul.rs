@@ -18,14 +18,14 @@ use crate::lower::memory::view::View;
 ///
 /// # Errors
 ///
-/// Operands that are not constants where they must be, or are transposed.
+/// Fails if a required operand is not constant, or an operand is transposed.
 pub fn lower_gemm(builder: &mut Builder, id: NodeId, gemm: &op::Gemm) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let factor = if builder.graph.constant(node.inputs[1]).is_some() { 1.0 } else { gemm.alpha };
     if gemm.trans_a || gemm.trans_b || gemm.alpha != factor || gemm.beta != 1.0 {
         return Err(Reject::new(
-            "it has factors or transpositions that simplification folds into its operands",
-            "simplify the graph before (`npukit_graph::pass::simplify`)",
+            "it has factors or transposed operands, which simplification removes",
+            "simplify the graph first (`npukit_graph::pass::simplify`)",
         ));
     }
     if builder.graph.constant(node.inputs[1]).is_some() {
@@ -45,11 +45,11 @@ pub fn lower_gemm(builder: &mut Builder, id: NodeId, gemm: &op::Gemm) -> Result<
     Ok(Lowered::Chain(chain))
 }
 
-/// Lowers a product, with constant weights on the right or without.
+/// Lowers a product; the right operand may be constant or computed.
 ///
 /// # Errors
 ///
-/// Operands without a view, or weights that DRAM1 does not hold.
+/// Fails if an operand has no view, or the weights exceed DRAM1.
 pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let Some((weights, [rows, columns])) = constant_matrix(builder, node.inputs[1]) else {
@@ -95,7 +95,7 @@ pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     }))
 }
 
-/// A constant of one matrix, or of a vector as its only column, with its rows and columns.
+/// Returns a constant matrix, or a constant vector as a single column, with its rows and columns.
 fn constant_matrix(builder: &Builder, value: ValueId) -> Option<(std::sync::Arc<Tensor>, [usize; 2])> {
     let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some())?;
     let sizes = match tensor.shape() {
@@ -112,13 +112,14 @@ fn constant_bias(builder: &Builder, value: ValueId, columns: usize) -> Result<Ve
     constant.ok_or_else(|| {
         let name = &builder.graph.value(value).name;
         Reject::new(
-            format!("C (`{name}`) is not a constant per column"),
+            format!("C (`{name}`) is not a constant with one element per column"),
             "add it with an Add after the product",
         )
     })
 }
 
-/// The Add of a constant that alone reads `value`: in our order it is a bias.
+/// Returns the Add that is the only reader of `value`, with its constant. In the default order the
+/// constant is a bias.
 fn added_constant(builder: &Builder, value: ValueId, columns: usize) -> Option<(NodeId, Vec<f32>)> {
     if builder.order == Order::Upstream {
         return None;
@@ -136,13 +137,13 @@ fn added_constant(builder: &Builder, value: ValueId, columns: usize) -> Option<(
     same_shape.then_some((reader, constant))
 }
 
-/// The view of the left operand with pixels that divide a row.
+/// Returns the view of the left operand with pixels that divide a row evenly.
 fn reduction_view(builder: &mut Builder, id: NodeId, value: ValueId, rows: usize) -> Result<View, Reject> {
     let view = builder.view(value)?;
     if rows.is_multiple_of(view.channels) { Ok(view) } else { natural_view(builder, id, value) }
 }
 
-/// One term per block of the pixels that make up a row of `rows` elements.
+/// Returns one term per block of the pixels that form a row of `rows` elements.
 fn terms(view: &View, rows: usize, array_size: usize) -> Vec<Term> {
     let per_row = rows / view.channels * view.blocks(array_size);
     let input =

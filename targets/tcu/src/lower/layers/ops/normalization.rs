@@ -1,4 +1,5 @@
-//! BatchNormalization that no convolution took up: a multiplication and an addition per channel.
+//! BatchNormalization that was not folded into a convolution: a multiplication and an addition per
+//! channel.
 
 use npukit_graph::{NodeId, op};
 
@@ -8,11 +9,12 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::lower::memory::view::natural_channels;
 
-/// The factor of each channel, then its addend; both are computed in double precision.
+/// Appends steps for the normalization to the chain. Factor and addend of each channel are computed
+/// in double precision.
 ///
 /// # Errors
 ///
-/// Parameters that are not a constant for each channel, or an instance without a SIMD register.
+/// Fails if the parameters are not constants per channel, or the instance has no SIMD register.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -31,7 +33,7 @@ pub fn follow(
         elements.filter(|elements| elements.len() == channels).ok_or_else(|| {
             let name = &graph.value(node.inputs[k]).name;
             Reject::new(
-                format!("parameter `{name}` is not a constant per channel"),
+                format!("parameter `{name}` is not a constant with one element per channel"),
                 "export the model for inference",
             )
         })

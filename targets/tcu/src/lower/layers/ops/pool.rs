@@ -1,5 +1,5 @@
-//! MaxPool and AveragePool on values in the accumulators; windows that are larger than the
-//! accumulators are gone through in memory, one vector of each at a time.
+//! MaxPool and AveragePool on values in the accumulators. Windows that exceed the accumulators are
+//! processed in memory, one vector of each at a time.
 
 use npukit_graph::NodeId;
 use npukit_graph::op::{self, Window};
@@ -10,18 +10,19 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::lower::memory::object::VecRef;
 
-/// The largest vector of each window; padding is left out.
+/// Appends a MaxPool to the chain: the maximum of each window, without padding. Returns `false` if
+/// the grid cannot be windowed in place.
 ///
 /// # Errors
 ///
-/// More vectors than a program may list.
+/// Fails if it reads more vectors than a program may list.
 pub fn max(builder: &mut Builder, chain: &mut Chain, id: NodeId, pool: &op::MaxPool) -> Result<bool, Reject> {
     needs_register(builder)?;
     let Some(windows) = windows(builder, chain, id, &pool.window)? else { return Ok(false) };
     let empty = (0..windows.len()).any(|w| windows.get(w).is_empty());
     if empty {
         return Err(Reject::new(
-            "a window lies in the padding altogether",
+            "a window is completely in the padding",
             "make the padding smaller than the kernel",
         ));
     }
@@ -34,11 +35,12 @@ pub fn max(builder: &mut Builder, chain: &mut Chain, id: NodeId, pool: &op::MaxP
     Ok(true)
 }
 
-/// The sum of each window times one over its divisor.
+/// Appends an AveragePool to the chain: the sum of each window times one over its divisor. Returns
+/// `false` if the grid cannot be windowed in place.
 ///
 /// # Errors
 ///
-/// More vectors than a program may list, or scales that DRAM1 does not hold.
+/// Fails if it reads more vectors than a program may list, or scales exceed DRAM1.
 pub fn average(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -65,8 +67,9 @@ pub fn average(
     Ok(true)
 }
 
-/// The pixels of each window. `None` when the grid is not an image that may be taken over: repacked,
-/// already stored, or made by windows itself (windows of windows would keep too much at once).
+/// Returns the pixels of each window. Returns `None` if the grid cannot be windowed in place: it is
+/// repacked, already stored, or itself made of windows. Windows of windows would need too many
+/// accumulators.
 fn windows(builder: &Builder, chain: &Chain, id: NodeId, window: &Window) -> Result<Option<Windows>, Reject> {
     let node = builder.graph.node(id);
     let input = builder.graph.shape(node.inputs[0]);
@@ -91,27 +94,27 @@ fn windows(builder: &Builder, chain: &Chain, id: NodeId, window: &Window) -> Res
     Ok(Some(windows))
 }
 
-/// Whether not even one window, its result and its scale fit the accumulators.
+/// Whether a single window with its result and its scale exceeds the accumulators.
 pub fn exceed_accumulators(builder: &Builder, windows: &Windows) -> bool {
     windows.longest() as u64 + 2 > builder.config.accumulator_depth
 }
 
-/// What stands for the vectors that a window has fewer than the largest one.
+/// Replacement for the missing vectors of windows that are smaller than the largest one.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Absent {
-    /// Zero, which changes no sum.
+    /// Zero, which does not change a sum.
     Zero,
-    /// The window's first vector, which changes no maximum.
+    /// The window's first vector, which does not change a maximum.
     First,
 }
 
-/// Replaces a load of the image by a load of each window's first vector, to which a step for each
-/// further vector adds that. In the order of the window: results round and saturate as they would in
-/// the accumulators. `false` when the chain holds more than the load.
+/// Replaces a load of the image by a load of each window's first vector and one step per further
+/// vector. Vectors are combined in window order, so that results round and saturate as in the
+/// accumulators. Returns `false` if the chain has steps other than the load.
 ///
 /// # Errors
 ///
-/// More vectors than a program may list.
+/// Fails if it reads more vectors than a program may list.
 pub fn reduce_in_memory(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -125,7 +128,7 @@ pub fn reduce_in_memory(
     let entry = |k: usize, w: usize, block: usize| {
         let window = windows.get(w);
         let pixel = window.get(k).or(window.first().filter(|_| absent == Absent::First));
-        // Default: `absent` says that zeros stand for what is not there.
+        // Default: `Absent::Zero` pads a window with zeros.
         pixel.map_or(VecRef::ZERO, |&pixel| image[pixel as usize * blocks + block])
     };
     let pairs = || (0..windows.len()).flat_map(|w| (0..blocks).map(move |block| (w, block)));
@@ -137,7 +140,7 @@ pub fn reduce_in_memory(
     Ok(true)
 }
 
-/// Multiplies each pixel by its scale.
+/// Returns the step that multiplies each pixel by its scale.
 pub fn scaling(scales: &[VecRef], blocks: usize) -> Step {
     let op = SimdOp::Multiply;
     match scales {
@@ -151,8 +154,8 @@ pub fn scaling(scales: &[VecRef], blocks: usize) -> Step {
     }
 }
 
-/// Whether a chain's grid can give way to one made of windows of it. Nothing before may be saved: a
-/// tile only makes the pixels that its windows have, which need not be all.
+/// Whether the grid of a chain can be replaced by windows of it. No earlier step may have saved it:
+/// a tile computes only the pixels under its windows, which need not be all.
 pub fn may_take_windows(chain: &Chain) -> bool {
     let settled = |step: &Step| step.windows().is_some() || matches!(step, Step::Save { .. });
     !chain.steps.iter().any(settled)

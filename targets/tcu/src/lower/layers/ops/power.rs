@@ -1,4 +1,4 @@
-//! Pow: by a small integer, products of the value with itself; by another constant, a lookup.
+//! Pow: a small integer power is computed by multiplications, any other constant power by a lookup.
 
 use npukit_graph::NodeId;
 use npukit_graph::op::Pow;
@@ -11,20 +11,20 @@ use crate::lower::layers::ops::refusal::{needs_lookup, needs_register};
 use crate::lower::layers::ops::steps::{formula, on_grid};
 use crate::lower::layers::{Builder, Chain, Reject};
 
-/// The highest power: each one more is a rounding more.
+/// Highest power computed by multiplications; each multiplication adds a rounding error.
 const MOST: usize = 8;
 
 /// Raises the grid to the power of the node's constant operand.
 ///
 /// # Errors
 ///
-/// Exponents that are computed, or that the array has no form of.
+/// Fails for an exponent that is not constant, or that the array cannot compute.
 pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     needs_register(builder)?;
     let node = builder.graph.node(id);
     let exponent = builder.graph.constant(node.inputs[1]).and_then(|tensor| Pow::shared_exponent(tensor));
     let exponent = exponent
-        .ok_or_else(|| needs_lookup("Pow by an exponent that is no constant, the same for all elements"))?;
+        .ok_or_else(|| needs_lookup("Pow with an exponent that is not one constant for all elements"))?;
     if chain.value != node.inputs[0]
         || builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0])
     {
@@ -35,7 +35,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bo
         Some(1) => {}
         Some(k) => chain.steps.push(formula(Operand::Grid, (1..k).map(|_| on_grid(SimdOp::Multiply)))),
         None => {
-            let name = format!("Pow by {exponent}, which is none of 1 to {MOST}");
+            let name = format!("Pow by {exponent} (not an integer from 1 to {MOST})");
             lookup::follow(builder, chain, id, Function::Power(exponent), &name)?;
         }
     }

@@ -1,4 +1,4 @@
-//! The matrix-product step that convolutions and products share: [`step`] lays out its weights.
+//! Matrix-product step shared by convolutions and products: [`step`] lays out its weights.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,34 +11,35 @@ use crate::lower::layers::hir::{Bias, MatMul, Rows, Step, Term, WeightSet};
 use crate::lower::layers::{Builder, Reject};
 use crate::lower::memory::object::{VecRef, converted};
 
-/// What a matrix product is made of, before its weights are laid out.
+/// A matrix product before its weights are laid out.
 pub struct Product<'a> {
-    /// Names the weights' object.
+    /// Name of the weights' object.
     pub name: String,
-    /// Inputs of each term.
+    /// Terms with their input vectors.
     pub terms: Vec<Term>,
-    /// Output channels.
+    /// Number of output channels.
     pub channels: usize,
-    /// One per output channel.
+    /// Bias, one element per output channel.
     pub bias: Option<&'a [f32]>,
-    /// The term that carries the bias in upstream's order.
+    /// Term that carries the bias in the released compiler's order.
     pub upstream_bias_term: usize,
 }
 
 impl Product<'_> {
-    /// Terms that select lanes and leave their values as they are.
+    /// Creates a product whose terms select lanes and keep their values.
     pub fn of_selections(name: String, terms: Vec<Term>, channels: usize) -> Self {
         Self { name, terms, channels, bias: None, upstream_bias_term: 0 }
     }
 }
 
-/// Lays out weights: for each output block, the terms' rows one after the other.
+/// Lays out weights: for each output block, the rows of one term after another.
 ///
-/// `weight(term, lane, channel)` is the weight from input lane `lane` of `term` to output `channel`.
+/// `weight(term, lane, channel)` is the weight from input lane `lane` of `term` to output
+/// `channel`.
 ///
 /// # Errors
 ///
-/// As [`Builder::require_constants`].
+/// Fails like [`Builder::require_constants`].
 pub fn step(
     builder: &mut Builder,
     product: &Product,
@@ -47,9 +48,9 @@ pub fn step(
     let n = builder.array_size();
     let blocks = product.channels.div_ceil(n);
     let mut data = Vec::new();
-    // First row and bias of each set.
+    // First row and bias of each weight set.
     let mut sets: Vec<Option<(usize, Bias)>> = Vec::with_capacity(blocks * product.terms.len());
-    // First rows of array fulls without a bias, by hash: equal ones are stored once.
+    // First rows of weight sets without a bias, by hash: equal sets are stored once.
     let mut known: HashMap<u64, usize> = HashMap::new();
     for block in 0..blocks {
         let bias = bias_row(builder, product.bias, block);
@@ -104,8 +105,8 @@ pub(crate) fn hash(rows: &[i32]) -> u64 {
     hasher.finish()
 }
 
-/// The terms a block's bias enters with. One that no padding touches needs no extra instruction, nor
-/// do several that share the pixels out among them.
+/// Returns the terms that add a block's bias. A single term that no padding touches needs no extra
+/// instruction, and neither do several terms that cover each pixel exactly once.
 pub(crate) fn bias_terms(order: Order, product: &Product, matrices: &[Option<Matrix>]) -> Vec<(usize, Bias)> {
     if order == Order::Upstream {
         return vec![(product.upstream_bias_term, Bias::All)];
@@ -116,12 +117,13 @@ pub(crate) fn bias_terms(order: Order, product: &Product, matrices: &[Option<Mat
     if let Some(whole) = all.clone().find(|t| present(t) && whole(t)) {
         return vec![(whole, Bias::All)];
     }
-    // Default: without any weights the first term carries the bias.
+    // Default: without any weights, the first term carries the bias.
     let first = all.clone().find(present).unwrap_or(0);
     shared_out(product, all.filter(present)).unwrap_or_else(|| vec![(first, Bias::All)])
 }
 
-/// Terms of which each pixel has exactly one, taken from `terms` as they come; `None` without such.
+/// Picks terms, in order, such that each pixel has an input in exactly one of them; `None` if that
+/// is impossible.
 pub(crate) fn shared_out(
     product: &Product,
     terms: impl Iterator<Item = usize>,
@@ -144,7 +146,7 @@ pub(crate) fn shared_out(
 pub(crate) fn bias_row(builder: &mut Builder, bias: Option<&[f32]>, block: usize) -> Option<Vec<i32>> {
     let n = builder.array_size();
     let bias = bias?;
-    // Default: lanes beyond the last channel, which nobody reads.
+    // Default: lanes after the last channel are never read.
     let lane = |lane: usize| bias.get(block * n + lane).copied().unwrap_or(0.0);
     let row: Vec<i32> = (0..n).map(|l| builder.objects.raw(lane(l))).collect();
     row.iter().any(|&raw| raw != 0).then_some(row)
@@ -152,12 +154,13 @@ pub(crate) fn bias_row(builder: &mut Builder, bias: Option<&[f32]>, block: usize
 
 /// One array full of raw weights.
 pub(crate) struct Matrix {
-    /// Row by row.
+    /// Raw weights, row by row.
     rows: Vec<i32>,
     hash: u64,
 }
 
-/// The weights of a block in arrays of `n`, none when all are zero; and how many saturated.
+/// Returns the weights of a block in arrays of `n`, `None` if all are zero, and the number of
+/// saturated weights.
 pub(crate) fn matrix(
     (format, n): (NumberFormat, usize),
     channels: usize,
@@ -176,7 +179,8 @@ pub(crate) fn matrix(
     (if is_zero { None } else { Some(Matrix { hash: hash(&rows), rows }) }, saturated)
 }
 
-/// The elements of a tensor of `shape` that has one per channel, or one for all.
+/// Returns one element per channel of a tensor of `shape` that has one per channel or one for all;
+/// `None` for other shapes.
 pub fn per_channel(elements: &[f32], shape: &[usize], channels: usize) -> Option<Vec<f32>> {
     match elements {
         &[only] => Some(vec![only; channels]),
@@ -185,7 +189,7 @@ pub fn per_channel(elements: &[f32], shape: &[usize], channels: usize) -> Option
     }
 }
 
-/// The elements of a constant that is known to be of floats: what [`constant`] gives, say.
+/// Returns the elements of a constant that is known to hold floats, such as one from [`constant`].
 pub fn floats(constant: &Tensor) -> &[f32] {
-    constant.as_f32().expect("nothing but floats is lowered as weights")
+    constant.as_f32().expect("weights have been checked to be floats")
 }

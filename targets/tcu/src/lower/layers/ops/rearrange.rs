@@ -1,8 +1,8 @@
 //! Operators that only move elements: Reshape, Transpose, Concat, Split, Slice, Pad, Tile, and
 //! broadcasts.
 //!
-//! Where whole vectors move, the result is a view of them. Where lanes move, the vectors in question
-//! are products with matrices of zeros and ones, which are exact.
+//! If whole vectors move, the result is a view of them. If lanes move, the affected vectors are
+//! products with matrices of zeros and ones, which are exact.
 
 use std::collections::HashMap;
 
@@ -21,19 +21,20 @@ use crate::lower::memory::view::{View, natural_channels};
 /// Lanes taken from one source vector: (source lane, result lane).
 type Lanes = Vec<(usize, usize)>;
 
-/// A vector that lanes are taken from costs at least this many uses of a vector that stays whole.
+/// Cost of a vector from which lanes are taken, in uses of a vector that stays whole.
 const MIXED_USE: usize = 4;
 
-/// Whether `value` is made by a Transpose that only the host reads: the layout of the output says it.
+/// Whether `value` is the result of a Transpose that only the host reads; the output layout then
+/// includes it.
 pub fn closes_the_graph(builder: &Builder, value: ValueId) -> bool {
     builder.fusion.readers.is_output(value) && builder.fusion.readers.all(value).is_empty()
 }
 
-/// Reshape: the same vectors, for the next reader to make sense of.
+/// Lowers Reshape: the vectors stay, and the next reader interprets them.
 ///
 /// # Errors
 ///
-/// An operand without a view.
+/// Fails for an operand without a view.
 pub fn reshape(builder: &mut Builder, id: NodeId, reshape: &op::Reshape) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -41,11 +42,11 @@ pub fn reshape(builder: &mut Builder, id: NodeId, reshape: &op::Reshape) -> Resu
     Ok(Lowered::Views)
 }
 
-/// Transpose: pixels change places; lanes move only when the innermost axis does.
+/// Lowers Transpose: pixels are reordered; lanes move only if the innermost axis does.
 ///
 /// # Errors
 ///
-/// An operand without a view, or lanes that move in more ways than a program may list.
+/// Fails for an operand without a view, or if lanes move in more ways than a program may list.
 pub fn transpose(builder: &mut Builder, id: NodeId, transpose: &op::Transpose) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let output = node.outputs[0];
@@ -64,11 +65,11 @@ pub fn transpose(builder: &mut Builder, id: NodeId, transpose: &op::Transpose) -
     Ok(Lowered::Views)
 }
 
-/// Concat.
+/// Lowers Concat.
 ///
 /// # Errors
 ///
-/// As [`transpose`].
+/// Fails like [`transpose`].
 pub fn concat(builder: &mut Builder, id: NodeId, concat: &op::Concat) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
@@ -77,7 +78,7 @@ pub fn concat(builder: &mut Builder, id: NodeId, concat: &op::Concat) -> Result<
         parts.push(builder.view(input)?);
     }
     let inner: usize = shape[concat.axis + 1..].iter().product();
-    // Where each part ends along the axis.
+    // End of each part along the axis.
     let ends: Vec<usize> = parts
         .iter()
         .scan(0, |end, part| {
@@ -98,11 +99,11 @@ pub fn concat(builder: &mut Builder, id: NodeId, concat: &op::Concat) -> Result<
     Ok(Lowered::Views)
 }
 
-/// Split: one view per part.
+/// Lowers Split: one view per part.
 ///
 /// # Errors
 ///
-/// As [`transpose`].
+/// Fails like [`transpose`].
 pub fn split(builder: &mut Builder, id: NodeId, split: &op::Split) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -125,11 +126,11 @@ pub fn split(builder: &mut Builder, id: NodeId, split: &op::Split) -> Result<Low
     Ok(Lowered::Views)
 }
 
-/// Slice.
+/// Lowers Slice.
 ///
 /// # Errors
 ///
-/// As [`transpose`].
+/// Fails like [`transpose`].
 pub fn slice(builder: &mut Builder, id: NodeId, slice: &op::Slice) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -150,11 +151,11 @@ pub fn slice(builder: &mut Builder, id: NodeId, slice: &op::Slice) -> Result<Low
     Ok(Lowered::Views)
 }
 
-/// Gather by constant indices.
+/// Lowers Gather with constant indices.
 ///
 /// # Errors
 ///
-/// Indices that are computed, and as [`transpose`].
+/// Fails if the indices are not constant, and like [`transpose`].
 pub fn gather_indices(builder: &mut Builder, id: NodeId, axis: usize) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -162,7 +163,7 @@ pub fn gather_indices(builder: &mut Builder, id: NodeId, axis: usize) -> Result<
     let indices = builder.graph.constant(node.inputs[1]).and_then(|tensor| positions(tensor, size));
     let picked = indices.ok_or_else(|| {
         Reject::new(
-            "its indices are not constants within the axis, and the array has no addresses of its own",
+            "its indices are not constants within the axis, and the array cannot compute addresses",
             "make the indices constants, or cut the model before it",
         )
     })?;
@@ -177,7 +178,8 @@ pub fn gather_indices(builder: &mut Builder, id: NodeId, axis: usize) -> Result<
     Ok(Lowered::Views)
 }
 
-/// Indices as positions on an axis of `size` elements; negative ones count from its end.
+/// Returns the indices as positions on an axis of `size` elements; negative indices are relative to
+/// its end. Returns `None` if an index is out of range.
 fn positions(indices: &Tensor, size: usize) -> Option<Vec<usize>> {
     let indices: Vec<i64> = match indices.data() {
         TensorData::I64(all) => all.clone(),
@@ -189,12 +191,12 @@ fn positions(indices: &Tensor, size: usize) -> Option<Vec<usize>> {
     indices.into_iter().map(inside).collect()
 }
 
-/// Pad: zeros are stored nowhere; another value is one constant vector; the other modes take
-/// vectors again.
+/// Lowers Pad. Zeros need no storage, and another value is one constant vector. The other modes
+/// repeat existing vectors.
 ///
 /// # Errors
 ///
-/// As [`transpose`], or a constant that DRAM1 does not hold.
+/// Fails like [`transpose`], or for a constant that exceeds DRAM1.
 pub fn pad(builder: &mut Builder, id: NodeId, pad: &op::Pad) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -228,11 +230,11 @@ pub fn pad(builder: &mut Builder, id: NodeId, pad: &op::Pad) -> Result<Lowered, 
     Ok(Lowered::Views)
 }
 
-/// Tile: the same vectors again.
+/// Lowers Tile: the vectors are repeated.
 ///
 /// # Errors
 ///
-/// As [`transpose`].
+/// Fails like [`transpose`].
 pub fn tile(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -246,29 +248,30 @@ pub fn tile(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     Ok(Lowered::Views)
 }
 
-/// The same elements in the packing the innermost axis asks for.
+/// Returns the elements in the packing of the innermost axis.
 ///
 /// # Errors
 ///
-/// As [`transpose`].
+/// Fails like [`transpose`].
 pub fn repack(builder: &mut Builder, id: NodeId, view: &View) -> Result<View, Reject> {
     gather(builder, id, &view.shape, |element| Some((view, element)))
 }
 
-/// The elements broadcast to `shape`.
+/// Broadcasts the elements to `shape`.
 ///
 /// # Errors
 ///
-/// As [`transpose`].
+/// Fails like [`transpose`].
 pub fn expand(builder: &mut Builder, id: NodeId, view: &View, shape: &[usize]) -> Result<View, Reject> {
     gather(builder, id, shape, |element| Some((view, broadcast(element, shape, &view.shape))))
 }
 
-/// A tensor of `shape` in natural packing whose element `e` is the one `map(e)` names, or zero.
+/// Builds a tensor of `shape` in natural packing whose element `e` is the element that `map(e)`
+/// names, or zero.
 ///
 /// # Errors
 ///
-/// Lanes that move in more ways than there is room for.
+/// Fails if lanes move in more ways than a program may list.
 pub fn gather<'v>(
     builder: &mut Builder,
     id: NodeId,
@@ -302,7 +305,7 @@ pub fn gather<'v>(
     Ok(View { shape: shape.to_vec(), channels, vectors })
 }
 
-/// The vector whose lanes these are, each in its place; `None` when lanes move.
+/// Returns the vector that consists of these lanes, each in place; `None` if lanes move.
 fn whole_vector<'v>(mut lanes: impl Iterator<Item = Option<(&'v View, usize)>>, n: usize) -> Option<VecRef> {
     let locate = |lane: Option<(&View, usize)>| lane.map(|(view, element)| view.locate(element, n));
     let first = match locate(lanes.next()?) {
@@ -319,7 +322,7 @@ fn whole_vector<'v>(mut lanes: impl Iterator<Item = Option<(&'v View, usize)>>, 
     lanes.enumerate().all(fits).then_some(first)
 }
 
-/// The vectors a mixed vector is made of, and which lanes of each.
+/// Returns the source vectors of a mixed vector, and the lanes taken from each.
 fn sources<'v>(lanes: impl Iterator<Item = Option<(&'v View, usize)>>, n: usize) -> Vec<(VecRef, Lanes)> {
     let mut sources: Vec<(VecRef, Lanes)> = Vec::new();
     for (to, lane) in lanes.enumerate() {
@@ -333,7 +336,7 @@ fn sources<'v>(lanes: impl Iterator<Item = Option<(&'v View, usize)>>, n: usize)
     sources
 }
 
-/// Makes the vectors whose lanes move, in a layer of their own: one term per different selection.
+/// Creates the vectors whose lanes move, in a separate layer with one term per distinct selection.
 fn mix(
     builder: &mut Builder,
     id: NodeId,
@@ -376,7 +379,7 @@ fn mix(
     Ok(())
 }
 
-/// How far apart elements are along each axis.
+/// Returns the distance of adjacent elements along each axis.
 pub fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {

@@ -15,11 +15,12 @@ use crate::lower::layers::ops::steps::{formula, on_grid};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::memory::object::{ObjectKind, VecRef};
 
-/// Starts a chain for a reduction that takes in the innermost axis; `None` for others.
+/// Starts a chain for a reduction that includes the innermost axis; `None` for other reductions.
 ///
 /// # Errors
 ///
-/// Reductions that sums, products and maxima do not make up, or operands without a view.
+/// Fails for reductions that are not composed of sums, products and maxima, or operands without a
+/// view.
 pub fn lower(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<Option<Lowered>, Reject> {
     needs_register(builder)?;
     operation(reduce.kind)?;
@@ -36,11 +37,12 @@ pub fn lower(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<O
     }
 }
 
-/// Reduces pixels of the grid; `false` when channels are reduced, or the grid must be stored first.
+/// Reduces pixels of the grid. Returns `false` if channels are reduced, or the grid must be stored
+/// first.
 ///
 /// # Errors
 ///
-/// Reductions that the SIMD unit has no form of.
+/// Fails for reductions that the SIMD unit cannot compute.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -58,21 +60,21 @@ pub fn follow(
     reduce_windows(builder, chain, reduce.kind, windows)
 }
 
-/// How two elements become one.
+/// Returns the operation that combines two elements.
 fn operation(kind: ReduceKind) -> Result<SimdOp, Reject> {
     Ok(match kind {
         ReduceKind::Sum | ReduceKind::Mean | ReduceKind::L1 | ReduceKind::SumSquare => SimdOp::Add,
         ReduceKind::Prod => SimdOp::Multiply,
         ReduceKind::Max => SimdOp::Max,
         ReduceKind::Min => SimdOp::Min,
-        ReduceKind::L2 => return Err(needs_lookup("square root, which ReduceL2 ends with")),
+        ReduceKind::L2 => return Err(needs_lookup("square root, the last step of ReduceL2")),
         ReduceKind::LogSum | ReduceKind::LogSumExp => {
-            return Err(needs_lookup("logarithm, which this reduction ends with"));
+            return Err(needs_lookup("logarithm, the last step of this reduction"));
         }
     })
 }
 
-/// For each pixel that remains, those that become it.
+/// Returns, for each remaining pixel, the pixels that are reduced to it.
 fn windows(shape: &[usize], axes: &[usize]) -> Windows {
     let stays = |axis: &usize| !axes.contains(axis);
     let strides = strides(shape);
@@ -129,8 +131,8 @@ fn reduce_windows(
     Ok(true)
 }
 
-/// Applies a step to a loaded grid and stores it, for the chain to load anew; `false` when the chain
-/// holds more than the load.
+/// Applies a step to a loaded grid and stores the result, which the chain then loads. Returns
+/// `false` if the chain has steps other than the load.
 fn store(builder: &mut Builder, chain: &mut Chain, step: Step) -> bool {
     let [Step::Load(_)] = chain.steps.as_slice() else { return false };
     let (pixels, channels) = (chain.pixels, chain.channels);
@@ -147,7 +149,7 @@ fn store(builder: &mut Builder, chain: &mut Chain, step: Step) -> bool {
     true
 }
 
-/// What happens to each element before.
+/// Returns the step applied to each element before the reduction.
 fn each(kind: ReduceKind) -> Option<Step> {
     match kind {
         ReduceKind::L1 => {
@@ -158,7 +160,8 @@ fn each(kind: ReduceKind) -> Option<Step> {
     }
 }
 
-/// One product with ones for each vector of a group: its sum comes out as a single channel.
+/// Lowers a sum over channels as one product with ones per vector of a group; each sum is a single
+/// channel.
 fn sum_channels(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<Chain, Reject> {
     let node = builder.graph.node(id);
     let view = natural_view(builder, id, node.inputs[0])?;
@@ -188,8 +191,9 @@ fn sum_channels(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
     Ok(Chain { nodes: vec![id], value: node.outputs[0], pixels, channels: 1, macs, steps, saved: false })
 }
 
-/// What elements are multiplied by before they are added, and their sum by, for their mean. One over many is few steps
-/// of a fixed format, and the sum beyond its end: two factors of about its root are more precise, and keep sums small.
+/// Returns two factors for a mean over `count` elements: one for the elements before the sum, one
+/// for the sum. In a fixed-point format `1 / count` has few significant bits, and the sum can
+/// overflow. Two factors near its square root are more precise and keep sums small.
 pub fn mean_factors(count: usize, step: Option<f64>) -> [f32; 2] {
     let whole = (count as f64).recip();
     let Some(step) = step.filter(|_| count > FEW) else { return [1.0, whole as f32] };
@@ -199,14 +203,14 @@ pub fn mean_factors(count: usize, step: Option<f64>) -> [f32; 2] {
         [weight, (whole / weight / step).round().max(1.0) * step]
     });
     let off = |[weight, scale]: &[f64; 2]| (weight * scale / whole - 1.0).abs();
-    // Default: there is always the root itself.
+    // Default: the square root itself is always a candidate.
     pairs.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or([1.0, whole]).map(|factor| factor as f32)
 }
 
-/// So few elements are added as they are.
+/// Number of elements up to which they are added unscaled.
 const FEW: usize = 16;
 
-/// Turns the tensor so that the axes to be reduced are pixels, then reduces those.
+/// Transposes the tensor so that the axes to be reduced become pixels, then reduces the pixels.
 fn reduce_lanes(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<Chain, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -215,7 +219,7 @@ fn reduce_lanes(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
     let strides = strides(&view.shape);
     let mut shape: Vec<usize> = order.iter().map(|&axis| view.shape[axis]).collect();
     if reduce.axes.len() == view.shape.len() {
-        // Nothing stays: one channel.
+        // No axis remains: the result has one channel.
         shape.push(1);
     }
     let turned = gather(builder, id, &shape, |element| {
@@ -226,8 +230,8 @@ fn reduce_lanes(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
     let windows = windows(&shape[..shape.len() - 1], &first);
     if !reduce_windows(builder, &mut chain, reduce.kind, windows)? {
         return Err(Reject::new(
-            "its windows do not fit the accumulators",
-            "reduce one axis after the other",
+            "its windows do not fit in the accumulators",
+            "reduce one axis after another",
         ));
     }
     (chain.value, chain.saved) = (node.outputs[0], false);
@@ -247,7 +251,7 @@ mod tests {
             let steps = factors.map(|factor| factor / STEP);
             assert!(steps.iter().all(|steps| steps.fract() == 0.0 && *steps >= 1.0), "{count}: {factors:?}");
             let off = (factors[0] * factors[1] * count as f64 - 1.0).abs();
-            // One factor for 192 would be a quarter off.
+            // A single factor for 192 would be off by a quarter.
             assert!(off < 0.04, "{count}: {off}");
             assert!(factors[0] * (count as f64) < 2.5 * (count as f64).sqrt(), "{count}: sums stay small");
         }

@@ -1,43 +1,43 @@
-//! Why the operators without a file here are refused, and what would help.
+//! Reasons and hints for operators that the array does not support.
 
 use npukit_graph::{Op, Operator};
 
 use crate::lower::layers::{Builder, Reject};
 
-/// The reason against an operator that neither starts a chain nor follows in one.
+/// Returns the reason for an operator that can neither start a chain nor follow in one.
 pub fn of(op: &Op) -> Reject {
     match op {
         Op::InstanceNormalization(_) | Op::GroupNormalization(_) | Op::LayerNormalization(_) => {
-            only_by_lookup("reciprocal square root, which this needs of the variance of each input")
+            only_by_lookup("reciprocal square root of each input's variance, which this operator needs")
         }
         Op::RmsNormalization(_) | Op::LpNormalization(_) => {
-            only_by_lookup("reciprocal square root, which this needs of the squares of each input")
+            only_by_lookup("reciprocal square root of each input's squares, which this operator needs")
         }
-        Op::Lrn(_) => only_by_lookup("power of a fraction, which this divides by"),
-        Op::Softmax(_) => needs_lookup("exponential, and what follows reads this Softmax"),
+        Op::Lrn(_) => only_by_lookup("fractional power, which this operator needs"),
+        Op::Softmax(_) => needs_lookup("exponential, and a following node reads this Softmax"),
         Op::LogSoftmax(_) => needs_lookup("exponential and no logarithm"),
         Op::Cast(_) => one_format(),
         _ => Reject::new(
-            format!("{} has no form on the array for these operands", op.name()),
-            "end the model before it, or replace it by sums, products, maxima and moves of elements",
+            format!("the array cannot compute {} of these operands", op.name()),
+            "end the model before it, or replace it by sums, products, maxima and rearrangements",
         ),
     }
 }
 
-/// The reason against an operator whose results are not floats; `None` where the type is all there is
-/// to say.
+/// Returns the reason for an operator whose results are not floats; `None` if the element type is
+/// the only problem.
 pub fn of_other_types(op: &Op) -> Option<Reject> {
     match op {
         Op::ArgMax(_) => Some(Reject::new(
-            "the array finds the largest element, but not where it is",
-            "end the model before it: the largest element of an output is the host's to find",
+            "the array computes the largest element, but not its index",
+            "end the model before it, and find the largest element of the output on the host",
         )),
         Op::Cast(_) | Op::Compare(_) | Op::Logic(_) => Some(one_format()),
         _ => None,
     }
 }
 
-/// As [`needs_lookup`], for what the host has no step for.
+/// Returns the reason like [`needs_lookup`], for operators that the host has no step for either.
 fn only_by_lookup(function: &str) -> Reject {
     Reject::new(
         format!("the SIMD unit adds, multiplies and compares; it has no {function}"),
@@ -47,12 +47,12 @@ fn only_by_lookup(function: &str) -> Reject {
 
 fn one_format() -> Reject {
     Reject::new(
-        "the array has one number format for everything, and no truth values",
+        "the array has a single number format and cannot compute integers or Booleans",
         "compute with floats throughout, or end the model before it",
     )
 }
 
-/// Why a function is refused that takes a table.
+/// Returns the reason for a function that needs a lookup table.
 pub fn needs_lookup(function: &str) -> Reject {
     Reject::new(
         format!("the SIMD unit adds, multiplies and compares; it has no {function}"),
@@ -61,11 +61,11 @@ pub fn needs_lookup(function: &str) -> Reject {
     )
 }
 
-/// The SIMD unit combines two vectors through a register.
+/// Checks for a SIMD register, through which the SIMD unit combines two vectors.
 ///
 /// # Errors
 ///
-/// An instance without a SIMD register.
+/// Fails on an instance without a SIMD register.
 pub fn needs_register(builder: &Builder) -> Result<(), Reject> {
     if builder.config.simd_registers_depth == 0 {
         return Err(Reject::new(

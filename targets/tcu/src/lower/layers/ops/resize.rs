@@ -1,4 +1,4 @@
-//! Resize: nearest takes vectors again; linear is a weighted sum of the corner vectors.
+//! Resize: nearest mode repeats vectors; linear mode is a weighted sum of the corner vectors.
 
 use npukit_graph::NodeId;
 use npukit_graph::op::{self, ResizeMode, Sample};
@@ -10,16 +10,16 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::memory::object::VecRef;
 
-/// Whether the samples are elements.
+/// Whether every sample is a single element of the operand.
 pub fn is_nearest(resize: &op::Resize) -> bool {
     matches!(resize.mode, ResizeMode::Nearest(_))
 }
 
-/// Takes the nearest pixel's vectors.
+/// Lowers nearest mode: takes the vectors of the nearest pixel.
 ///
 /// # Errors
 ///
-/// An operand without a view.
+/// Fails for an operand without a view.
 pub fn nearest(builder: &mut Builder, id: NodeId, resize: &op::Resize) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let view = builder.view(node.inputs[0])?;
@@ -39,11 +39,12 @@ pub fn nearest(builder: &mut Builder, id: NodeId, resize: &op::Resize) -> Result
     Ok(Lowered::Views)
 }
 
-/// Sums the corners, each times the product of its two weights (rounded once).
+/// Lowers linear mode: sums the corners, each times the product of its two weights (rounded once).
 ///
 /// # Errors
 ///
-/// An instance without a SIMD register, samples outside the image, or too many vectors.
+/// Fails on an instance without a SIMD register, for samples outside the image, or for too many
+/// vectors.
 pub fn linear(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -81,7 +82,8 @@ pub fn linear(
     Ok(true)
 }
 
-/// A sum of windows whose vectors meet the weights `met`, each in all lanes.
+/// Returns the weighted sum of windows whose vectors are multiplied by the weights `met`, each
+/// equal in all lanes.
 pub fn weighted_sum(windows: Windows, met: &[VecRef]) -> WeightedSum {
     let mut weights = met.to_vec();
     weights.sort_unstable();
@@ -91,19 +93,19 @@ pub fn weighted_sum(windows: Windows, met: &[VecRef]) -> WeightedSum {
     WeightedSum { windows, which, weights, bias: Vec::new() }
 }
 
-/// Row, column and weight of the corners.
+/// Returns row, column and weight of each corner.
 fn corners(row: &Sample, column: &Sample) -> Vec<(usize, usize, f32)> {
     let down = |&(x, wx): &(usize, f32)| row.taps.iter().map(move |&(y, wy)| (y, x, wy * wx));
     column.taps.iter().flat_map(down).collect()
 }
 
-/// Refuses samples outside of the image, where a value of the model's own stands.
+/// Refuses samples outside the image, where Resize uses an extrapolation value.
 fn stays_inside(samples: [&[Sample]; 2]) -> Result<(), Reject> {
     if samples.into_iter().flatten().all(|sample| !sample.taps.is_empty()) {
         return Ok(());
     }
     Err(Reject::new(
-        "it resamples a part that reaches beyond the image",
+        "it resamples a region that extends beyond the image",
         "crop within the image, or extrapolate by 0",
     ))
 }

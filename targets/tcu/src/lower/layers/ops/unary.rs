@@ -11,11 +11,11 @@ use crate::lower::layers::ops::refusal::needs_register;
 use crate::lower::layers::ops::steps::{formula, on_grid, with_scalar};
 use crate::lower::layers::{Builder, Chain, Reject};
 
-/// Applies the function to the grid.
+/// Applies a unary function to the grid.
 ///
 /// # Errors
 ///
-/// A function that neither the SIMD unit nor a lookup has.
+/// Fails for a function that neither the SIMD unit nor a lookup computes.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -42,7 +42,7 @@ pub fn follow(
     Ok(true)
 }
 
-/// `min(max(alpha x + beta, 0), 1)`.
+/// Returns the steps of `min(max(alpha x + beta, 0), 1)`.
 fn hard_sigmoid(builder: &mut Builder, alpha: f32, beta: f32) -> Vec<Step> {
     [(SimdOp::Multiply, alpha), (SimdOp::Add, beta), (SimdOp::Max, 0.0), (SimdOp::Min, 1.0)]
         .into_iter()
@@ -50,8 +50,8 @@ fn hard_sigmoid(builder: &mut Builder, alpha: f32, beta: f32) -> Vec<Step> {
         .collect()
 }
 
-/// `x min(max(x / 6 + 1/2, 0), 1)`: where the sixth, which no binary format has, is rounded up, it
-/// is limited before it meets `x` again.
+/// Returns the step `x min(max(x / 6 + 1/2, 0), 1)`. No binary format represents 1/6; if it is
+/// rounded up, the minimum limits the factor before it is multiplied by `x`.
 fn hard_swish(builder: &mut Builder) -> Step {
     let mut scalar = |op, value| {
         let operand = Operand::Blocks(vec![builder.objects.splat(value)]);
@@ -66,7 +66,7 @@ fn hard_swish(builder: &mut Builder) -> Step {
     })
 }
 
-/// `x (x > alpha)`: a comparison gives one or zero.
+/// Returns the step `x (x > alpha)`: a comparison gives one or zero.
 fn thresholded_relu(builder: &mut Builder, alpha: f32) -> Step {
     let first = Operand::Blocks(vec![builder.objects.splat(alpha)]);
     formula(first, [on_grid(SimdOp::GreaterThan), on_grid(SimdOp::Multiply)])

@@ -1,5 +1,5 @@
-//! Products whose right operand is not a constant matrix: the array takes its weights from local memory,
-//! so rows of an activation can be weights.
+//! Products whose right operand is not a constant matrix. The array takes its weights from local
+//! memory, so rows of an activation can be weights.
 
 use npukit_graph::{NodeId, ValueId};
 
@@ -11,12 +11,12 @@ use crate::lower::memory::view::View;
 
 /// Lowers the product of the first two operands, both with any leading axes, as a chain.
 ///
-/// Term: a right matrix and a block of its rows; it meets the pixels whose matrix it is. Weights: the
-/// rows' vectors, those of one block of columns.
+/// A term is a right matrix and a block of its rows; its inputs are the pixels that this matrix
+/// multiplies. Its weights are the vectors of these rows in one block of columns.
 ///
 /// # Errors
 ///
-/// Operands without a view, or products that would list too many vectors.
+/// Fails for operands without a view, or products that would list too many vectors.
 pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.graph.node(id);
     let (left, right) = (node.inputs[0], node.inputs[1]);
@@ -56,7 +56,7 @@ pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     }))
 }
 
-/// The right operand with a row in each pixel.
+/// Returns the right operand with one row per pixel.
 fn rows_view(builder: &mut Builder, id: NodeId, value: ValueId, shapes: &Shapes) -> Result<View, Reject> {
     if builder.graph.shape(value).len() > 1 {
         return natural_view(builder, id, value);
@@ -70,7 +70,7 @@ struct Shapes {
     m: usize,
     k: usize,
     n: usize,
-    /// The left and the right matrix of each product.
+    /// Indices of the left and the right matrix of each product.
     matrices: Vec<(usize, usize)>,
     right_matrices: usize,
 }
@@ -88,7 +88,7 @@ impl Shapes {
         };
         let axes = left_batch.len().max(right_batch.len());
         let size = |batch: &[usize], axis: usize| {
-            // Default: an axis that a batch does not have counts 1.
+            // Default: a missing batch axis has size 1.
             (axis + batch.len()).checked_sub(axes).and_then(|axis| batch.get(axis)).copied().unwrap_or(1)
         };
         let batch: Vec<usize> =

@@ -1,19 +1,19 @@
-//! A convolution between tensors whose columns are read in groups: [`Grouped`].
+//! Convolution between tensors whose columns are grouped: [`Grouped`].
 
 use npukit_graph::op::Conv;
 use npukit_graph::{Graph, Node, Op, ValueId};
 
 use super::super::{add_floats, floats, name_of};
 
-/// Loading an array of N rows takes about this many times N cycles: the rows, and filling the array with
-/// the first input.
+/// Cost of loading an array of N rows, in multiples of N cycles: the rows themselves, and filling
+/// the array with the first input.
 const LOAD_COST: u64 = 3;
 
-/// A convolution from groups of `from` columns to groups of `to`.
+/// A convolution from groups of `from` columns to groups of `to` columns.
 ///
-/// Column `to j + b` of the result meets, with tap `k`, column `stride (to j + b) + dilation k - pad` of
-/// the operand. It is in group `stride to / from j + t`, where `t`, and the column within the group, depend
-/// on `b` and `k` alone as long as `stride to` is a multiple of `from`.
+/// With tap `k`, column `to j + b` of the result reads column `stride (to j + b) + dilation k -
+/// pad` of the operand. That column is in group `stride to / from j + t`. If `stride to` is a
+/// multiple of `from`, `t` and the column within the group depend on `b` and `k` alone.
 pub struct Grouped {
     conv: Conv,
     weights: ValueId,
@@ -22,17 +22,17 @@ pub struct Grouped {
     kernel: [usize; 4],
     from: usize,
     to: usize,
-    /// By column of a group of the result, then by tap: the group of the operand, counted from the first
-    /// that any tap meets, and the column in it.
+    /// For each column of a result group and each tap: the operand group, relative to the first
+    /// that any tap reads, and the column in it.
     meets: Vec<Vec<(usize, usize)>>,
-    /// Groups of the operand that a group of the result meets: the kernel's columns.
+    /// Number of operand groups that a result group reads: the width of the new kernel.
     groups: usize,
-    /// Groups of the result.
+    /// Number of groups in the result.
     pixels: usize,
 }
 
 impl Grouped {
-    /// `None` when the columns do not divide.
+    /// Creates the convolution; `None` if the columns are not divisible.
     pub fn new(graph: &Graph, node: &Node, from: usize, to: usize) -> Option<Self> {
         let Op::Conv(conv) = &node.op else { return None };
         let &[rows, taps, inputs, outputs] = graph.shape(node.inputs[1]) else { return None };
@@ -64,13 +64,13 @@ impl Grouped {
         })
     }
 
-    /// Rows the array is given, and what loading its weights costs.
+    /// Returns the cost in cycles: array rows, plus the loads of weights.
     pub fn cost(&self, array_size: usize) -> u64 {
         let loads = (self.kernel[0] * self.loads(array_size)) as u64;
         loads * (self.pixels as u64 + LOAD_COST * array_size as u64)
     }
 
-    /// Array loads of a kernel row that are not all zero.
+    /// Returns the number of array loads per kernel row that are not all zero.
     fn loads(&self, array_size: usize) -> usize {
         let [_, _, inputs, outputs] = self.kernel;
         let blocks = |channels: usize, column: usize| {
@@ -89,12 +89,13 @@ impl Grouped {
         met.len()
     }
 
-    /// The node over groups. The shape of its result is the caller's to set.
+    /// Returns the node over groups. The caller must set the shape of its result.
     pub fn node(self, graph: &mut Graph) -> Node {
         let [rows, _, inputs, outputs] = self.kernel;
         let name = name_of(graph, self.weights);
         let shape = vec![rows, self.groups, self.from * inputs, self.to * outputs];
-        let data = self.spread(floats(graph, self.weights).expect("only products by constants are grouped"));
+        let data = self
+            .spread(floats(graph, self.weights).expect("only products with constant weights are grouped"));
         let mut node = self.node;
         node.inputs[1] = add_floats(graph, &name, shape, data).expect("the weights fill their shape");
         if let Some(bias) = node.inputs.get(2).and_then(|&bias| super::repeated(graph, bias, self.to)) {
@@ -104,7 +105,8 @@ impl Grouped {
         node
     }
 
-    /// The weights where a tap's columns meet, zero elsewhere.
+    /// Returns the weights of the new kernel: the old weight where a tap connects two columns, zero
+    /// otherwise.
     fn spread(&self, old: &[f32]) -> Vec<f32> {
         let [rows, taps, inputs, outputs] = self.kernel;
         let (wide_in, wide_out) = (self.from * inputs, self.to * outputs);
@@ -125,8 +127,8 @@ impl Grouped {
     }
 }
 
-/// The convolution over groups: from `columns[0]` to `columns[1]` groups with a kernel `groups` wide whose
-/// first column is `first`. `None` when no padding gives that many.
+/// Returns the convolution from `columns[0]` to `columns[1]` groups with a kernel `groups` wide
+/// whose first column is `first`; `None` if no padding gives that many.
 fn widened(conv: &Conv, columns: [usize; 2], stride: usize, first: isize, groups: usize) -> Option<Conv> {
     let left = usize::try_from(-first).ok()?;
     let needed = (columns[1].checked_sub(1)?) * stride + groups;

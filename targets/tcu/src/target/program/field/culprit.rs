@@ -1,7 +1,8 @@
-//! Which instruction a wrong output comes from: [`find`].
+//! [`find`]: the instruction that caused a wrong output.
 //!
-//! The wrong scalar is followed back: where what an instruction reads for it is no value of the graph either, the search
-//! goes on there. The first instruction whose operands are all values of the graph is what went wrong.
+//! The wrong scalar is traced back. If an operand of its instruction is not a value of the graph
+//! either, the search continues there. The culprit is the first instruction whose operands are all
+//! values of the graph.
 
 use std::collections::HashMap;
 
@@ -23,11 +24,12 @@ struct Scalar {
     before: usize,
 }
 
-/// The lanes that are no values of the graph, of the vectors that instructions read: by instruction, and which of its
-/// vectors.
+/// Lanes of vectors read by instructions that are not values of the graph, by instruction and index
+/// of the vector.
 type Strangers = HashMap<(usize, u64), Vec<usize>>;
 
-/// The instruction that wrote what became element `wrong` of an output; none for an output without a layout.
+/// Finds the instruction that wrote element `wrong` of an output, or the wrong value it comes from;
+/// `None` for an output without a layout.
 pub(super) fn find(
     field: &TcuField<'_>,
     inputs: &FieldValues,
@@ -72,7 +74,8 @@ pub(super) fn find(
     }))
 }
 
-/// Takes down the vectors that an instruction is about to read and that hold something else than values of the graph.
+/// Records the vectors that an instruction will read and that hold elements other than values of
+/// the graph.
 fn note(
     state: &State<Modular>,
     index: usize,
@@ -92,14 +95,15 @@ fn note(
     }
 }
 
-/// The program, and what it reads that is not right.
+/// The program, and the wrong elements that it reads.
 struct Search<'a> {
     program: &'a Program,
     strangers: &'a Strangers,
 }
 
 impl Search<'_> {
-    /// The first wrong scalar on the way to `scalar`, and the instruction that wrote it; none where nobody has.
+    /// Returns the first wrong scalar from which `scalar` was computed, and the instruction that
+    /// wrote it; `None` if no instruction wrote it.
     fn origin(&self, mut scalar: Scalar) -> (Scalar, Option<usize>) {
         loop {
             let Some((writer, k, flow)) = self.writer(scalar, scalar.before) else { return (scalar, None) };
@@ -108,7 +112,7 @@ impl Search<'_> {
                 let (source, lanes) = (flow.source?, self.strangers.get(&(index, k))?);
                 let lane = match flow.path {
                     Path::Array => lanes.first(),
-                    // Lanes stay lanes.
+                    // Such instructions keep lanes separate.
                     _ => lanes.iter().find(|&&lane| lane == scalar.lane),
                 };
                 Some(Scalar { memory: source.memory, address: source.run.at(k), lane: *lane?, before: index })
@@ -120,7 +124,8 @@ impl Search<'_> {
         }
     }
 
-    /// The last instruction before `before` that writes the vector, and which of its vectors that is.
+    /// Returns the last instruction before `before` that writes the vector, and the index of the
+    /// vector in its run.
     fn writer(&self, scalar: Scalar, before: usize) -> Option<(usize, u64, Flow)> {
         (0..before).rev().find_map(|index| {
             let flow = self.program.instructions[index].flow();
@@ -128,7 +133,7 @@ impl Search<'_> {
         })
     }
 
-    /// The writer, and those that it adds to.
+    /// Returns the writer, and the earlier writers to whose results it adds.
     fn contributors(&self, scalar: Scalar, last: (usize, u64, Flow)) -> Vec<(usize, u64, Flow)> {
         let mut found = vec![last];
         while let Some(&(index, _, flow)) = found.last()

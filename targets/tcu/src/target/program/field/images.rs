@@ -1,4 +1,4 @@
-//! What constants are on the machine: [`ConvertedImages`].
+//! [`ConvertedImages`]: field images of constants on the machine.
 
 use npukit_graph::Op;
 use npukit_graph::field::{Exact, FieldTensor, Images, NoImage, Operands};
@@ -11,7 +11,7 @@ use crate::machine::arith::field::image;
 /// Constants as the compiler converts them.
 pub(super) struct ConvertedImages {
     pub format: NumberFormat,
-    /// Whether the machine looks functions up in tables; else they are the host's.
+    /// Whether the machine has lookup tables for functions; otherwise the host computes them.
     pub has_tables: bool,
 }
 
@@ -20,7 +20,7 @@ impl Images for ConvertedImages {
         image(self.format, converted(self.format, value).0)
     }
 
-    /// Every function is a table, where there are any.
+    /// Every function is a table, if there are tables.
     fn function(&self, op: &Op, arguments: &[Element]) -> Result<Vec<Element>, NoImage> {
         if self.has_tables { Err(NoImage::Table) } else { Exact.function(op, arguments) }
     }

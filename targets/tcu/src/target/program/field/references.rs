@@ -1,4 +1,4 @@
-//! The graphs that the compiler may lower for a model: [`of`].
+//! [`of`]: the graphs that the compiler may lower for a model.
 
 use npukit_graph::op::{Binary, BinaryKind, Conv};
 use npukit_graph::rescale::Scales;
@@ -9,10 +9,11 @@ use npukit_target::Reference;
 use crate::config::{Config, DataType};
 use crate::lower::{Order, prepare_scaled};
 
-/// One for each order of the bias.
+/// Returns one reference for each order of the bias.
 pub(super) fn of(graph: &Graph, config: &Config, scales: Scales) -> impl Iterator<Item = Reference> {
     let exact = Config { data_type: DataType::Float32, ..config.clone() };
-    let orders = [("bias first", Order::Default), ("bias as upstream's compiler has it", Order::Upstream)];
+    let orders =
+        [("bias first", Order::Default), ("bias in the order of Tensil's compiler", Order::Upstream)];
     let reference = move |(name, order): (&str, Order)| {
         let [graph, unrounded] = [config, &exact].map(|config| prepared(graph, config, order, &scales));
         Reference { order: name.to_owned(), graph, unrounded, parts: Vec::new() }
@@ -28,8 +29,8 @@ fn prepared(graph: &Graph, config: &Config, order: Order, scales: &Scales) -> Gr
     graph
 }
 
-/// Of two convolutions that are added and become one product, the sum of the biases is rounded: it is the bias of the one,
-/// and the other has none.
+/// If two convolutions are added and merged into one product, the sum of their biases is rounded.
+/// It becomes the bias of one convolution, and the other has none.
 fn merge_biases(graph: &mut Graph) {
     let (producers, consumers) = (graph.producers(), graph.consumers());
     for id in graph.node_ids() {
@@ -57,7 +58,7 @@ fn is_dense(graph: &Graph, node: NodeId) -> bool {
     matches!(&node.op, Op::Conv(Conv { group: 1, .. })) && node.inputs[1..].iter().all(constant)
 }
 
-/// Puts the biases of both into the first.
+/// Moves the sum of both biases to the first convolution.
 fn merge(graph: &mut Graph, first: NodeId, second: NodeId) {
     let (first, second) = (first.min(second), first.max(second));
     let bias = |node: NodeId| graph.node(node).inputs.get(2).and_then(|&id| graph.constant(id)?.as_f32());

@@ -1,4 +1,4 @@
-//! What instructions and steps of the host read and write: [`Flow`].
+//! Data flow of instructions and host steps: [`Flow`].
 
 use npukit_graph::{Graph, ValueId};
 
@@ -8,20 +8,20 @@ use crate::isa::op::{Banks, Cvo, CvoFunc, Device, Mac, Memcpy, Op, Values};
 use crate::isa::usage::words_of;
 use crate::program::host::HostStep;
 
-/// A memory of the machine or the host.
+/// Memory of the machine or the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// L2.
+    /// L2 memory.
     L2,
     /// A host window.
     Window(Direction, u32),
     /// A value of the host.
     Slot(ValueId),
-    /// The register of the maximum.
+    /// The e_max register.
     Maximum,
 }
 
-/// Scalars of a memory.
+/// Range of scalars of a memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub memory: Memory,
@@ -44,38 +44,39 @@ impl Place {
 
     const MAXIMUM: Self = Self { memory: Memory::Maximum, first: 0, count: 1 };
 
-    /// Whether a scalar is one of these.
+    /// Whether a scalar is in the range.
     pub fn has(&self, memory: Memory, index: usize) -> bool {
         self.memory == memory && index.checked_sub(self.first).is_some_and(|offset| offset < self.count)
     }
 }
 
-/// Which scalars of an operand a result is made of.
+/// Scalars of an operand on which a result depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The one at its own place.
+    /// The scalar at the same index.
     Same,
-    /// Those of its row.
+    /// The scalars of the same row.
     Rows {
-        /// Scalars of a row of the operand.
+        /// Scalars per row of the operand.
         inputs: usize,
-        /// Scalars of a row of the result.
+        /// Scalars per row of the result.
         results: usize,
     },
-    /// Any.
+    /// Any scalar of the operand.
     All,
 }
 
-/// What one of them reads and writes.
+/// Reads and writes of an event.
 #[derive(Debug, Default)]
 pub struct Flow {
     pub writes: Vec<Place>,
     pub reads: Vec<(Place, Reach)>,
-    /// Whether its operands' product is no value of the graph, and right all the same: that with scales of the host.
+    /// Whether the product of its operands is correct although it is not a value of the graph: a
+    /// product with scales of the host.
     pub is_scaled: bool,
 }
 
-/// What an instruction reads and writes; of a product without its weights.
+/// Returns the flow of an instruction; of a product without its weights.
 pub fn of_instruction(op: &Op, banks: &Banks) -> Flow {
     let access = op.access(banks);
     let mut flow = match op {
@@ -105,9 +106,9 @@ fn of_product(mac: &Mac, banks: &Banks, reads: &[Option<Values>; 2]) -> Flow {
     Flow { reads: activations.into_iter().collect(), ..Flow::default() }
 }
 
-/// Whole words move.
+/// Returns the flow of whole words.
 fn of_copy(memcpy: &Memcpy, banks: &Banks) -> Flow {
-    // Default: more values than there are addresses fault.
+    // Default: a number that exceeds the range faults.
     let values = usize::try_from(banks.fmap(memcpy.shape_ptr_addr).product()).unwrap_or_default();
     let count = words_of(values) as usize * WORD_LANES;
     let l2 = |word| Place::l2(Values::new(word, count));
@@ -134,9 +135,9 @@ fn of_function(cvo: &Cvo, reads: &[Option<Values>; 2]) -> Flow {
     Flow { writes: Vec::new(), reads, is_scaled: cvo.cvo_func == CvoFunc::Mul && !cvo.flags.accm }
 }
 
-/// What a step of the host reads and writes; images of weights are not told.
+/// Returns the flow of a host step, without weight images.
 pub fn of_step(step: &HostStep, graph: &Graph) -> Flow {
-    // Default: a slot that is not there has no values; the run refuses it.
+    // Default: a missing slot has no values; the run refuses it.
     let values =
         |id: ValueId| graph.values.get(id.0 as usize).map_or(0, |value| value.info.shape.iter().product());
     let part = |id: ValueId, first: u32, count: usize| Place::new(Memory::Slot(id), first as usize, count);
@@ -179,7 +180,7 @@ pub fn of_step(step: &HostStep, graph: &Graph) -> Flow {
             Flow { writes: vec![all(scales)], reads: vec![(all(slot), Reach::All)], is_scaled: false }
         }
         HostStep::Scales { slot, start, .. } => {
-            // As many as the image has rows, which the slot may have more of.
+            // Only one scalar per row of the image; the slot may have more.
             let count = values(slot).saturating_sub(start as usize);
             Flow { reads: vec![(part(slot, start, count), Reach::All)], ..Flow::default() }
         }

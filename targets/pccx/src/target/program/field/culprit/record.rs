@@ -1,4 +1,4 @@
-//! What a run over the field read that is no value of the graph: [`Record`].
+//! Record of operands that are not values of the graph, from a run over the field: [`Record`].
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,40 +14,41 @@ use crate::program::Program;
 use crate::program::host::{Host, HostStep};
 use crate::program::runtime::{Moment, Session};
 
-/// An operand, with its scalars that are no values of the graph by their places in it.
+/// An operand with the indices of its scalars that are not values of the graph.
 #[derive(Clone, Debug)]
 pub struct Read {
     pub from: Place,
     pub reach: Reach,
     pub strangers: Vec<(usize, Element)>,
-    /// The event before which it was read.
+    /// Event before which the operand was read.
     pub before: usize,
 }
 
-/// An instruction or a step of the host.
+/// An instruction or host step.
 #[derive(Debug)]
 pub struct Event {
     pub moment: Moment,
-    /// Index of its layer.
+    /// Index of the event's layer.
     pub layer: usize,
     pub writes: Vec<Place>,
     pub reads: Vec<Read>,
 }
 
-/// Events in their order.
+/// Recorded events of a run, in order.
 pub struct Record<'a> {
     program: &'a Program,
     host: &'a Host,
     is_known: &'a dyn Fn(Element) -> bool,
     pub events: Vec<Event>,
     banks: Banks,
-    /// Products whose weights stream.
+    /// Number of products with streamed weights.
     products: usize,
-    /// What images of the host were made of.
+    /// Operands of the host's weight images.
     images: BTreeMap<u32, Vec<Read>>,
-    /// Slots of scales that the host makes of what it quantises.
+    /// Slots of scales from quantization at the host.
     scales: HashSet<ValueId>,
-    /// Elements that are no values of the graph, and right all the same: constants, scales, and products with these.
+    /// Elements that are correct although they are not values of the graph: constants, scales, and
+    /// products with scales.
     right: HashSet<Element>,
 }
 
@@ -66,7 +67,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Takes down what comes next.
+    /// Records the next event.
     pub fn note(&mut self, session: &Session<'_, Modular>, moment: Moment) {
         let (position, flow, weights) = match moment {
             Moment::Instruction(index) => {
@@ -77,7 +78,7 @@ impl<'a> Record<'a> {
             }
             Moment::Host(index) => {
                 let op = &self.program.host_ops[index];
-                // Default: what has no meaning ends the run.
+                // Default: an invalid step ends the run.
                 let flow =
                     HostStep::decode(index, op).map(|step| self.step(session, &step)).unwrap_or_default();
                 (op.position as usize, flow, None)
@@ -91,14 +92,14 @@ impl<'a> Record<'a> {
         self.events.push(Event { moment, layer, writes: flow.writes, reads });
     }
 
-    /// What the next weights were made of.
+    /// Returns the operands of the next weights.
     fn weights(&mut self) -> Option<Vec<Read>> {
         let number = self.program.bindings.get(self.products);
         self.products += 1;
         self.images.get(number?).cloned()
     }
 
-    /// A step of the host, whose constants and scales are right.
+    /// Records a host step; its constants and scales are correct.
     fn step(&mut self, session: &Session<'_, Modular>, step: &HostStep) -> Flow {
         let flow = of_step(step, &self.host.graph);
         for (place, _) in &flow.reads {
@@ -126,10 +127,10 @@ impl<'a> Record<'a> {
         flow
     }
 
-    /// The operands as they are. Those of a product with scales make one that is right.
+    /// Returns the operands of an event. The product of an operand with scales counts as correct.
     fn reads(&mut self, session: &Session<'_, Modular>, flow: &Flow) -> Vec<Read> {
         let before = self.events.len();
-        // Default: of a place that is not there nothing is read; the run ends with it.
+        // Default: nothing is read from a missing place, which ends the run.
         let operands: Vec<Vec<Element>> =
             flow.reads.iter().map(|(place, _)| content(session, place).unwrap_or_default()).collect();
         let is_right = |element: Element| (self.is_known)(element) || self.right.contains(&element);
@@ -155,7 +156,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The scalars of a place; none where there are not as many.
+/// Returns the scalars of a range; `None` if the range exceeds its memory.
 fn content(session: &Session<'_, Modular>, place: &Place) -> Option<Vec<Element>> {
     let range = place.first..place.first + place.count;
     match place.memory {

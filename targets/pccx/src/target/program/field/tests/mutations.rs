@@ -1,4 +1,4 @@
-//! Changed programs: what the machine of bits computes otherwise, the field does, too.
+//! Changed programs: if the result of the bit-exact machine changes, so does that of the field.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::machine::Machine;
 use crate::machine::weights::WeightImage;
 use crate::program::runtime::Session;
 
-/// A number below `count`; 0 where there is none.
+/// Returns a random number below `count`; 0 if `count` is 0.
 fn below(random: &mut SplitMix64, count: usize) -> usize {
     (random.bits() % count.max(1) as u64) as usize
 }
@@ -33,7 +33,7 @@ fn inputs(graph: &Graph, seed: u64) -> Vec<Tensor> {
     graph.inputs.iter().map(&mut input).collect()
 }
 
-/// Outputs on random data, bit by bit; none where the machine or the host stops.
+/// Returns the bits of the outputs on random data; `None` if machine or host fails.
 fn bits(program: &PccxProgram, graph: &Graph, seed: u64) -> Option<Vec<Vec<u32>>> {
     let inputs = inputs(graph, seed);
     let mut machine = Machine::with(&program.config, Unset::Garbage(seed)).unwrap();
@@ -44,14 +44,14 @@ fn bits(program: &PccxProgram, graph: &Graph, seed: u64) -> Option<Vec<Vec<u32>>
     Some(outputs.iter().map(of).collect())
 }
 
-/// How far outputs on random data are from float, at most.
+/// Returns the maximum difference of the outputs to float, on random data.
 fn error(outputs: &[Vec<u32>], graph: &Graph, seed: u64) -> f64 {
     let float = evaluate(graph, &inputs(graph, seed)).unwrap();
     let pairs = outputs.iter().zip(&float).flat_map(|(found, float)| found.iter().zip(float.reals()));
     pairs.map(|(&bits, float)| (f64::from(f32::from_bits(bits)) - float).abs()).fold(0.0, f64::max)
 }
 
-/// What is changed: an instruction, or something beside them.
+/// Kinds of changes: an instruction, or other data.
 const KINDS: [&str; 10] = [
     "bit",
     "dropped",
@@ -65,7 +65,8 @@ const KINDS: [&str; 10] = [
     "constant",
 ];
 
-/// Changes a program, if there is what would be changed; the instruction where it is one.
+/// Changes a program if there is something of this kind; returns the changed instruction, if it is
+/// one.
 fn change(program: &mut PccxProgram, kind: &str, random: &mut SplitMix64) -> Option<Option<usize>> {
     let codec = Codec::new(&program.config);
     let (program, host) = (&mut program.executable.program, &mut program.executable.host);
@@ -124,7 +125,7 @@ fn change(program: &mut PccxProgram, kind: &str, random: &mut SplitMix64) -> Opt
     Some(matches!(kind, "bit" | "dropped" | "swapped" | "doubled").then_some(at))
 }
 
-/// A program that is proved, and its model.
+/// A program that can be proved, and its model.
 struct Subject {
     name: String,
     graph: Graph,
@@ -135,7 +136,7 @@ struct Subject {
 const SEEDS: [u64; 3] = [11, 12, 13];
 
 impl Subject {
-    /// Whether outputs are about as far from float as those of the true program.
+    /// Whether outputs are about as far from float as the correct program's outputs.
     fn differs_by_rounding(&self, found: &[Option<Vec<Vec<u32>>>; 3]) -> bool {
         let all = SEEDS.iter().zip(found.iter().zip(&self.expected));
         all.into_iter().all(|(&seed, pair)| match pair {
@@ -167,11 +168,11 @@ impl Subject {
     }
 }
 
-/// How often further from float than the true program one may be that is proved: its numbers share scales with others, which
-/// a number that counts for nothing may change.
+/// Maximum ratio of the float error of a proved program to that of the correct one: its numbers
+/// share scales with others, and a change of an irrelevant number may change a scale.
 const ROUNDED: f64 = 4.0;
 
-/// How many of a kind.
+/// Counts for one kind of change.
 #[derive(Default)]
 struct Row {
     made: usize,
@@ -184,11 +185,11 @@ struct Row {
     beside: usize,
 }
 
-/// A change that changes a result on some data, or stops the machine, is found by the proof itself, whether or not the
-/// linter refuses the program before. One that changes none may be found, too.
+/// The proof finds each change that changes a result on some data, or stops the machine, even if
+/// the linter already refuses the program. It may also find changes that change no result.
 #[test]
 fn changed_programs_are_not_proved() {
-    // `NPUKIT_MUTATIONS=2000` judges as many; these are those of every day.
+    // `NPUKIT_MUTATIONS=2000` tests that many changes; the default is for daily use.
     let all = std::env::var("NPUKIT_MUTATIONS").map_or(200, |count| count.parse().unwrap());
     let subjects = Subject::all();
     let mut random = SplitMix64::new(7);
@@ -222,7 +223,9 @@ fn changed_programs_are_not_proved() {
         "{} programs; of each kind: made, refused by the linter before, stopping the machine,",
         subjects.len()
     );
-    println!("changing an output, of these two proved and rounded otherwise, missed, harmless, seen beside");
+    println!(
+        "changing an output, of these proved twice and rounded differently, missed, harmless, also seen"
+    );
     for (kind, row) in &table {
         let Row { made, refused, stops, changing, rounded, missed, harmless, beside } = row;
         println!("  {kind:<13} {:?}", [made, refused, stops, changing, rounded, missed, harmless, beside]);
@@ -230,14 +233,15 @@ fn changed_programs_are_not_proved() {
     let rounded: usize = table.values().map(|row| row.rounded).sum();
     assert!(
         rounded * 100 <= made,
-        "{rounded} of {made} are rounded otherwise: few share scales with what counts for nothing"
+        "{rounded} of {made} are rounded differently: few numbers share scales with irrelevant ones"
     );
     assert!(missed.is_empty(), "{}", missed.join("\n"));
     let changing: usize = table.values().map(|row| row.changing).sum();
-    assert!(changing > all / 4, "changes that change nothing judge nothing: {changing}");
+    assert!(changing > all / 4, "too few changes have an effect: {changing}");
 }
 
-/// Of programs with one instruction that is another, the layer found is its own as a rule, and often so is the instruction.
+/// In programs with one changed instruction, the layer found is usually the instruction's, and
+/// often the instruction is found.
 #[test]
 fn a_changed_instruction_is_found() {
     let subjects = Subject::all();

@@ -1,0 +1,194 @@
+//! `cargo xtask check-prose`: words and patterns that `WRITING.md` replaces, counted in comments, messages and pages.
+//!
+//! - [`patterns`]: table of patterns, each with its rule and its exceptions;
+//! - [`text`]: prose of a file: comments and strings of Rust, paragraphs of Markdown.
+//!
+//! `xtask/prose.toml` has a budget for each pattern and part of the repository; one that is absent is 0. A count above
+//! its budget is a problem, and its lines are printed. `check-prose KEY` prints all lines that a pattern matches, and
+//! `--lower` writes down the counts that fell.
+
+mod patterns;
+mod text;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use patterns::{PATTERNS, Pattern};
+use text::Passage;
+
+use crate::source::{SourceFile, source_files};
+use crate::{Count, Error, files, root};
+
+/// One line for the help.
+pub const ABOUT: &str = "Counts words and patterns that WRITING.md replaces; a pattern's key lists its lines";
+
+/// Head of the file of budgets.
+const HEAD: &str = "\
+# Most matches of each pattern of `cargo xtask check-prose`, by part of the repository; absent is 0. Counts may only fall:
+# `--lower` writes those that fell. A budget rises only in a commit of its own, whose message gives the reason.
+";
+
+/// Counts by part of the repository, then by key of a pattern.
+type Counts = BTreeMap<String, BTreeMap<String, usize>>;
+
+/// Line that a pattern matches.
+struct Match {
+    part: String,
+    key: &'static str,
+    /// `path:line: text`.
+    line: String,
+}
+
+/// Compares the repository with its budgets, lowers them, or lists the lines of a pattern.
+pub fn run(arguments: &[String]) -> Result<(), Error> {
+    let matches = matches(&source_files(&root())?)?;
+    match arguments {
+        [] => compare(&budgets()?, &matches),
+        [flag] if flag == "--lower" => {
+            files::write(&path(), &written(&lowered(budgets()?, &counts(&matches))))
+        }
+        [key] if PATTERNS.iter().any(|pattern| pattern.key == key) => {
+            let lines = matches.iter().filter(|found| found.key == key);
+            lines.for_each(|found| println!("{}", found.line));
+            Ok(())
+        }
+        [argument, ..] => Err(Error::Argument { chore: "check-prose", argument: argument.clone() }),
+    }
+}
+
+fn path() -> PathBuf {
+    root().join("xtask/prose.toml")
+}
+
+fn budgets() -> Result<Counts, Error> {
+    toml::from_str(&files::read(&path())?).map_err(Error::Budgets)
+}
+
+/// All lines of `files` that match a pattern.
+fn matches(files: &[SourceFile]) -> Result<Vec<Match>, Error> {
+    let mut matches = Vec::new();
+    for file in files {
+        let Some(part) = part(&file.path) else { continue };
+        for passage in text::passages(file)? {
+            for pattern in PATTERNS.iter().filter(|pattern| pattern.matches(&passage)) {
+                matches.push(found(file, part, pattern, &passage));
+            }
+        }
+    }
+    Ok(matches)
+}
+
+fn found(file: &SourceFile, part: &str, pattern: &Pattern, passage: &Passage) -> Match {
+    let line = format!("{}:{}: {} ({})", file.path, passage.line, passage.text, pattern.rule);
+    Match { part: part.to_owned(), key: pattern.key, line }
+}
+
+/// Part of the repository that a file belongs to: a package, a folder, or the root. `None` if its prose is not checked.
+///
+/// Tables of facts (`SOURCES.md`, `docs/seeds.md`) quote other documents; this chore's own table quotes what it finds.
+fn part(path: &str) -> Option<&str> {
+    let unchecked =
+        ["/SOURCES.md", "docs/seeds.md", "WRITING.md", "xtask/src/check_prose", "/proptest-regressions/"];
+    if unchecked.iter().any(|name| path.contains(name)) {
+        return None;
+    }
+    let depth = if path.starts_with("crates/") || path.starts_with("targets/") { 2 } else { 1 };
+    let end = path.match_indices('/').nth(depth - 1);
+    Some(end.map_or("root", |(end, _)| &path[..end]))
+}
+
+fn counts(matches: &[Match]) -> Counts {
+    let mut counts = Counts::new();
+    for Match { part, key, .. } in matches {
+        *counts.entry(part.clone()).or_default().entry((*key).to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+/// Prints what exceeds its budget, and the total.
+fn compare(budgets: &Counts, matches: &[Match]) -> Result<(), Error> {
+    let budget =
+        |part: &str, key: &str| budgets.get(part).and_then(|keys| keys.get(key)).map_or(0, |&most| most);
+    let mut problems = 0;
+    for (part, keys) in counts(matches) {
+        for (key, count) in keys {
+            let most = budget(&part, &key);
+            if count > most {
+                problems += 1;
+                let lines = matches.iter().filter(|found| found.part == part && found.key == key);
+                lines.for_each(|found| println!("{}", found.line));
+                println!("{part}: {count} matches of `{key}`, budget {most}");
+            }
+        }
+    }
+    if problems == 0 {
+        println!("{} matches, all within their budgets", matches.len());
+        return Ok(());
+    }
+    Err(Error::Found(Count(problems)))
+}
+
+/// Budgets, where counts are lower those.
+fn lowered(mut budgets: Counts, counts: &Counts) -> Counts {
+    for (part, keys) in &mut budgets {
+        for (key, budget) in keys.iter_mut() {
+            let count = counts.get(part).and_then(|keys| keys.get(key)).map_or(0, |&count| count);
+            *budget = count.min(*budget);
+        }
+        keys.retain(|_, budget| *budget > 0);
+    }
+    budgets.retain(|_, keys| !keys.is_empty());
+    budgets
+}
+
+fn written(budgets: &Counts) -> String {
+    let mut text = HEAD.to_owned();
+    for (part, keys) in budgets {
+        text += &format!("\n[\"{part}\"]\n");
+        keys.iter().for_each(|(key, budget)| text += &format!("{key} = {budget}\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<String> {
+        let file = SourceFile { path: path.to_owned(), text: text.to_owned() };
+        matches(&[file])
+            .expect("Rust")
+            .into_iter()
+            .map(|found| format!("{} {}", found.part, found.key))
+            .collect()
+    }
+
+    #[test]
+    fn packages_folders_and_the_root_are_parts() {
+        let text = "It stands here.\n";
+        assert_eq!(lines("README.md", text), ["root stand"]);
+        assert_eq!(lines("docs/debug/a.md", text), ["docs stand"]);
+        assert_eq!(lines("targets/tcu/README.md", text), ["targets/tcu stand"]);
+        assert_eq!(lines("targets/tcu/SOURCES.md", text), [""; 0]);
+    }
+
+    #[test]
+    fn comments_and_messages_of_rust_are_searched_and_names_are_not() {
+        let text = "/// What it gives.\nfn stands() { f(\"x is no number\", \"beside\"); } // nobody knows\n";
+        let expected = ["crates/a noun-first", "crates/a is-no", "crates/a who"];
+        assert_eq!(lines("crates/a/src/lib.rs", text), expected);
+    }
+
+    #[test]
+    fn right_uses_are_exceptions() {
+        assert_eq!(lines("README.md", "`N` stands for a number; an else branch.\n"), [""; 0]);
+    }
+
+    #[test]
+    fn budgets_only_fall_and_absent_ones_are_zero() {
+        let budgets: Counts = toml::from_str("[docs]\nstand = 2\nlie = 1\nwho = 1").expect("counts");
+        let counts: Counts = toml::from_str("[docs]\nstand = 1\nwho = 5").expect("counts");
+        let text = written(&lowered(budgets, &counts));
+        assert_eq!(text, format!("{HEAD}\n[\"docs\"]\nstand = 1\nwho = 1\n"));
+    }
+}
