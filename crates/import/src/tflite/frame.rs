@@ -32,7 +32,7 @@ pub(super) struct Known {
 }
 
 impl<'a> Frame<'a> {
-    /// Creates the frame of a graph of which nothing is known.
+    /// Creates the frame of a new graph.
     pub(super) fn new(number: usize, graph: &'a Graph<'a>, names: Rc<[String]>) -> Self {
         let (values, reals) = (HashMap::new(), HashMap::new());
         let (variables, failed) = (HashMap::new(), HashSet::new());
